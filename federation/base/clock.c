@@ -1,0 +1,115 @@
+#include "federation/base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t clock_ms(clockid_t clock)
+{
+    struct timespec now;
+    (void)clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+int64_t helio_clock_boot_ms(void)
+{
+    return clock_ms(CLOCK_BOOTTIME);
+}
+
+int64_t helio_clock_wall_ms(void)
+{
+    return clock_ms(CLOCK_REALTIME);
+}
+
+/*  Days since 1970-01-01 of a proleptic Gregorian date and back; method: Howard Hinnant, "chrono-compatible
+ *  low-level date algorithms" (eras of 400 years, years that start in March). */
+static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
+{
+    year -= month <= 2;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t yoe = year - era * 400;
+    int64_t doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
+    int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
+    return era * 146097 + doe - 719468;
+}
+
+static void civil_from_days(int64_t days, int64_t *ret_year, int64_t *ret_month, int64_t *ret_day)
+{
+    days += 719468;
+    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
+    int64_t doe = days - era * 146097;
+    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    int64_t mp = (5 * doy + 2) / 153;
+    *ret_day = doy - (153 * mp + 2) / 5 + 1;
+    *ret_month = mp + (mp < 10 ? 3 : -9);
+    *ret_year = yoe + era * 400 + (*ret_month <= 2);
+}
+
+void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
+{
+    const int64_t day_ms = 86400000;
+    int64_t days = wall_ms / day_ms - (wall_ms % day_ms < 0);
+    int64_t ms = wall_ms - days * day_ms, year, month, day;
+    civil_from_days(days, &year, &month, &day);
+    (void)snprintf(ret_text, HELIO_RFC3339_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year % 10000,
+                   (int)month, (int)day, (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60),
+                   (int)(ms % 1000));
+}
+
+static bool digits(const char **at, const char *end, int count, int64_t *ret_value)
+{
+    int64_t value = 0;
+    if (end - *at < count)
+        return false;
+    for (int i = 0; i < count; i++, (*at)++) {
+        if (**at < '0' || **at > '9')
+            return false;
+        value = value * 10 + (**at - '0');
+    }
+    *ret_value = value;
+    return true;
+}
+
+static bool literal(const char **at, const char *end, const char *any_of)
+{
+    if (*at == end || !strchr(any_of, **at) || **at == '\0')
+        return false;
+    (*at)++;
+    return true;
+}
+
+helio_rc helio_rfc3339_parse(helio_text_t text, int64_t *ret_wall_ms)
+{
+    static const int month_days[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    const char *at = text.data, *end = text.data + text.size;
+    int64_t year, month, day, hour, minute, second = 0, ms = 0;
+    if (!text.size || !digits(&at, end, 4, &year) || !literal(&at, end, "-") || !digits(&at, end, 2, &month) ||
+        !literal(&at, end, "-") || !digits(&at, end, 2, &day) || !literal(&at, end, "Tt ") ||
+        !digits(&at, end, 2, &hour) || !literal(&at, end, ":") || !digits(&at, end, 2, &minute))
+        return HELIO_INVALID;
+    if (literal(&at, end, ":") && !digits(&at, end, 2, &second))
+        return HELIO_INVALID;
+    if (literal(&at, end, ".")) {
+        int64_t scale = 100, digit;
+        if (at == end || *at < '0' || *at > '9')
+            return HELIO_INVALID;
+        for (; digits(&at, end, 1, &digit); scale /= 10)
+            ms += digit * scale;
+    }
+    int64_t offset_minutes = 0;
+    if (!literal(&at, end, "Zz")) {
+        int64_t sign = at < end && *at == '-' ? -1 : 1, offset_hour, offset_minute;
+        if (!literal(&at, end, "+-") || !digits(&at, end, 2, &offset_hour) || !literal(&at, end, ":") ||
+            !digits(&at, end, 2, &offset_minute) || offset_hour > 23 || offset_minute > 59)
+            return HELIO_INVALID;
+        offset_minutes = sign * (offset_hour * 60 + offset_minute);
+    }
+    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    if (at != end || month < 1 || month > 12 || day < 1 || day > month_days[month - 1] ||
+        (month == 2 && day == 29 && !leap) || hour > 23 || minute > 59 || second > 60)
+        return HELIO_INVALID;
+    *ret_wall_ms =
+        ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute - offset_minutes) * 60000 + second * 1000 + ms;
+    return HELIO_OK;
+}

@@ -1,0 +1,53 @@
+/*  error.h -- result codes and the optional human text that goes with them.
+ *
+ *  Every fallible function returns helio_rc (0 = ok) and is must-check. Functions that can say more take a
+ *  helio_error_t * as their last parameter; NULL is allowed. Libraries never log: they return.
+ *
+ *  Three classes, never mixed: a programmer's error is an assert (also in release); out of memory aborts (every
+ *  size from outside is bounded first); an operating error is returned.
+ */
+#ifndef HELIO_BASE_ERROR_H
+#define HELIO_BASE_ERROR_H
+
+/*        name          text                                    retryable */
+#define HELIO_RC_TABLE(X)                                                                                    \
+    X(OK,           "ok",                                        false)                                      \
+    X(INVALID,      "invalid input",                             false)                                      \
+    X(NOT_FOUND,    "not found",                                 false)                                      \
+    X(FORBIDDEN,    "not allowed",                               false)                                      \
+    X(CONFLICT,     "conflict",                                  false)                                      \
+    X(TOO_BIG,      "larger than the bound",                     false)                                      \
+    X(PROTOCOL,     "malformed message",                         false)                                      \
+    X(VERSION,      "version mismatch",                          false)                                      \
+    X(INFEASIBLE,   "nothing feasible",                          false)                                      \
+    X(FENCED,       "fenced by a newer epoch",                   false)                                      \
+    X(IO,           "input/output error",                        true)                                       \
+    X(BUSY,         "queue full",                                true)                                       \
+    X(UNAVAILABLE,  "unavailable",                               true)                                       \
+    X(TIMEOUT,      "timed out",                                 true)
+
+typedef enum helio_rc {
+#define X(name, text, retryable) HELIO_##name,
+    HELIO_RC_TABLE(X)
+#undef X
+} helio_rc;
+
+#define HELIO_MUST_CHECK __attribute__((warn_unused_result))
+#define HELIO_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+typedef struct helio_error {
+    helio_rc code;
+    char text[512];
+} helio_error_t;
+
+/*  Short name ("INVALID") and text ("invalid input") of a code. Never NULL. */
+const char *helio_rc_name(helio_rc rc);
+const char *helio_rc_text(helio_rc rc);
+
+/*  Fills *err (may be NULL) and returns rc, so that callers write: return helio_fail(err, HELIO_IO, "…"). */
+helio_rc helio_fail(helio_error_t *err, helio_rc rc, const char *format, ...) HELIO_PRINTF(3, 4);
+
+/*  Scope cleanup: HELIO_AUTO(helio_buffer_clear) helio_buffer_t b = {0}; the function gets the variable's address. */
+#define HELIO_AUTO(function) __attribute__((cleanup(function)))
+
+#endif

@@ -1,0 +1,110 @@
+/*  attempt.h -- one attempt of a job at a site: the order that starts it, the reports that tell of it, and the
+ *  states a job passes through (job_state.def).
+ *
+ *  An attempt is named by (key, epoch) under an incarnation of the federation; no epoch is ever issued twice.
+ */
+#ifndef HELIO_MODEL_ATTEMPT_H
+#define HELIO_MODEL_ATTEMPT_H
+
+#include "federation/base/record.h"
+#include "federation/model/job.h"
+
+typedef enum helio_job_state {
+#define STATE(name, word, live, terminal) HELIO_JOB_##name,
+#include "federation/model/job_state.def"
+    HELIO_JOB_STATE_COUNT
+} helio_job_state_t;
+
+const char *helio_job_state_word(uint32_t state); /* "queued"; "unknown" outside the table */
+HELIO_MUST_CHECK helio_rc helio_job_state_of(helio_text_t word, uint32_t *ret_state);
+bool helio_job_state_is_live(uint32_t state);
+bool helio_job_state_is_terminal(uint32_t state);
+bool helio_job_state_edge(uint32_t from, uint32_t to); /* is the transition listed? */
+const char *helio_job_state_edge_why(uint32_t from, uint32_t to); /* NULL when not listed */
+uint32_t helio_job_state_edge_mask(uint32_t from);     /* bit t set: from -> t is listed */
+
+/*  What the broker instructs a site to run. `source` is the job's document, byte for byte as received. */
+#define HELIO_ORDER_FIELDS(F, R)                                                                             \
+    F(R, U64, dispatch_seq, 0, _) /* per site and session, ascending */                                      \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                                 \
+    F(R, U32, gpus_per_node, HELIO_JOB_GPUS_PER_NODE_MAX, _)                                                 \
+    F(R, U32, cpus_per_node, 4096, _)                                                                        \
+    F(R, U64, memory_bytes_per_node, 0, _)                                                                   \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, U32, on_site_loss, HELIO_SITE_LOSS_COUNT - 1, _)                                                    \
+    F(R, BOOL, resume, 0, _) /* an earlier epoch ran: HELIO_RESUME=1 */                                      \
+    F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)
+HELIO_RECORD_DECLARE(helio_order, HELIO_ORDER_FIELDS)
+
+/*  What an agent says of an attempt. Order is the stored value. */
+#define HELIO_REPORT_KIND_TABLE(X)                                                                           \
+    X(ACCEPTED, "accepted")   /* journalled */                                                               \
+    X(REFUSED, "refused")     /* never started; reason says why; the epoch is dead at this site */           \
+    X(STARTING, "starting")   /* the backend was called */                                                   \
+    X(RUNNING, "running")                                                                                    \
+    X(SUSPENDED, "suspended")                                                                                \
+    X(ENDED, "ended")         /* by itself or by its limit; exit_code is its own, 124 for the limit */       \
+    X(STOPPED, "stopped")     /* on the broker's order, or by lease expiry; may never have started */        \
+    X(LOST, "lost")           /* the backend lost it (node failure, start failure): not the job's own doing */
+#define HELIO_REPORT_KIND_ENUMERATOR(name, word) HELIO_REPORT_KIND_##name,
+HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE)
+
+/*  Durable at the agent until acknowledged; `seq` ascends per agent journal and is never reused. Ends are
+ *  measured where the processes are: run_ms on a monotonic clock, gpu_ms = run_ms * allocated GPUs. */
+#define HELIO_REPORT_FIELDS(F, R)                                                                            \
+    F(R, U64, seq, 0, _)                                                                                     \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, kind, HELIO_REPORT_KIND_COUNT - 1, _)                                                          \
+    F(R, I64, wall_ms, 0, _)                                                                                 \
+    F(R, I32, exit_code, 0, _)     /* ENDED: 0..255, 128+n for signal n, 124 for the limit */                \
+    F(R, BOOL, limit_reached, 0, _)                                                                          \
+    F(R, I64, started_wall_ms, 0, _) /* 0 = never started */                                                 \
+    F(R, I64, ended_wall_ms, 0, _)                                                                           \
+    F(R, U64, run_ms, 0, _)                                                                                  \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, units_done, 0, _)                                                                              \
+    F(R, TEXT, reason, 256, _)       /* REFUSED, LOST, STOPPED: a word of the closed list, then detail */    \
+    F(R, TEXT, local_id, 64, _)      /* the backend's own name for it */
+HELIO_RECORD_DECLARE(helio_report, HELIO_REPORT_FIELDS)
+
+/*  One line of an agent's inventory: what its journal and its backend hold. `state` is a job state. */
+#define HELIO_HOLDING_FIELDS(F, R)                                                                           \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _)                                                           \
+    F(R, U64, dispatch_seq, 0, _)
+HELIO_RECORD_DECLARE(helio_holding, HELIO_HOLDING_FIELDS)
+
+#define HELIO_VERDICT_TABLE(X)                                                                               \
+    X(KEEP, "keep") X(STOP, "stop") X(FENCED, "fenced") /* stop, and its results are evidence only */
+#define HELIO_VERDICT_ENUMERATOR(name, word) HELIO_VERDICT_##name,
+HELIO_ENUM_DECLARE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
+
+#define HELIO_RULING_FIELDS(F, R)                                                                            \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, verdict, HELIO_VERDICT_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_ruling, HELIO_RULING_FIELDS)
+
+/*  How an attempt is to be stopped. */
+#define HELIO_STOP_MODE_TABLE(X)                                                                             \
+    X(GRACE, "grace") /* checkpoint signal or TERM, the job's grace, KILL */                                 \
+    X(KILL, "kill")   /* at once */
+#define HELIO_STOP_MODE_ENUMERATOR(name, word) HELIO_STOP_MODE_##name,
+HELIO_ENUM_DECLARE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
+
+#define HELIO_STOP_FIELDS(F, R)                                                                              \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, mode, HELIO_STOP_MODE_COUNT - 1, _)                                                            \
+    F(R, TEXT, reason, 64, _)
+HELIO_RECORD_DECLARE(helio_stop, HELIO_STOP_FIELDS)
+
+#endif

@@ -1,0 +1,127 @@
+/*  model.c -- the descriptions and tables behind the model's headers. */
+#include <string.h>
+
+#include "federation/model/attempt.h"
+#include "federation/model/job.h"
+#include "federation/model/site.h"
+
+HELIO_RECORD_DEFINE(helio_gpu_ask, HELIO_GPU_ASK_FIELDS)
+HELIO_RECORD_DEFINE(helio_pair, HELIO_PAIR_FIELDS)
+HELIO_RECORD_DEFINE(helio_word, HELIO_WORD_FIELDS)
+HELIO_RECORD_DEFINE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
+HELIO_RECORD_DEFINE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
+HELIO_RECORD_DEFINE(helio_pool, HELIO_POOL_FIELDS)
+HELIO_RECORD_DEFINE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
+HELIO_RECORD_DEFINE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
+HELIO_RECORD_DEFINE(helio_series, HELIO_SERIES_FIELDS)
+HELIO_RECORD_DEFINE(helio_site_summary, HELIO_SITE_SUMMARY_FIELDS)
+HELIO_RECORD_DEFINE(helio_order, HELIO_ORDER_FIELDS)
+HELIO_RECORD_DEFINE(helio_report, HELIO_REPORT_FIELDS)
+HELIO_RECORD_DEFINE(helio_holding, HELIO_HOLDING_FIELDS)
+HELIO_RECORD_DEFINE(helio_ruling, HELIO_RULING_FIELDS)
+HELIO_RECORD_DEFINE(helio_stop, HELIO_STOP_FIELDS)
+
+static const char *word_at(const char *const *words, uint32_t count, uint32_t value)
+{
+    return value < count ? words[value] : "unknown";
+}
+
+static helio_rc value_of(const char *const *words, uint32_t count, helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (helio_text_is(word, words[i])) {
+            *ret_value = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+#define WORD(name, word) word,
+#define ENUM_DEFINE(name, PREFIX, TABLE)                                                                     \
+    static const char *const name##_words[] = {TABLE(WORD)};                                                 \
+    const char *name##_word(uint32_t value)                                                                  \
+    {                                                                                                        \
+        return word_at(name##_words, PREFIX##_COUNT, value);                                                 \
+    }                                                                                                        \
+    helio_rc name##_of(helio_text_t word, uint32_t *ret_value)                                               \
+    {                                                                                                        \
+        return value_of(name##_words, PREFIX##_COUNT, word, ret_value);                                      \
+    }
+
+ENUM_DEFINE(helio_job_kind, HELIO_JOB_KIND, HELIO_JOB_KIND_TABLE)
+ENUM_DEFINE(helio_tier, HELIO_TIER, HELIO_TIER_TABLE)
+ENUM_DEFINE(helio_site_loss, HELIO_SITE_LOSS, HELIO_SITE_LOSS_TABLE)
+ENUM_DEFINE(helio_interconnect, HELIO_INTERCONNECT, HELIO_INTERCONNECT_TABLE)
+ENUM_DEFINE(helio_sharing, HELIO_SHARING, HELIO_SHARING_TABLE)
+ENUM_DEFINE(helio_goal, HELIO_GOAL, HELIO_GOAL_TABLE)
+ENUM_DEFINE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE)
+ENUM_DEFINE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
+ENUM_DEFINE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
+ENUM_DEFINE(helio_site_state, HELIO_SITE_STATE, HELIO_SITE_STATE_TABLE)
+ENUM_DEFINE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE)
+ENUM_DEFINE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
+ENUM_DEFINE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
+
+static const char *const state_words[] = {
+#define STATE(name, word, live, terminal) word,
+#include "federation/model/job_state.def"
+};
+
+static const struct {
+    bool live;
+    bool terminal;
+} state_traits[] = {
+#define STATE(name, word, live, terminal) {live, terminal},
+#include "federation/model/job_state.def"
+};
+
+static const struct {
+    uint32_t from;
+    uint32_t to;
+    const char *why;
+} edges[] = {
+#define EDGE(from, to, why) {HELIO_JOB_##from, HELIO_JOB_##to, why},
+#include "federation/model/job_state.def"
+};
+
+const char *helio_job_state_word(uint32_t state)
+{
+    return word_at(state_words, HELIO_JOB_STATE_COUNT, state);
+}
+
+helio_rc helio_job_state_of(helio_text_t word, uint32_t *ret_state)
+{
+    return value_of(state_words, HELIO_JOB_STATE_COUNT, word, ret_state);
+}
+
+bool helio_job_state_is_live(uint32_t state)
+{
+    return state < HELIO_JOB_STATE_COUNT && state_traits[state].live;
+}
+
+bool helio_job_state_is_terminal(uint32_t state)
+{
+    return state < HELIO_JOB_STATE_COUNT && state_traits[state].terminal;
+}
+
+const char *helio_job_state_edge_why(uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        if (edges[i].from == from && edges[i].to == to)
+            return edges[i].why;
+    return NULL;
+}
+
+bool helio_job_state_edge(uint32_t from, uint32_t to)
+{
+    return helio_job_state_edge_why(from, to) != NULL;
+}
+
+uint32_t helio_job_state_edge_mask(uint32_t from)
+{
+    uint32_t mask = 0;
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
+        if (edges[i].from == from)
+            mask |= 1U << edges[i].to;
+    return mask;
+}
