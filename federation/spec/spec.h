@@ -1,0 +1,159 @@
+/*  spec.h -- files that people write: jobs, sites, the daemons' own settings.
+ *
+ *  One table of fields describes a kind of file. From it come the reader (YAML 1.2; JSON is the same
+ * grammar), the defaults, the JSON Schema and the reference page, so that they cannot disagree. Pure: no
+ * files, no clocks; safe from any thread, as everything lives in the caller's arena.
+ *
+ *  Sources are hostile until read: size, depth, encoding and the number of entries are bounded before
+ * anything is decoded; aliases, anchors, tags, duplicate keys and unknown keys are errors with a place and a
+ * suggestion.
+ */
+#ifndef HELIO_SPEC_SPEC_H
+#define HELIO_SPEC_SPEC_H
+
+#include "federation/model/job.h"
+#include "federation/model/site.h"
+#include "federation/spec/diagnostic.h"
+
+enum {
+    HELIO_SPEC_SOURCE_MAX = 4 << 20,  /* bytes of a settings or fleet file; a job has HELIO_JOB_SOURCE_MAX */
+    HELIO_SPEC_STREAM_MAX = 64 << 20, /* bytes of a stream of jobs */
+    HELIO_SPEC_STREAM_JOBS_MAX = 100000,
+    HELIO_SPEC_DEPTH_MAX = 16
+};
+
+/*  Text to read, and what to call it in messages. */
+typedef struct helio_spec_source {
+    helio_text_t text;
+    const char *name; /* "job.yaml", "-"; NULL = "input" */
+    uint32_t line;    /* of the text's first line within that file; 0 = 1 */
+} helio_spec_source_t;
+
+/*  ---- jobs and sites ---- */
+
+/*  On failure *ret_spec is untouched and *ret_diagnostic (may be NULL) says what, where and how to mend it.
+ *  Every view of the spec points into the arena. HELIO_TOO_BIG over HELIO_JOB_SOURCE_MAX, else HELIO_INVALID.
+ */
+HELIO_MUST_CHECK helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena,
+                                               helio_job_spec_t *ret_spec,
+                                               helio_diagnostic_t *ret_diagnostic);
+
+/*  A site file; keys under `agent:` belong to the agent's own table and are passed over. */
+HELIO_MUST_CHECK helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena,
+                                                helio_site_profile_t *ret_site,
+                                                helio_diagnostic_t *ret_diagnostic);
+
+/*  Cuts a submission into jobs: a YAML stream (`---`), JSON objects one after another (JSON lines), a JSON
+ * array, or
+ *  {"jobs": […]}. Each part's text is the exact run of received bytes (a view into source.text); its line
+ * number is set for messages. Empty documents are passed over; no job at all is an error. Only cuts: parse
+ * each part next. */
+typedef struct helio_spec_parts {
+    helio_spec_source_t *items; /* in the arena */
+    uint32_t count;
+} helio_spec_parts_t;
+HELIO_MUST_CHECK helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena,
+                                           helio_spec_parts_t *ret_parts, helio_diagnostic_t *ret_diagnostic);
+
+/*  ---- what the tables are made of ---- */
+
+typedef enum helio_spec_kind {
+    HELIO_SPEC_TEXT,     /* helio_text_t; most = bytes */
+    HELIO_SPEC_PATH,     /* helio_text_t: absolute, or relative to a place that the field's doc names */
+    HELIO_SPEC_BOOL,     /* bool */
+    HELIO_SPEC_U32,      /* uint32_t, least..most */
+    HELIO_SPEC_U64,      /* uint64_t, least..most */
+    HELIO_SPEC_I64,      /* int64_t, least..most */
+    HELIO_SPEC_F64,      /* double, finite, least..most */
+    HELIO_SPEC_DURATION, /* uint64_t ms; least and most in ms: 90s 15m 6h 2d 1h30m 500ms */
+    HELIO_SPEC_BYTES,    /* uint64_t: 256GB 2TB 512MiB */
+    HELIO_SPEC_MONEY,    /* 64 bits, micro USD, not negative: 400 USD */
+    HELIO_SPEC_TIME,     /* int64_t Unix ms: RFC 3339 */
+    HELIO_SPEC_WORD,     /* uint32_t: one of the words of an enumeration */
+    HELIO_SPEC_WORDS,    /* {helio_word_t *, count}: a list, or one word; most = entries */
+    HELIO_SPEC_PAIRS,    /* {helio_pair_t *, count}: a mapping of text to text as written; most = entries */
+    HELIO_SPEC_LIST,     /* {record *, count}: a list of mappings read by `table`; most = entries */
+    HELIO_SPEC_GROUP,    /* a mapping read by `table` into the struct at `offset` (0 = the same struct) */
+    HELIO_SPEC_INCLUDE,  /* `table`'s keys stand among the parent's own; key is NULL; struct at `offset` */
+    HELIO_SPEC_SKIP,     /* any value, not read: somebody else's part of the file */
+    HELIO_SPEC_CUSTOM    /* read by `custom`, which has a grammar of its own */
+} helio_spec_kind_t;
+
+typedef struct helio_spec_table helio_spec_table_t;
+typedef struct helio_spec_reader
+    helio_spec_reader_t; /* federation/spec/reader.h: for CUSTOM and `check` only */
+typedef struct helio_spec_node helio_spec_node_t;
+
+typedef struct helio_spec_enum {
+    const char *(*word)(uint32_t value);
+    helio_rc (*of)(helio_text_t word, uint32_t *ret_value);
+    uint32_t count;
+} helio_spec_enum_t;
+#define HELIO_SPEC_ENUM(name, PREFIX) (&(const helio_spec_enum_t){name##_word, name##_of, PREFIX##_COUNT})
+
+/*  A rule for texts (TEXT), entries (WORDS) and names (PAIRS). */
+typedef struct helio_spec_rule {
+    bool (*good)(helio_text_t text);
+    const char *expected; /* "letters, digits, '.', '_' and '-', at most 63" */
+    const char *pattern;  /* the same for JSON Schema, NULL = none */
+} helio_spec_rule_t;
+
+typedef struct helio_spec_field {
+    const char *key;
+    helio_spec_kind_t kind;
+    size_t offset; /* into the struct of the table */
+    bool required;
+    double least; /* numbers; also DURATION (ms) */
+    double
+        most; /* numbers, DURATION; bytes of TEXT; entries of WORDS, PAIRS, LIST. 0 = the kind's own bound */
+    const helio_spec_enum_t *words;  /* WORD */
+    const helio_spec_table_t *table; /* LIST, GROUP, INCLUDE */
+    const helio_spec_rule_t *rule;
+    const char *fallback; /* the default as a file would say it; NULL = zero or empty */
+    const char *example;  /* as a file would say it */
+    const char *doc;      /* one or two sentences */
+    /* CUSTOM: reads the node into the struct of the table; on failure has called helio_spec_complain. */
+    helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
+    const char *schema; /* CUSTOM: JSON Schema of the value */
+    size_t set_offset;  /* of a bool that becomes true when the key is present; 0 = none */
+} helio_spec_field_t;
+
+struct helio_spec_table {
+    const char *name; /* "job", "placement": used in messages */
+    size_t size;      /* of the struct */
+    const helio_spec_field_t *fields;
+    size_t field_count;
+    /* After all fields: rules across fields. NULL = none; on failure has called helio_spec_complain. */
+    helio_rc (*check)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
+};
+#define HELIO_SPEC_TABLE(name, type, fields, check)                             \
+    {                                                                           \
+        name, sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]), check \
+    }
+
+/*  For composing: the keys of a site file. A daemon's settings may INCLUDE it, a fleet file LIST it. */
+extern const helio_spec_table_t helio_spec_job_table;
+extern const helio_spec_table_t helio_spec_site_table;
+
+/*  Reads one document by any table into *ret_struct (table->size bytes; untouched on failure; the empty
+ * document is an empty mapping). source_max bounds the text. */
+HELIO_MUST_CHECK helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source,
+                                          size_t source_max, helio_arena_t *arena, void *ret_struct,
+                                          helio_diagnostic_t *ret_diagnostic);
+
+/*  Gives every field its default, as reading an empty mapping would, without asking for the required ones. */
+void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);
+
+/*  ---- derived from a table ---- */
+
+/*  JSON Schema 2020-12 of a file, as one JSON object. */
+void helio_spec_schema(const helio_spec_table_t *table, const char *title, helio_buffer_t *out);
+/*  The fields as Markdown tables, one a table; the caller writes the words around them. */
+void helio_spec_reference(const helio_spec_table_t *table, helio_buffer_t *out);
+
+void helio_spec_job_schema(helio_buffer_t *out);
+void helio_spec_site_schema(helio_buffer_t *out);
+void helio_spec_job_reference(helio_buffer_t *out);  /* docs/reference/job.md */
+void helio_spec_site_reference(helio_buffer_t *out); /* docs/reference/site.md */
+
+#endif

@@ -1,0 +1,39 @@
+/*  value.h -- how quantities are written: durations, sizes, money, and whole numbers with bounds.
+ *
+ *  The same grammars serve job files, settings and command-line flags. Pure. A parser returns HELIO_INVALID
+ * for bad grammar (a bare number included, since it has no unit) and HELIO_TOO_BIG for what 64 bits or the
+ * bound cannot hold.
+ */
+#ifndef HELIO_SPEC_VALUE_H
+#define HELIO_SPEC_VALUE_H
+
+#include "federation/base/memory.h"
+
+enum { HELIO_VALUE_SIZE = 48 };
+
+/*  Whole numbers, each unit once, largest first: 90s 15m 6h 2d 1h30m 500ms; units w d h m s ms. "0" is 0. */
+HELIO_MUST_CHECK helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms);
+/*  256GB 2TB 512MiB 1.5GB 0; a space before the unit is allowed; units B, K M G T P followed by B or iB. */
+HELIO_MUST_CHECK helio_rc helio_bytes_parse(helio_text_t text, uint64_t *ret_bytes);
+/*  "400 USD", "0.5 USD"; at most 6 decimals, not negative; ret in micro USD. */
+HELIO_MUST_CHECK helio_rc helio_money_parse(helio_text_t text, int64_t *ret_micro_usd);
+/*  "200 USD/t": money per `unit`. */
+HELIO_MUST_CHECK helio_rc helio_rate_parse(helio_text_t text, const char *unit, int64_t *ret_micro_usd);
+/*  A decimal number with at most `decimals` decimals and a unit after an optional space; ret scaled by
+ * 10^decimals:
+ *  ("250 g/kWh", "g/kWh", 3) gives 250000. */
+HELIO_MUST_CHECK helio_rc helio_quantity_parse(helio_text_t text, const char *unit, uint32_t decimals,
+                                               uint64_t *ret_scaled);
+/*  Decimal digits only. */
+HELIO_MUST_CHECK helio_rc helio_u64_parse(helio_text_t text, uint64_t *ret_value);
+HELIO_MUST_CHECK helio_rc helio_i64_parse(helio_text_t text, int64_t *ret_value);
+/*  JSON's grammar of numbers, plus a leading '.' or '+' refused; finite. */
+HELIO_MUST_CHECK helio_rc helio_f64_parse(helio_text_t text, double *ret_value);
+
+/*  Back: "1h30m", "256GB" (decimal when exact, else binary when exact, else bytes), "400 USD". Round trips.
+ */
+void helio_duration_text(uint64_t ms, char ret_text[HELIO_VALUE_SIZE]);
+void helio_bytes_text(uint64_t bytes, char ret_text[HELIO_VALUE_SIZE]);
+void helio_money_text(int64_t micro_usd, char ret_text[HELIO_VALUE_SIZE]);
+
+#endif
