@@ -1,0 +1,302 @@
+/*  broker_core.h -- the state machine of the federation: one step function, no I/O, no clock, no randomness of its own.
+ *
+ *  Thread: one owner. The shells (broker/engine, store, gateway, http) turn the world into events and carry out effects. The
+ *  same core runs in production, in the what-if simulator and in the fault tests.
+ *
+ *  Order of life: LOAD_* … LOADED, then everything else. The core never waits and never fails: bad input from outside
+ *  is answered (ANSWER, REFUSAL) or counted; a broken promise of a shell is an assert.
+ */
+#ifndef HELIO_BROKER_CORE_H
+#define HELIO_BROKER_CORE_H
+
+#include "broker/core/rows.h"
+#include "federation/base/step.h"
+
+typedef enum helio_intent { HELIO_INTENT_NONE, HELIO_INTENT_CANCEL, HELIO_INTENT_REQUEUE } helio_intent_t;
+
+/* ---- events ---------------------------------------------------------------------------------------------- */
+
+/*  A job as it was stored; spec is parsed from row.source by the shell. */
+#define HELIO_EV_LOAD_JOB_FIELDS(F, R)                                                                       \
+    F(R, RECORD, row, 0, helio_row_job)                                                                      \
+    F(R, RECORD, spec, 0, helio_job_spec)
+HELIO_RECORD_DECLARE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
+
+#define HELIO_EV_NOTHING_FIELDS(F, R) F(R, U32, unused, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
+
+#define HELIO_EV_SEALED_FIELDS(F, R) F(R, U64, batch, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
+
+#define HELIO_SUBMISSION_FIELDS(F, R)                                                                        \
+    F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
+    F(R, BYTES, spec_hash, 32, _)                                                                            \
+    F(R, TEXT, idempotency_key, 128, _) /* "" = none */                                                      \
+    F(R, RECORD, spec, 0, helio_job_spec)
+HELIO_RECORD_DECLARE(helio_submission, HELIO_SUBMISSION_FIELDS)
+
+/*  Who asks: `call` comes back in the ANSWER. role: helio_role_t; a user sees the own tenant only. */
+#define HELIO_EV_SUBMIT_FIELDS(F, R)                                                                         \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, LIST, jobs, 10000, helio_submission) /* all or none */
+HELIO_RECORD_DECLARE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
+
+#define HELIO_ROLE_TABLE(X) X(USER, "user") X(OPERATOR, "operator") X(ADMIN, "admin")
+#define HELIO_ROLE_ENUMERATOR(name, word) HELIO_ROLE_##name,
+HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
+
+/*  CANCEL, RELEASE: of one job, one task, or (NO_TASK on an array) all tasks. */
+#define HELIO_EV_COMMAND_FIELDS(F, R)                                                                        \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, KEY, key, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
+
+/*  DRAIN, UNDRAIN, ATTEST (the operator swears that nothing of ours runs at the site any more). */
+#define HELIO_EV_SITE_COMMAND_FIELDS(F, R)                                                                   \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, reason, 256, _)
+HELIO_RECORD_DECLARE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
+
+#define HELIO_EV_TOKEN_FIELDS(F, R)                                                                          \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, actor, 96, _)                                                                                 \
+    F(R, RECORD, token, 0, helio_row_token) /* revoked_ms set = revoke */
+HELIO_RECORD_DECLARE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
+
+#define HELIO_EV_SITE_KEY_FIELDS(F, R)                                                                       \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, actor, 96, _)                                                                                 \
+    F(R, RECORD, key, 0, helio_row_site_key)
+HELIO_RECORD_DECLARE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
+
+/*  From a site's session. `site` is the authenticated principal, never a field of the message; `peer` names the
+ *  connection: a newer HELLO of the same site replaces the older session. */
+#define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                                     \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, TEXT, agent_version, 32, _)                                                                         \
+    F(R, UUID, boot_id, 0, _)                                                                                \
+    F(R, U64, incarnation_seen, 0, _)                                                                        \
+    F(R, BOOL, reconcile_only, 0, _)                                                                         \
+    F(R, RECORD, profile, 0, helio_site_profile)
+HELIO_RECORD_DECLARE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
+
+#define HELIO_EV_SITE_INVENTORY_FIELDS(F, R)                                                                 \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, LIST, holdings, 1000, helio_holding)                                                                \
+    F(R, BOOL, last, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
+
+#define HELIO_EV_SITE_SUMMARY_FIELDS(F, R)                                                                   \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, RECORD, summary, 0, helio_site_summary)
+HELIO_RECORD_DECLARE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
+
+#define HELIO_EV_SITE_REPORTS_FIELDS(F, R)                                                                   \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, LIST, reports, 1000, helio_report)
+HELIO_RECORD_DECLARE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
+
+#define HELIO_EV_SITE_RENEW_FIELDS(F, R)                                                                     \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, I64, sent_boot_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
+
+#define HELIO_EV_SITE_GONE_FIELDS(F, R)                                                                      \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, TEXT, reason, 128, _)
+HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
+
+/*  NAME, record */
+#define HELIO_BROKER_EVENT_TABLE(X)                                                                          \
+    X(LOAD_FEDERATION, helio_row_federation)                                                                 \
+    X(LOAD_TENANT, helio_row_tenant)                                                                         \
+    X(LOAD_QUEUE, helio_row_queue)                                                                           \
+    X(LOAD_SITE, helio_row_site)                                                                             \
+    X(LOAD_POOL, helio_row_pool)                                                                             \
+    X(LOAD_KEY, helio_row_key)                                                                               \
+    X(LOAD_JOB, helio_ev_load_job)   /* before the states of its tasks */                                    \
+    X(LOAD_STATE, helio_row_state)                                                                           \
+    X(LOADED, helio_ev_nothing)                                                                              \
+    X(TICK, helio_ev_nothing)                                                                                \
+    X(SEALED, helio_ev_sealed)                                                                               \
+    X(SUBMIT, helio_ev_submit)                                                                               \
+    X(CANCEL, helio_ev_command)                                                                              \
+    X(RELEASE, helio_ev_command)                                                                             \
+    X(DRAIN, helio_ev_site_command)                                                                          \
+    X(UNDRAIN, helio_ev_site_command)                                                                        \
+    X(ATTEST, helio_ev_site_command)                                                                         \
+    X(TOKEN, helio_ev_token)                                                                                 \
+    X(SITE_KEY, helio_ev_site_key)                                                                           \
+    X(SITE_HELLO, helio_ev_site_hello)                                                                       \
+    X(SITE_INVENTORY, helio_ev_site_inventory)                                                               \
+    X(SITE_SUMMARY, helio_ev_site_summary)                                                                   \
+    X(SITE_REPORTS, helio_ev_site_reports)                                                                   \
+    X(SITE_RENEW, helio_ev_site_renew)                                                                       \
+    X(SITE_GONE, helio_ev_site_gone)
+
+typedef enum helio_broker_event {
+#define X(NAME, record) HELIO_BROKER_EV_##NAME,
+    HELIO_BROKER_EVENT_TABLE(X)
+#undef X
+        HELIO_BROKER_EVENT_COUNT
+} helio_broker_event_t;
+
+/* ---- effects --------------------------------------------------------------------------------------------- */
+
+/*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
+ *  (HELIO_REASON_TABLE or "" when ok), text says what, where and how to mend it. */
+#define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
+HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
+
+#define HELIO_FX_ANSWER_FIELDS(F, R)                                                                         \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
+    F(R, TEXT, reason, 64, _)                                                                                \
+    F(R, TEXT, text, 512, _)                                                                                 \
+    F(R, LIST, jobs, 10000, helio_accepted_job)
+HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
+
+#define HELIO_FX_WELCOME_FIELDS(F, R)                                                                        \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, incarnation, 0, _)                                                                             \
+    F(R, U64, broker_epoch, 0, _)                                                                            \
+    F(R, U64, lease_ms, 0, _)                                                                                \
+    F(R, U64, renew_ms, 0, _)                                                                                \
+    F(R, U64, summary_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
+
+#define HELIO_FX_RULING_FIELDS(F, R)                                                                         \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, RECORD, ruling, 0, helio_ruling)
+HELIO_RECORD_DECLARE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
+
+#define HELIO_FX_PEER_FIELDS(F, R)                                                                           \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U32, rc, 0, _)                                                                                      \
+    F(R, TEXT, text, 512, _)
+HELIO_RECORD_DECLARE(helio_fx_peer, HELIO_FX_PEER_FIELDS)
+
+#define HELIO_FX_ORDER_FIELDS(F, R)                                                                          \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, incarnation, 0, _)                                                                             \
+    F(R, RECORD, order, 0, helio_order)
+HELIO_RECORD_DECLARE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
+
+#define HELIO_FX_STOP_FIELDS(F, R)                                                                           \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, RECORD, stop, 0, helio_stop)
+HELIO_RECORD_DECLARE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
+
+#define HELIO_FX_REPORTS_ACK_FIELDS(F, R)                                                                    \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, seq, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
+
+#define HELIO_FX_RENEWED_FIELDS(F, R)                                                                        \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, I64, sent_boot_ms, 0, _)                                                                            \
+    F(R, U64, lease_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
+
+/*  NAME, record, release. ROW kinds first. */
+#define HELIO_BROKER_EFFECT_TABLE(X)                                                                         \
+    X(ROW_JOB, helio_row_job, ROW)                                                                           \
+    X(ROW_STATE, helio_row_state, ROW)                                                                       \
+    X(ROW_PLACEMENT, helio_row_placement, ROW)                                                               \
+    X(ROW_ATTEMPT, helio_row_attempt, ROW)                                                                   \
+    X(ROW_LEDGER, helio_row_ledger, ROW)                                                                     \
+    X(ROW_TRANSITION, helio_row_transition, ROW) /* also what the event stream shows, once committed */      \
+    X(ROW_DECISION, helio_row_decision, ROW)                                                                 \
+    X(ROW_CANDIDATE, helio_row_candidate, ROW)                                                               \
+    X(ROW_CLASS, helio_row_class, ROW)                                                                       \
+    X(ROW_SITE, helio_row_site, ROW)                                                                         \
+    X(ROW_POOL, helio_row_pool, ROW)                                                                         \
+    X(ROW_CAPACITY, helio_row_capacity, ROW)                                                                 \
+    X(ROW_SERIES, helio_row_series, ROW)                                                                     \
+    X(ROW_AUDIT, helio_row_audit, ROW)                                                                       \
+    X(ROW_TOKEN, helio_row_token, ROW)       /* the http shell's table follows, once committed */            \
+    X(ROW_SITE_KEY, helio_row_site_key, ROW) /* the gateway's table follows, once committed */               \
+    X(ANSWER, helio_fx_answer, HELD)                                                                         \
+    X(ORDER, helio_fx_order, HELD)                                                                           \
+    X(STOP, helio_fx_stop, HELD)                                                                             \
+    X(RULING, helio_fx_ruling, HELD)                                                                         \
+    X(RULINGS_DONE, helio_fx_peer, HELD)                                                                     \
+    X(REPORTS_ACK, helio_fx_reports_ack, HELD)                                                               \
+    X(WELCOME, helio_fx_welcome, FREE)                                                                       \
+    X(RENEWED, helio_fx_renewed, FREE)                                                                       \
+    X(RESYNC, helio_fx_peer, FREE)                                                                           \
+    X(REFUSAL, helio_fx_peer, FREE)
+
+typedef enum helio_broker_effect {
+#define X(NAME, record, release) HELIO_BROKER_FX_##NAME,
+    HELIO_BROKER_EFFECT_TABLE(X)
+#undef X
+        HELIO_BROKER_EFFECT_COUNT
+} helio_broker_effect_t;
+
+extern const helio_step_kind_t helio_broker_events[HELIO_BROKER_EVENT_COUNT];
+extern const helio_step_kind_t helio_broker_effects[HELIO_BROKER_EFFECT_COUNT];
+
+/* ---- the core -------------------------------------------------------------------------------------------- */
+
+typedef struct helio_broker_options {
+    uint64_t lease_ms;         /* 15 min; granted to a site at each renewal */
+    uint64_t renew_ms;         /* lease / 10 */
+    uint64_t summary_ms;       /* 1 s */
+    uint64_t silent_after_ms;  /* no word from a site for so long: its jobs are suspect; 60 s */
+    uint32_t queued_max;       /* jobs not terminal, over all tenants: more is BUSY (429) */
+    uint32_t queued_per_tenant_max;
+    uint32_t offers_unanswered_max; /* per site: no more offers until some are accepted or refused */
+} helio_broker_options_t;
+
+/*  The defaults, each as written above (bounds: 2,000,000 jobs, 1,000,000 a tenant, 20,000 offers). */
+helio_broker_options_t helio_broker_options_default(void);
+
+/*  Why a job waits or was refused: closed, in order of precedence (interfaces.md). */
+#define HELIO_REASON_TABLE(X)                                                                                \
+    X(NONE, "") X(INVALID, "Invalid") X(FORBIDDEN, "Forbidden") X(NEVER_FITS, "NeverFits") X(GATED, "Gated") \
+    X(POLICY_CAP, "PolicyCap") X(WAITING_FOR_CAPACITY, "WaitingForCapacity")                                 \
+    X(WAITING_FOR_WINDOW, "WaitingForWindow") X(QUEUED, "Queued")
+
+typedef struct helio_broker_core helio_broker_core_t;
+
+helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options);
+void helio_broker_core_destroy(helio_broker_core_t **self_p);
+void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects);
+
+/*  Figures for /metrics and tests; cheap, read between steps by the owner. */
+typedef struct helio_broker_figures {
+    uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: now; terminal: since start */
+    uint64_t classes;
+    uint64_t sites_ready;
+    uint64_t sites;
+    uint64_t placements_total;
+    uint64_t refusals_total;
+    uint64_t stale_reports_total;   /* of an epoch that is not current */
+    uint64_t illegal_reports_total; /* would be a transition that is not listed */
+    uint64_t open_batch;
+} helio_broker_figures_t;
+void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);
+
+/*  Walks all jobs that are not terminal, for invariant checks. */
+typedef struct helio_broker_job_view {
+    helio_job_key_t key;
+    uint32_t state;
+    uint32_t epoch;
+    const char *site; /* "" = none */
+} helio_broker_job_view_t;
+void helio_broker_core_each(const helio_broker_core_t *self,
+                            void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg);
+
+#endif

@@ -1,0 +1,291 @@
+/*  rows.h -- what the broker makes durable, and what it rebuilds itself from. One record = one kind of row.
+ *
+ *  The store writes a ROW effect through the named query "put_<name>" (schema/queries/put.sql): field i is array
+ *  parameter $i (a KEY is two: job, task), unnested; it reads "load_<name>" back, column by column in field order.
+ *  Conventions: times are Unix ms (0 = null), text "" = null, enums are their stored value.
+ */
+#ifndef HELIO_BROKER_CORE_ROWS_H
+#define HELIO_BROKER_CORE_ROWS_H
+
+#include "federation/model/attempt.h"
+#include "federation/model/site.h"
+
+/*  Immutable once written; one row for an array, however many tasks. */
+#define HELIO_ROW_JOB_FIELDS(F, R)                                                                           \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, idempotency_key, 128, _)                                                                      \
+    F(R, BYTES, spec_hash, 32, _) /* SHA-256 of source */                                                    \
+    F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
+    F(R, TEXT, name, 64, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, tier, 0, _)                                                                                    \
+    F(R, U32, kind, 0, _)                                                                                    \
+    F(R, TEXT, home_site, 32, _)                                                                             \
+    F(R, TEXT, gpu_model, 64, _) /* as asked; "" = any or none */                                            \
+    F(R, U32, gpus, 0, _)        /* total over nodes, one task */                                            \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, U64, class_id, 0, _)                                                                                \
+    F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)                                                                \
+    F(R, I64, submitted_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
+
+/*  Narrow and hot; absent = queued at epoch 0. Upserted, at most once per job and batch (the last one counts). */
+#define HELIO_ROW_STATE_FIELDS(F, R)                                                                         \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _)                                                           \
+    F(R, U32, before, HELIO_JOB_STATE_COUNT - 1, _) /* SUSPECT: the state to come back to */                 \
+    F(R, U32, intent, 0, _)                         /* helio_intent_t: why it is being stopped */            \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, attempts, 0, _)                                                                                \
+    F(R, U32, failures, 0, _)      /* own failures, counted against retries */                               \
+    F(R, U32, site_failures, 0, _) /* attempts that a site could not run or failed within a minute */        \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, I64, started_ms, 0, _)                                                                              \
+    F(R, I64, finished_ms, 0, _)                                                                             \
+    F(R, I32, exit_code, 0, _) /* -1 = none */                                                               \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, cost_micro_usd, 0, _)                                                                          \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)                                                                               \
+    F(R, U64, units_done, 0, _)                                                                              \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
+
+/*  The outbox: an offer is instructed only after this row is durable. UNIQUE (job, task, epoch). */
+#define HELIO_ROW_PLACEMENT_FIELDS(F, R)                                                                     \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, U64, decision_id, 0, _)                                                                             \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, U32, gpus, 0, _)                                                                                    \
+    F(R, I64, score_micro_usd, 0, _)                                                                         \
+    F(R, I64, planned_cost_micro_usd, 0, _)                                                                  \
+    F(R, U64, planned_energy_j, 0, _)                                                                        \
+    F(R, U64, planned_carbon_mg, 0, _)                                                                       \
+    F(R, I64, start_ms, 0, _)                                                                                \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
+
+/*  The end of one attempt, immutable. UNIQUE (job, task, epoch); UNIQUE (job, task) where completes. */
+#define HELIO_ROW_ATTEMPT_FIELDS(F, R)                                                                       \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, U32, kind, 0, _)       /* helio_report_kind_t */                                                    \
+    F(R, BOOL, completes, 0, _) /* this end is the job's end */                                              \
+    F(R, BOOL, fenced, 0, _)    /* the epoch was no longer current: evidence and cost only */                \
+    F(R, I32, exit_code, 0, _)                                                                               \
+    F(R, I64, started_ms, 0, _)                                                                              \
+    F(R, I64, ended_ms, 0, _)                                                                                \
+    F(R, U64, run_ms, 0, _)                                                                                  \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, units_done, 0, _)                                                                              \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, TEXT, local_id, 64, _)                                                                              \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
+
+/*  Append-only account: use within one hour of one attempt, [hour, hour + 1 h). */
+#define HELIO_ROW_LEDGER_FIELDS(F, R)                                                                        \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, TEXT, gpu_model, 64, _)                                                                             \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, I64, hour_ms, 0, _)                                                                                 \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)                                                                               \
+    F(R, I64, cost_micro_usd, 0, _)                                                                          \
+    F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy */                                      \
+    F(R, BOOL, fenced, 0, _)
+HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
+
+#define HELIO_ROW_TRANSITION_FIELDS(F, R)                                                                    \
+    F(R, U64, seq, 0, _)                                                                                     \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, from, 0, _)                                                                                    \
+    F(R, U32, to, 0, _)                                                                                      \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, TEXT, actor, 96, _) /* broker | site:NAME | user:NAME */
+HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
+
+/*  One evaluation of a class of equal jobs: many placements may rest on it. */
+#define HELIO_ROW_DECISION_FIELDS(F, R)                                                                      \
+    F(R, U64, decision_id, 0, _)                                                                             \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, U64, class_id, 0, _)                                                                                \
+    F(R, TEXT, policy_version, 32, _)                                                                        \
+    F(R, TEXT, reason, 64, _)  /* "" = placed; else the dominant reason of waiting */                        \
+    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, TEXT, chosen_site, 32, _)                                                                           \
+    F(R, TEXT, chosen_pool, 32, _)
+HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
+
+#define HELIO_ROW_CANDIDATE_FIELDS(F, R)                                                                     \
+    F(R, U64, decision_id, 0, _)                                                                             \
+    F(R, U32, rank, 0, _) /* 0 = chosen or best; order of preference */                                      \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, I64, start_ms, 0, _)                                                                                \
+    F(R, I64, score_micro_usd, 0, _)                                                                         \
+    F(R, I64, cost_micro_usd, 0, _)                                                                          \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)                                                                               \
+    F(R, TEXT, rejected_reason, 64, _) /* "" = feasible */                                                   \
+    F(R, TEXT, detail, 256, _)
+HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
+
+/*  Jobs that want the same: upserted when the reason they wait for changes. */
+#define HELIO_ROW_CLASS_FIELDS(F, R)                                                                         \
+    F(R, U64, class_id, 0, _)                                                                                \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, TEXT, summary, 256, _) /* "8×H100 ×2 nodes" */                                                      \
+    F(R, TEXT, reason, 64, _)                                                                                \
+    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, U64, decision_id, 0, _)                                                                             \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_class, HELIO_ROW_CLASS_FIELDS)
+
+#define HELIO_ROW_SITE_FIELDS(F, R)                                                                          \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, U32, state, HELIO_SITE_STATE_COUNT - 1, _)                                                          \
+    F(R, BOOL, draining, 0, _)                                                                               \
+    F(R, TEXT, drain_reason, 256, _)                                                                         \
+    F(R, TEXT, backend, 16, _)                                                                               \
+    F(R, TEXT, region, 32, _)                                                                                \
+    F(R, F64, latitude, 0, _)                                                                                \
+    F(R, F64, longitude, 0, _)                                                                               \
+    F(R, TEXT, timezone, 64, _)                                                                              \
+    F(R, F64, pue, 0, _)                                                                                     \
+    F(R, F64, carbon_g_per_kwh, 0, _)                                                                        \
+    F(R, F64, electricity_usd_per_kwh, 0, _)                                                                 \
+    F(R, BOOL, containers, 0, _)                                                                             \
+    F(R, BOOL, leases, 0, _)                                                                                 \
+    F(R, TEXT, agent_version, 32, _)                                                                         \
+    F(R, I64, seen_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_site, HELIO_ROW_SITE_FIELDS)
+
+#define HELIO_ROW_POOL_FIELDS(F, R)                                                                          \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, TEXT, gpu, 32, _)                                                                                   \
+    F(R, U64, gpu_memory_bytes, 0, _)                                                                        \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, U32, max_nodes, 0, _)                                                                               \
+    F(R, U32, gpus_per_node, 0, _)                                                                           \
+    F(R, U32, cpus_per_node, 0, _)                                                                           \
+    F(R, U64, memory_bytes_per_node, 0, _)                                                                   \
+    F(R, U32, interconnect, 0, _)                                                                            \
+    F(R, U32, sharing, 0, _)                                                                                 \
+    F(R, BOOL, owned, 0, _)                                                                                  \
+    F(R, F64, price_usd_per_gpu_h, 0, _)                                                                     \
+    F(R, F64, idle_w, 0, _)                                                                                  \
+    F(R, F64, base_w, 0, _)                                                                                  \
+    F(R, F64, slope_w, 0, _)                                                                                 \
+    F(R, F64, host_w, 0, _)
+HELIO_RECORD_DECLARE(helio_row_pool, HELIO_ROW_POOL_FIELDS)
+
+/*  The newest figures of a pool; `sample` also keeps it in the history (one a minute). */
+#define HELIO_ROW_CAPACITY_FIELDS(F, R)                                                                      \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, BOOL, sample, 0, _)                                                                                 \
+    F(R, U32, nodes_up, 0, _)                                                                                \
+    F(R, U32, gpus_total, 0, _)                                                                              \
+    F(R, U32, gpus_allocated, 0, _)                                                                          \
+    F(R, U32, gpus_free, 0, _)                                                                               \
+    F(R, U32, gpus_reserved, 0, _)                                                                           \
+    F(R, U32, largest_block_gpus, 0, _) /* largest gang that fits now */                                     \
+    F(R, U32, jobs_running, 0, _)                                                                            \
+    F(R, U32, jobs_queued, 0, _)                                                                             \
+    F(R, F64, site_power_w, 0, _) /* < 0 = not known */
+HELIO_RECORD_DECLARE(helio_row_capacity, HELIO_ROW_CAPACITY_FIELDS)
+
+#define HELIO_ROW_SERIES_FIELDS(F, R)                                                                        \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, U32, signal, 0, _)                                                                                  \
+    F(R, TEXT, kind, 16, _)                                                                                  \
+    F(R, TEXT, factor, 16, _)                                                                                \
+    F(R, TEXT, source, 64, _)                                                                                \
+    F(R, BOOL, estimated, 0, _)                                                                              \
+    F(R, I64, issued_ms, 0, _)                                                                               \
+    F(R, I64, start_ms, 0, _)                                                                                \
+    F(R, U32, step_s, 0, _)                                                                                  \
+    F(R, F64S, values, 0, _)                                                                                 \
+    F(R, F64S, p10, 0, _)                                                                                    \
+    F(R, F64S, p90, 0, _)
+HELIO_RECORD_DECLARE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
+
+#define HELIO_ROW_AUDIT_FIELDS(F, R)                                                                         \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, actor, 96, _)                                                                                 \
+    F(R, TEXT, action, 32, _)                                                                                \
+    F(R, TEXT, object, 96, _)                                                                                \
+    F(R, TEXT, detail, 512, _)
+HELIO_RECORD_DECLARE(helio_row_audit, HELIO_ROW_AUDIT_FIELDS)
+
+/*  Tokens, site keys: public part and hash only. revoked_ms 0 = in force. */
+#define HELIO_ROW_TOKEN_FIELDS(F, R)                                                                         \
+    F(R, TEXT, token_id, 32, _)                                                                              \
+    F(R, BYTES, hash, 32, _) /* SHA-256 of the secret part */                                                \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, role, 16, _) /* user | operator | admin */                                                    \
+    F(R, I64, created_ms, 0, _)                                                                              \
+    F(R, I64, expires_ms, 0, _)                                                                              \
+    F(R, I64, revoked_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
+
+#define HELIO_ROW_SITE_KEY_FIELDS(F, R)                                                                      \
+    F(R, TEXT, public_key, 40, _) /* Z85 */                                                                  \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, I64, created_ms, 0, _)                                                                              \
+    F(R, I64, revoked_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
+
+/*  Read at takeover only. */
+#define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                    \
+    F(R, U64, incarnation, 0, _)                                                                             \
+    F(R, U64, broker_epoch, 0, _)                                                                            \
+    F(R, U64, last_transition_seq, 0, _)                                                                     \
+    F(R, U64, last_decision_id, 0, _)                                                                        \
+    F(R, U64, seed, 0, _)
+HELIO_RECORD_DECLARE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
+
+#define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, home_site, 32, _)
+HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
+
+#define HELIO_ROW_QUEUE_FIELDS(F, R)                                                                         \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                                 \
+    F(R, U64, time_limit_ms, 0, _) /* the default */
+HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+
+/*  An idempotency key that a finished job keeps occupied. */
+#define HELIO_ROW_KEY_FIELDS(F, R)                                                                           \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, idempotency_key, 128, _)                                                                      \
+    F(R, BYTES, spec_hash, 32, _)                                                                            \
+    F(R, UUID, job, 0, _)
+HELIO_RECORD_DECLARE(helio_row_key, HELIO_ROW_KEY_FIELDS)
+
+#endif
