@@ -11,6 +11,7 @@
 
 #include "broker/core/rows.h"
 #include "federation/base/step.h"
+#include "federation/policy/choice.h"
 
 typedef enum helio_intent { HELIO_INTENT_NONE, HELIO_INTENT_CANCEL, HELIO_INTENT_REQUEUE } helio_intent_t;
 
@@ -153,7 +154,7 @@ typedef enum helio_broker_event {
 /* ---- effects --------------------------------------------------------------------------------------------- */
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
- *  (HELIO_REASON_TABLE or "" when ok), text says what, where and how to mend it. */
+ *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
     F(R, UUID, job, 0, _)                                                                                    \
     F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
@@ -262,12 +263,6 @@ typedef struct helio_broker_options {
 
 /*  The defaults, each as written above (bounds: 2,000,000 jobs, 1,000,000 a tenant, 20,000 offers). */
 helio_broker_options_t helio_broker_options_default(void);
-
-/*  Why a job waits or was refused: closed, in order of precedence (interfaces.md). */
-#define HELIO_REASON_TABLE(X)                                                                                \
-    X(NONE, "") X(INVALID, "Invalid") X(FORBIDDEN, "Forbidden") X(NEVER_FITS, "NeverFits") X(GATED, "Gated") \
-    X(POLICY_CAP, "PolicyCap") X(WAITING_FOR_CAPACITY, "WaitingForCapacity")                                 \
-    X(WAITING_FOR_WINDOW, "WaitingForWindow") X(QUEUED, "Queued")
 
 typedef struct helio_broker_core helio_broker_core_t;
 

@@ -58,6 +58,59 @@ bool helio_record_equal(const helio_record_type_t *type, const void *a, const vo
     return true;
 }
 
+static uint64_t field_hash(const helio_field_t *field, const void *at, uint64_t hash)
+{
+    switch (field->kind) {
+    case HELIO_KIND_BOOL:
+        return helio_hash(hash, at, sizeof(bool));
+    case HELIO_KIND_I32:
+    case HELIO_KIND_U32:
+        return helio_hash(hash, at, 4);
+    case HELIO_KIND_I64:
+    case HELIO_KIND_U64:
+    case HELIO_KIND_F64:
+        return helio_hash(hash, at, 8);
+    case HELIO_KIND_UUID:
+        return helio_hash(hash, at, sizeof(helio_uuid_t));
+    case HELIO_KIND_KEY: {
+        const helio_job_key_t *key = at;
+        hash = helio_hash(hash, key->job.bytes, sizeof key->job.bytes);
+        return helio_hash(hash, &key->task, sizeof key->task);
+    }
+    case HELIO_KIND_TEXT:
+    case HELIO_KIND_BYTES: {
+        const helio_text_t *text = at;
+        hash = helio_hash(hash, &text->size, sizeof text->size);
+        return helio_hash(hash, text->data, text->size);
+    }
+    case HELIO_KIND_U32S:
+    case HELIO_KIND_F64S: {
+        const helio_list_t *list = at;
+        hash = helio_hash(hash, &list->count, sizeof list->count);
+        return helio_hash(hash, list->items,
+                          list->count * (field->kind == HELIO_KIND_U32S ? sizeof(uint32_t) : sizeof(double)));
+    }
+    case HELIO_KIND_RECORD:
+        return helio_record_hash(field->nested, at, hash);
+    case HELIO_KIND_LIST: {
+        const helio_list_t *list = at;
+        hash = helio_hash(hash, &list->count, sizeof list->count);
+        for (uint32_t i = 0; i < list->count; i++)
+            hash = helio_record_hash(field->nested, (const char *)list->items + i * field->nested->size, hash);
+        return hash;
+    }
+    }
+    assert(false);
+    return hash;
+}
+
+uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash)
+{
+    for (size_t i = 0; i < type->field_count; i++)
+        hash = field_hash(&type->fields[i], (const char *)record + type->fields[i].offset, hash);
+    return hash;
+}
+
 static void deepen(const helio_field_t *field, helio_arena_t *arena, void *at)
 {
     switch (field->kind) {

@@ -127,6 +127,8 @@ typedef struct helio_list {
 
 /*  Deep comparison of two records of one type. */
 bool helio_record_equal(const helio_record_type_t *type, const void *a, const void *b);
+/*  A hash of every field's value (helio_hash chained in field order): equal records have equal hashes. */
+uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash);
 /*  Deep copy into an arena: every view of *ret_copy points into the arena. */
 void helio_record_copy(const helio_record_type_t *type, helio_arena_t *arena, const void *from,
                        void *ret_copy);

@@ -1,0 +1,67 @@
+#include "federation/energy/account.h"
+
+#include <math.h>
+
+__extension__ typedef __int128 helio_i128_t;
+
+enum { HOUR_MS = 3600000 };
+
+helio_rates_t helio_rates_of(const helio_site_profile_t *site, const helio_pool_t *pool, double utilisation)
+{
+    return (helio_rates_t){
+        .watts_per_gpu = pool->host_w + pool->base_w + pool->slope_w * utilisation,
+        .pue = site->pue >= 1 ? site->pue : 1,
+        .price_usd_per_gpu_h = pool->price_usd_per_gpu_h,
+        .electricity_usd_per_kwh = pool->owned ? site->electricity_usd_per_kwh : 0,
+        .carbon_g_per_kwh = site->carbon_g_per_kwh > 0 ? site->carbon_g_per_kwh : 0,
+    };
+}
+
+helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j)
+{
+    double gpu_h = (double)gpu_ms / HOUR_MS;
+    double joules = measured_j ? (double)measured_j : rates->watts_per_gpu * (double)gpu_ms / 1000;
+    joules *= rates->pue;
+    double kwh = joules / 3.6e6;
+    return (helio_account_t){
+        .gpu_ms = gpu_ms,
+        .energy_j = (uint64_t)llround(joules),
+        .carbon_mg = (uint64_t)llround(kwh * rates->carbon_g_per_kwh * 1000),
+        .cost_micro_usd =
+            llround((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
+    };
+}
+
+/*  total * done / all, truncated; differences of successive values add up to the total exactly. */
+static int64_t share(int64_t total, uint64_t done, uint64_t all)
+{
+    return (int64_t)((helio_i128_t)total * (helio_i128_t)done / (helio_i128_t)all);
+}
+
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms, helio_arena_t *arena,
+                             helio_account_slice_t **ret_slices)
+{
+    int64_t first = start_ms - ((start_ms % HOUR_MS) + HOUR_MS) % HOUR_MS;
+    uint64_t into = (uint64_t)(start_ms - first);
+    uint32_t count = run_ms ? (uint32_t)((into + run_ms - 1) / HOUR_MS) + 1 : 1;
+    helio_account_slice_t *slices = helio_arena_alloc(arena, count, sizeof *slices);
+    helio_account_t before = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t done = (uint64_t)(i + 1) * HOUR_MS - into;
+        bool last = i + 1 == count;
+        helio_account_t upto = last ? *total
+                                    : (helio_account_t){
+                                          (uint64_t)share((int64_t)total->gpu_ms, done, run_ms),
+                                          (uint64_t)share((int64_t)total->energy_j, done, run_ms),
+                                          (uint64_t)share((int64_t)total->carbon_mg, done, run_ms),
+                                          share(total->cost_micro_usd, done, run_ms),
+                                      };
+        slices[i] = (helio_account_slice_t){first + (int64_t)i * HOUR_MS,
+                                            {upto.gpu_ms - before.gpu_ms, upto.energy_j - before.energy_j,
+                                             upto.carbon_mg - before.carbon_mg,
+                                             upto.cost_micro_usd - before.cost_micro_usd}};
+        before = upto;
+    }
+    *ret_slices = slices;
+    return count;
+}

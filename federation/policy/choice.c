@@ -1,0 +1,177 @@
+#include "federation/policy/choice.h"
+
+#include <stddef.h>
+
+#include "federation/energy/account.h"
+
+static const struct {
+    const char *word;
+    helio_reason_t group;
+} rejections[] = {
+#define X(name, word, group) {word, HELIO_REASON_##group},
+    HELIO_REJECTION_TABLE(X)
+#undef X
+};
+
+static const char *const reasons[] = {
+#define X(name, word) word,
+    HELIO_REASON_TABLE(X)
+#undef X
+};
+
+const char *helio_rejection_word(helio_rejection_t rejection)
+{
+    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].word : "unknown";
+}
+
+helio_reason_t helio_rejection_group(helio_rejection_t rejection)
+{
+    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].group : HELIO_REASON_INVALID;
+}
+
+const char *helio_reason_word(helio_reason_t reason)
+{
+    return reason < HELIO_REASON_COUNT ? reasons[reason] : "unknown";
+}
+
+/*  Greedy with one point to come back to: the last '*'. */
+bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
+{
+    uint32_t p = 0, t = 0, star = UINT32_MAX, star_t = 0;
+    while (t < text.size) {
+        if (p < pattern.size && pattern.data[p] == '*') {
+            star = p++;
+            star_t = t;
+        } else if (p < pattern.size && pattern.data[p] == text.data[t]) {
+            p++;
+            t++;
+        } else if (star != UINT32_MAX) {
+            p = star + 1;
+            t = ++star_t;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.size && pattern.data[p] == '*')
+        p++;
+    return p == pattern.size;
+}
+
+bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_text_t text)
+{
+    bool any_plain = false, matched = false;
+    for (uint32_t i = 0; i < count; i++) {
+        helio_text_t pattern = patterns[i].text;
+        if (pattern.size && pattern.data[0] == '!') {
+            if (helio_pattern_match((helio_text_t){pattern.data + 1, pattern.size - 1}, text))
+                return false;
+        } else {
+            any_plain = true;
+            matched = matched || helio_pattern_match(pattern, text);
+        }
+    }
+    return !any_plain || matched;
+}
+
+/*  Residency: region "EU" allows "EU" itself and everything below it, "EU-…". Patterns work too. */
+static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
+{
+    if (helio_patterns_allow(want->regions.items, want->regions.count, region))
+        return true;
+    for (uint32_t i = 0; i < want->regions.count; i++) {
+        helio_text_t asked = want->regions.items[i].text;
+        if (asked.size && asked.data[0] != '!' && region.size > asked.size && region.data[asked.size] == '-' &&
+            helio_text_equal(asked, (helio_text_t){region.data, asked.size}))
+            return true;
+    }
+    return false;
+}
+
+static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)
+{
+    uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    if ((ask->model.size && !helio_text_equal(ask->model, pool->gpu)) || !pool->gpus_per_node || ask->mig.size ||
+        ask->memory_bytes > pool->gpu_memory_bytes)
+        return HELIO_REJECTION_NO_SUCH_GPU;
+    if (ask->count > pool->gpus_per_node || want->nodes > nodes)
+        return HELIO_REJECTION_TOO_SMALL;
+    return HELIO_REJECTION_NONE;
+}
+
+/*  The first alternative that the pool could ever hold; the nearest miss otherwise. */
+static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool, helio_candidate_t *c)
+{
+    uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    helio_rejection_t miss = HELIO_REJECTION_NONE;
+    for (uint32_t i = 0; i < want->gpus.count; i++) {
+        helio_rejection_t r = ask_fits(want, &want->gpus.items[i], pool);
+        if (r == HELIO_REJECTION_NONE) {
+            c->ask = i;
+            c->gpus_per_node = want->gpus.items[i].count;
+            miss = HELIO_REJECTION_NONE;
+            break;
+        }
+        miss = r > miss ? r : miss;
+    }
+    if (miss != HELIO_REJECTION_NONE)
+        return miss;
+    if (want->nodes > nodes || want->cpus > pool->cpus_per_node ||
+        want->memory_bytes > pool->memory_bytes_per_node)
+        return HELIO_REJECTION_TOO_SMALL;
+    if (want->interconnect != HELIO_INTERCONNECT_ANY && pool->interconnect < want->interconnect)
+        return HELIO_REJECTION_NO_INTERCONNECT;
+    if (want->sharing == HELIO_SHARING_NONE && pool->sharing != HELIO_SHARING_NONE)
+        return HELIO_REJECTION_NO_SHARING;
+    return HELIO_REJECTION_NONE;
+}
+
+static void plan_use(const helio_requirement_t *want, const helio_site_profile_t *site, const helio_pool_t *pool,
+                     helio_candidate_t *c)
+{
+    helio_rates_t rates = helio_rates_of(site, pool, 1);
+    helio_account_t use =
+        helio_account_of(&rates, (uint64_t)c->gpus_per_node * want->nodes * want->time_limit_ms, 0);
+    c->cost_micro_usd = use.cost_micro_usd;
+    c->energy_j = use.energy_j;
+    c->carbon_mg = use.carbon_mg;
+    c->score_micro_usd = use.cost_micro_usd;
+}
+
+static helio_rejection_t caps(const helio_requirement_t *want, const helio_site_profile_t *site,
+                              const helio_site_now_t *now, const helio_candidate_t *c)
+{
+    if (want->deadline_wall_ms && now->wall_ms + (int64_t)want->time_limit_ms > want->deadline_wall_ms)
+        return HELIO_REJECTION_DEADLINE;
+    if (want->max_cost_micro_usd && c->cost_micro_usd > (int64_t)want->max_cost_micro_usd)
+        return HELIO_REJECTION_COST_CAP;
+    /* an unknown intensity cannot be shown to be below a bound */
+    if (want->max_carbon_mg_per_kwh &&
+        (site->carbon_g_per_kwh < 0 || site->carbon_g_per_kwh * 1000 > (double)want->max_carbon_mg_per_kwh))
+        return HELIO_REJECTION_CARBON_CAP;
+    return HELIO_REJECTION_NONE;
+}
+
+helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
+                                     const helio_pool_t *pool, const helio_site_now_t *now)
+{
+    helio_candidate_t c = {0};
+    if (!helio_patterns_allow(want->sites.items, want->sites.count, site->name))
+        c.rejection = HELIO_REJECTION_SITE_PATTERN;
+    else if (!regions_allow(want, site->region))
+        c.rejection = HELIO_REJECTION_RESIDENCY;
+    else
+        c.rejection = fits_ever(want, pool, &c);
+    if (c.rejection == HELIO_REJECTION_NONE && want->container && !site->containers)
+        c.rejection = HELIO_REJECTION_NO_CONTAINER_RUNTIME;
+    if (c.rejection == HELIO_REJECTION_NONE && want->lease && !site->leases)
+        c.rejection = HELIO_REJECTION_NO_LEASES;
+    if (c.rejection != HELIO_REJECTION_NONE)
+        return c;
+    plan_use(want, site, pool, &c);
+    c.rejection = caps(want, site, now, &c);
+    if (c.rejection == HELIO_REJECTION_NONE && now->draining)
+        c.rejection = HELIO_REJECTION_DRAINING;
+    if (c.rejection == HELIO_REJECTION_NONE && !now->ready)
+        c.rejection = HELIO_REJECTION_SITE_SILENT;
+    return c;
+}

@@ -1,0 +1,71 @@
+/*  choice.h -- where a class may run: filter, then score. Pure: everything it needs is an argument.
+ *
+ *  A verdict's reason is one of a closed list, in order of precedence; its group says what a job waits for when no
+ *  candidate is better (interfaces.md: Invalid > Forbidden > NeverFits > Gated > PolicyCap > WaitingForCapacity > …).
+ */
+#ifndef HELIO_POLICY_CHOICE_H
+#define HELIO_POLICY_CHOICE_H
+
+#include "federation/model/site.h"
+#include "federation/policy/requirement.h"
+
+#define HELIO_POLICY_VERSION "price-1"
+
+/*  Why a pool of a site is not a candidate. NAME, word, group: what it makes the job wait for. */
+#define HELIO_REJECTION_TABLE(X)                                                                             \
+    X(NONE, "", QUEUED)                                                                                      \
+    X(SITE_PATTERN, "SitePattern", NEVER_FITS)          /* placement.sites excludes it */                    \
+    X(RESIDENCY, "Residency", NEVER_FITS)               /* placement.regions excludes it */                  \
+    X(NO_SUCH_GPU, "NoSuchGPU", NEVER_FITS)                                                                  \
+    X(TOO_SMALL, "TooSmall", NEVER_FITS)                /* could never hold it, even empty */                \
+    X(NO_INTERCONNECT, "NoInterconnect", NEVER_FITS)                                                         \
+    X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                   \
+    X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
+    X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
+    X(DEADLINE, "Deadline", POLICY_CAP)                 /* its time limit ends after the deadline */         \
+    X(COST_CAP, "CostCap", POLICY_CAP)                                                                       \
+    X(CARBON_CAP, "CarbonCap", POLICY_CAP)                                                                   \
+    X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
+    X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
+    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */
+#define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
+typedef enum helio_rejection { HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT } helio_rejection_t;
+const char *helio_rejection_word(helio_rejection_t rejection);
+
+/*  What a job waits for: closed, in order of precedence. */
+#define HELIO_REASON_TABLE(X)                                                                                \
+    X(NONE, "") X(INVALID, "Invalid") X(FORBIDDEN, "Forbidden") X(NEVER_FITS, "NeverFits") X(GATED, "Gated") \
+    X(POLICY_CAP, "PolicyCap") X(WAITING_FOR_CAPACITY, "WaitingForCapacity")                                 \
+    X(WAITING_FOR_WINDOW, "WaitingForWindow") X(QUEUED, "Queued")
+#define HELIO_REASON_ENUMERATOR_(name, word) HELIO_REASON_##name,
+typedef enum helio_reason { HELIO_REASON_TABLE(HELIO_REASON_ENUMERATOR_) HELIO_REASON_COUNT } helio_reason_t;
+const char *helio_reason_word(helio_reason_t reason);
+helio_reason_t helio_rejection_group(helio_rejection_t rejection);
+
+/*  What of a site changes: asked of the caller beside the static profile. */
+typedef struct helio_site_now {
+    bool ready; /* in session, heard of lately, its capacity known */
+    bool draining;
+    int64_t wall_ms;
+} helio_site_now_t;
+
+typedef struct helio_candidate {
+    helio_rejection_t rejection; /* NO_CAPACITY is the caller's to set: it knows what it has placed */
+    uint32_t ask;                /* index of the GPU alternative that fits; preferred first unless gpus_any */
+    uint32_t gpus_per_node;
+    int64_t score_micro_usd;     /* lower is better */
+    int64_t cost_micro_usd;      /* planned, for the whole time limit */
+    uint64_t energy_j;
+    uint64_t carbon_mg;
+} helio_candidate_t;
+
+/*  Filters and scores one pool of one site. Work: O(alternatives + patterns). */
+helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
+                                     const helio_pool_t *pool, const helio_site_now_t *now);
+
+/*  Shell-style pattern with '*' alone, the whole text. */
+bool helio_pattern_match(helio_text_t pattern, helio_text_t text);
+/*  A list of patterns: "!p" excludes; if any plain pattern is given, one must match. Empty allows all. */
+bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_text_t text);
+
+#endif

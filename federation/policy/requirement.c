@@ -1,0 +1,47 @@
+#include "federation/policy/requirement.h"
+
+HELIO_RECORD_DEFINE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
+
+helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
+                                         uint64_t time_limit_ms)
+{
+    helio_requirement_t self = {
+        .tenant = tenant,
+        .queue = spec->queue,
+        .home = home,
+        .gpus_any = spec->gpus_any,
+        .nodes = spec->nodes ? spec->nodes : 1,
+        .cpus = spec->cpus,
+        .memory_bytes = spec->memory_bytes,
+        .interconnect = spec->interconnect,
+        .sharing = spec->sharing,
+        .container = spec->image.size > 0,
+        .lease = spec->on_site_loss != HELIO_SITE_LOSS_STRICT,
+        .time_limit_ms = time_limit_ms,
+        .deadline_wall_ms = spec->deadline_wall_ms,
+        .max_cost_micro_usd = spec->max_cost_micro_usd,
+        .max_carbon_mg_per_kwh = spec->max_carbon_mg_per_kwh,
+    };
+    self.gpus.items = spec->gpus.items;
+    self.gpus.count = spec->gpus.count;
+    self.sites.items = spec->sites.items;
+    self.sites.count = spec->sites.count;
+    self.regions.items = spec->regions.items;
+    self.regions.count = spec->regions.count;
+    return self;
+}
+
+helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena)
+{
+    helio_text_t text = {"", 0};
+    for (uint32_t i = 0; i < self->gpus.count; i++) {
+        const helio_gpu_ask_t *ask = &self->gpus.items[i];
+        text = helio_arena_printf(arena, "%.*s%s%u×%.*s", HELIO_TEXT_ARGS(text), i ? " or " : "", ask->count,
+                                  HELIO_TEXT_ARGS(ask->model.size ? ask->model : HELIO_TEXT("GPU")));
+    }
+    if (!self->gpus.count)
+        text = helio_arena_printf(arena, "%u CPU", self->cpus ? self->cpus : 1);
+    if (self->nodes > 1)
+        text = helio_arena_printf(arena, "%.*s on each of %u nodes", HELIO_TEXT_ARGS(text), self->nodes);
+    return text;
+}
