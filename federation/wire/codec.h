@@ -40,7 +40,8 @@ HELIO_MUST_CHECK helio_rc helio_wire_decode(helio_text_t frame, helio_arena_t *a
                                             void **ret_record, helio_error_t *err);
 
 /*  One line for people, JSON-like: {"seq":7,"data":"4:deadbeef"}; BYTES as length and the first 16 hex
- * digits. For any record, valid or not; it is not escaped for anything but quotes and control characters. */
+ * digits. For any record, valid or not: quotes, control characters and bytes that are not UTF-8 are escaped.
+ */
 void helio_wire_dump(const helio_record_type_t *type, const void *record, helio_buffer_t *out);
 
 #endif

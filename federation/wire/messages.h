@@ -1,11 +1,12 @@
 /*  messages.h -- every message between a site agent and the broker, once.
  *
  *  A frame is one msgpack array: [type, field, field, …], fields in the order of the tables below and of the
- *  model's records. Numbers are never reused. A newer sender may append fields; a reader skips what it does not know.
- *  Even numbers go to the agent, odd ones to the broker. docs/protocol.md is the prose; its tables come from here.
+ *  model's records. Numbers are never reused. A newer sender may append fields; a reader skips what it does
+ * not know. Even numbers go to the agent, odd ones to the broker. docs/protocol.md is the prose; its tables
+ * come from here.
  *
- *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> RULINGS… (last=true) -> everything else.
- *  The broker gives no order before the inventory is closed.
+ *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> RULINGS… (last=true) -> everything
+ * else. The broker gives no order before the inventory is closed.
  */
 #ifndef HELIO_WIRE_MESSAGES_H
 #define HELIO_WIRE_MESSAGES_H
@@ -14,86 +15,88 @@
 #include "federation/model/site.h"
 
 enum {
-    HELIO_PROTOCOL = 1,     /* this version */
-    HELIO_PROTOCOL_MIN = 1, /* oldest that is still spoken */
+    HELIO_PROTOCOL_VERSION = 1,     /* this version */
+    HELIO_PROTOCOL_VERSION_MIN = 1, /* oldest that is still spoken */
     HELIO_WIRE_FRAME_MAX = 1 << 20,
     HELIO_WIRE_BATCH_MAX = 1000 /* items of one list message */
 };
 
-#define HELIO_MSG_HELLO_FIELDS(F, R)                                                                         \
-    F(R, U32, protocol, 0, _)                                                                                \
-    F(R, U32, protocol_min, 0, _)                                                                            \
-    F(R, TEXT, agent_version, 32, _)                                                                         \
-    F(R, UUID, boot_id, 0, _)         /* new at every start of the agent */                                  \
-    F(R, U64, incarnation_seen, 0, _) /* highest ever seen: the agent refuses a lower one */                 \
-    F(R, U64, broker_epoch_seen, 0, _)                                                                       \
-    F(R, I64, wall_ms, 0, _)                                                                                 \
-    F(R, BOOL, reconcile_only, 0, _)  /* the journal was damaged: start nothing */                           \
+#define HELIO_MSG_HELLO_FIELDS(F, R)                                                         \
+    F(R, U32, protocol, 0, _)                                                                \
+    F(R, U32, protocol_min, 0, _)                                                            \
+    F(R, TEXT, agent_version, 32, _)                                                         \
+    F(R, UUID, boot_id, 0, _)         /* new at every start of the agent */                  \
+    F(R, U64, incarnation_seen, 0, _) /* highest ever seen: the agent refuses a lower one */ \
+    F(R, U64, broker_epoch_seen, 0, _)                                                       \
+    F(R, I64, wall_ms, 0, _)                                                                 \
+    F(R, BOOL, reconcile_only, 0, _) /* the journal was damaged: start nothing */            \
     F(R, RECORD, profile, 0, helio_site_profile)
-#define HELIO_MSG_WELCOME_FIELDS(F, R)                                                                       \
-    F(R, U32, protocol, 0, _) /* the one to speak: min of both */                                            \
-    F(R, U64, incarnation, 0, _)                                                                             \
-    F(R, U64, broker_epoch, 0, _)                                                                            \
-    F(R, U64, lease_ms, 0, _)                                                                                \
-    F(R, U64, renew_ms, 0, _)                                                                                \
-    F(R, U64, summary_ms, 0, _)                                                                              \
+#define HELIO_MSG_WELCOME_FIELDS(F, R)                            \
+    F(R, U32, protocol, 0, _) /* the one to speak: min of both */ \
+    F(R, U64, incarnation, 0, _)                                  \
+    F(R, U64, broker_epoch, 0, _)                                 \
+    F(R, U64, lease_ms, 0, _)                                     \
+    F(R, U64, renew_ms, 0, _)                                     \
+    F(R, U64, summary_ms, 0, _)                                   \
     F(R, I64, wall_ms, 0, _)
-#define HELIO_MSG_INVENTORY_FIELDS(F, R)                                                                     \
-    F(R, LIST, holdings, HELIO_WIRE_BATCH_MAX, helio_holding)                                                \
+#define HELIO_MSG_INVENTORY_FIELDS(F, R)                      \
+    F(R, LIST, holdings, HELIO_WIRE_BATCH_MAX, helio_holding) \
     F(R, BOOL, last, 0, _)
-#define HELIO_MSG_RULINGS_FIELDS(F, R)                                                                       \
-    F(R, LIST, rulings, HELIO_WIRE_BATCH_MAX, helio_ruling)                                                  \
+#define HELIO_MSG_RULINGS_FIELDS(F, R)                      \
+    F(R, LIST, rulings, HELIO_WIRE_BATCH_MAX, helio_ruling) \
     F(R, BOOL, last, 0, _)
 #define HELIO_MSG_SUMMARY_FIELDS(F, R) F(R, RECORD, summary, 0, helio_site_summary)
-#define HELIO_MSG_ORDERS_FIELDS(F, R)                                                                        \
-    F(R, U64, incarnation, 0, _)                                                                             \
+#define HELIO_MSG_ORDERS_FIELDS(F, R) \
+    F(R, U64, incarnation, 0, _)      \
     F(R, LIST, orders, HELIO_WIRE_BATCH_MAX, helio_order)
 #define HELIO_MSG_REPORTS_FIELDS(F, R) F(R, LIST, reports, HELIO_WIRE_BATCH_MAX, helio_report)
 #define HELIO_MSG_REPORTS_ACK_FIELDS(F, R) F(R, U64, seq, 0, _) /* all up to here are durable */
 #define HELIO_MSG_RENEW_FIELDS(F, R) F(R, I64, sent_boot_ms, 0, _)
-#define HELIO_MSG_RENEWED_FIELDS(F, R)                                                                       \
-    F(R, I64, sent_boot_ms, 0, _) /* echoed: the lease counts from the agent's own sending */                \
+#define HELIO_MSG_RENEWED_FIELDS(F, R)                                                        \
+    F(R, I64, sent_boot_ms, 0, _) /* echoed: the lease counts from the agent's own sending */ \
     F(R, U64, lease_ms, 0, _)
 #define HELIO_MSG_STOPS_FIELDS(F, R) F(R, LIST, stops, HELIO_WIRE_BATCH_MAX, helio_stop)
 #define HELIO_MSG_RESYNC_FIELDS(F, R) F(R, TEXT, reason, 128, _) /* send a full summary */
-#define HELIO_MSG_LOG_READ_FIELDS(F, R)                                                                      \
-    F(R, U64, request, 0, _)                                                                                 \
-    F(R, KEY, key, 0, _)                                                                                     \
-    F(R, U32, epoch, 0, _)                                                                                   \
-    F(R, U64, offset, 0, _)                                                                                  \
+#define HELIO_MSG_LOG_READ_FIELDS(F, R) \
+    F(R, U64, request, 0, _)            \
+    F(R, KEY, key, 0, _)                \
+    F(R, U32, epoch, 0, _)              \
+    F(R, U64, offset, 0, _)             \
     F(R, U32, size_max, 256 << 10, _)
-#define HELIO_MSG_LOG_DATA_FIELDS(F, R)                                                                      \
-    F(R, U64, request, 0, _)                                                                                 \
-    F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc: NOT_FOUND when the site keeps no log of it */               \
-    F(R, U64, offset, 0, _)                                                                                  \
-    F(R, BYTES, data, 256 << 10, _)                                                                          \
+#define HELIO_MSG_LOG_DATA_FIELDS(F, R)                                                        \
+    F(R, U64, request, 0, _)                                                                   \
+    F(R, U32, rc, HELIO_TIMEOUT, _) /* helio_rc: NOT_FOUND when the site keeps no log of it */ \
+    F(R, U64, offset, 0, _)                                                                    \
+    F(R, BYTES, data, 256 << 10, _)                                                            \
     F(R, BOOL, end, 0, _) /* the attempt has ended and this is the last of its log */
-#define HELIO_MSG_REFUSAL_FIELDS(F, R)                                                                       \
-    F(R, U32, rc, HELIO_TIMEOUT, _)                                                                          \
+#define HELIO_MSG_REFUSAL_FIELDS(F, R) \
+    F(R, U32, rc, HELIO_TIMEOUT, _)    \
     F(R, TEXT, text, 512, _)
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
 /*  number, NAME, record, who sends it, what it means */
-#define HELIO_MESSAGE_TABLE(X)                                                                               \
-    X(1, HELLO, hello, "agent", "opens a session: who I am, what I can do, what I have seen")                \
-    X(2, WELCOME, welcome, "broker", "the session is open; these are its clocks")                            \
-    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")                   \
-    X(4, RULINGS, rulings, "broker", "what becomes of each holding")                                         \
-    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")                        \
-    X(6, ORDERS, orders, "broker", "run these")                                                              \
-    X(7, REPORTS, reports, "agent", "what became of attempts; repeated until acknowledged")                  \
-    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to here are in the ledger")                         \
-    X(9, RENEW, renew, "agent", "asks for the lease of all its attempts")                                    \
-    X(10, RENEWED, renewed, "broker", "grants it")                                                           \
-    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                                        \
-    X(12, LOG_READ, log_read, "broker", "asks for one")                                                      \
-    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                                       \
-    X(14, STOPS, stops, "broker", "stop these attempts")                                                     \
-    X(16, RESYNC, resync, "broker", "a change did not follow its base: send a full summary")                 \
+#define HELIO_MESSAGE_TABLE(X)                                                                \
+    X(1, HELLO, hello, "agent", "opens a session: who I am, what I can do, what I have seen") \
+    X(2, WELCOME, welcome, "broker", "the session is open; these are its clocks")             \
+    X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")    \
+    X(4, RULINGS, rulings, "broker", "what becomes of each holding")                          \
+    X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")         \
+    X(6, ORDERS, orders, "broker", "run these")                                               \
+    X(7, REPORTS, reports, "agent", "what became of attempts; repeated until acknowledged")   \
+    X(8, REPORTS_ACK, reports_ack, "broker", "reports up to here are in the ledger")          \
+    X(9, RENEW, renew, "agent", "asks for the lease of all its attempts")                     \
+    X(10, RENEWED, renewed, "broker", "grants it")                                            \
+    X(11, LOG_DATA, log_data, "agent", "a piece of an attempt's log")                         \
+    X(12, LOG_READ, log_read, "broker", "asks for one")                                       \
+    X(13, BYE, bye, "agent", "an orderly stop; attempts keep running")                        \
+    X(14, STOPS, stops, "broker", "stop these attempts")                                      \
+    X(16, RESYNC, resync, "broker", "a change did not follow its base: send a full summary")  \
     X(18, REFUSAL, refusal, "broker", "no session, or no longer one; says why")
 
 #define HELIO_MESSAGE_ENUMERATOR_(number, NAME, record, sender, doc) HELIO_MSG_##NAME = number,
-typedef enum helio_message { HELIO_MESSAGE_TABLE(HELIO_MESSAGE_ENUMERATOR_) HELIO_MESSAGE_LIMIT = 32 } helio_message_t;
+typedef enum helio_message {
+    HELIO_MESSAGE_TABLE(HELIO_MESSAGE_ENUMERATOR_) HELIO_MESSAGE_LIMIT = 32
+} helio_message_t;
 
 HELIO_RECORD_DECLARE(helio_msg_hello, HELIO_MSG_HELLO_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_welcome, HELIO_MSG_WELCOME_FIELDS)
