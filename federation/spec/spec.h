@@ -68,6 +68,7 @@ typedef enum helio_spec_kind {
     HELIO_SPEC_DURATION, /* uint64_t ms; least and most in ms: 90s 15m 6h 2d 1h30m 500ms */
     HELIO_SPEC_BYTES,    /* uint64_t: 256GB 2TB 512MiB */
     HELIO_SPEC_MONEY,    /* 64 bits, micro USD, not negative: 400 USD */
+    HELIO_SPEC_QUANTITY, /* 64 bits, not negative: a number and `unit`, scaled by 10^decimals: 250 g/kWh */
     HELIO_SPEC_TIME,     /* int64_t Unix ms: RFC 3339 */
     HELIO_SPEC_WORD,     /* uint32_t: one of the words of an enumeration */
     HELIO_SPEC_WORDS,    /* {helio_word_t *, count}: a list, or one word; most = entries */
@@ -106,7 +107,7 @@ typedef struct helio_spec_field {
     double least; /* numbers; also DURATION (ms) */
     double
         most; /* numbers, DURATION; bytes of TEXT; entries of WORDS, PAIRS, LIST. 0 = the kind's own bound */
-    const helio_spec_enum_t *words;  /* WORD */
+    const helio_spec_enum_t *words;  /* WORD; TEXT that must be one of some words */
     const helio_spec_table_t *table; /* LIST, GROUP, INCLUDE */
     const helio_spec_rule_t *rule;
     const char *fallback; /* the default as a file would say it; NULL = zero or empty */
@@ -115,6 +116,9 @@ typedef struct helio_spec_field {
     /* CUSTOM: reads the node into the struct of the table; on failure has called helio_spec_complain. */
     helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
     const char *schema; /* CUSTOM: JSON Schema of the value */
+    const char *unit;   /* QUANTITY */
+    uint32_t decimals;  /* QUANTITY */
+    bool multiline;     /* TEXT, PAIRS: line breaks and other control characters (NUL never) are allowed */
     size_t set_offset;  /* of a bool that becomes true when the key is present; 0 = none */
 } helio_spec_field_t;
 

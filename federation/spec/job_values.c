@@ -1,0 +1,274 @@
+/*  job_values.c -- see job_values.h. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "federation/spec/job_values.h"
+#include "federation/spec/value.h"
+
+enum { GPU_ASKS_MAX = 8, GPU_MODEL_MAX = 32, MIG_MAX = 15 };
+
+static const char gpu_hint[] =
+    "for example 'gpu: H100:8', '[H100:8, A100:8]', '\"80GB..:8\"' or 'H100/1g.10gb:1'";
+static const char array_hint[] = "for example 'array: 0-99%10', '1,3,7' or '0-15:4'";
+
+static helio_rc refuse_gpu(helio_spec_reader_t *reader, const helio_spec_node_t *node,
+                           helio_spec_problem_t problem, const char *why)
+{
+    char found[HELIO_SPEC_FOUND_SIZE];
+    return helio_spec_complain(reader, node, problem, gpu_hint, "%s: %s, found %s", reader->path, why,
+                               helio_spec_found(node, found));
+}
+
+/*  Where `c` first is; text.size when nowhere. */
+static uint32_t find_char(helio_text_t text, char c)
+{
+    const char *at = text.size ? memchr(text.data, c, text.size) : NULL;
+    return at ? (uint32_t)(at - text.data) : text.size;
+}
+
+static helio_text_t head(helio_text_t text, uint32_t size)
+{
+    return (helio_text_t){text.data, size};
+}
+
+static helio_text_t tail(helio_text_t text, uint32_t from)
+{
+    return (helio_text_t){text.data + from, text.size - from};
+}
+
+static bool has_letter(helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if ((text.data[i] | 0x20) >= 'a' && (text.data[i] | 0x20) <= 'z')
+            return true;
+    return false;
+}
+
+/*  1g.10gb: NVIDIA's name of a profile; a suffix as in 1g.10gb+me is allowed. */
+static bool is_mig(helio_text_t text)
+{
+    uint64_t memory;
+    uint32_t plus = find_char(text, '+');
+    helio_text_t profile = head(text, plus);
+    if (text.size > MIG_MAX || profile.size < 6 || profile.data[0] < '1' || profile.data[0] > '7')
+        return false;
+    return memcmp(profile.data + 1, "g.", 2) == 0 && memcmp(profile.data + profile.size - 2, "gb", 2) == 0 &&
+           helio_u64_parse(head(tail(profile, 3), profile.size - 5), &memory) == HELIO_OK && memory > 0 &&
+           (plus == text.size || has_letter(tail(text, plus)));
+}
+
+static helio_rc read_count(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t text,
+                           helio_gpu_ask_t *ask)
+{
+    uint64_t count;
+    helio_rc rc = helio_u64_parse(text, &count);
+    if (rc == HELIO_INVALID)
+        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                          "expected a whole number of GPUs after ':'");
+    if (rc != HELIO_OK || count < 1 || count > HELIO_JOB_GPUS_PER_NODE_MAX)
+        return refuse_gpu(reader, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, "expected 1 to 64 GPUs per node");
+    ask->count = (uint32_t)count;
+    return HELIO_OK;
+}
+
+/*  What is asked for without the count: MODEL, MODEL/MIG, SIZE.., any. */
+static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t text,
+                           helio_gpu_ask_t *ask)
+{
+    uint64_t number;
+    if (helio_text_is(text, "any"))
+        return HELIO_OK;
+    if (text.size > 2 && memcmp(text.data + text.size - 2, "..", 2) == 0) {
+        if (helio_bytes_parse(head(text, text.size - 2), &ask->memory_bytes) != HELIO_OK ||
+            ask->memory_bytes == 0)
+            return refuse_gpu(reader, node, HELIO_SPEC_WRONG_UNIT_PROBLEM,
+                              "expected a least memory such as 80GB..");
+        return HELIO_OK;
+    }
+    uint32_t slash = find_char(text, '/');
+    ask->model = head(text, slash);
+    if (slash < text.size) {
+        ask->mig = tail(text, slash + 1);
+        if (!is_mig(ask->mig))
+            return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                              "expected a MIG profile such as 1g.10gb");
+    }
+    if (helio_u64_parse(ask->model, &number) == HELIO_OK)
+        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                          "expected the name of a GPU before the count ('any:8' takes every model)");
+    if (ask->model.size > GPU_MODEL_MAX || !has_letter(ask->model) || !helio_spec_rule_name.good(ask->model))
+        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected the name of a GPU");
+    return HELIO_OK;
+}
+
+static helio_rc read_ask(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_gpu_ask_t *ask)
+{
+    if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
+        return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected NAME:COUNT");
+    uint32_t colon = find_char(node->text, ':');
+    ask->count = 1;
+    helio_rc rc = read_model(reader, node, head(node->text, colon), ask);
+    if (rc == HELIO_OK && colon < node->text.size)
+        rc = read_count(reader, node, tail(node->text, colon + 1), ask);
+    return rc;
+}
+
+/*  One entry of a mapping: `A:8` without a value, or `A: 8`, which YAML reads as a key and a value. */
+static helio_rc read_entry(helio_spec_reader_t *reader, const helio_spec_node_t *key, helio_gpu_ask_t *ask)
+{
+    const helio_spec_node_t *value = key->next;
+    helio_rc rc = read_ask(reader, key, ask);
+    if (rc != HELIO_OK || value->type == HELIO_SPEC_NULL)
+        return rc;
+    if (value->type != HELIO_SPEC_SCALAR || find_char(key->text, ':') < key->text.size)
+        return refuse_gpu(reader, value, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected a count");
+    return read_count(reader, value, value->text, ask);
+}
+
+static helio_rc read_asks(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_gpu_ask_t *asks)
+{
+    bool any = node->type == HELIO_SPEC_MAPPING;
+    helio_rc rc = HELIO_OK;
+    uint32_t i = 0;
+    for (const helio_spec_node_t *item = node->first; item && rc == HELIO_OK; i++) {
+        size_t before = any ? reader->path_size : helio_spec_path_index(reader, i);
+        bool pair = item->type == HELIO_SPEC_MAPPING && item->count == 1;
+        if (any || pair)
+            rc = read_entry(reader, any ? item : item->first, &asks[i]);
+        else
+            rc = read_ask(reader, item, &asks[i]);
+        helio_spec_path_cut(reader, before);
+        item = any ? item->next->next : item->next;
+    }
+    return rc;
+}
+
+helio_rc helio_spec_read_gpu(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)
+{
+    helio_job_spec_t *job = ret_job;
+    bool many = node->type == HELIO_SPEC_MAPPING || node->type == HELIO_SPEC_SEQUENCE;
+    uint32_t count = many ? node->count : 1;
+    if (count == 0)
+        return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
+                          "expected at least one GPU; leave the key out "
+                          "for a CPU job");
+    if (count > GPU_ASKS_MAX)
+        return refuse_gpu(reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, "expected at most 8 alternatives");
+    helio_gpu_ask_t *asks = helio_arena_alloc(reader->arena, count, sizeof *asks);
+    helio_rc rc = many ? read_asks(reader, node, asks) : read_ask(reader, node, asks);
+    if (rc != HELIO_OK)
+        return rc;
+    job->gpus.items = asks;
+    job->gpus.count = count;
+    job->gpus_any = node->type == HELIO_SPEC_MAPPING;
+    return HELIO_OK;
+}
+
+static helio_rc refuse_array(helio_spec_reader_t *reader, const helio_spec_node_t *node,
+                             helio_spec_problem_t problem, const char *why)
+{
+    char found[HELIO_SPEC_FOUND_SIZE];
+    return helio_spec_complain(reader, node, problem, array_hint, "%s: %s, found %s", reader->path, why,
+                               helio_spec_found(node, found));
+}
+
+/*  One part between commas, FIRST[-LAST[:STEP]]; the indices are appended to `tasks`. */
+static helio_rc read_range(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t part,
+                           helio_u32s_t *tasks)
+{
+    uint64_t first, last, step = 1;
+    uint32_t dash = find_char(part, '-');
+    helio_text_t rest = dash < part.size ? tail(part, dash + 1) : part;
+    uint32_t colon = dash < part.size ? find_char(rest, ':') : rest.size;
+    if (helio_u64_parse(head(part, dash), &first) != HELIO_OK ||
+        helio_u64_parse(head(rest, colon), &last) != HELIO_OK ||
+        (colon < rest.size && helio_u64_parse(tail(rest, colon + 1), &step) != HELIO_OK) || step == 0)
+        return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                            "expected an index, FIRST-LAST or FIRST-LAST:STEP between commas");
+    if (last < first)
+        return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                            "a range runs from the smaller to the larger index");
+    if (last > HELIO_SPEC_ARRAY_INDEX_MAX)
+        return refuse_array(reader, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, "expected indices up to 9999999");
+    if ((last - first) / step + 1 > HELIO_JOB_ARRAY_MAX - tasks->count)
+        return refuse_array(reader, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, "expected at most 10000 tasks");
+    for (uint64_t i = first; i <= last; i += step) {
+        tasks->items[tasks->count++] = (uint32_t)i;
+        if (step > last)
+            break; /* the next sum might wrap */
+    }
+    return HELIO_OK;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static helio_rc sort_tasks(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_u32s_t *tasks)
+{
+    qsort(tasks->items, tasks->count, sizeof tasks->items[0], compare_u32);
+    for (uint32_t i = 1; i < tasks->count; i++)
+        if (tasks->items[i] == tasks->items[i - 1])
+            return helio_spec_complain(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "give every index once",
+                                       "%s: index %u is given twice", reader->path, tasks->items[i]);
+    return HELIO_OK;
+}
+
+helio_rc helio_spec_read_array(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)
+{
+    helio_job_spec_t *job = ret_job;
+    uint64_t at_once = 0;
+    if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
+        return refuse_array(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected indices");
+    uint32_t percent = find_char(node->text, '%');
+    helio_text_t list = head(node->text, percent);
+    if (percent < node->text.size && (helio_u64_parse(tail(node->text, percent + 1), &at_once) != HELIO_OK ||
+                                      at_once == 0 || at_once > HELIO_JOB_ARRAY_MAX))
+        return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
+                            "expected 1 to 10000 tasks at once after '%'");
+    helio_u32s_t tasks = {helio_arena_alloc(reader->arena, HELIO_JOB_ARRAY_MAX, sizeof(uint32_t)), 0};
+    for (;;) {
+        uint32_t comma = find_char(list, ',');
+        helio_rc rc = read_range(reader, node, head(list, comma), &tasks);
+        if (rc != HELIO_OK)
+            return rc;
+        if (comma == list.size)
+            break;
+        list = tail(list, comma + 1);
+    }
+    helio_rc rc = sort_tasks(reader, node, &tasks);
+    if (rc != HELIO_OK)
+        return rc;
+    job->tasks = tasks;
+    job->tasks_at_once = (uint32_t)at_once;
+    return HELIO_OK;
+}
+
+helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)
+{
+    const helio_spec_node_t *goal = helio_spec_find(node, "goal");
+    (void)ret_job;
+    if (goal && helio_spec_find(node, "prices"))
+        return helio_spec_complain(reader, goal, HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "a goal is a set of prices: keep one of the two",
+                                   "%s: 'goal' and 'prices' contradict each other", reader->path);
+    return HELIO_OK;
+}
+
+helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_job)
+{
+    const helio_job_spec_t *job = ret_job;
+    if (job->gpus.count == 0 && job->interconnect == HELIO_INTERCONNECT_NVLINK)
+        return helio_spec_complain(reader, helio_spec_find(node, "interconnect"),
+                                   HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "add 'gpu: H100:8', or leave interconnect out",
+                                   "interconnect: nvlink connects GPUs, but no gpu is asked for");
+    if (job->gpus.count == 0 && job->sharing == HELIO_SHARING_MIG)
+        return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "add 'gpu: H100/1g.10gb:1', or leave sharing out",
+                                   "sharing: mig divides GPUs, but no gpu is asked for");
+    return HELIO_OK;
+}

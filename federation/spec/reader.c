@@ -1,0 +1,315 @@
+/*  reader.c -- walks a mapping by a table of fields. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "federation/spec/scalar.h"
+#include "federation/spec/suggest.h"
+
+enum {
+    ENTRIES_DEFAULT_MAX = 1024,
+    WORD_MAX = 256,
+    PAIR_NAME_MAX = 256,
+    PAIR_VALUE_MAX = 64 << 10,
+    HINT_SIZE = 320
+};
+
+static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
+                           const helio_spec_node_t *node, char *target);
+
+/*  A group may share its parent's struct, so this sets its own fields only. */
+static void apply_fallbacks(const helio_spec_table_t *table, helio_arena_t *arena, char *target)
+{
+    for (size_t i = 0; i < table->field_count; i++) {
+        const helio_spec_field_t *field = &table->fields[i];
+        if (field->kind == HELIO_SPEC_GROUP || field->kind == HELIO_SPEC_INCLUDE)
+            apply_fallbacks(field->table, arena, target + field->offset);
+        else if (field->fallback)
+            helio_spec_fallback(field, arena, target + field->offset);
+    }
+}
+
+void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct)
+{
+    memset(ret_struct, 0, table->size);
+    apply_fallbacks(table, arena, ret_struct);
+}
+
+static double entries_most(const helio_spec_field_t *field)
+{
+    return field->most != 0 ? field->most : ENTRIES_DEFAULT_MAX;
+}
+
+bool helio_spec_each(const helio_spec_table_t *table, size_t base, helio_spec_each_fn each, void *context)
+{
+    for (size_t i = 0; i < table->field_count; i++) {
+        const helio_spec_field_t *field = &table->fields[i];
+        bool more = field->kind == HELIO_SPEC_INCLUDE
+                        ? helio_spec_each(field->table, base + field->offset, each, context)
+                        : each(field, base, context);
+        if (!more)
+            return false;
+    }
+    return true;
+}
+
+const helio_spec_node_t *helio_spec_find(const helio_spec_node_t *mapping, const char *key)
+{
+    for (const helio_spec_node_t *at = mapping->first; at; at = at->next->next)
+        if (helio_text_is(at->text, key))
+            return at->next;
+    return NULL;
+}
+
+typedef struct lookup {
+    helio_text_t key;
+    const helio_spec_field_t *field;
+    size_t base;
+} lookup_t;
+
+static bool is_wanted(const helio_spec_field_t *field, size_t base, void *context)
+{
+    lookup_t *self = context;
+    if (!helio_text_is(self->key, field->key))
+        return true;
+    self->field = field;
+    self->base = base;
+    return false;
+}
+
+/*  ---- unknown keys ---- */
+
+typedef struct advice {
+    helio_suggestion_t suggestion;
+    const char *group; /* that has such a key */
+    char keys[200];
+    size_t keys_size;
+} advice_t;
+
+static bool advise(const helio_spec_field_t *field, size_t base, void *context)
+{
+    advice_t *self = context;
+    (void)base;
+    helio_suggestion_offer(&self->suggestion, field->key);
+    if (field->kind == HELIO_SPEC_GROUP && !self->group) {
+        lookup_t inner = {.key = self->suggestion.written};
+        if (!helio_spec_each(field->table, 0, is_wanted, &inner))
+            self->group = field->key;
+    }
+    if (self->keys_size + strlen(field->key) + 8 < sizeof self->keys)
+        self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size,
+                                            "%s%s", self->keys_size ? ", " : "", field->key);
+    return true;
+}
+
+static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *table,
+                           const helio_spec_node_t *key)
+{
+    advice_t advice = {.suggestion = {.written = key->text}};
+    char hint[HINT_SIZE], found[HELIO_SPEC_FOUND_SIZE], where[sizeof self->path];
+    (void)helio_spec_each(table, 0, advise, &advice);
+    if (advice.group)
+        (void)snprintf(hint, sizeof hint, "'%.*s' belongs under '%s'", HELIO_TEXT_ARGS(key->text),
+                       advice.group);
+    else if (advice.suggestion.best)
+        (void)snprintf(hint, sizeof hint, "did you mean '%s'?", advice.suggestion.best);
+    else
+        (void)snprintf(hint, sizeof hint, "known keys: %s", advice.keys);
+    (void)snprintf(where, sizeof where, "%s", self->path_size ? self->path : table->name);
+    size_t before = helio_spec_path_key(self, key->text);
+    helio_rc rc = helio_spec_complain(self, key, HELIO_SPEC_UNKNOWN_KEY_PROBLEM, hint, "unknown key %s in %s",
+                                      helio_spec_found(key, found), where);
+    helio_spec_path_cut(self, before);
+    return rc;
+}
+
+/*  ---- collections ---- */
+
+static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                              const helio_spec_node_t *node)
+{
+    if ((double)node->count <= entries_most(field))
+        return HELIO_OK;
+    return helio_spec_complain(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+                               "%s: %u entries are more than the %.0f "
+                               "that are allowed",
+                               self->path, node->count, entries_most(field));
+}
+
+static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                           const helio_spec_node_t *node, helio_list_t *target)
+{
+    bool single = node->type == HELIO_SPEC_SCALAR;
+    if (!single && node->type != HELIO_SPEC_SEQUENCE)
+        return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
+    helio_rc rc = check_entries(self, field, node);
+    if (rc != HELIO_OK)
+        return rc;
+    uint32_t count = single ? 1 : node->count;
+    helio_word_t *words = helio_arena_alloc(self->arena, count ? count : 1, sizeof *words);
+    const helio_spec_node_t *item = single ? node : node->first;
+    for (uint32_t i = 0; i < count && rc == HELIO_OK; i++, item = item->next) {
+        size_t before = single ? self->path_size : helio_spec_path_index(self, i);
+        rc = helio_spec_text(self, field, item, WORD_MAX, &words[i].text);
+        helio_spec_path_cut(self, before);
+    }
+    if (rc == HELIO_OK)
+        *target = (helio_list_t){words, count};
+    return rc;
+}
+
+static helio_rc read_pair(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                          const helio_spec_node_t *name, helio_pair_t *pair)
+{
+    const helio_spec_node_t *value = name->next;
+    helio_spec_field_t value_field = *field;
+    helio_rc rc = helio_spec_text(self, field, name, PAIR_NAME_MAX, &pair->name);
+    if (rc != HELIO_OK)
+        return rc;
+    value_field.rule = NULL;
+    size_t before = helio_spec_path_key(self, name->text);
+    /* An empty value is a value here: FOO="" is not the same as no FOO. */
+    if (value->type == HELIO_SPEC_SCALAR && value->text.size == 0)
+        pair->value = HELIO_TEXT("");
+    else
+        rc = helio_spec_text(self, &value_field, value, PAIR_VALUE_MAX, &pair->value);
+    helio_spec_path_cut(self, before);
+    return rc;
+}
+
+static helio_rc read_pairs(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                           const helio_spec_node_t *node, helio_list_t *target)
+{
+    if (node->type != HELIO_SPEC_MAPPING)
+        return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
+    helio_rc rc = check_entries(self, field, node);
+    helio_pair_t *pairs = helio_arena_alloc(self->arena, node->count ? node->count : 1, sizeof *pairs);
+    uint32_t i = 0;
+    for (const helio_spec_node_t *name = node->first; name && rc == HELIO_OK; name = name->next->next)
+        rc = read_pair(self, field, name, &pairs[i++]);
+    if (rc == HELIO_OK)
+        *target = (helio_list_t){pairs, node->count};
+    return rc;
+}
+
+static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                          const helio_spec_node_t *node, helio_list_t *target)
+{
+    if (node->type != HELIO_SPEC_SEQUENCE)
+        return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
+                                 "begin each entry with '- ', or write [{...}, {...}]");
+    helio_rc rc = check_entries(self, field, node);
+    if (rc != HELIO_OK)
+        return rc;
+    char *items = helio_arena_alloc(self->arena, node->count ? node->count : 1, field->table->size);
+    uint32_t i = 0;
+    for (const helio_spec_node_t *item = node->first; item && rc == HELIO_OK; item = item->next, i++) {
+        size_t before = helio_spec_path_index(self, i);
+        rc = read_table(self, field->table, item, items + i * field->table->size);
+        helio_spec_path_cut(self, before);
+    }
+    if (rc == HELIO_OK)
+        *target = (helio_list_t){items, node->count};
+    return rc;
+}
+
+static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                           const helio_spec_node_t *node, char *base)
+{
+    void *target = base + field->offset;
+    if (field->set_offset)
+        *(bool *)(base + field->set_offset) = true;
+    if (helio_spec_is_scalar(field->kind))
+        return helio_spec_scalar(self, field, node, target);
+    switch ((int)field->kind) {
+    case HELIO_SPEC_WORDS:
+        return read_words(self, field, node, target);
+    case HELIO_SPEC_PAIRS:
+        return read_pairs(self, field, node, target);
+    case HELIO_SPEC_LIST:
+        return read_list(self, field, node, target);
+    case HELIO_SPEC_GROUP:
+        return read_table(self, field->table, node, target);
+    case HELIO_SPEC_CUSTOM:
+        return field->custom(self, node, base);
+    default:
+        return HELIO_OK; /* SKIP */
+    }
+}
+
+/*  ---- tables ---- */
+
+typedef struct missing {
+    helio_spec_reader_t *reader;
+    const helio_spec_node_t *node;
+    helio_rc rc;
+} missing_t;
+
+static bool is_given(const helio_spec_field_t *field, size_t base, void *context)
+{
+    missing_t *self = context;
+    char hint[HINT_SIZE];
+    (void)base;
+    if (!field->required || helio_spec_find(self->node, field->key))
+        return true;
+    bool block = field->example && strchr(field->example, '\n');
+    (void)snprintf(hint, sizeof hint, "add '%s: %s'", field->key, field->example ? field->example : "");
+    const char *where = self->reader->path_size ? self->reader->path : NULL;
+    self->rc =
+        helio_spec_complain(self->reader, self->node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint,
+                            "key '%s' is missing%s%s", field->key, where ? " in " : "", where ? where : "");
+    return false;
+}
+
+/*  The included tables' rules, then the table's own. */
+static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
+                            const helio_spec_node_t *node, char *target)
+{
+    for (size_t i = 0; i < table->field_count; i++)
+        if (table->fields[i].kind == HELIO_SPEC_INCLUDE) {
+            helio_rc rc = check_table(self, table->fields[i].table, node, target + table->fields[i].offset);
+            if (rc != HELIO_OK)
+                return rc;
+        }
+    return table->check ? table->check(self, node, target) : HELIO_OK;
+}
+
+static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
+                           const helio_spec_node_t *node, char *target)
+{
+    char found[HELIO_SPEC_FOUND_SIZE];
+    if (node->type != HELIO_SPEC_MAPPING)
+        return helio_spec_complain(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
+                                   "%s: expected a mapping, found %s", self->path,
+                                   helio_spec_found(node, found));
+    apply_fallbacks(table, self->arena, target);
+    for (const helio_spec_node_t *key = node->first; key; key = key->next->next) {
+        lookup_t lookup = {.key = key->text};
+        if (helio_spec_each(table, 0, is_wanted, &lookup))
+            return refuse_key(self, table, key);
+        size_t before = helio_spec_path_key(self, key->text);
+        helio_rc rc = read_field(self, lookup.field, key->next, target + lookup.base);
+        helio_spec_path_cut(self, before);
+        if (rc != HELIO_OK)
+            return rc;
+    }
+    missing_t missing = {.reader = self, .node = node};
+    (void)helio_spec_each(table, 0, is_given, &missing);
+    return missing.rc == HELIO_OK ? check_table(self, table, node, target) : missing.rc;
+}
+
+helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
+                         helio_arena_t *arena, void *ret_struct, helio_diagnostic_t *ret_diagnostic)
+{
+    helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic};
+    helio_spec_node_t *root;
+    assert(source_max <= HELIO_SPEC_STREAM_MAX);
+    helio_rc rc = helio_spec_tree(&reader, source_max, &root);
+    if (rc != HELIO_OK)
+        return rc;
+    void *read = helio_arena_alloc(arena, 1, table->size);
+    rc = read_table(&reader, table, root, read);
+    if (rc == HELIO_OK)
+        memcpy(ret_struct, read, table->size);
+    return rc;
+}

@@ -1,0 +1,118 @@
+/*  rules.c -- which texts are names, patterns, identifiers. Each rule says the same thing three times: as
+ * code, in words for messages, and as a pattern for JSON Schema; tests hold code and words together by
+ * example.
+ */
+#include <string.h>
+
+#include "federation/spec/job_values.h"
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/*  All of text from `from` on are letters, digits or one of `more`. */
+static bool all_of(helio_text_t text, uint32_t from, const char *more)
+{
+    for (uint32_t i = from; i < text.size; i++) {
+        char c = text.data[i];
+        if (!is_letter(c) && !is_digit(c) && (c == '\0' || !strchr(more, c)))
+            return false;
+    }
+    return true;
+}
+
+static bool is_name(helio_text_t text)
+{
+    return text.size > 0 && (is_letter(text.data[0]) || is_digit(text.data[0])) && all_of(text, 1, "._-");
+}
+
+static bool is_job_name(helio_text_t text)
+{
+    return is_name(text) && text.size <= HELIO_JOB_NAME_MAX;
+}
+
+static bool is_short_name(helio_text_t text)
+{
+    return is_name(text) && text.size <= 32;
+}
+
+static bool is_env_name(helio_text_t text)
+{
+    static const char ours[] = "HELIO_";
+    if (text.size == 0 || text.size > 128 || is_digit(text.data[0]) || !all_of(text, 0, "_"))
+        return false;
+    return text.size < sizeof ours - 1 || memcmp(text.data, ours, sizeof ours - 1) != 0;
+}
+
+static bool is_pattern(helio_text_t text)
+{
+    uint32_t from = text.size > 0 && text.data[0] == '!';
+    return text.size > from && text.size <= 64 && all_of(text, from, "._-*?");
+}
+
+static bool is_job_id(helio_text_t text)
+{
+    return text.size >= HELIO_ID_PREFIX_MIN && text.size <= HELIO_KEY_SIZE && all_of(text, 0, ".-");
+}
+
+static bool is_signal(helio_text_t text)
+{
+    static const char *const names[] = {"USR1", "USR2", "TERM", "INT", "HUP", "CONT", "QUIT", NULL};
+    for (const char *const *name = names; *name; name++)
+        if (helio_text_is(text, *name))
+            return true;
+    return false;
+}
+
+static bool is_script(helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if (!strchr(" \t\r\n", text.data[i]))
+            return true;
+    return false;
+}
+
+static bool is_uri(helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] <= ' ' || text.data[i] == 0x7f)
+            return false;
+    return text.size > 0;
+}
+
+static bool is_option(helio_text_t text)
+{
+    return text.size > 0 && text.size <= 64 && is_letter(text.data[0]) && all_of(text, 1, "_-./");
+}
+
+const helio_spec_rule_t helio_spec_rule_job_name = {
+    is_job_name, "a name of letters, digits, '.', '_' and '-', at most 63, beginning with a letter or digit",
+    "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"};
+const helio_spec_rule_t helio_spec_rule_name = {
+    is_short_name,
+    "a name of letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit",
+    "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"};
+const helio_spec_rule_t helio_spec_rule_env = {
+    is_env_name, "a name of letters, digits and '_' that does not begin with a digit or with HELIO_",
+    "^(?!HELIO_)[A-Za-z_][A-Za-z0-9_]{0,127}$"};
+const helio_spec_rule_t helio_spec_rule_pattern = {
+    is_pattern, "a name that may contain * and ?, or '!' and such a name to exclude",
+    "^!?[A-Za-z0-9._*?-]{1,64}$"};
+const helio_spec_rule_t helio_spec_rule_job_id = {
+    is_job_id, "a job id, or at least 6 characters of its beginning or end", "^[A-Za-z0-9.-]{6,39}$"};
+const helio_spec_rule_t helio_spec_rule_signal = {is_signal, "one of USR1, USR2, TERM, INT, HUP, CONT, QUIT",
+                                                  "^(USR1|USR2|TERM|INT|HUP|CONT|QUIT)$"};
+const helio_spec_rule_t helio_spec_rule_script = {is_script, "a script that is not empty", "\\S"};
+const helio_spec_rule_t helio_spec_rule_uri = {is_uri, "a URI without blanks", "^\\S+$"};
+const helio_spec_rule_t helio_spec_rule_option = {
+    is_option, "the name of an option: letters, digits, '_', '-', '.' and '/', beginning with a letter",
+    "^[A-Za-z][A-Za-z0-9_./-]{0,63}$"};
+const helio_spec_rule_t helio_spec_rule_gpu = {
+    NULL, "NAME:COUNT, a list of these in order of preference, or {A:8, B:8} for any of them", NULL};
+const helio_spec_rule_t helio_spec_rule_array = {NULL, "indices such as 0-99%10, 1,3,7 or 0-15:4", NULL};

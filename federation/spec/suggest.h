@@ -1,0 +1,21 @@
+/*  suggest.h -- "did you mean": the nearest of some known words. Pure. */
+#ifndef HELIO_SPEC_SUGGEST_H
+#define HELIO_SPEC_SUGGEST_H
+
+#include "federation/base/memory.h"
+
+/*  Zero-initialise with the word that was written, offer every known word, read `best` (NULL = none is near).
+ */
+typedef struct helio_suggestion {
+    helio_text_t written;
+    const char *best;
+    uint32_t distance;
+} helio_suggestion_t;
+
+void helio_suggestion_offer(helio_suggestion_t *self, const char *word);
+
+/*  Edit distance without regard to case: insertions, deletions, substitutions and swaps of neighbours (the
+ *  restricted Damerau-Levenshtein distance). UINT32_MAX when a word is longer than 64 bytes. */
+uint32_t helio_edit_distance(helio_text_t a, helio_text_t b);
+
+#endif

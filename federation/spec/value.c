@@ -1,0 +1,338 @@
+/*  value.c -- see value.h. Every grammar is read by hand over a view: no locale, no copies, no silent wrap.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "federation/spec/value.h"
+
+__extension__ typedef unsigned __int128 value_u128_t;
+
+enum { NUMBER_DIGITS_MAX = 30, F64_TEXT_MAX = 64 };
+
+typedef struct cursor {
+    const char *at;
+    const char *end;
+} cursor_t;
+
+static cursor_t cursor_of(helio_text_t text)
+{
+    return (cursor_t){text.data, text.data ? text.data + text.size : text.data};
+}
+
+static bool at_digit(const cursor_t *self)
+{
+    return self->at < self->end && *self->at >= '0' && *self->at <= '9';
+}
+
+/*  A run of digits; HELIO_INVALID when there is none, HELIO_TOO_BIG over 64 bits. */
+static helio_rc take_u64(cursor_t *self, uint64_t *ret_value)
+{
+    uint64_t value = 0;
+    if (!at_digit(self))
+        return HELIO_INVALID;
+    for (; at_digit(self); self->at++)
+        if (__builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*self->at - '0'), &value))
+            return HELIO_TOO_BIG;
+    *ret_value = value;
+    return HELIO_OK;
+}
+
+static bool take_unit(cursor_t *self, const char *unit)
+{
+    size_t size = strlen(unit);
+    if ((size_t)(self->end - self->at) != size || memcmp(self->at, unit, size) != 0)
+        return false;
+    self->at = self->end;
+    return true;
+}
+
+/*  Digits with an optional fraction, as an integer and the number of its decimals. */
+static helio_rc take_decimal(cursor_t *self, value_u128_t *ret_digits, uint32_t *ret_decimals)
+{
+    value_u128_t digits = 0;
+    uint32_t count = 0, decimals = 0;
+    if (!at_digit(self))
+        return HELIO_INVALID;
+    for (; at_digit(self); self->at++, count++) {
+        if (count == NUMBER_DIGITS_MAX)
+            return HELIO_TOO_BIG;
+        digits = digits * 10 + (unsigned)(*self->at - '0');
+    }
+    if (self->at < self->end && *self->at == '.') {
+        self->at++;
+        if (!at_digit(self))
+            return HELIO_INVALID;
+        for (; at_digit(self); self->at++, count++, decimals++) {
+            if (count == NUMBER_DIGITS_MAX)
+                return HELIO_TOO_BIG;
+            digits = digits * 10 + (unsigned)(*self->at - '0');
+        }
+    }
+    *ret_digits = digits;
+    *ret_decimals = decimals;
+    return HELIO_OK;
+}
+
+static const struct {
+    const char *unit;
+    uint64_t ms;
+} duration_units[] = {{"w", 604800000}, {"d", 86400000}, {"h", 3600000},
+                      {"m", 60000},     {"s", 1000},     {"ms", 1}};
+
+enum { DURATION_UNITS = sizeof duration_units / sizeof duration_units[0] };
+
+static helio_rc take_duration_unit(cursor_t *self, size_t *next)
+{
+    const char *start = self->at;
+    while (self->at < self->end && *self->at >= 'a' && *self->at <= 'z')
+        self->at++;
+    helio_text_t word = {start, (uint32_t)(self->at - start)};
+    for (size_t i = *next; i < DURATION_UNITS; i++)
+        if (helio_text_is(word, duration_units[i].unit)) {
+            *next = i + 1;
+            return HELIO_OK;
+        }
+    return HELIO_INVALID;
+}
+
+helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms)
+{
+    cursor_t cursor = cursor_of(text);
+    uint64_t total = 0, value, part;
+    size_t next = 0;
+    if (helio_text_is(text, "0")) {
+        *ret_ms = 0;
+        return HELIO_OK;
+    }
+    if (cursor.at == cursor.end)
+        return HELIO_INVALID;
+    while (cursor.at < cursor.end) {
+        helio_rc rc = take_u64(&cursor, &value);
+        if (rc == HELIO_OK)
+            rc = take_duration_unit(&cursor, &next);
+        if (rc != HELIO_OK)
+            return rc;
+        if (__builtin_mul_overflow(value, duration_units[next - 1].ms, &part) ||
+            __builtin_add_overflow(total, part, &total) || total > INT64_MAX)
+            return HELIO_TOO_BIG;
+    }
+    *ret_ms = total;
+    return HELIO_OK;
+}
+
+/*  The factor of a unit of size; 0 when it is none. */
+static uint64_t bytes_factor(helio_text_t unit)
+{
+    static const char prefixes[] = "KMGTP";
+    if (helio_text_is(unit, "B"))
+        return 1;
+    bool binary = unit.size == 3 && unit.data[1] == 'i';
+    if ((!binary && unit.size != 2) || unit.data[unit.size - 1] != 'B')
+        return 0;
+    char letter = unit.data[0] == 'k' && !binary ? 'K' : unit.data[0];
+    uint64_t factor = 1;
+    for (size_t i = 0; prefixes[i]; i++) {
+        factor *= binary ? 1024 : 1000;
+        if (prefixes[i] == letter)
+            return factor;
+    }
+    return 0;
+}
+
+helio_rc helio_bytes_parse(helio_text_t text, uint64_t *ret_bytes)
+{
+    cursor_t cursor = cursor_of(text);
+    value_u128_t digits;
+    uint32_t decimals;
+    if (helio_text_is(text, "0")) {
+        *ret_bytes = 0;
+        return HELIO_OK;
+    }
+    helio_rc rc = take_decimal(&cursor, &digits, &decimals);
+    if (rc != HELIO_OK)
+        return rc;
+    if (cursor.at < cursor.end && *cursor.at == ' ')
+        cursor.at++;
+    uint64_t factor = bytes_factor((helio_text_t){cursor.at, (uint32_t)(cursor.end - cursor.at)});
+    if (factor == 0)
+        return HELIO_INVALID;
+    value_u128_t bytes;
+    if (__builtin_mul_overflow(digits, (value_u128_t)factor, &bytes))
+        return HELIO_TOO_BIG;
+    for (; decimals > 0; decimals--)
+        bytes /= 10;
+    if (bytes > INT64_MAX)
+        return HELIO_TOO_BIG;
+    *ret_bytes = (uint64_t)bytes;
+    return HELIO_OK;
+}
+
+helio_rc helio_quantity_parse(helio_text_t text, const char *unit, uint32_t decimals, uint64_t *ret_scaled)
+{
+    cursor_t cursor = cursor_of(text);
+    value_u128_t digits;
+    uint32_t written;
+    helio_rc rc = take_decimal(&cursor, &digits, &written);
+    if (rc != HELIO_OK)
+        return rc;
+    if (cursor.at < cursor.end && *cursor.at == ' ')
+        cursor.at++;
+    if (!take_unit(&cursor, unit) || written > decimals)
+        return HELIO_INVALID;
+    for (; written < decimals; written++)
+        if (__builtin_mul_overflow(digits, (value_u128_t)10, &digits))
+            return HELIO_TOO_BIG;
+    if (digits > INT64_MAX)
+        return HELIO_TOO_BIG;
+    *ret_scaled = (uint64_t)digits;
+    return HELIO_OK;
+}
+
+helio_rc helio_money_parse(helio_text_t text, int64_t *ret_micro_usd)
+{
+    uint64_t micro;
+    helio_rc rc = helio_quantity_parse(text, "USD", 6, &micro);
+    if (rc == HELIO_OK)
+        *ret_micro_usd = (int64_t)micro;
+    return rc;
+}
+
+helio_rc helio_rate_parse(helio_text_t text, const char *unit, int64_t *ret_micro_usd)
+{
+    char whole[HELIO_VALUE_SIZE];
+    uint64_t micro;
+    int size = snprintf(whole, sizeof whole, "USD/%s", unit);
+    assert(size > 0 && (size_t)size < sizeof whole);
+    helio_rc rc = helio_quantity_parse(text, whole, 6, &micro);
+    if (rc == HELIO_OK)
+        *ret_micro_usd = (int64_t)micro;
+    return rc;
+}
+
+helio_rc helio_u64_parse(helio_text_t text, uint64_t *ret_value)
+{
+    cursor_t cursor = cursor_of(text);
+    uint64_t value;
+    helio_rc rc = take_u64(&cursor, &value);
+    if (rc != HELIO_OK)
+        return rc;
+    if (cursor.at != cursor.end)
+        return HELIO_INVALID;
+    *ret_value = value;
+    return HELIO_OK;
+}
+
+helio_rc helio_i64_parse(helio_text_t text, int64_t *ret_value)
+{
+    bool negative = text.size > 1 && text.data[0] == '-';
+    uint64_t value;
+    helio_text_t digits = {text.data + negative, text.size - negative};
+    helio_rc rc = text.size ? helio_u64_parse(digits, &value) : HELIO_INVALID;
+    if (rc != HELIO_OK)
+        return rc;
+    if (value > (uint64_t)INT64_MAX + negative)
+        return HELIO_TOO_BIG;
+    *ret_value = negative ? (int64_t)(0 - value) : (int64_t)value;
+    return HELIO_OK;
+}
+
+/*  strtod alone would also take hexadecimal, infinities, names and leading blanks. */
+static bool is_decimal_number(helio_text_t text)
+{
+    cursor_t cursor = cursor_of(text);
+    if (cursor.at < cursor.end && *cursor.at == '-')
+        cursor.at++;
+    if (!at_digit(&cursor))
+        return false;
+    while (at_digit(&cursor))
+        cursor.at++;
+    if (cursor.at < cursor.end && *cursor.at == '.') {
+        cursor.at++;
+        if (!at_digit(&cursor))
+            return false;
+        while (at_digit(&cursor))
+            cursor.at++;
+    }
+    if (cursor.at < cursor.end && (*cursor.at == 'e' || *cursor.at == 'E')) {
+        cursor.at++;
+        if (cursor.at < cursor.end && (*cursor.at == '+' || *cursor.at == '-'))
+            cursor.at++;
+        if (!at_digit(&cursor))
+            return false;
+        while (at_digit(&cursor))
+            cursor.at++;
+    }
+    return cursor.at == cursor.end;
+}
+
+helio_rc helio_f64_parse(helio_text_t text, double *ret_value)
+{
+    char copy[F64_TEXT_MAX], *end;
+    if (!is_decimal_number(text) || !helio_text_copy(text, copy, sizeof copy))
+        return HELIO_INVALID;
+    double value = strtod(copy, &end);
+    if (*end != '\0')
+        return HELIO_INVALID;
+    if (!isfinite(value))
+        return HELIO_TOO_BIG;
+    *ret_value = value;
+    return HELIO_OK;
+}
+
+void helio_duration_text(uint64_t ms, char ret_text[HELIO_VALUE_SIZE])
+{
+    size_t used = 0;
+    /* Weeks are read but not written: "10d" is easier to compare than "1w3d". */
+    for (size_t i = 1; i < DURATION_UNITS; i++) {
+        uint64_t value = ms / duration_units[i].ms;
+        ms %= duration_units[i].ms;
+        if (value == 0)
+            continue;
+        int size = snprintf(ret_text + used, HELIO_VALUE_SIZE - used, "%" PRIu64 "%s", value,
+                            duration_units[i].unit);
+        used += (size_t)size;
+        assert(used < HELIO_VALUE_SIZE);
+    }
+    if (used == 0)
+        (void)snprintf(ret_text, HELIO_VALUE_SIZE, "0s");
+}
+
+void helio_bytes_text(uint64_t bytes, char ret_text[HELIO_VALUE_SIZE])
+{
+    static const char *const units[2][6] = {{"B", "KB", "MB", "GB", "TB", "PB"},
+                                            {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}};
+    for (unsigned binary = 0; binary < 2; binary++) {
+        uint64_t step = binary ? 1024 : 1000, value = bytes;
+        size_t unit = 0;
+        while (unit < 5 && value != 0 && value % step == 0) {
+            value /= step;
+            unit++;
+        }
+        /* 1024000 is 1024KB and 1000KiB: the decimal form wins wherever it is exact. */
+        if (unit > 0 || binary == 1) {
+            (void)snprintf(ret_text, HELIO_VALUE_SIZE, "%" PRIu64 "%s", value, units[binary][unit]);
+            return;
+        }
+    }
+}
+
+void helio_money_text(int64_t micro_usd, char ret_text[HELIO_VALUE_SIZE])
+{
+    uint64_t magnitude = micro_usd < 0 ? 0 - (uint64_t)micro_usd : (uint64_t)micro_usd;
+    char fraction[16];
+    (void)snprintf(fraction, sizeof fraction, ".%06" PRIu64, magnitude % 1000000);
+    size_t size = strlen(fraction);
+    while (size > 0 && (fraction[size - 1] == '0' || fraction[size - 1] == '.')) {
+        bool dot = fraction[--size] == '.';
+        fraction[size] = '\0';
+        if (dot)
+            break;
+    }
+    (void)snprintf(ret_text, HELIO_VALUE_SIZE, "%s%" PRIu64 "%s USD", micro_usd < 0 ? "-" : "",
+                   magnitude / 1000000, fraction);
+}
