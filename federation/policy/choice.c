@@ -115,8 +115,9 @@ static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_
     }
     if (miss != HELIO_REJECTION_NONE)
         return miss;
-    if (want->nodes > nodes || want->cpus > pool->cpus_per_node ||
-        want->memory_bytes > pool->memory_bytes_per_node)
+    /* a pool that does not declare its CPUs or memory is not bounded by them */
+    if (want->nodes > nodes || (pool->cpus_per_node && want->cpus > pool->cpus_per_node) ||
+        (pool->memory_bytes_per_node && want->memory_bytes > pool->memory_bytes_per_node))
         return HELIO_REJECTION_TOO_SMALL;
     if (want->interconnect != HELIO_INTERCONNECT_ANY && pool->interconnect < want->interconnect)
         return HELIO_REJECTION_NO_INTERCONNECT;

@@ -11,7 +11,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .home = home,
         .gpus_any = spec->gpus_any,
         .nodes = spec->nodes ? spec->nodes : 1,
-        .cpus = spec->cpus,
+        .cpus = spec->cpus || spec->gpus.count ? spec->cpus : 1,
         .memory_bytes = spec->memory_bytes,
         .interconnect = spec->interconnect,
         .sharing = spec->sharing,

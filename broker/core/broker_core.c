@@ -1,0 +1,244 @@
+/*  broker_core.c -- the step: which event goes to which room of the core, and what happens after every event. */
+#include "broker/core/broker_core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "broker/core/internal.h"
+
+HELIO_RECORD_DEFINE(helio_row_job, HELIO_ROW_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_state, HELIO_ROW_STATE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_class, HELIO_ROW_CLASS_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_site, HELIO_ROW_SITE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_pool, HELIO_ROW_POOL_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_capacity, HELIO_ROW_CAPACITY_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_audit, HELIO_ROW_AUDIT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_key, HELIO_ROW_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
+HELIO_RECORD_DEFINE(helio_submission, HELIO_SUBMISSION_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
+HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_peer, HELIO_FX_PEER_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
+
+const helio_step_kind_t helio_broker_events[HELIO_BROKER_EVENT_COUNT] = {
+#define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},
+    HELIO_BROKER_EVENT_TABLE(X)
+#undef X
+};
+
+const helio_step_kind_t helio_broker_effects[HELIO_BROKER_EFFECT_COUNT] = {
+#define X(NAME, record, release) {#NAME, &record##_type, HELIO_RELEASE_##release},
+    HELIO_BROKER_EFFECT_TABLE(X)
+#undef X
+};
+
+static const char *const role_words[] = {
+#define X(name, word) word,
+    HELIO_ROLE_TABLE(X)
+#undef X
+};
+
+const char *helio_role_word(uint32_t value)
+{
+    return value < HELIO_ROLE_COUNT ? role_words[value] : "unknown";
+}
+
+helio_rc helio_role_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < HELIO_ROLE_COUNT; i++)
+        if (helio_text_is(word, role_words[i])) {
+            *ret_value = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+helio_broker_options_t helio_broker_options_default(void)
+{
+    return (helio_broker_options_t){
+        .lease_ms = 15 * 60000,
+        .renew_ms = 90000,
+        .summary_ms = 1000,
+        .silent_after_ms = 60000,
+        .queued_max = 2000000,
+        .queued_per_tenant_max = 1000000,
+        .offers_unanswered_max = 20000,
+    };
+}
+
+helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
+{
+    helio_broker_core_t *self = helio_new(1, sizeof *self);
+    self->options = options;
+    self->open_batch = 1;
+    self->capacity_version = 1;
+    self->next_watch_ms = INT64_MAX;
+    return self;
+}
+
+void helio_broker_core_destroy(helio_broker_core_t **self_p)
+{
+    helio_broker_core_t *self = *self_p;
+    if (!self)
+        return;
+    core_jobs_free(self);
+    core_sites_free(self);
+    tenant_t *tenant, *next_tenant;
+    HASH_ITER(hh, self->tenants, tenant, next_tenant)
+    {
+        HASH_DEL(self->tenants, tenant);
+        free(tenant);
+    }
+    queue_t *queue, *next_queue;
+    HASH_ITER(hh, self->queues, queue, next_queue)
+    {
+        HASH_DEL(self->queues, queue);
+        free(queue);
+    }
+    idempotency_t *key, *next_key;
+    HASH_ITER(hh, self->keys, key, next_key)
+    {
+        HASH_DEL(self->keys, key);
+        free(key);
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
+{
+    const void *payload = event->payload;
+    switch ((helio_broker_event_t)event->kind) {
+    case HELIO_BROKER_EV_LOAD_FEDERATION:
+    case HELIO_BROKER_EV_LOAD_TENANT:
+    case HELIO_BROKER_EV_LOAD_QUEUE:
+    case HELIO_BROKER_EV_LOAD_SITE:
+    case HELIO_BROKER_EV_LOAD_POOL:
+    case HELIO_BROKER_EV_LOAD_KEY:
+    case HELIO_BROKER_EV_LOAD_JOB:
+    case HELIO_BROKER_EV_LOAD_STATE:
+    case HELIO_BROKER_EV_LOADED:
+        core_on_load(self, event);
+        break;
+    case HELIO_BROKER_EV_TICK:
+        if (self->now_ms >= self->next_watch_ms)
+            core_watch(self);
+        if (self->round_wanted)
+            core_round(self);
+        break;
+    case HELIO_BROKER_EV_SEALED: {
+        const helio_ev_sealed_t *sealed = payload;
+        assert(sealed->batch == self->open_batch);
+        self->open_batch++;
+        break;
+    }
+    case HELIO_BROKER_EV_SUBMIT:
+        core_on_submit(self, payload);
+        break;
+    case HELIO_BROKER_EV_CANCEL:
+        core_on_cancel(self, payload);
+        break;
+    case HELIO_BROKER_EV_RELEASE:
+        core_on_release(self, payload);
+        break;
+    case HELIO_BROKER_EV_DRAIN:
+    case HELIO_BROKER_EV_UNDRAIN:
+    case HELIO_BROKER_EV_ATTEST:
+        core_on_site_command(self, event->kind, payload);
+        break;
+    case HELIO_BROKER_EV_TOKEN:
+        core_on_token(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_KEY:
+        core_on_site_key(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_HELLO:
+        core_on_hello(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_INVENTORY:
+        core_on_inventory(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_SUMMARY:
+        core_on_summary(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_REPORTS:
+        core_on_reports(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_RENEW:
+        core_on_renew(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_GONE:
+        core_on_gone(self, payload);
+        break;
+    case HELIO_BROKER_EVENT_COUNT:
+    default:
+        assert(!"an event that is not in the table");
+    }
+}
+
+void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects)
+{
+    assert(self->loaded || event->kind <= HELIO_BROKER_EV_LOADED);
+    assert(event->now_ms >= self->now_ms);
+    helio_effects_reset(effects);
+    self->effects = effects;
+    self->event = event;
+    self->now_ms = event->now_ms;
+    self->wall_ms = event->wall_ms;
+    dispatch(self, event);
+    core_jobs_flush(self);
+    effects->wake_ms = self->round_wanted ? self->now_ms : self->next_watch_ms;
+    self->effects = NULL;
+    self->event = NULL;
+}
+
+void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)
+{
+    *ret_figures = self->figures;
+    ret_figures->classes = HASH_COUNT(self->classes);
+    ret_figures->sites = HASH_COUNT(self->sites);
+    ret_figures->open_batch = self->open_batch;
+    ret_figures->sites_ready = 0;
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        ret_figures->sites_ready += site->state == HELIO_SITE_STATE_READY;
+}
+
+void helio_broker_core_each(const helio_broker_core_t *self,
+                            void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg)
+{
+    for (const job_t *job = self->jobs; job; job = job->hh.next) {
+        helio_broker_job_view_t view = {job->key, job->state, job->epoch, job->site ? job->site->name : ""};
+        visit(arg, &view);
+    }
+}

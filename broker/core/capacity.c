@@ -1,0 +1,191 @@
+/*  capacity.c -- what is free at a site, by counts of nodes: the last summary, less what was placed since.
+ *
+ *  Assume and deduct: a placement is taken off at once. A summary says up to which dispatch it has seen, so that what
+ *  it contains is not counted twice and what it cannot know yet is taken off again.
+ */
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+uint32_t core_pool_gpus_free(const pool_t *pool)
+{
+    uint32_t gpus = 0;
+    for (uint32_t k = 1; k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+        gpus += k * pool->free.by_gpus[k];
+    return gpus;
+}
+
+/*  Best fit: nodes with the fewest free GPUs that still hold `gpus`. All or nothing. */
+bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes)
+{
+    free_nodes_t *free_now = &pool->free;
+    uint32_t top = pool->info.gpus_per_node, fitting = 0;
+    for (uint32_t k = gpus; k <= top; k++)
+        fitting += free_now->by_gpus[k];
+    bool cpus_bound = pool->info.cpus_per_node > 0, memory_bound = pool->info.memory_bytes_per_node > 0;
+    if (fitting < nodes || (cpus_bound && free_now->cpus < cpus * nodes) ||
+        (memory_bound && free_now->memory_bytes < memory_bytes * nodes))
+        return false;
+    uint32_t left = nodes;
+    for (uint32_t k = gpus; gpus && k <= top && left; k++) {
+        uint32_t n = free_now->by_gpus[k] < left ? free_now->by_gpus[k] : left;
+        free_now->by_gpus[k] -= n;
+        free_now->by_gpus[k - gpus] += n;
+        left -= n;
+    }
+    free_now->cpus -= cpus_bound ? cpus * nodes : 0;
+    free_now->memory_bytes -= memory_bound ? memory_bytes * nodes : 0;
+    return true;
+}
+
+/*  Which node becomes free is not known here: the emptiest one that can have held it is assumed, and the next summary
+ *  corrects it. */
+void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes)
+{
+    free_nodes_t *free_now = &pool->free;
+    uint32_t top = pool->info.gpus_per_node;
+    for (uint32_t n = 0; gpus && n < nodes; n++)
+        for (uint32_t k = 0; k + gpus <= top; k++)
+            if (free_now->by_gpus[k]) {
+                free_now->by_gpus[k]--;
+                free_now->by_gpus[k + gpus]++;
+                break;
+            }
+    free_now->cpus += pool->info.cpus_per_node ? cpus * nodes : 0;
+    free_now->memory_bytes += pool->info.memory_bytes_per_node ? memory_bytes * nodes : 0;
+}
+
+void core_job_give_back(helio_broker_core_t *self, job_t *job)
+{
+    if (!job->counted)
+        return;
+    job->counted = false;
+    const helio_requirement_t *want = &job->submission->class->want;
+    core_pool_give(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+    self->capacity_version++;
+    self->round_wanted = true;
+}
+
+static uint32_t largest_block(const pool_t *pool)
+{
+    uint32_t best = 0, nodes = 0;
+    for (uint32_t k = pool->info.gpus_per_node; k > 0; k--) {
+        nodes += pool->free.by_gpus[k];
+        best = k * nodes > best ? k * nodes : best;
+    }
+    return best;
+}
+
+static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t *pool, double power_w)
+{
+    bool sample = !pool->sampled_ms || self->now_ms - pool->sampled_ms >= CAPACITY_SAMPLE_MS;
+    helio_row_capacity_t row = {
+        .site = helio_text_of(site->name),
+        .pool = pool->info.name,
+        .at_ms = self->wall_ms,
+        .sample = sample,
+        .nodes_up = pool->last.nodes_up,
+        .gpus_total = pool->last.gpus_total,
+        .gpus_allocated = pool->last.gpus_allocated,
+        .gpus_free = core_pool_gpus_free(pool),
+        .gpus_reserved = pool->last.gpus_reserved,
+        .largest_block_gpus = largest_block(pool),
+        .jobs_running = pool->last.jobs_running,
+        .jobs_queued = pool->last.jobs_queued,
+        .site_power_w = power_w,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
+    pool->written_ms = self->now_ms;
+    if (sample)
+        pool->sampled_ms = self->now_ms;
+}
+
+static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
+{
+    pool->figured = (free_nodes_t){.cpus = figures->cpus_free, .memory_bytes = figures->memory_free_bytes};
+    for (uint32_t k = 0; k < figures->free_nodes.count && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+        pool->figured.by_gpus[k] = figures->free_nodes.items[k];
+    bool changed = pool->last.gpus_allocated != figures->gpus_allocated || pool->last.nodes_up != figures->nodes_up ||
+                   pool->last.jobs_running != figures->jobs_running || pool->last.jobs_queued != figures->jobs_queued ||
+                   pool->last.gpus_reserved != figures->gpus_reserved;
+    pool->last = *figures;
+    pool->last.pool = (helio_text_t){0};
+    pool->last.free_nodes = (helio_u32s_t){0};
+    return changed;
+}
+
+/*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do contain
+ *  are counted by the site. True when anything differs from what was believed. */
+static bool rebase(site_t *site, uint64_t dispatch_seen)
+{
+    bool differs = false;
+    for (uint32_t i = 0; i < site->pool_count; i++) {
+        site->pools[i].believed = site->pools[i].free;
+        site->pools[i].free = site->pools[i].figured;
+        differs = differs || site->pools[i].penalty_until_ms; /* who was refused may ask again */
+        site->pools[i].penalty_until_ms = 0;
+    }
+    job_t *job;
+    DL_FOREACH(site->live, job)
+    {
+        const helio_requirement_t *want = &job->submission->class->want;
+        if (job->pool)
+            job->counted =
+                job->dispatch_seq <= dispatch_seen ||
+                core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+    }
+    for (uint32_t i = 0; i < site->pool_count; i++)
+        differs = differs || memcmp(&site->pools[i].believed, &site->pools[i].free, sizeof(free_nodes_t)) != 0;
+    return differs;
+}
+
+static void write_series(helio_broker_core_t *self, const site_t *site, const helio_series_t *series)
+{
+    helio_row_series_t row = {
+        .site = helio_text_of(site->name),
+        .pool = series->pool,
+        .signal = series->signal,
+        .kind = series->kind,
+        .factor = series->factor,
+        .source = series->source,
+        .estimated = series->estimated,
+        .issued_ms = series->issued_wall_ms,
+        .start_ms = series->start_wall_ms,
+        .step_s = series->step_s,
+        .values = series->values,
+        .p10 = series->p10,
+        .p90 = series->p90,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
+}
+
+void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *event)
+{
+    site_t *site = core_site_of_peer(self, event->peer);
+    const helio_site_summary_t *summary = &event->summary;
+    if (!site || !site->inventory_closed)
+        return;
+    core_site_heard(self, site);
+    if (summary->base_seq && summary->base_seq != site->summary_seq) {
+        helio_fx_peer_t resync = {event->peer, HELIO_PROTOCOL, HELIO_TEXT("a change did not follow its base")};
+        core_emit(self, HELIO_BROKER_FX_RESYNC, &resync);
+        return;
+    }
+    site->summary_seq = summary->seq;
+    bool first = !site->capacity_known;
+    for (uint32_t i = 0; i < summary->pools.count; i++) {
+        pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);
+        if (pool && take_figures(pool, &summary->pools.items[i]))
+            pool->written_ms = 0;
+    }
+    if (rebase(site, summary->dispatch_seen) || first) {
+        self->capacity_version++;
+        self->round_wanted = true;
+    }
+    for (uint32_t i = 0; i < site->pool_count; i++)
+        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
+            write_capacity(self, site, &site->pools[i], summary->power_w);
+    site->capacity_known = true;
+    for (uint32_t i = 0; i < summary->series.count; i++)
+        write_series(self, site, &summary->series.items[i]);
+}

@@ -1,0 +1,166 @@
+/*  commands.c -- what people ask of jobs and sites that exist: cancel, release, drain, attest; tokens and keys. */
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+static const char *actor_of(helio_broker_core_t *self, helio_text_t user)
+{
+    return core_printf(self, "user:%.*s", HELIO_TEXT_ARGS(user));
+}
+
+static bool may_touch(const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+}
+
+static void cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    switch ((helio_job_state_t)job->state) {
+    case HELIO_JOB_QUEUED:
+    case HELIO_JOB_HELD:
+        job->exit_code = 130;
+        core_job_move(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        break;
+    case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
+        job->intent = HELIO_INTENT_CANCEL;
+        job->before = HELIO_JOB_STOPPING;
+        (void)helio_text_copy(HELIO_TEXT("cancelled; waiting for its site to say so"), job->reason,
+                              sizeof job->reason);
+        core_job_touch(self, job);
+        break;
+    case HELIO_JOB_STOPPING:
+        job->intent = HELIO_INTENT_CANCEL;
+        core_job_touch(self, job);
+        break;
+    case HELIO_JOB_OFFERED:
+    case HELIO_JOB_ACCEPTED:
+    case HELIO_JOB_STARTING:
+    case HELIO_JOB_RUNNING:
+    case HELIO_JOB_SUSPENDED:
+        job->intent = HELIO_INTENT_CANCEL;
+        core_job_move(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
+        core_stop(self, job, HELIO_STOP_MODE_GRACE, "cancelled");
+        break;
+    case HELIO_JOB_SUCCEEDED:
+    case HELIO_JOB_FAILED:
+    case HELIO_JOB_TIMEOUT:
+    case HELIO_JOB_CANCELLED:
+    case HELIO_JOB_LOST:
+    case HELIO_JOB_STATE_COUNT:
+    default:
+        break;
+    }
+}
+
+/*  Visits one job, or every open task of an array. Returns how many the caller may touch. */
+static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
+                         void (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
+{
+    const char *actor = actor_of(self, event->user);
+    uint32_t touched = 0;
+    job_t *job = core_job_find(self, event->key);
+    if (job) {
+        if (may_touch(event, job)) {
+            touched++;
+            act(self, job, actor);
+        }
+        return touched;
+    }
+    if (event->key.task != HELIO_NO_TASK)
+        return 0;
+    for (uint32_t task = 0; task < HELIO_JOB_ARRAY_MAX; task++) {
+        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)task});
+        if (job && may_touch(event, job)) {
+            touched++;
+            act(self, job, actor);
+        }
+    }
+    return touched;
+}
+
+void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    if (!for_each(self, event, cancel_one)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or running", text);
+        return;
+    }
+    core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
+}
+
+static void release_one(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    if (job->state != HELIO_JOB_HELD)
+        return;
+    job->site_failures = 0;
+    core_job_move(self, job, HELIO_JOB_QUEUED, "released", actor);
+}
+
+void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    if (!for_each(self, event, release_one)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not held", text);
+        return;
+    }
+    core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "released");
+}
+
+void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event)
+{
+    site_t *site = core_site_find(self, event->site);
+    const char *action = kind == HELIO_BROKER_EV_DRAIN ? "drain" : kind == HELIO_BROKER_EV_UNDRAIN ? "undrain" : "attest";
+    if (event->role < HELIO_ROLE_OPERATOR) {
+        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin",
+                    action);
+        return;
+    }
+    if (!site) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "there is no site '%.*s'; `helio sites` lists them", HELIO_TEXT_ARGS(event->site));
+        return;
+    }
+    if (kind == HELIO_BROKER_EV_ATTEST && site->state != HELIO_SITE_STATE_SILENT) {
+        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                    "site %s is %s: only a silent site can be attested dead; drain it or stop its agent first",
+                    site->name, helio_site_state_word(site->state));
+        return;
+    }
+    if (kind == HELIO_BROKER_EV_ATTEST) {
+        core_site_attest(self, site, actor_of(self, event->user));
+    } else {
+        site->draining = kind == HELIO_BROKER_EV_DRAIN;
+        (void)helio_text_copy(site->draining ? event->reason : (helio_text_t){0}, site->drain_reason,
+                              sizeof site->drain_reason);
+        self->capacity_version++;
+        self->round_wanted = true;
+        core_site_row(self, site);
+    }
+    core_audit(self, event->user, action, helio_text_of(site->name), event->reason);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s %s", action, site->name);
+}
+
+/*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
+void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
+{
+    core_tenant_get(self, event->token.tenant);
+    core_emit(self, HELIO_BROKER_FX_ROW_TOKEN, &event->token);
+    core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
+               event->token.role);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+}
+
+void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
+{
+    core_emit(self, HELIO_BROKER_FX_ROW_SITE_KEY, &event->key);
+    core_site_row(self, core_site_get(self, event->key.site));
+    core_audit(self, event->actor, event->key.revoked_ms ? "key-revoke" : "key-add", event->key.site,
+               event->key.public_key);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+}

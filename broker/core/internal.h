@@ -1,0 +1,258 @@
+/*  internal.h -- the core's own nouns. Only broker/core includes it.
+ *
+ *      submission 1 ── n job (one, or one per array task)      class 1 ── n job waiting, FIFO
+ *      site 1 ── n pool, 1 ── n job live there, in order of dispatch
+ */
+#ifndef HELIO_BROKER_CORE_INTERNAL_H
+#define HELIO_BROKER_CORE_INTERNAL_H
+
+#include <uthash.h>
+#include <utlist.h>
+
+#include "broker/core/broker_core.h"
+#include "federation/base/rng.h"
+#include "federation/energy/account.h"
+
+enum {
+    ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
+    LOST_ATTEMPTS_MAX = 20,          /* a job that lost so many sites is LOST */
+    SITE_FAILURES_MAX = 2,           /* attempts that sites could not run: then HELD, with the evidence */
+    QUICK_FAILURE_MS = 60000,
+    CAPACITY_ROW_MS = 5000,          /* an unchanged pool is written so often */
+    CAPACITY_SAMPLE_MS = 60000,
+    DECISION_REUSE_MS = 60000,       /* an unchanged evaluation of a class is not written again before */
+    REFUSAL_PENALTY_MS = 1000,       /* a pool that refused gets no offer for so long, or until its next summary */
+    LEASE_MARGIN_MS = 10000
+};
+
+typedef struct submission submission_t;
+typedef struct job job_t;
+typedef struct job_class job_class_t;
+typedef struct pool pool_t;
+typedef struct site site_t;
+
+typedef struct tenant {
+    char name[33];
+    char home_site[33];
+    uint32_t open_jobs;
+    UT_hash_handle hh;
+} tenant_t;
+
+typedef struct queue {
+    char name[33];
+    uint32_t priority;
+    uint32_t tier;
+    uint64_t time_limit_ms;
+    UT_hash_handle hh;
+} queue_t;
+
+/*  What all tasks of one submitted document share. Freed with its last open task. */
+struct submission {
+    helio_arena_t *arena; /* owns the views of row and spec */
+    helio_row_job_t row;
+    helio_job_spec_t spec;
+    tenant_t *tenant;
+    queue_t *queue;
+    job_class_t *class;
+    uint32_t open_tasks;
+    uint32_t fed_tasks; /* of a throttled array: in the class's queue or live */
+    job_t *throttled;   /* tasks that wait for the throttle, FIFO */
+};
+
+struct job {
+    helio_job_key_t key;
+    submission_t *submission;
+    uint32_t state;
+    uint32_t before;
+    uint32_t intent;
+    uint32_t epoch;
+    uint32_t attempts;
+    uint32_t failures;
+    uint32_t site_failures;
+    int32_t exit_code;
+    int64_t started_ms;
+    int64_t finished_ms;
+    helio_account_t used;
+    uint64_t units_done;
+    site_t *site; /* while live */
+    pool_t *pool;
+    uint32_t gpus_per_node; /* of the current placement */
+    uint64_t dispatch_seq;  /* 0 = not instructed in this session */
+    uint64_t inventory;     /* session in whose inventory it was seen */
+    bool counted;           /* its capacity is deducted from pool.free */
+    bool ran;               /* some epoch ran: HELIO_RESUME */
+    bool fed;               /* past its array's throttle */
+    bool dirty;             /* its row must be written at the end of the step */
+    char reason[257];
+    char last_site[33]; /* of the latest placement */
+    char last_pool[33];
+    job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
+    job_t *dirty_next;
+    UT_hash_handle hh;
+};
+
+struct job_class {
+    uint64_t id;
+    helio_arena_t *arena;
+    helio_requirement_t want;
+    queue_t *queue;
+    helio_text_t summary;
+    uint32_t refs;    /* submissions */
+    job_t *waiting;   /* FIFO: state QUEUED and eligible */
+    uint64_t blocked_at; /* capacity_version at which nothing more fitted; 0 = not blocked */
+    helio_reason_t reason;
+    char detail[257];
+    uint64_t decision_id; /* the last evaluation written, its hash and age */
+    uint64_t decision_hash;
+    int64_t decision_ms;
+    UT_hash_handle hh;
+};
+
+/*  What is believed free now: the last summary, less what was placed since. */
+typedef struct free_nodes {
+    uint32_t by_gpus[HELIO_JOB_GPUS_PER_NODE_MAX + 1]; /* nodes with exactly k GPUs free */
+    uint64_t cpus;
+    uint64_t memory_bytes;
+} free_nodes_t;
+
+struct pool {
+    helio_pool_t info;
+    free_nodes_t figured;  /* as the site said last */
+    free_nodes_t free;     /* that, less what was placed since: what decisions use */
+    free_nodes_t believed; /* scratch of a rebase */
+    helio_pool_capacity_t last; /* figures of the last summary, views not used */
+    int64_t written_ms;
+    int64_t sampled_ms;
+    int64_t penalty_until_ms;
+};
+
+struct site {
+    char name[HELIO_SITE_NAME_MAX + 1];
+    helio_arena_t *arena; /* owns profile's views */
+    helio_site_profile_t profile;
+    pool_t *pools;
+    uint32_t pool_count;
+    uint32_t state;
+    bool draining;
+    char drain_reason[257];
+    char agent_version[33];
+    uint64_t peer;         /* 0 = no session */
+    uint64_t session;      /* counts HELLOs over all sites */
+    bool inventory_closed;
+    bool capacity_known;   /* a summary of this session came */
+    uint64_t summary_seq;
+    uint64_t dispatch_seq; /* last given in this session */
+    uint32_t unanswered;   /* offers neither accepted nor refused */
+    int64_t heard_ms;
+    int64_t heard_wall_ms;
+    int64_t lease_granted_ms;
+    int64_t row_ms;        /* when the site's row was last written */
+    job_t *live;           /* in order of placement */
+    UT_hash_handle hh;      /* by name */
+    UT_hash_handle hh_peer; /* by peer */
+};
+
+typedef struct idempotency {
+    uint8_t digest[16]; /* of tenant and key */
+    uint8_t spec_hash[32];
+    helio_uuid_t job;
+    UT_hash_handle hh;
+} idempotency_t;
+
+struct helio_broker_core {
+    helio_broker_options_t options;
+    helio_effects_t *effects; /* of the running step */
+    const helio_event_t *event;
+    int64_t now_ms;
+    int64_t wall_ms;
+    bool loaded;
+    helio_rng_t rng;
+    uint64_t incarnation;
+    uint64_t broker_epoch;
+    uint64_t transition_seq;
+    uint64_t decision_id;
+    uint64_t open_batch;
+    uint64_t session;
+    uint64_t capacity_version;
+    bool round_wanted;
+    int64_t next_watch_ms; /* silence and leases are looked at then */
+    tenant_t *tenants;
+    queue_t *queues;
+    site_t *sites;
+    site_t *peers;
+    job_t *jobs;
+    job_class_t *classes;
+    idempotency_t *keys;
+    job_t *dirty;
+    uint32_t open_jobs;
+    helio_broker_figures_t figures;
+};
+
+/* emit.c: effects */
+void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record);
+void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
+    HELIO_PRINTF(5, 6);
+void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
+                helio_text_t detail);
+const char *core_printf(helio_broker_core_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
+
+/* jobs.c: jobs, submissions, classes, their rows */
+job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
+submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec);
+job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
+void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
+/*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
+ *  dirty. A terminal job is freed at the end of the step. */
+void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
+void core_job_touch(helio_broker_core_t *self, job_t *job);
+void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
+void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
+void core_jobs_free(helio_broker_core_t *self);
+
+/* submit.c, commands.c */
+void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
+void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
+void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
+void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event);
+void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event);
+void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event);
+void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
+                  helio_uuid_t job);
+
+/* load.c */
+tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
+void core_on_load(helio_broker_core_t *self, const helio_event_t *event);
+
+/* site.c: sites, their sessions, silence and leases */
+site_t *core_site_find(helio_broker_core_t *self, helio_text_t name);
+site_t *core_site_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
+site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
+pool_t *core_pool_find(site_t *site, helio_text_t name);
+void core_site_row(helio_broker_core_t *self, site_t *site);
+void core_site_heard(helio_broker_core_t *self, site_t *site);
+void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event);
+void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_t *event);
+void core_on_renew(helio_broker_core_t *self, const helio_ev_site_renew_t *event);
+void core_on_gone(helio_broker_core_t *self, const helio_ev_site_gone_t *event);
+void core_watch(helio_broker_core_t *self); /* silence, leases: at next_watch_ms */
+void core_site_attest(helio_broker_core_t *self, site_t *site, const char *actor);
+void core_sites_free(helio_broker_core_t *self);
+
+/* capacity.c: what is free, by counts of nodes */
+void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *event);
+bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
+void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
+void core_job_give_back(helio_broker_core_t *self, job_t *job);
+uint32_t core_pool_gpus_free(const pool_t *pool);
+
+/* place.c: decision rounds */
+void core_round(helio_broker_core_t *self);
+void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the site of an offered job */
+void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
+/*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
+bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why);
+
+/* report.c */
+void core_on_reports(helio_broker_core_t *self, const helio_ev_site_reports_t *event);
+
+#endif

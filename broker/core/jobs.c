@@ -1,0 +1,264 @@
+/*  jobs.c -- jobs, what they share, the classes they wait in, and the one place where a state changes. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key)
+{
+    job_t *job;
+    HASH_FIND(hh, self->jobs, &key, sizeof key, job);
+    return job;
+}
+
+static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue)
+{
+    uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED) >> 1; /* fits a bigint */
+    job_class_t *class;
+    for (;; id++) { /* a collision of hashes takes the next free id */
+        HASH_FIND(hh, self->classes, &id, sizeof id, class);
+        if (!class || helio_record_equal(&helio_requirement_type, &class->want, want))
+            break;
+    }
+    if (!class) {
+        class = helio_new(1, sizeof *class);
+        class->id = id;
+        class->arena = helio_arena_new();
+        class->queue = queue;
+        helio_record_copy(&helio_requirement_type, class->arena, want, &class->want);
+        class->summary = helio_requirement_text(&class->want, class->arena);
+        HASH_ADD(hh, self->classes, id, sizeof class->id, class);
+    }
+    class->refs++;
+    return class;
+}
+
+static void class_put(helio_broker_core_t *self, job_class_t *class)
+{
+    if (--class->refs)
+        return;
+    assert(!class->waiting);
+    HASH_DEL(self->classes, class);
+    helio_arena_destroy(&class->arena);
+    free(class);
+}
+
+submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec)
+{
+    submission_t *submission = helio_new(1, sizeof *submission);
+    submission->arena = helio_arena_new();
+    helio_record_copy(&helio_row_job_type, submission->arena, row, &submission->row);
+    helio_record_copy(&helio_job_spec_type, submission->arena, spec, &submission->spec);
+    HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
+    HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, submission->queue);
+    assert(submission->tenant && submission->queue);
+    helio_requirement_t want =
+        helio_requirement_of(&submission->spec, submission->row.tenant, submission->row.home_site, row->time_limit_ms);
+    submission->class = class_get(self, &want, submission->queue);
+    submission->row.class_id = submission->class->id;
+    return submission;
+}
+
+job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task)
+{
+    job_t *job = helio_new(1, sizeof *job);
+    job->key = (helio_job_key_t){submission->row.job, task};
+    job->submission = submission;
+    job->state = HELIO_JOB_QUEUED;
+    job->exit_code = -1;
+    submission->open_tasks++;
+    submission->tenant->open_jobs++;
+    self->open_jobs++;
+    self->figures.jobs[HELIO_JOB_QUEUED]++;
+    HASH_ADD(hh, self->jobs, key, sizeof job->key, job);
+    return job;
+}
+
+static void feed(helio_broker_core_t *self, submission_t *submission)
+{
+    uint32_t limit = submission->spec.tasks_at_once;
+    while (submission->throttled && (!limit || submission->fed_tasks < limit)) {
+        job_t *job = submission->throttled;
+        DL_DELETE(submission->throttled, job);
+        job->fed = true;
+        submission->fed_tasks++;
+        DL_APPEND(submission->class->waiting, job);
+    }
+    submission->class->blocked_at = 0;
+    self->round_wanted = true;
+}
+
+static void unfeed(job_t *job)
+{
+    if (job->fed)
+        job->submission->fed_tasks--;
+    job->fed = false;
+}
+
+/*  first: it was placed before and keeps its turn. */
+void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
+{
+    submission_t *submission = job->submission;
+    if (first && job->fed)
+        DL_PREPEND(submission->class->waiting, job);
+    else
+        DL_APPEND(submission->throttled, job);
+    feed(self, submission);
+}
+
+void core_job_touch(helio_broker_core_t *self, job_t *job)
+{
+    if (job->dirty)
+        return;
+    job->dirty = true;
+    job->dirty_next = self->dirty;
+    self->dirty = job;
+}
+
+static void offer_answered(helio_broker_core_t *self, const job_t *job)
+{
+    if (job->state != HELIO_JOB_OFFERED || !job->dispatch_seq || !job->site->unanswered)
+        return;
+    if (job->site->unanswered-- == self->options.offers_unanswered_max) {
+        self->capacity_version++;
+        self->round_wanted = true;
+    }
+}
+
+static void leave_site(helio_broker_core_t *self, job_t *job)
+{
+    if (!job->site)
+        return;
+    core_job_give_back(self, job);
+    DL_DELETE(job->site->live, job);
+    job->site = NULL;
+    job->pool = NULL;
+    job->dispatch_seq = 0;
+}
+
+static void leave_queue(job_t *job)
+{
+    if (job->fed)
+        DL_DELETE(job->submission->class->waiting, job);
+    else
+        DL_DELETE(job->submission->throttled, job);
+}
+
+static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, const char *reason,
+                             const char *actor)
+{
+    helio_row_transition_t row = {
+        .seq = ++self->transition_seq,
+        .at_ms = self->wall_ms,
+        .key = job->key,
+        .epoch = job->epoch,
+        .from = job->state,
+        .to = to,
+        .reason = helio_text_of(reason),
+        .actor = helio_text_of(actor),
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
+}
+
+void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor)
+{
+    uint32_t from = job->state;
+    assert(helio_job_state_edge(from, to));
+    write_transition(self, job, to, reason, actor);
+    (void)helio_text_copy(helio_text_of(reason), job->reason, sizeof job->reason);
+    self->figures.jobs[from]--;
+    self->figures.jobs[to]++;
+    bool live = helio_job_state_is_live(to), terminal = helio_job_state_is_terminal(to);
+    offer_answered(self, job);
+    if (!live)
+        leave_site(self, job);
+    if (from == HELIO_JOB_QUEUED)
+        leave_queue(job);
+    if (terminal || to == HELIO_JOB_HELD)
+        unfeed(job);
+    job->state = to;
+    if (!live)
+        job->intent = HELIO_INTENT_NONE;
+    if (to == HELIO_JOB_QUEUED)
+        core_job_enqueue(self, job, true);
+    if (to == HELIO_JOB_HELD)
+        feed(self, job->submission);
+    if (terminal)
+        job->finished_ms = job->finished_ms ? job->finished_ms : self->wall_ms;
+    core_job_touch(self, job);
+}
+
+static void write_state(helio_broker_core_t *self, const job_t *job)
+{
+    bool placed = helio_job_state_is_live(job->state) || helio_job_state_is_terminal(job->state);
+    helio_row_state_t row = {
+        .key = job->key,
+        .state = job->state,
+        .before = job->before,
+        .intent = job->intent,
+        .epoch = job->epoch,
+        .attempts = job->attempts,
+        .failures = job->failures,
+        .site_failures = job->site_failures,
+        .site = placed ? helio_arena_text(self->effects->arena, helio_text_of(job->last_site)) : (helio_text_t){0},
+        .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(job->last_pool)) : (helio_text_t){0},
+        .reason = helio_arena_text(self->effects->arena, helio_text_of(job->reason)),
+        .started_ms = job->started_ms,
+        .finished_ms = helio_job_state_is_terminal(job->state) ? job->finished_ms : 0,
+        .exit_code = job->exit_code,
+        .gpu_ms = job->used.gpu_ms,
+        .cost_micro_usd = job->used.cost_micro_usd > 0 ? (uint64_t)job->used.cost_micro_usd : 0,
+        .energy_j = job->used.energy_j,
+        .carbon_mg = job->used.carbon_mg,
+        .units_done = job->units_done,
+        .at_ms = self->wall_ms,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
+}
+
+static void submission_put(helio_broker_core_t *self, submission_t *submission)
+{
+    if (--submission->open_tasks) {
+        if (submission->throttled)
+            feed(self, submission);
+        return;
+    }
+    class_put(self, submission->class);
+    helio_arena_destroy(&submission->arena);
+    free(submission);
+}
+
+void core_job_forget(helio_broker_core_t *self, job_t *job)
+{
+    submission_t *submission = job->submission;
+    HASH_DEL(self->jobs, job);
+    submission->tenant->open_jobs--;
+    self->open_jobs--;
+    unfeed(job);
+    free(job);
+    submission_put(self, submission);
+}
+
+void core_jobs_flush(helio_broker_core_t *self)
+{
+    while (self->dirty) {
+        job_t *job = self->dirty;
+        self->dirty = job->dirty_next;
+        job->dirty = false;
+        write_state(self, job);
+        if (helio_job_state_is_terminal(job->state))
+            core_job_forget(self, job);
+    }
+}
+
+void core_jobs_free(helio_broker_core_t *self)
+{
+    job_t *job, *next;
+    HASH_ITER(hh, self->jobs, job, next)
+    {
+        if (job->state == HELIO_JOB_QUEUED)
+            leave_queue(job);
+        core_job_forget(self, job);
+    }
+}

@@ -1,0 +1,186 @@
+/*  load.c -- the broker's memory, rebuilt from the database before anything else happens. */
+#include <assert.h>
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+static void load_federation(helio_broker_core_t *self, const helio_row_federation_t *row)
+{
+    self->incarnation = row->incarnation;
+    self->broker_epoch = row->broker_epoch;
+    self->transition_seq = row->last_transition_seq;
+    self->decision_id = row->last_decision_id;
+    self->rng.state = row->seed;
+}
+
+tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name)
+{
+    tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, name.data, name.size, tenant);
+    if (tenant)
+        return tenant;
+    tenant = helio_new(1, sizeof *tenant);
+    (void)helio_text_copy(name, tenant->name, sizeof tenant->name);
+    HASH_ADD_KEYPTR(hh, self->tenants, tenant->name, strlen(tenant->name), tenant);
+    return tenant;
+}
+
+static void load_tenant(helio_broker_core_t *self, const helio_row_tenant_t *row)
+{
+    tenant_t *tenant = core_tenant_get(self, row->tenant);
+    (void)helio_text_copy(row->home_site, tenant->home_site, sizeof tenant->home_site);
+}
+
+static void load_queue(helio_broker_core_t *self, const helio_row_queue_t *row)
+{
+    queue_t *queue = helio_new(1, sizeof *queue);
+    (void)helio_text_copy(row->queue, queue->name, sizeof queue->name);
+    queue->priority = row->priority;
+    queue->tier = row->tier;
+    queue->time_limit_ms = row->time_limit_ms;
+    HASH_ADD_KEYPTR(hh, self->queues, queue->name, strlen(queue->name), queue);
+}
+
+static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
+{
+    site_t *site = core_site_get(self, row->site);
+    site->state = row->state == HELIO_SITE_STATE_NEW ? HELIO_SITE_STATE_NEW : HELIO_SITE_STATE_SILENT;
+    site->draining = row->draining;
+    (void)helio_text_copy(row->drain_reason, site->drain_reason, sizeof site->drain_reason);
+    (void)helio_text_copy(row->agent_version, site->agent_version, sizeof site->agent_version);
+    helio_site_profile_t profile = {
+        .name = row->site,
+        .backend = row->backend,
+        .region = row->region,
+        .latitude = row->latitude,
+        .longitude = row->longitude,
+        .timezone = row->timezone,
+        .pue = row->pue,
+        .carbon_g_per_kwh = row->carbon_g_per_kwh,
+        .electricity_usd_per_kwh = row->electricity_usd_per_kwh,
+        .containers = row->containers,
+        .leases = row->leases,
+    };
+    helio_record_copy(&helio_site_profile_type, site->arena, &profile, &site->profile);
+    site->heard_ms = self->now_ms; /* a new leader gives every site its full grace */
+    site->heard_wall_ms = row->seen_ms;
+    site->lease_granted_ms = self->now_ms;
+    site->row_ms = self->now_ms;
+}
+
+static void load_pool(helio_broker_core_t *self, const helio_row_pool_t *row)
+{
+    site_t *site = core_site_find(self, row->site);
+    assert(site);
+    helio_pool_t pool = {
+        .name = row->pool,
+        .gpu = row->gpu,
+        .gpu_memory_bytes = row->gpu_memory_bytes,
+        .nodes = row->nodes,
+        .max_nodes = row->max_nodes,
+        .gpus_per_node = row->gpus_per_node,
+        .cpus_per_node = row->cpus_per_node,
+        .memory_bytes_per_node = row->memory_bytes_per_node,
+        .interconnect = row->interconnect,
+        .sharing = row->sharing,
+        .owned = row->owned,
+        .price_usd_per_gpu_h = row->price_usd_per_gpu_h,
+        .idle_w = row->idle_w,
+        .base_w = row->base_w,
+        .slope_w = row->slope_w,
+        .host_w = row->host_w,
+    };
+    site->pools = helio_grow(site->pools, site->pool_count + 1, sizeof *site->pools);
+    pool_t *slot = &site->pools[site->pool_count++];
+    *slot = (pool_t){0};
+    helio_record_copy(&helio_pool_type, site->arena, &pool, &slot->info);
+}
+
+static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event)
+{
+    submission_t *submission = core_submission_new(self, &event->row, &event->spec);
+    if (event->row.idempotency_key.size)
+        core_key_put(self, event->row.tenant, event->row.idempotency_key, (const uint8_t *)event->row.spec_hash.data,
+                     event->row.job);
+    if (!event->row.tasks.count)
+        (void)core_job_new(self, submission, HELIO_NO_TASK);
+    for (uint32_t i = 0; i < event->row.tasks.count; i++)
+        (void)core_job_new(self, submission, (int32_t)event->row.tasks.items[i]);
+}
+
+/*  States come after all jobs; queued jobs enter their queues at LOADED, when it is known which are not. */
+static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
+{
+    job_t *job = core_job_find(self, row->key);
+    assert(job);
+    self->figures.jobs[job->state]--;
+    self->figures.jobs[row->state]++;
+    job->state = row->state;
+    job->before = row->before;
+    job->intent = row->intent;
+    job->epoch = row->epoch;
+    job->attempts = row->attempts;
+    job->failures = row->failures;
+    job->site_failures = row->site_failures;
+    job->exit_code = row->exit_code;
+    job->started_ms = row->started_ms;
+    job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
+    job->units_done = row->units_done;
+    job->ran = row->gpu_ms > 0 || row->started_ms > 0;
+    (void)helio_text_copy(row->reason, job->reason, sizeof job->reason);
+    (void)helio_text_copy(row->site, job->last_site, sizeof job->last_site);
+    (void)helio_text_copy(row->pool, job->last_pool, sizeof job->last_pool);
+    if (helio_job_state_is_live(job->state)) {
+        job->site = core_site_find(self, row->site);
+        assert(job->site);
+        job->pool = core_pool_find(job->site, row->pool);
+        DL_APPEND(job->site->live, job);
+    }
+    if (helio_job_state_is_live(job->state)) {
+        job->fed = true;
+        job->submission->fed_tasks++;
+    }
+    if (helio_job_state_is_terminal(job->state)) /* a finished task of an array that is not over */
+        core_job_forget(self, job);
+}
+
+static int by_age(const job_t *a, const job_t *b)
+{
+    int order = helio_uuid_compare(a->key.job, b->key.job);
+    return order ? order : (a->key.task > b->key.task) - (a->key.task < b->key.task);
+}
+
+static void finish(helio_broker_core_t *self)
+{
+    HASH_SORT(self->jobs, by_age);
+    for (job_t *job = self->jobs; job; job = job->hh.next)
+        if (job->state == HELIO_JOB_QUEUED)
+            core_job_enqueue(self, job, false);
+    self->loaded = true;
+    self->round_wanted = true;
+    self->next_watch_ms = self->now_ms + 1000;
+}
+
+void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
+{
+    assert(!self->loaded);
+    if (event->kind == HELIO_BROKER_EV_LOAD_FEDERATION)
+        load_federation(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_TENANT)
+        load_tenant(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE)
+        load_queue(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_SITE)
+        load_site(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_POOL)
+        load_pool(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_KEY) {
+        const helio_row_key_t *row = event->payload;
+        core_key_put(self, row->tenant, row->idempotency_key, (const uint8_t *)row->spec_hash.data, row->job);
+    } else if (event->kind == HELIO_BROKER_EV_LOAD_JOB)
+        load_job(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_STATE)
+        load_state(self, event->payload);
+    else
+        finish(self);
+}

@@ -1,0 +1,252 @@
+/*  report.c -- what sites say of attempts, turned into states, ends and the ledger. Reports repeat and arrive late:
+ *  one that is not of the job's current epoch, at its current site, while the job is live, is evidence and cost only.
+ */
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+static bool is_end(uint32_t kind)
+{
+    return kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED || kind == HELIO_REPORT_KIND_LOST ||
+           kind == HELIO_REPORT_KIND_REFUSED;
+}
+
+/*  Rows of one attempt's end: the attempt itself and its use by the hour. */
+static void write_end(helio_broker_core_t *self, const site_t *site, const job_t *job, const helio_report_t *report,
+                      bool completes, bool fenced, helio_account_t *ret_used)
+{
+    helio_row_attempt_t attempt = {
+        .key = report->key,
+        .epoch = report->epoch,
+        .site = helio_text_of(site->name),
+        .kind = report->kind,
+        .completes = completes,
+        .fenced = fenced,
+        .exit_code = report->exit_code,
+        .started_ms = report->started_wall_ms,
+        .ended_ms = report->ended_wall_ms,
+        .run_ms = report->run_ms,
+        .gpu_ms = report->gpu_ms,
+        .energy_j = report->energy_j,
+        .units_done = report->units_done,
+        .reason = report->reason,
+        .local_id = report->local_id,
+        .at_ms = self->wall_ms,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
+    *ret_used = (helio_account_t){0};
+    if (!report->run_ms)
+        return;
+    static const helio_pool_t no_pool = {0};
+    const pool_t *pool = job ? job->pool : NULL;
+    helio_rates_t rates = helio_rates_of(&site->profile, pool ? &pool->info : &no_pool, 1);
+    *ret_used = helio_account_of(&rates, report->gpu_ms, report->energy_j);
+    helio_account_slice_t *slices;
+    uint32_t count =
+        helio_account_split(ret_used, report->started_wall_ms, report->run_ms, self->effects->arena, &slices);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_row_ledger_t row = {
+            .key = report->key,
+            .epoch = report->epoch,
+            .tenant = job ? job->submission->row.tenant : (helio_text_t){0},
+            .site = helio_text_of(site->name),
+            .pool = pool ? pool->info.name : (helio_text_t){0},
+            .gpu_model = pool ? pool->info.gpu : (helio_text_t){0},
+            .queue = job ? job->submission->row.queue : (helio_text_t){0},
+            .hour_ms = slices[i].hour_ms,
+            .gpu_ms = slices[i].use.gpu_ms,
+            .energy_j = slices[i].use.energy_j,
+            .carbon_mg = slices[i].use.carbon_mg,
+            .cost_micro_usd = slices[i].use.cost_micro_usd,
+            .provenance = report->energy_j ? HELIO_TEXT("measured") : HELIO_TEXT("model"),
+            .fenced = fenced,
+        };
+        core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
+    }
+}
+
+static void take_used(job_t *job, const helio_report_t *report, const helio_account_t *used)
+{
+    job->used.gpu_ms += used->gpu_ms;
+    job->used.energy_j += used->energy_j;
+    job->used.carbon_mg += used->carbon_mg;
+    job->used.cost_micro_usd += used->cost_micro_usd;
+    job->units_done += report->units_done;
+    if (report->run_ms)
+        job->ran = true;
+    if (report->started_wall_ms)
+        job->started_ms = report->started_wall_ms;
+}
+
+/*  Where the job's own end leads, while nothing else was wanted of it. */
+static uint32_t outcome_of(job_t *job, const helio_report_t *report)
+{
+    if (report->limit_reached)
+        return HELIO_JOB_TIMEOUT;
+    if (report->exit_code == 0)
+        return HELIO_JOB_SUCCEEDED;
+    job->failures++;
+    return job->failures <= job->submission->spec.retries && job->intent == HELIO_INTENT_NONE ? HELIO_JOB_QUEUED
+                                                                                              : HELIO_JOB_FAILED;
+}
+
+/*  OFFERED and ACCEPTED cannot end by themselves: what the reports skipped is caught up first. */
+static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    if (job->state == HELIO_JOB_OFFERED || job->state == HELIO_JOB_ACCEPTED)
+        core_job_move(self, job, HELIO_JOB_STARTING, "seen by its end", actor);
+    if (job->state == HELIO_JOB_SUSPENDED)
+        core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+}
+
+static void on_ended(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+                     const char *actor)
+{
+    helio_account_t used;
+    catch_up(self, job, actor);
+    uint32_t to = outcome_of(job, report);
+    write_end(self, site, job, report, to != HELIO_JOB_QUEUED, false, &used);
+    take_used(job, report, &used);
+    job->exit_code = report->exit_code;
+    job->finished_ms = report->ended_wall_ms;
+    const char *reason = to == HELIO_JOB_TIMEOUT     ? "time limit reached"
+                         : to == HELIO_JOB_SUCCEEDED ? "exit code 0"
+                         : to == HELIO_JOB_QUEUED
+                             ? core_printf(self, "exit code %d; retry %u of %u", report->exit_code, job->failures,
+                                           job->submission->spec.retries)
+                             : core_printf(self, "exit code %d", report->exit_code);
+    if (to == HELIO_JOB_QUEUED)
+        job->finished_ms = 0;
+    core_job_move(self, job, to, reason, actor);
+}
+
+static void on_stopped(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+                       const char *actor)
+{
+    helio_account_t used;
+    bool cancelled = job->intent == HELIO_INTENT_CANCEL;
+    write_end(self, site, job, report, cancelled, false, &used);
+    take_used(job, report, &used);
+    if (job->state != HELIO_JOB_STOPPING)
+        core_job_move(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
+    const char *reason = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)) : "stopped";
+    if (cancelled) {
+        job->exit_code = 130;
+        job->finished_ms = report->ended_wall_ms;
+        core_job_move(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+    } else {
+        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+    }
+}
+
+/*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
+static void on_lost(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+                    const char *actor)
+{
+    helio_account_t used;
+    bool cancelled = job->intent == HELIO_INTENT_CANCEL;
+    write_end(self, site, job, report, cancelled, false, &used);
+    take_used(job, report, &used);
+    const char *reason = core_printf(self, "%s: %.*s", site->name, HELIO_TEXT_ARGS(report->reason));
+    if (job->state == HELIO_JOB_STOPPING) {
+        job->exit_code = cancelled ? 130 : job->exit_code;
+        core_job_move(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, reason, actor);
+        return;
+    }
+    if (job->state == HELIO_JOB_OFFERED)
+        core_job_move(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
+    if (job->state == HELIO_JOB_SUSPENDED)
+        core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+    job->site_failures++;
+    core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
+                  actor);
+}
+
+/*  The epoch is dead at this site; the offer goes back to the queue and the pool rests until it says what it has. */
+static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
+{
+    bool cancelled = job->intent == HELIO_INTENT_CANCEL;
+    self->figures.refusals_total++;
+    if (job->pool)
+        job->pool->penalty_until_ms = self->now_ms + REFUSAL_PENALTY_MS;
+    const char *reason = core_printf(self, "refused: %.*s", HELIO_TEXT_ARGS(report->reason));
+    if (job->state == HELIO_JOB_STOPPING && cancelled) {
+        job->exit_code = 130;
+        core_job_move(self, job, HELIO_JOB_CANCELLED, reason, actor);
+    } else if (job->state == HELIO_JOB_STOPPING || job->state == HELIO_JOB_OFFERED) {
+        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+    } else {
+        self->figures.illegal_reports_total++; /* it had accepted it: a site that contradicts itself */
+    }
+}
+
+/*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; what is behind the known state is a repetition. */
+static void on_progress(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
+{
+    static const uint32_t states[] = {
+        [HELIO_REPORT_KIND_ACCEPTED] = HELIO_JOB_ACCEPTED,
+        [HELIO_REPORT_KIND_STARTING] = HELIO_JOB_STARTING,
+        [HELIO_REPORT_KIND_RUNNING] = HELIO_JOB_RUNNING,
+        [HELIO_REPORT_KIND_SUSPENDED] = HELIO_JOB_SUSPENDED,
+    };
+    uint32_t to = states[report->kind];
+    bool resumed = job->state == HELIO_JOB_SUSPENDED && to == HELIO_JOB_RUNNING;
+    if (job->state == HELIO_JOB_STOPPING || (to <= job->state && !resumed))
+        return;
+    if (!helio_job_state_edge(job->state, to)) {
+        self->figures.illegal_reports_total++;
+        return;
+    }
+    if (to == HELIO_JOB_RUNNING && report->started_wall_ms) {
+        job->started_ms = report->started_wall_ms;
+        job->ran = true;
+    }
+    core_job_move(self, job, to, helio_job_state_edge_why(job->state, to), actor);
+}
+
+static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *report, const char *actor)
+{
+    job_t *job = core_job_find(self, report->key);
+    bool current = job && job->site == site && job->epoch == report->epoch;
+#ifdef HELIO_MUTANT_epoch_ignored
+    current = job && job->site;
+#endif
+#ifdef HELIO_MUTANT_completion_twice
+    current = job && job->epoch == report->epoch;
+#endif
+    if (!current) {
+        helio_account_t used;
+        self->figures.stale_reports_total++;
+        if (is_end(report->kind) && report->kind != HELIO_REPORT_KIND_REFUSED && report->run_ms)
+            write_end(self, site, NULL, report, false, true, &used);
+        return;
+    }
+    if (job->state == HELIO_JOB_SUSPECT)
+        core_job_move(self, job, job->before, "the site is back", actor);
+    if (report->kind == HELIO_REPORT_KIND_ENDED)
+        on_ended(self, site, job, report, actor);
+    else if (report->kind == HELIO_REPORT_KIND_STOPPED)
+        on_stopped(self, site, job, report, actor);
+    else if (report->kind == HELIO_REPORT_KIND_LOST)
+        on_lost(self, site, job, report, actor);
+    else if (report->kind == HELIO_REPORT_KIND_REFUSED)
+        on_refused(self, job, report, actor);
+    else
+        on_progress(self, job, report, actor);
+}
+
+void core_on_reports(helio_broker_core_t *self, const helio_ev_site_reports_t *event)
+{
+    site_t *site = core_site_of_peer(self, event->peer);
+    if (!site || !site->inventory_closed)
+        return;
+    core_site_heard(self, site);
+    const char *actor = core_printf(self, "site:%s", site->name);
+    uint64_t seq = 0;
+    for (uint32_t i = 0; i < event->reports.count; i++) {
+        take_report(self, site, &event->reports.items[i], actor);
+        seq = event->reports.items[i].seq > seq ? event->reports.items[i].seq : seq;
+    }
+    helio_fx_reports_ack_t ack = {event->peer, seq};
+    core_emit(self, HELIO_BROKER_FX_REPORTS_ACK, &ack);
+}

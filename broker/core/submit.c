@@ -1,0 +1,198 @@
+/*  submit.c -- durable accept: all jobs of a call or none; idempotency keys; bounds. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+/*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
+static void key_digest(helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
+{
+    uint64_t a = helio_hash(HELIO_HASH_SEED, tenant.data, tenant.size);
+    a = helio_hash(helio_hash(a, "\0", 1), key.data, key.size);
+    uint64_t b = helio_hash(helio_hash(a ^ UINT64_C(0x5bd1e9955bd1e995), key.data, key.size), tenant.data, tenant.size);
+    memcpy(ret_digest, &a, 8);
+    memcpy(ret_digest + 8, &b, 8);
+}
+
+static idempotency_t *key_find(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key)
+{
+    uint8_t digest[16];
+    idempotency_t *found;
+    key_digest(tenant, key, digest);
+    HASH_FIND(hh, self->keys, digest, sizeof digest, found);
+    return found;
+}
+
+void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
+                  helio_uuid_t job)
+{
+    idempotency_t *entry = helio_new(1, sizeof *entry);
+    key_digest(tenant, key, entry->digest);
+    memcpy(entry->spec_hash, spec_hash, 32);
+    entry->job = job;
+    HASH_ADD(hh, self->keys, digest, sizeof entry->digest, entry);
+}
+
+/*  What a submission becomes once the queue's and the tenant's defaults are known. */
+static queue_t *resolve(helio_broker_core_t *self, tenant_t *tenant, const helio_submission_t *job,
+                        helio_text_t *ret_home, uint64_t *ret_time_limit_ms)
+{
+    queue_t *queue;
+    HASH_FIND(hh, self->queues, job->spec.queue.data, job->spec.queue.size, queue);
+    if (!queue)
+        return NULL;
+    *ret_home = job->spec.home.size ? job->spec.home : helio_text_of(tenant->home_site);
+    *ret_time_limit_ms = job->spec.time_limit_ms ? job->spec.time_limit_ms : queue->time_limit_ms;
+    return queue;
+}
+
+static uint32_t task_count(const helio_job_spec_t *spec)
+{
+    return spec->tasks.count ? spec->tasks.count : 1;
+}
+
+/*  Two entries of one call with one key: legal only as the same document. */
+static bool clash_within(const helio_ev_submit_t *event, uint32_t index)
+{
+    const helio_submission_t *job = &event->jobs.items[index];
+    for (uint32_t i = 0; i < index; i++)
+        if (helio_text_equal(event->jobs.items[i].idempotency_key, job->idempotency_key) &&
+            !helio_text_equal(event->jobs.items[i].spec_hash, job->spec_hash))
+            return true;
+    return false;
+}
+
+/*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
+static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant)
+{
+    const helio_submission_t *job = &event->jobs.items[index];
+    const char *where = event->jobs.count > 1 ? core_printf(self, "job %u: ", index + 1) : "";
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    if (job->idempotency_key.size) {
+        const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
+        bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
+        if (differs || clash_within(event, index)) {
+            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
+                        "%sidempotency key '%.*s' was used for another document; nothing was stored. "
+                        "Use a new key for a new job",
+                        where, HELIO_TEXT_ARGS(job->idempotency_key));
+            return false;
+        }
+        if (known)
+            return true;
+    }
+    if (!resolve(self, tenant, job, &home, &time_limit_ms)) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
+                    HELIO_TEXT_ARGS(job->spec.queue));
+        return false;
+    }
+    if (job->spec.after_ok.count) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "%sdepends: dependencies between jobs are not available in this release; submit the later job "
+                    "after `helio wait`",
+                    where);
+        return false;
+    }
+    helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms);
+    const char *why = "";
+    if (!core_fits_somewhere(self, &want, &why)) {
+        core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
+                    where, why);
+        return false;
+    }
+    return true;
+}
+
+static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)
+{
+    uint64_t tasks = 0;
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        tasks += task_count(&event->jobs.items[i].spec);
+    bool all = self->open_jobs + tasks > self->options.queued_max;
+    if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
+        core_answer(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+                    "%u jobs of %s are not over yet and %u is the bound; nothing was stored. Try again later",
+                    all ? self->open_jobs : tenant->open_jobs, all ? "all tenants" : "your tenant",
+                    all ? self->options.queued_max : self->options.queued_per_tenant_max);
+        return false;
+    }
+    return true;
+}
+
+static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                     const queue_t *queue, helio_text_t home, uint64_t time_limit_ms, helio_row_job_t *ret_row)
+{
+    const helio_gpu_ask_t *ask = job->spec.gpus.count ? &job->spec.gpus.items[0] : NULL;
+    uint32_t nodes = job->spec.nodes ? job->spec.nodes : 1;
+    uint8_t random[10];
+    helio_rng_bytes(&self->rng, random, sizeof random);
+    *ret_row = (helio_row_job_t){
+        .job = helio_uuid_v7(self->wall_ms, random),
+        .tenant = event->tenant,
+        .user = event->user,
+        .idempotency_key = job->idempotency_key,
+        .spec_hash = job->spec_hash,
+        .source = job->source,
+        .name = job->spec.name,
+        .queue = job->spec.queue,
+        .tier = queue->tier,
+        .kind = job->spec.kind,
+        .home_site = home,
+        .gpu_model = ask ? ask->model : (helio_text_t){0},
+        .gpus = ask ? ask->count * nodes : 0,
+        .nodes = nodes,
+        .time_limit_ms = time_limit_ms,
+        .tasks = job->spec.tasks,
+        .submitted_ms = self->wall_ms,
+    };
+}
+
+static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
+                                       const helio_submission_t *job, tenant_t *tenant)
+{
+    if (job->idempotency_key.size) {
+        const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
+        if (known)
+            return (helio_accepted_job_t){known->job, true};
+    }
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    queue_t *queue = resolve(self, tenant, job, &home, &time_limit_ms);
+    helio_row_job_t row;
+    fill_row(self, event, job, queue, home, time_limit_ms, &row);
+    submission_t *submission = core_submission_new(self, &row, &job->spec);
+    if (row.idempotency_key.size)
+        core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
+    if (!job->spec.tasks.count)
+        core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
+    for (uint32_t i = 0; i < job->spec.tasks.count; i++)
+        core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
+    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &submission->row);
+    return (helio_accepted_job_t){row.job, false};
+}
+
+void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
+    if (!tenant) {
+        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                    "there is no tenant '%.*s'; an operator adds one with `helio-broker tenant add`",
+                    HELIO_TEXT_ARGS(event->tenant));
+        return;
+    }
+    if (!check_bounds(self, event, tenant))
+        return;
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        if (!check_one(self, event, i, tenant))
+            return;
+    helio_accepted_job_t *accepted = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *accepted);
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.jobs.items = accepted;
+    answer.jobs.count = event->jobs.count;
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}
