@@ -1,0 +1,47 @@
+-- What a new leader reads: the columns are the record's fields in order (broker/core/rows.h), a KEY is two. Times go
+-- out as Unix milliseconds, nulls as '' and 0.
+
+-- name: load_federation
+select f.incarnation, f.broker_epoch,
+    coalesce((select max(t.seq) from helio.transitions t), 0),
+    coalesce((select max(d.decision_id) from helio.decisions d), 0),
+    f.seed
+from helio.federation f
+
+-- name: load_tenant
+select tenant, coalesce(home_site, '') from helio.tenants order by tenant
+
+-- name: load_queue
+select queue, priority, tier::int4, time_limit_ms from helio.queues order by queue
+
+-- name: load_site
+select site, state::int4, draining, coalesce(drain_reason, ''), coalesce(backend, ''), coalesce(region, ''), latitude,
+    longitude, coalesce(timezone, ''), pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases,
+    coalesce(agent_version, ''), helio.time_ms(seen_at)
+from helio.sites order by site
+
+-- name: load_pool
+select site, pool, coalesce(gpu, ''), gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node,
+    memory_bytes_per_node, interconnect::int4, sharing::int4, owned, price_usd_per_gpu_h, idle_w, base_w, slope_w, host_w
+from helio.pools order by site, pool
+
+-- name: load_key
+-- Keys of jobs that are over: those of open jobs come with the jobs.
+select j.tenant, j.idempotency_key, j.spec_hash, j.job_id
+from helio.jobs j
+where j.idempotency_key is not null and not exists (select from helio.open_jobs o where o.job_id = j.job_id)
+
+-- name: load_job
+select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key, ''), j.spec_hash, j.source,
+    coalesce(j.name, ''), j.queue, j.tier::int4, j.kind::int4, coalesce(j.home_site, ''), coalesce(j.gpu_model, ''),
+    j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at)
+from helio.open_jobs o join helio.jobs j using (job_id)
+order by o.job_id
+
+-- name: load_state
+select s.job_id, s.task, s.state::int4, s.before::int4, s.intent::int4, s.epoch, s.attempts, s.failures, s.site_failures,
+    coalesce(s.site, ''), coalesce(s.pool, ''), coalesce(s.reason, ''), helio.time_ms(s.started_at),
+    helio.time_ms(s.finished_at), coalesce(s.exit_code, -1), s.gpu_ms, s.cost_micro_usd, s.energy_j, s.carbon_mg,
+    s.units_done, helio.time_ms(s.at)
+from helio.open_jobs o join helio.job_state s using (job_id)
+order by s.job_id, s.task

@@ -1,0 +1,241 @@
+-- One statement per kind of row (broker/core/rows.h): field i is the array parameter $i, a KEY is two (job, task).
+-- Times come as Unix milliseconds (0 = null), texts with '' for null, lists as the text of an array literal.
+-- Where a row replaces an older one, the last of a batch counts: `distinct on` over the order of arrival.
+
+-- name: put_job
+with opened as (
+    insert into helio.open_jobs (job_id, tasks_left)
+    select n.job, coalesce(cardinality(nullif(n.tasks, '{}')::int4[]), 1)
+    from unnest($1::uuid[], $17::text[]) as n (job, tasks)
+)
+insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
+    gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at)
+select n.job, n.tenant, nullif(n.user_name, ''), nullif(n.idempotency_key, ''), n.spec_hash, n.source, nullif(n.name, ''),
+    n.queue, n.tier, n.kind, nullif(n.home_site, ''), nullif(n.gpu_model, ''), n.gpus, n.nodes, n.time_limit_ms,
+    n.class_id, nullif(n.tasks, '{}')::int4[], helio.ms_at(n.submitted_ms)
+from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::bytea[], $7::text[], $8::text[], $9::int4[],
+        $10::int4[], $11::text[], $12::text[], $13::int4[], $14::int4[], $15::int8[], $16::int8[], $17::text[],
+        $18::int8[])
+    as n (job, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site, gpu_model, gpus,
+        nodes, time_limit_ms, class_id, tasks, submitted_ms)
+
+-- name: put_state
+-- The batch holds each key once (the store keeps the last). A job leaves open_jobs with its last task: tasks that were
+-- not over before and are now are counted off.
+with n as (
+    select * from unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::int4[],
+            $9::int4[], $10::text[], $11::text[], $12::text[], $13::int8[], $14::int8[], $15::int4[], $16::int8[],
+            $17::int8[], $18::int8[], $19::int8[], $20::int8[], $21::int8[])
+        as n (job, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool, reason, started_ms,
+            finished_ms, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at_ms)
+), written as (
+    insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site,
+        pool, reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at)
+    select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures,
+        nullif(n.site, ''), nullif(n.pool, ''), nullif(n.reason, ''), helio.ms_time(n.started_ms),
+        helio.ms_time(n.finished_ms), nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg,
+        n.units_done, helio.ms_time(n.at_ms)
+    from n
+    on conflict (job_id, task) do update set
+        state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
+        attempts = excluded.attempts, failures = excluded.failures, site_failures = excluded.site_failures,
+        site = excluded.site, pool = excluded.pool, reason = excluded.reason, started_at = excluded.started_at,
+        finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
+        cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
+        units_done = excluded.units_done, at = excluded.at
+), ended as (
+    select n.job, count(*)::int4 as tasks
+    from n left join helio.job_state s on s.job_id = n.job and s.task = n.task
+    where helio.state_is_over(n.state::int2) and (s.state is null or not helio.state_is_over(s.state))
+    group by n.job
+), shortened as (
+    update helio.open_jobs o set tasks_left = o.tasks_left - e.tasks
+    from ended e where o.job_id = e.job and o.tasks_left > e.tasks
+)
+delete from helio.open_jobs o using ended e where o.job_id = e.job and o.tasks_left <= e.tasks
+
+-- name: put_placement
+insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
+    planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at)
+select n.job, n.task, n.epoch, n.site, n.pool, n.decision_id, n.nodes, n.gpus, n.score_micro_usd,
+    n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms)
+from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::int8[], $7::int4[], $8::int4[], $9::int8[],
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[])
+    as n (job, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd, planned_cost_micro_usd,
+        planned_energy_j, planned_carbon_mg, start_ms, at_ms)
+
+-- name: put_attempt
+insert into helio.attempts (job_id, task, epoch, site, kind, completes, fenced, exit_code, started_at, ended_at, run_ms,
+    gpu_ms, energy_j, units_done, reason, local_id, at)
+select n.job, n.task, n.epoch, n.site, n.kind, n.completes, n.fenced, nullif(n.exit_code, -1),
+    helio.ms_time(n.started_ms), helio.ms_time(n.ended_ms), n.run_ms, n.gpu_ms, n.energy_j, n.units_done,
+    nullif(n.reason, ''), nullif(n.local_id, ''), helio.ms_at(n.at_ms)
+from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool[], $7::bool[], $8::int4[], $9::int8[],
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[], $15::text[], $16::text[], $17::int8[])
+    as n (job, task, epoch, site, kind, completes, fenced, exit_code, started_ms, ended_ms, run_ms, gpu_ms, energy_j,
+        units_done, reason, local_id, at_ms)
+
+-- name: put_ledger
+insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
+    cost_micro_usd, provenance, fenced)
+select n.job, n.task, n.epoch, n.tenant, n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''),
+    helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
+    nullif(n.provenance, ''), n.fenced
+from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[],
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[])
+    as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
+        provenance, fenced)
+
+-- name: put_transition
+insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, actor)
+select n.seq, helio.ms_at(n.at_ms), n.job, n.task, n.epoch, n.from_state, n.to_state, nullif(n.reason, ''),
+    nullif(n.actor, '')
+from unnest($1::int8[], $2::int8[], $3::uuid[], $4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::text[], $9::text[])
+    as n (seq, at_ms, job, task, epoch, from_state, to_state, reason, actor)
+
+-- name: put_decision
+insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, chosen_site, chosen_pool)
+select n.decision_id, helio.ms_at(n.at_ms), n.class_id, nullif(n.policy_version, ''), nullif(n.reason, ''),
+    nullif(n.detail, ''), nullif(n.chosen_site, ''), nullif(n.chosen_pool, '')
+from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
+    as n (decision_id, at_ms, class_id, policy_version, reason, detail, chosen_site, chosen_pool)
+
+-- name: put_candidate
+insert into helio.candidates (decision_id, rank, site, pool, start_at, score_micro_usd, cost_micro_usd, energy_j, carbon_mg,
+    rejected_reason, detail)
+select n.decision_id, n.rank, n.site, nullif(n.pool, ''), helio.ms_time(n.start_ms), n.score_micro_usd, n.cost_micro_usd,
+    n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, '')
+from unnest($1::int8[], $2::int4[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
+        $10::text[], $11::text[])
+    as n (decision_id, rank, site, pool, start_ms, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason,
+        detail)
+
+-- name: put_class
+insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at)
+select distinct on (n.class_id) n.class_id, nullif(n.tenant, ''), nullif(n.queue, ''), nullif(n.summary, ''),
+    nullif(n.reason, ''), nullif(n.detail, ''), n.decision_id, helio.ms_time(n.at_ms)
+from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[])
+    with ordinality as n (class_id, tenant, queue, summary, reason, detail, decision_id, at_ms, place)
+order by n.class_id, n.place desc
+on conflict (class_id) do update set tenant = excluded.tenant, queue = excluded.queue, summary = excluded.summary,
+    reason = excluded.reason, detail = excluded.detail, decision_id = excluded.decision_id, at = excluded.at
+
+-- name: put_site
+insert into helio.sites as s (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
+    carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at)
+select distinct on (n.site) n.site, n.state, n.draining, nullif(n.drain_reason, ''), nullif(n.backend, ''),
+    nullif(n.region, ''), n.latitude, n.longitude, nullif(n.timezone, ''), n.pue, n.carbon_g_per_kwh,
+    n.electricity_usd_per_kwh, n.containers, n.leases, nullif(n.agent_version, ''), helio.ms_time(n.seen_ms)
+from unnest($1::text[], $2::int4[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::float8[], $8::float8[],
+        $9::text[], $10::float8[], $11::float8[], $12::float8[], $13::bool[], $14::bool[], $15::text[], $16::int8[])
+    with ordinality as n (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
+        carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_ms, place)
+order by n.site, n.place desc
+on conflict (site) do update set state = excluded.state, draining = excluded.draining,
+    drain_reason = excluded.drain_reason, backend = excluded.backend, region = excluded.region,
+    latitude = excluded.latitude, longitude = excluded.longitude, timezone = excluded.timezone, pue = excluded.pue,
+    carbon_g_per_kwh = excluded.carbon_g_per_kwh, electricity_usd_per_kwh = excluded.electricity_usd_per_kwh,
+    containers = excluded.containers, leases = excluded.leases, agent_version = excluded.agent_version,
+    seen_at = excluded.seen_at
+
+-- name: put_pool
+insert into helio.pools as p (site, pool, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node,
+    memory_bytes_per_node, interconnect, sharing, owned, price_usd_per_gpu_h, idle_w, base_w, slope_w, host_w)
+select distinct on (n.site, n.pool) n.site, n.pool, nullif(n.gpu, ''), n.gpu_memory_bytes, n.nodes, n.max_nodes,
+    n.gpus_per_node, n.cpus_per_node, n.memory_bytes_per_node, n.interconnect, n.sharing, n.owned, n.price_usd_per_gpu_h,
+    n.idle_w, n.base_w, n.slope_w, n.host_w
+from unnest($1::text[], $2::text[], $3::text[], $4::int8[], $5::int4[], $6::int4[], $7::int4[], $8::int4[], $9::int8[],
+        $10::int4[], $11::int4[], $12::bool[], $13::float8[], $14::float8[], $15::float8[], $16::float8[],
+        $17::float8[])
+    with ordinality as n (site, pool, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node,
+        memory_bytes_per_node, interconnect, sharing, owned, price_usd_per_gpu_h, idle_w, base_w, slope_w, host_w, place)
+order by n.site, n.pool, n.place desc
+on conflict (site, pool) do update set gpu = excluded.gpu, gpu_memory_bytes = excluded.gpu_memory_bytes,
+    nodes = excluded.nodes, max_nodes = excluded.max_nodes, gpus_per_node = excluded.gpus_per_node,
+    cpus_per_node = excluded.cpus_per_node, memory_bytes_per_node = excluded.memory_bytes_per_node,
+    interconnect = excluded.interconnect, sharing = excluded.sharing, owned = excluded.owned,
+    price_usd_per_gpu_h = excluded.price_usd_per_gpu_h, idle_w = excluded.idle_w, base_w = excluded.base_w,
+    slope_w = excluded.slope_w, host_w = excluded.host_w
+
+-- name: put_capacity
+with n as (
+    select * from unnest($1::text[], $2::text[], $3::int8[], $4::bool[], $5::int4[], $6::int4[], $7::int4[], $8::int4[],
+            $9::int4[], $10::int4[], $11::int4[], $12::int4[], $13::float8[])
+        with ordinality as n (site, pool, at_ms, sample, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
+            largest_block_gpus, jobs_running, jobs_queued, site_power_w, place)
+), sampled as (
+    insert into helio.capacity_samples (site, pool, at, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
+        largest_block_gpus, jobs_running, jobs_queued, site_power_w)
+    select n.site, n.pool, helio.ms_at(n.at_ms), n.nodes_up, n.gpus_total, n.gpus_allocated, n.gpus_free,
+        n.gpus_reserved, n.largest_block_gpus, n.jobs_running, n.jobs_queued, n.site_power_w
+    from n where n.sample
+    on conflict (site, pool, at) do nothing
+)
+insert into helio.capacity_now as c (site, pool, at, nodes_up, gpus_total, gpus_allocated, gpus_free, gpus_reserved,
+    largest_block_gpus, jobs_running, jobs_queued, site_power_w)
+select distinct on (n.site, n.pool) n.site, n.pool, helio.ms_at(n.at_ms), n.nodes_up, n.gpus_total, n.gpus_allocated,
+    n.gpus_free, n.gpus_reserved, n.largest_block_gpus, n.jobs_running, n.jobs_queued, n.site_power_w
+from n
+order by n.site, n.pool, n.place desc
+on conflict (site, pool) do update set at = excluded.at, nodes_up = excluded.nodes_up, gpus_total = excluded.gpus_total,
+    gpus_allocated = excluded.gpus_allocated, gpus_free = excluded.gpus_free, gpus_reserved = excluded.gpus_reserved,
+    largest_block_gpus = excluded.largest_block_gpus, jobs_running = excluded.jobs_running,
+    jobs_queued = excluded.jobs_queued, site_power_w = excluded.site_power_w
+
+-- name: put_series
+-- A series of no step says nothing and is passed over.
+with n as (
+    select n.site, n.pool, n.signal, n.kind, nullif(n.factor, '') as factor, nullif(n.source, '') as source, n.estimated,
+        helio.ms_time(n.issued_ms) as issued_at, helio.ms_time(n.start_ms) as start_at, n.step_s,
+        n."values"::float8[] as "values", nullif(n.p10, '{}')::float8[] as p10, nullif(n.p90, '{}')::float8[] as p90,
+        n.place
+    from unnest($1::text[], $2::text[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::bool[], $8::int8[],
+            $9::int8[], $10::int4[], $11::text[], $12::text[], $13::text[])
+        with ordinality as n (site, pool, signal, kind, factor, source, estimated, issued_ms, start_ms, step_s, "values",
+            p10, p90, place)
+    where n.step_s > 0 and n.issued_ms <> 0 and n.start_ms <> 0
+), kept as (
+    insert into helio.series as s (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s,
+        "values", p10, p90)
+    select distinct on (n.site, n.signal, n.issued_at, n.pool, n.kind) n.site, n.pool, n.signal, n.kind, n.factor,
+        n.source, n.estimated, n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90
+    from n
+    order by n.site, n.signal, n.issued_at, n.pool, n.kind, n.place desc
+    on conflict (site, signal, issued_at, pool, kind) do update set factor = excluded.factor, source = excluded.source,
+        estimated = excluded.estimated, start_at = excluded.start_at, step_s = excluded.step_s,
+        "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90
+)
+insert into helio.series_now as s (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s,
+    "values", p10, p90)
+select distinct on (n.site, n.pool, n.signal, n.kind) n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated,
+    n.issued_at, n.start_at, n.step_s, n."values", n.p10, n.p90
+from n
+order by n.site, n.pool, n.signal, n.kind, n.issued_at desc, n.place desc
+on conflict (site, pool, signal, kind) do update set factor = excluded.factor, source = excluded.source,
+    estimated = excluded.estimated, issued_at = excluded.issued_at, start_at = excluded.start_at,
+    step_s = excluded.step_s, "values" = excluded."values", p10 = excluded.p10, p90 = excluded.p90
+where s.issued_at <= excluded.issued_at
+
+-- name: put_audit
+insert into helio.audit (at, actor, action, object, detail)
+select helio.ms_at(n.at_ms), n.actor, n.action, nullif(n.object, ''), nullif(n.detail, '')
+from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[])
+    with ordinality as n (at_ms, actor, action, object, detail, place)
+order by n.place
+
+-- name: put_token
+insert into helio.tokens as t (token_id, hash, tenant, user_name, role, created_at, expires_at, revoked_at)
+select distinct on (n.token_id) n.token_id, n.hash, n.tenant, n.user_name, n.role, helio.ms_at(n.created_ms),
+    helio.ms_time(n.expires_ms), helio.ms_time(n.revoked_ms)
+from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::int8[], $7::int8[], $8::int8[])
+    with ordinality as n (token_id, hash, tenant, user_name, role, created_ms, expires_ms, revoked_ms, place)
+order by n.token_id, n.place desc
+on conflict (token_id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at
+
+-- name: put_site_key
+insert into helio.site_keys as k (public_key, site, created_at, revoked_at)
+select distinct on (n.public_key) n.public_key, n.site, helio.ms_at(n.created_ms), helio.ms_time(n.revoked_ms)
+from unnest($1::text[], $2::text[], $3::int8[], $4::int8[])
+    with ordinality as n (public_key, site, created_ms, revoked_ms, place)
+order by n.public_key, n.place desc
+on conflict (public_key) do update set site = excluded.site, revoked_at = excluded.revoked_at

@@ -1,0 +1,196 @@
+-- Reads: one row, one text column of JSON; null = not found. Parameters are texts, cast inside. A tenant of null means
+-- all tenants. Times are RFC 3339 in UTC, money is USD.
+
+-- name: read_job
+-- $1 id: whole, or a prefix or suffix of at least six characters, with ".task" for one task of an array; $2 tenant.
+-- Several jobs: {"ambiguous": [ids]}. An array without a task: the whole, with "tasks" (how many in each state).
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select case when helio.job_task($1::text) < 0 and j.tasks is not null then helio.array_json(j.job_id)
+              else helio.task_json(j.job_id, helio.job_task($1::text)) end
+          from found join helio.jobs j using (job_id)) end
+from found
+
+-- name: read_jobs
+-- $1 tenant; $2 state; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
+-- {"jobs": […], "next": cursor or null}. A state that is not over is looked for among the open jobs only.
+with page as (
+    (select helio.task_object(t) as entry, t.job_id, t.task
+     from helio.tasks_now t
+     where ($2::text is null or helio.state_is_over(helio.state_of($2::text)))
+       and ($2::text is null or t.state = helio.state_of($2::text))
+       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+       and ($4::text is null or t.name = $4::text)
+       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by t.job_id desc, t.task
+     limit least(greatest($6::int4, 1), 1000) + 1)
+    union all
+    (select helio.task_object(t), t.job_id, t.task
+     from helio.open_jobs o join helio.tasks_now t on t.job_id = o.job_id
+     where not helio.state_is_over(helio.state_of($2::text)) and t.state = helio.state_of($2::text)
+       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+       and ($4::text is null or t.name = $4::text)
+       and ($5::text is null or o.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or o.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by o.job_id desc, t.task
+     limit least(greatest($6::int4, 1), 1000) + 1)
+), numbered as (
+    select page.*, row_number() over (order by job_id desc, task) as place, count(*) over () as total from page
+)
+select json_build_object(
+    'jobs', coalesce(json_agg(entry order by place) filter (where place <= least(greatest($6::int4, 1), 1000)), '[]'),
+    'next', max(helio.job_text(job_id, task)) filter (where place = least(greatest($6::int4, 1), 1000) and total > place)
+    )::text
+from numbered
+
+-- name: read_explain
+-- $1 id as for read_job (an array needs its task; without one its first stands for all); $2 tenant.
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select helio.explain_json(j.job_id, case when helio.job_task($1::text) < 0 then coalesce(j.tasks[1], -1)
+                                              else helio.job_task($1::text) end)
+          from found join helio.jobs j using (job_id)) end
+from found
+
+-- name: read_job_where
+-- $1 id as for read_job; $2 tenant. Whose it is and where its newest attempt is or was: {id, task, tenant, user, array,
+-- site, epoch, state}, or {"ambiguous": [ids]}.
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
+              'user', j.user_name, 'array', j.tasks is not null, 'site', p.site, 'epoch', coalesce(p.epoch, 0),
+              'state', helio.state_word(coalesce(s.state, 0::int2)))::text
+          from found join helio.jobs j using (job_id)
+          cross join lateral (select helio.job_task($1::text) as task) t
+          left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+          left join lateral (select p.site, p.epoch from helio.placements p
+                             where p.job_id = j.job_id and p.task = t.task order by p.epoch desc limit 1) p on true
+          where t.task < 0 or t.task = any (j.tasks)) end
+from found
+
+-- name: read_sites
+-- All sites, with their pools.
+select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,
+    'state', case when s.draining then 'draining' else helio.site_state_word(s.state) end, 'draining', s.draining,
+    'drain_reason', s.drain_reason,
+    'last_seen', helio.rfc3339(s.seen_at), 'seen_s', helio.seconds_between(s.seen_at, now()),
+    'gpus_total', coalesce(s.gpus_total, 0), 'gpus_allocated', coalesce(s.gpus_allocated, 0),
+    'gpus_free', coalesce(s.gpus_free, 0), 'gpus_reserved', coalesce(s.gpus_reserved, 0),
+    'jobs_running', coalesce(s.jobs_running, 0), 'jobs_queued', coalesce(s.jobs_queued, 0),
+    'carbon_g_per_kwh', s.carbon_g_per_kwh, 'electricity_usd_per_kwh', s.electricity_usd_per_kwh,
+    'price_usd_per_gpu_h', p.price_usd_per_gpu_h, 'pue', s.pue, 'power_watts', s.power_w,
+    'latitude', s.latitude, 'longitude', s.longitude, 'timezone', s.timezone, 'containers', s.containers,
+    'leases', s.leases, 'agent_version', s.agent_version, 'pools', coalesce(p.pools, '[]')) order by s.site), '[]')::text
+from helio.sites_now s
+left join lateral (
+    select sum(n.price_usd_per_gpu_h * n.gpus_total) / nullif(sum(n.gpus_total), 0) as price_usd_per_gpu_h,
+        json_agg(json_build_object('pool', n.pool, 'gpu_model', n.gpu_model, 'nodes', n.nodes,
+            'gpus_per_node', n.gpus_per_node, 'gpus_total', coalesce(n.gpus_total, 0),
+            'gpus_free', coalesce(n.gpus_free, 0), 'gpus_reserved', coalesce(n.gpus_reserved, 0),
+            'price_usd_per_gpu_h', n.price_usd_per_gpu_h) order by n.pool) as pools
+    from helio.pools_now n where n.site = s.site
+) p on true
+
+-- name: read_forecast
+-- $1 site. Each series as last issued, from now on: [{"signal", "pool", "issued_at", "step_s", "source", "kind",
+-- "estimated", "points": [{"time", "value", "p10", "p90"}]}]; null when there is no such site.
+select case when exists (select from helio.sites s where s.site = $1::text) then (
+    select coalesce(json_agg(json_build_object('signal', helio.signal_word(n.signal), 'pool', nullif(n.pool, ''),
+        'issued_at', helio.rfc3339(n.issued_at), 'step_s', n.step_s, 'kind', nullif(n.kind, ''), 'source', n.source,
+        'estimated', n.estimated, 'points', coalesce((
+            select json_agg(json_build_object('time', helio.rfc3339(n.start_at + make_interval(secs => (i - 1.0) * n.step_s)),
+                'value', n."values"[i], 'p10', n.p10[i], 'p90', n.p90[i]) order by i)
+            from generate_series(1, cardinality(n."values")) i
+            where n.start_at + make_interval(secs => i::float8 * n.step_s) > now()), '[]')) order by n.signal, n.pool, n.kind), '[]')::text
+    from helio.series_now n where n.site = $1::text) end
+
+-- name: read_gpus
+-- One entry per pool that has GPUs.
+select coalesce(json_agg(json_build_object('site', n.site, 'pool', n.pool, 'region', n.region, 'gpu_model', n.gpu_model,
+    'gpu_memory_gb', round(n.gpu_memory_bytes / 1e9), 'nodes', n.nodes, 'max_nodes', n.max_nodes,
+    'gpus_per_node', n.gpus_per_node, 'gpus_total', coalesce(n.gpus_total, 0),
+    'gpus_allocated', coalesce(n.gpus_allocated, 0), 'gpus_free', coalesce(n.gpus_free, 0),
+    'gpus_reserved', coalesce(n.gpus_reserved, 0), 'largest_block_gpus', coalesce(n.largest_block_gpus, 0),
+    'interconnect', helio.interconnect_word(n.interconnect), 'sharing', helio.sharing_word(n.sharing), 'owned', n.owned,
+    'price_usd_per_gpu_h', n.price_usd_per_gpu_h,
+    'site_state', case when n.draining then 'draining' else helio.site_state_word(n.state) end,
+    'updated_at', helio.rfc3339(n.at)) order by n.gpu_model, n.site, n.pool), '[]')::text
+from helio.pools_now n where n.gpu_model is not null
+
+-- name: read_queues
+-- $1 tenant: whose jobs are counted.
+select coalesce(json_agg(json_build_object('queue', q.queue, 'priority', q.priority, 'tier', helio.tier_word(q.tier),
+    'time_limit_s', q.time_limit_ms / 1000, 'queued', coalesce(n.queued, 0), 'running', coalesce(n.live, 0),
+    'held', coalesce(n.held, 0), 'gpus_queued', coalesce(n.gpus_queued, 0), 'gpus_running', coalesce(n.gpus_live, 0))
+    order by q.priority desc, q.queue), '[]')::text
+from helio.queues q
+left join (
+    select t.queue, count(*) filter (where t.state = 0) as queued,
+        count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,
+        sum(t.gpus) filter (where t.state = 0) as gpus_queued,
+        sum(t.gpus) filter (where helio.state_is_live(t.state)) as gpus_live
+    from helio.open_jobs o join helio.tasks_now t using (job_id)
+    where $1::text is null or t.tenant = $1::text
+    group by t.queue
+) n using (queue)
+
+-- name: read_events
+-- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
+-- from, to, reason, actor, site}.
+select coalesce(json_agg(json_build_object('seq', e.seq, 'time', helio.rfc3339(e.at), 'id', helio.job_text(e.job_id, e.task),
+    'name', e.name, 'tenant', e.tenant, 'queue', e.queue, 'epoch', e.epoch, 'from', helio.state_word(e.from_state),
+    'to', helio.state_word(e.to_state), 'reason', e.reason, 'actor', e.actor, 'site', e.site) order by e.seq), '[]')::text
+from (
+    select t.*, j.name, j.tenant, j.queue, p.site
+    from helio.transitions t
+    join helio.jobs j using (job_id)
+    left join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
+    where t.seq > $1::int8 and ($2::text is null or j.tenant = $2::text)
+    order by t.seq limit least(greatest($3::int4, 1), 1000)
+) e
+
+-- name: read_last_event
+-- The highest seq there is: where a subscriber without Last-Event-ID begins. {"seq"}
+select json_build_object('seq', coalesce(max(seq), 0))::text from helio.transitions
+
+-- name: read_tokens
+-- $1 tenant. Newest first; never a hash.
+select coalesce(json_agg(json_build_object('token_id', t.token_id, 'tenant', t.tenant, 'user', t.user_name,
+    'role', t.role, 'created_at', helio.rfc3339(t.created_at), 'expires_at', helio.rfc3339(t.expires_at),
+    'revoked_at', helio.rfc3339(t.revoked_at)) order by t.created_at desc, t.token_id), '[]')::text
+from helio.tokens t where $1::text is null or t.tenant = $1::text
+
+-- name: read_audit
+-- $1 before this audit_id (null: from the newest); $2 limit (1 to 1000). {"entries": newest first, "next": or null}
+with page as (
+    select a.* from helio.audit a where $1::int8 is null or a.audit_id < $1::int8
+    order by a.audit_id desc limit least(greatest($2::int4, 1), 1000)
+)
+select json_build_object(
+    'entries', coalesce(json_agg(json_build_object('audit_id', audit_id, 'time', helio.rfc3339(at), 'actor', actor,
+        'action', action, 'object', object, 'detail', detail, 'hash', encode(hash, 'hex')) order by audit_id desc), '[]'),
+    'next', nullif(min(audit_id), 1))::text
+from page
+
+-- name: read_audit_verify
+-- The first entry that breaks the chain of hashes: {"broken_at": audit_id or null, "entries"}
+select json_build_object('broken_at', helio.audit_verify(), 'entries', (select count(*) from helio.audit))::text
+
+-- name: read_totals
+-- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}
+with by_state as (
+    select t.state, count(*) as tasks, sum(t.gpu_seconds) as gpu_seconds, sum(t.cost_usd) as cost_usd,
+        sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g
+    from helio.tasks_now t where $1::text is null or t.tenant = $1::text
+    group by t.state
+)
+select json_build_object(
+    'jobs', coalesce(json_object_agg(helio.state_word(state), tasks order by state) filter (where tasks > 0), '{}'),
+    'jobs_total', coalesce(sum(tasks), 0), 'gpu_seconds', coalesce(sum(gpu_seconds), 0),
+    'cost_usd', coalesce(sum(cost_usd), 0), 'energy_kwh', coalesce(sum(energy_kwh), 0),
+    'carbon_g', coalesce(sum(carbon_g), 0))::text
+from by_state

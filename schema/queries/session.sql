@@ -1,0 +1,35 @@
+-- What the writer says besides its rows.
+
+-- name: session_lead
+select leads, epoch, incarnation from helio.lead($1::text)
+
+-- name: session_resume
+select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)
+
+-- name: session_take_batch
+select helio.take_batch($1::int8, $2::int8)
+
+-- name: session_migrated
+select to_regclass('helio.schema_migrations') is not null and not pg_is_in_recovery(), pg_is_in_recovery()
+
+-- name: session_migrations
+select name, encode(sha256, 'hex') from helio.schema_migrations order by name
+
+-- name: migrate_lock
+select pg_advisory_xact_lock(7524442231838172528)
+
+-- name: migrate_note
+insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::text, 'hex'))
+
+-- name: put_tenant
+insert into helio.tenants (tenant, home_site) values ($1::text, nullif($2::text, ''))
+on conflict (tenant) do update set home_site = excluded.home_site
+
+-- name: each_token
+select token_id, hash, tenant, user_name, role, helio.time_ms(created_at), helio.time_ms(expires_at),
+    helio.time_ms(revoked_at)
+from helio.tokens where revoked_at is null order by token_id
+
+-- name: each_site_key
+select public_key, site, helio.time_ms(created_at), helio.time_ms(revoked_at)
+from helio.site_keys where revoked_at is null order by public_key

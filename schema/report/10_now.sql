@@ -1,0 +1,228 @@
+-- What the views and the broker's own reads stand on: jobs with their state now, and the series that hold now.
+-- Inside schema helio: not a contract.
+
+-- One row per task. No row in job_state = queued, never placed; why it waits is said once for its class.
+create or replace view helio.tasks_now as
+select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, j.queue, j.tier, j.kind,
+    j.home_site, j.gpus, j.nodes, j.time_limit_ms, j.class_id, j.submitted_at,
+    coalesce(s.state, 0::smallint) as state, coalesce(s.epoch, 0) as epoch, coalesce(s.attempts, 0) as attempts,
+    s.site, s.pool, coalesce(p.gpu, j.gpu_model) as gpu_model, s.started_at, s.finished_at, s.exit_code,
+    coalesce(s.gpu_ms, 0) / 1000.0::float8 as gpu_seconds,
+    coalesce(s.cost_micro_usd, 0) / 1000000.0::float8 as cost_usd,
+    coalesce(s.energy_j, 0) / 3600000.0::float8 as energy_kwh,
+    coalesce(s.carbon_mg, 0) / 1000.0::float8 as carbon_g,
+    coalesce(s.units_done, 0) as units_done,
+    case when coalesce(s.state, 0) = 0 then coalesce(c.reason, s.reason, 'Queued') else s.reason end as reason,
+    case when coalesce(s.state, 0) = 0 then c.detail end as detail,
+    case when coalesce(s.state, 0) = 0 then c.decision_id end as waiting_decision_id,
+    s.at as changed_at
+from helio.jobs j
+cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
+left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+left join helio.classes c on c.class_id = j.class_id
+left join helio.pools p on p.site = s.site and p.pool = s.pool;
+
+-- The value of each series in the step that contains now.
+create or replace view helio.signals_now as
+select n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated, n.issued_at,
+    n."values"[1 + floor(date_part('epoch', now() - n.start_at) / n.step_s)::integer] as value
+from helio.series_now n
+where now() >= n.start_at and now() < n.start_at + make_interval(secs => n.step_s::float8 * cardinality(n."values"));
+
+-- One row per site: figures of its pools added up, and the signals that hold now, else the site file's constants.
+create or replace view helio.sites_now as
+select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_at, s.latitude, s.longitude, s.timezone,
+    s.containers, s.leases, s.agent_version,
+    coalesce((select v.value from helio.signals_now v where v.site = s.site and v.signal = 4 and v.pool = '' limit 1),
+             nullif(s.pue, 0)) as pue,
+    coalesce((select v.value from helio.signals_now v where v.site = s.site and v.signal = 3
+              order by v.kind <> 'average', v.issued_at desc limit 1),
+             case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) as carbon_g_per_kwh,
+    coalesce((select v.value from helio.signals_now v where v.site = s.site and v.signal = 2
+              order by v.issued_at desc limit 1), s.electricity_usd_per_kwh) as electricity_usd_per_kwh,
+    c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.jobs_running, c.jobs_queued, c.power_w
+from helio.sites s
+left join lateral (
+    select sum(n.gpus_total)::integer as gpus_total, sum(n.gpus_allocated)::integer as gpus_allocated,
+        sum(n.gpus_free)::integer as gpus_free, sum(n.gpus_reserved)::integer as gpus_reserved,
+        sum(n.jobs_running)::integer as jobs_running, sum(n.jobs_queued)::integer as jobs_queued,
+        nullif(max(n.site_power_w), -1) as power_w
+    from helio.capacity_now n where n.site = s.site
+) c on true;
+
+-- One row per pool. What one GPU-hour costs: rent, or the electricity of a GPU at full use.
+create or replace view helio.pools_now as
+select p.site, p.pool, s.region, s.backend, s.state, s.draining, p.gpu as gpu_model, p.gpu_memory_bytes, p.nodes,
+    p.max_nodes, p.gpus_per_node, p.interconnect, p.sharing, p.owned,
+    c.at, c.nodes_up, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.largest_block_gpus, c.jobs_running,
+    c.jobs_queued,
+    coalesce((select v.value from helio.signals_now v where v.site = p.site and v.signal = 1 and v.pool in (p.pool, '')
+              order by v.pool = '', v.issued_at desc limit 1),
+             case when p.owned
+                 then s.electricity_usd_per_kwh * s.pue * (p.host_w + p.base_w + p.slope_w) / 1000
+                 else p.price_usd_per_gpu_h end) as price_usd_per_gpu_h
+from helio.pools p
+join helio.sites_now s on s.site = p.site
+left join helio.capacity_now c on c.site = p.site and c.pool = p.pool;
+
+-- ---- ids and JSON, for the broker's reads -----------------------------------------------------------------
+
+-- Jobs that an id, a prefix or a suffix (at least six characters) may mean; eleven at most, enough to say "ambiguous".
+create or replace function helio.find_jobs(id text, of_tenant text) returns setof uuid
+    language plpgsql stable
+    as $$
+declare
+    word text := translate(lower(split_part(id, '.', 1)), 'ilo', '110');
+    tail bigint := 0;
+begin
+    if length(word) in (26, 36) then
+        return query select j.job_id from helio.jobs j
+            where j.job_id = helio.job_uuid(id) and (of_tenant is null or j.tenant = of_tenant);
+        return;
+    end if;
+    if word !~ '^[0-9a-hjkmnp-tv-z]{6,25}$' then
+        return;
+    end if;
+    for i in 5..0 by -1 loop
+        tail := tail * 32 + strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(word, length(word) - i, 1)) - 1;
+    end loop;
+    return query
+        (select j.job_id from helio.jobs j
+         where j.job_id between helio.id_bound(word, '0') and helio.id_bound(word, 'z')
+           and (of_tenant is null or j.tenant = of_tenant)
+         order by j.job_id limit 11)
+        union
+        (select j.job_id from helio.jobs j
+         where helio.id_tail(j.job_id) = tail::integer and helio.job_text(j.job_id, -1) like '%' || word
+           and (of_tenant is null or j.tenant = of_tenant)
+         order by j.job_id limit 11);
+end
+$$;
+
+create or replace function helio.task_object(t helio.tasks_now) returns json language sql stable
+    return json_build_object(
+        'id', helio.job_text((t).job_id, (t).task),
+        'name', (t).name,
+        'tenant', (t).tenant,
+        'user', (t).user_name,
+        'queue', (t).queue,
+        'kind', helio.kind_word((t).kind),
+        'tier', helio.tier_word((t).tier),
+        'state', helio.state_word((t).state),
+        'site', (t).site,
+        'pool', (t).pool,
+        'home_site', (t).home_site,
+        'epoch', (t).epoch,
+        'attempts', (t).attempts,
+        'submitted_at', helio.rfc3339((t).submitted_at),
+        'started_at', helio.rfc3339((t).started_at),
+        'finished_at', helio.rfc3339((t).finished_at),
+        'exit_code', (t).exit_code,
+        'gpus', (t).gpus,
+        'nodes', (t).nodes,
+        'gpu_model', (t).gpu_model,
+        'time_limit_s', (t).time_limit_ms / 1000,
+        'gpu_seconds', (t).gpu_seconds,
+        'cost_usd', (t).cost_usd,
+        'energy_kwh', (t).energy_kwh,
+        'carbon_g', (t).carbon_g,
+        'units_done', (t).units_done,
+        'wait_seconds', helio.seconds_between((t).submitted_at, coalesce((t).started_at, (t).finished_at, now())),
+        'run_seconds', case when (t).started_at is not null
+            then helio.seconds_between((t).started_at, coalesce((t).finished_at, now())) end,
+        'reason', (t).reason,
+        'detail', (t).detail);
+
+-- The submission is no transition; it stands first all the same.
+create or replace function helio.history_json(job uuid, of_task integer) returns json language sql stable
+    begin atomic
+        select json_agg(h.entry order by h.seq)
+        from (select 0 as seq, json_build_object('time', helio.rfc3339(j.submitted_at), 'epoch', 0, 'from', null,
+                         'to', 'queued', 'reason', null, 'actor', 'user:' || coalesce(j.user_name, '')) as entry
+              from helio.jobs j where j.job_id = job
+              union all
+              select t.seq, json_build_object('time', helio.rfc3339(t.at), 'epoch', t.epoch,
+                         'from', helio.state_word(t.from_state), 'to', helio.state_word(t.to_state), 'reason', t.reason,
+                         'actor', t.actor)
+              from helio.transitions t where t.job_id = job and t.task = of_task) h;
+    end;
+
+create or replace function helio.task_json(job uuid, of_task integer) returns text language sql stable
+    begin atomic
+        select left(helio.task_object(t)::text, -1) || ', "history" : ' || helio.history_json(job, of_task)::text || '}'
+        from helio.tasks_now t where t.job_id = job and t.task = of_task;
+    end;
+
+-- An array as a whole: what its tasks add up to, and one state for them all.
+create or replace function helio.array_json(job uuid) returns text language sql stable
+    begin atomic
+        select json_build_object(
+            'id', helio.job_text(a.job_id, -1), 'name', a.name, 'tenant', a.tenant, 'user', a.user_name, 'queue', a.queue,
+            'kind', helio.kind_word(a.kind), 'tier', helio.tier_word(a.tier),
+            'state', case
+                when a.live > 0 then 'running'
+                when a.queued > 0 then 'queued'
+                when a.held > 0 then 'held'
+                when a.failed > 0 then 'failed'
+                when a.timeout > 0 then 'timeout'
+                when a.lost > 0 then 'lost'
+                when a.cancelled > 0 then 'cancelled'
+                else 'succeeded' end,
+            'site', a.site, 'pool', null, 'home_site', a.home_site, 'epoch', a.epoch, 'attempts', a.attempts,
+            'submitted_at', helio.rfc3339(a.submitted_at), 'started_at', helio.rfc3339(a.started_at),
+            'finished_at', case when a.live + a.queued + a.held = 0 then helio.rfc3339(a.finished_at) end,
+            'exit_code', case when a.live + a.queued + a.held = 0 then a.exit_code end,
+            'gpus', a.gpus, 'nodes', a.nodes, 'gpu_model', a.gpu_model, 'time_limit_s', a.time_limit_ms / 1000,
+            'gpu_seconds', a.gpu_seconds, 'cost_usd', a.cost_usd, 'energy_kwh', a.energy_kwh, 'carbon_g', a.carbon_g,
+            'units_done', a.units_done,
+            'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
+            'run_seconds', case when a.started_at is not null then helio.seconds_between(a.started_at,
+                case when a.live + a.queued + a.held = 0 then a.finished_at else now() end) end,
+            'reason', a.reason, 'detail', null, 'tasks_total', a.total,
+            'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
+                      from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
+                            group by n.state) s),
+            'history', '[]'::json)::text
+        from (select t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
+                  t.time_limit_ms, t.submitted_at, count(*) as total,
+                  count(*) filter (where t.state between 1 and 7) as live, count(*) filter (where t.state = 0) as queued,
+                  count(*) filter (where t.state = 13) as held, count(*) filter (where t.state = 9) as failed,
+                  count(*) filter (where t.state = 10) as timeout, count(*) filter (where t.state = 11) as cancelled,
+                  count(*) filter (where t.state = 12) as lost,
+                  case when count(distinct t.site) = 1 then max(t.site) end as site, max(t.epoch) as epoch,
+                  max(t.attempts) as attempts, min(t.started_at) as started_at, max(t.finished_at) as finished_at,
+                  max(t.exit_code) as exit_code, max(t.gpu_model) as gpu_model, sum(t.gpu_seconds) as gpu_seconds,
+                  sum(t.cost_usd) as cost_usd, sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g,
+                  sum(t.units_done)::bigint as units_done, max(t.reason) filter (where t.state = 0) as reason
+              from helio.tasks_now t where t.job_id = job
+              group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
+                  t.time_limit_ms, t.submitted_at) a;
+    end;
+
+-- Which decision says why: that of the newest placement; while it waits, that of its class.
+create or replace function helio.explain_json(job uuid, of_task integer) returns text language sql stable
+    begin atomic
+        select json_build_object(
+            'id', helio.job_text(t.job_id, t.task), 'name', t.name, 'state', helio.state_word(t.state),
+            'reason', t.reason, 'detail', t.detail, 'site', t.site, 'pool', t.pool, 'epoch', t.epoch,
+            'attempts', t.attempts, 'submitted_at', helio.rfc3339(t.submitted_at),
+            'expected_start', case when t.state = 0 then
+                (select helio.rfc3339(min(c.start_at)) from helio.candidates c
+                 where c.decision_id = d.decision_id and c.rejected_reason is null) end,
+            'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version, 'chosen', d.chosen_site,
+            'chosen_pool', d.chosen_pool,
+            'candidates', coalesce((
+                select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),
+                    'score_usd', c.score_micro_usd / 1000000.0::float8, 'cost_usd', c.cost_micro_usd / 1000000.0::float8,
+                    'energy_kwh', c.energy_j / 3600000.0::float8, 'carbon_g', c.carbon_mg / 1000.0::float8,
+                    'reason', c.rejected_reason, 'detail', c.detail) order by c.rank)
+                from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
+            'history', helio.history_json(t.job_id, t.task))::text
+        from helio.tasks_now t
+        left join lateral (
+            select p.decision_id from helio.placements p
+            where p.job_id = t.job_id and p.task = t.task order by p.epoch desc limit 1
+        ) placed on true
+        left join helio.decisions d on d.decision_id = coalesce(t.waiting_decision_id, placed.decision_id)
+        where t.job_id = job and t.task = of_task;
+    end;
