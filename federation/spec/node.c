@@ -155,6 +155,9 @@ static helio_rc refuse_feature(builder_t *self, struct fy_token *token, const ch
 {
     const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
     size_t offset = start ? start->input_pos : 0;
+    char sign = self->reader->source.text.data[offset > 0 ? offset - 1 : 0];
+    if (offset > 0 && (sign == '*' || sign == '&'))
+        offset--; /* the mark of a name is behind its sign */
     return helio_spec_complain_at(self->reader, offset, end ? end->input_pos : offset,
                                   HELIO_SPEC_FORBIDDEN_PROBLEM, hint, "%s are not supported", what);
 }
@@ -255,15 +258,32 @@ static size_t offset_of(helio_text_t text, int line, int column)
     return at;
 }
 
+static size_t line_of(helio_text_t text, size_t offset)
+{
+    while (offset > 0 && text.data[offset - 1] != '\n')
+        offset--;
+    return offset;
+}
+
+/*  A tab that indents this line or the next: libfyaml blames what stands before it. text.size when there is
+ * none. */
+static size_t find_tab(helio_text_t text, size_t offset)
+{
+    size_t at = line_of(text, offset);
+    for (int lines = 0; lines < 2; lines++) {
+        for (; at < text.size && (text.data[at] == ' ' || text.data[at] == '\t'); at++)
+            if (text.data[at] == '\t')
+                return at;
+        while (at < text.size && text.data[at] != '\n')
+            at++;
+        at += at < text.size;
+    }
+    return text.size;
+}
+
 static const char *syntax_hint(helio_text_t text, size_t offset)
 {
-    size_t line = offset < text.size ? offset : text.size;
-    while (line > 0 && text.data[line - 1] != '\n')
-        line--;
-    for (size_t at = line; at < text.size && (text.data[at] == ' ' || text.data[at] == '\t'); at++)
-        if (text.data[at] == '\t')
-            return "indent with spaces: YAML does not allow tabs there";
-    if (offset < text.size && strchr("@`%", text.data[offset]))
+    if (offset < text.size && text.data[offset] && strchr("@`%", text.data[offset]))
         return "quote a text that begins with this character";
     for (size_t at = offset; at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
@@ -275,9 +295,13 @@ static helio_rc complain_syntax(helio_spec_reader_t *self, struct fy_diag *diag)
 {
     void *previous = NULL;
     const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &previous);
-    size_t offset = error ? offset_of(self->source.text, error->line, error->column) : 0;
+    helio_text_t text = self->source.text;
+    size_t offset = error ? offset_of(text, error->line, error->column) : 0, tab = find_tab(text, offset);
+    if (tab < text.size)
+        return helio_spec_complain_at(self, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM, "indent with spaces",
+                                      "not valid YAML: a tab may not indent");
     return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
-                                  syntax_hint(self->source.text, offset), "not valid YAML: %s",
+                                  syntax_hint(text, offset), "not valid YAML: %s",
                                   error && error->msg ? error->msg : "the parser gave up");
 }
 
