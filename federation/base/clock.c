@@ -16,6 +16,13 @@ int64_t helio_clock_boot_ms(void)
     return clock_ms(CLOCK_BOOTTIME);
 }
 
+int64_t helio_clock_boot_us(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
 int64_t helio_clock_wall_ms(void)
 {
     return clock_ms(CLOCK_REALTIME);

@@ -9,6 +9,7 @@
 enum { HELIO_RFC3339_SIZE = 32 };
 
 int64_t helio_clock_boot_ms(void); /* CLOCK_BOOTTIME: intervals, leases; counts suspended time */
+int64_t helio_clock_boot_us(void); /* the same in microseconds: durations for figures */
 int64_t helio_clock_wall_ms(void); /* CLOCK_REALTIME: display, tariffs, expiry of signed things */
 
 /*  "2026-11-22T07:00:00.000Z" from Unix time in ms, and back (Z or ±hh:mm; date and time required). */
