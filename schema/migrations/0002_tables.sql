@@ -368,10 +368,12 @@ create function helio.audit_hash(prev_hash bytea, audit_id bigint, at timestampt
     return sha256(prev_hash || convert_to(format('%s|%s|%s:%s|%s:%s|%s:%s|%s:%s', audit_id, helio.time_ms(at),
         length(actor), actor, length(action), action, length(object), object, length(detail), detail), 'UTF8'));
 
--- Rows that a statement inserted before are visible to the trigger, so one statement chains all of its rows.
+-- Rows that a statement inserted before are visible to the trigger, so one statement chains all of its rows. The lock
+-- makes one chain of what two sessions add (the broker, and an operator's bootstrap command).
 create function helio.audit_chain() returns trigger language plpgsql
     as $$
 begin
+    perform pg_advisory_xact_lock(7524442231838172529);
     select a.audit_id + 1, a.hash into new.audit_id, new.prev_hash
     from helio.audit a order by a.audit_id desc limit 1;
     if not found then

@@ -10,13 +10,13 @@ select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)
 select helio.take_batch($1::int8, $2::int8)
 
 -- name: session_migrated
-select to_regclass('helio.schema_migrations') is not null and not pg_is_in_recovery(), pg_is_in_recovery()
+select to_regclass('helio.schema_migrations') is not null
 
 -- name: session_migrations
 select name, encode(sha256, 'hex') from helio.schema_migrations order by name
 
 -- name: migrate_lock
-select pg_advisory_xact_lock(7524442231838172528)
+select pg_advisory_lock(7524442231838172528)
 
 -- name: migrate_note
 insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::text, 'hex'))
