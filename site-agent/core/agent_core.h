@@ -1,12 +1,13 @@
 /*  agent_core.h -- the state machine of a site: one step function, no I/O.
  *
- *  Rules: intent is durable before action (a row in the journal before the backend is called); every report is durable until
- *  the broker acknowledged it; nothing starts twice for one (key, epoch), whatever is repeated or restarted; orders
- *  of a lower incarnation or an epoch not above the last one seen of that job are refused; nothing starts before the
- *  inventory of the session is closed. The core allocates nodes and GPUs of pools whose backend leaves that to
- *  it (`local`); a batch scheduler's own queue decides elsewhere.
+ *  Rules: intent is durable before action (a row in the journal before the backend is called); every report
+ * is durable until the broker acknowledged it; nothing starts twice for one (key, epoch), whatever is
+ * repeated or restarted; orders of a lower incarnation or an epoch not above the last one seen of that job
+ * are refused; nothing starts before the inventory of the session is closed. The core allocates nodes and
+ * GPUs of pools whose backend leaves that to it (`local`); a batch scheduler's own queue decides elsewhere.
  *
- *  Life of an attempt at a site:  ACCEPTED -> STARTING -> RUNNING -> ended (report pending) -> forgotten when acknowledged
+ *  Life of an attempt at a site:  ACCEPTED -> STARTING -> RUNNING -> ended (report pending) -> forgotten when
+ * acknowledged
  */
 #ifndef HELIO_AGENT_CORE_H
 #define HELIO_AGENT_CORE_H
@@ -16,40 +17,49 @@
 #include "federation/model/site.h"
 
 /*  Where an attempt runs: GPU indices of each node it got. */
-#define HELIO_SLOT_FIELDS(F, R)                                                                              \
-    F(R, U32, node, 0, _)                                                                                    \
+#define HELIO_SLOT_FIELDS(F, R) \
+    F(R, U32, node, 0, _)       \
     F(R, U32S, gpus, HELIO_JOB_GPUS_PER_NODE_MAX, _)
 HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
 
-/* ---- journal rows (also loaded back at start) ------------------------------------------------------------ */
+/* ---- journal rows (also loaded back at start) ------------------------------------------------------------
+ */
 
-#define HELIO_JROW_ATTEMPT_FIELDS(F, R)                                                                      \
-    F(R, U64, incarnation, 0, _)                                                                             \
-    F(R, RECORD, order, 0, helio_order)                                                                      \
-    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _) /* ACCEPTED, STARTING, RUNNING, STOPPING; QUEUED = over */ \
-    F(R, U32, stop_mode, HELIO_STOP_MODE_COUNT, _) /* STOPPING */                                            \
-    F(R, BOOL, fenced, 0, _)                                                                                 \
-    F(R, I64, started_wall_ms, 0, _)                                                                         \
-    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)
+#define HELIO_JROW_ATTEMPT_FIELDS(F, R)                             \
+    F(R, U64, incarnation, 0, _)                                    \
+    F(R, RECORD, order, 0, helio_order)                             \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1,                     \
+      _) /* ACCEPTED, STARTING, RUNNING, STOPPING; QUEUED = over */ \
+    F(R, U32, stop_mode, HELIO_STOP_MODE_COUNT, _) /* STOPPING */   \
+    F(R, BOOL, fenced, 0, _)                                        \
+    F(R, I64, started_wall_ms, 0, _)                                \
+    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)              \
+    F(R, TEXT, stop_reason, 64, _) /* STOPPING: what the STOPPED report will say */
 HELIO_RECORD_DECLARE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
 
 /*  The highest epoch of a job ever accepted or refused here: older ones are replays. Kept 30 days. */
-#define HELIO_JROW_SEEN_FIELDS(F, R)                                                                         \
-    F(R, KEY, key, 0, _)                                                                                     \
-    F(R, U32, epoch, 0, _)                                                                                   \
+#define HELIO_JROW_SEEN_FIELDS(F, R) \
+    F(R, KEY, key, 0, _)             \
+    F(R, U32, epoch, 0, _)           \
     F(R, I64, wall_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_jrow_seen, HELIO_JROW_SEEN_FIELDS)
 
 #define HELIO_JROW_ACKED_FIELDS(F, R) F(R, U64, seq, 0, _) /* reports up to here may be deleted */
 HELIO_RECORD_DECLARE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
 
-#define HELIO_JROW_META_FIELDS(F, R)                                                                         \
-    F(R, U64, incarnation, 0, _)                                                                             \
-    F(R, U64, broker_epoch, 0, _)                                                                            \
-    F(R, U64, report_seq, 0, _) /* last one used */
+#define HELIO_JROW_META_FIELDS(F, R)                                                                     \
+    F(R, U64, incarnation, 0, _)                                                                         \
+    F(R, U64, broker_epoch, 0, _)                                                                        \
+    F(R, U64, report_seq, 0, _) /* last one used */                                                      \
+    F(R, I64, lease_boot_ms, 0,                                                                          \
+      _) /* end of the lease on both clocks, 0 = none: after a restart the earlier */                    \
+    F(R, I64, lease_wall_ms, 0,                                                                          \
+      _)                      /* of the two counts, since CLOCK_BOOTTIME starts over with the machine */ \
+    F(R, U64, lease_ms, 0, _) /* its length when granted */
 HELIO_RECORD_DECLARE(helio_jrow_meta, HELIO_JROW_META_FIELDS)
 
-/* ---- events ---------------------------------------------------------------------------------------------- */
+/* ---- events ----------------------------------------------------------------------------------------------
+ */
 
 #define HELIO_AEV_NOTHING_FIELDS(F, R) F(R, U32, unused, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
@@ -60,21 +70,21 @@ HELIO_RECORD_DECLARE(helio_aev_loaded, HELIO_AEV_LOADED_FIELDS)
 #define HELIO_AEV_SEALED_FIELDS(F, R) F(R, U64, batch, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
 
-#define HELIO_AEV_WELCOME_FIELDS(F, R)                                                                       \
-    F(R, U64, incarnation, 0, _)                                                                             \
-    F(R, U64, broker_epoch, 0, _)                                                                            \
-    F(R, U64, lease_ms, 0, _)                                                                                \
-    F(R, U64, renew_ms, 0, _)                                                                                \
+#define HELIO_AEV_WELCOME_FIELDS(F, R) \
+    F(R, U64, incarnation, 0, _)       \
+    F(R, U64, broker_epoch, 0, _)      \
+    F(R, U64, lease_ms, 0, _)          \
+    F(R, U64, renew_ms, 0, _)          \
     F(R, U64, summary_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
 
-#define HELIO_AEV_RULINGS_FIELDS(F, R)                                                                       \
-    F(R, LIST, rulings, 1000, helio_ruling)                                                                  \
+#define HELIO_AEV_RULINGS_FIELDS(F, R)      \
+    F(R, LIST, rulings, 1000, helio_ruling) \
     F(R, BOOL, last, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
 
-#define HELIO_AEV_ORDERS_FIELDS(F, R)                                                                        \
-    F(R, U64, incarnation, 0, _)                                                                             \
+#define HELIO_AEV_ORDERS_FIELDS(F, R) \
+    F(R, U64, incarnation, 0, _)      \
     F(R, LIST, orders, 1000, helio_order)
 HELIO_RECORD_DECLARE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
 
@@ -84,63 +94,67 @@ HELIO_RECORD_DECLARE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
 #define HELIO_AEV_ACK_FIELDS(F, R) F(R, U64, seq, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
 
-#define HELIO_AEV_RENEWED_FIELDS(F, R)                                                                       \
-    F(R, I64, sent_boot_ms, 0, _)                                                                            \
+#define HELIO_AEV_RENEWED_FIELDS(F, R) \
+    F(R, I64, sent_boot_ms, 0, _)      \
     F(R, U64, lease_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
 
-/*  What the backend says of an attempt. FAILED_TO_START and VANISHED are the site's fault, ENDED is the job's end. */
-#define HELIO_BACKEND_WORD_TABLE(X)                                                                          \
-    X(STARTED, "started") X(ENDED, "ended") X(FAILED_TO_START, "failed-to-start") X(VANISHED, "vanished")    \
-    X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */
+/*  What the backend says of an attempt. FAILED_TO_START and VANISHED are the site's fault, ENDED is the job's
+ * end. */
+#define HELIO_BACKEND_WORD_TABLE(X)                               \
+    X(STARTED, "started")                                         \
+    X(ENDED, "ended")                                             \
+    X(FAILED_TO_START, "failed-to-start") X(VANISHED, "vanished") \
+        X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */
 #define HELIO_BACKEND_WORD_ENUMERATOR(name, word) HELIO_BACKEND_WORD_##name,
 HELIO_ENUM_DECLARE(helio_backend_word, HELIO_BACKEND_WORD, HELIO_BACKEND_WORD_TABLE)
 
-#define HELIO_AEV_BACKEND_FIELDS(F, R)                                                                       \
-    F(R, KEY, key, 0, _)                                                                                     \
-    F(R, U32, epoch, 0, _)                                                                                   \
-    F(R, U32, word, HELIO_BACKEND_WORD_COUNT - 1, _)                                                         \
-    F(R, I32, exit_code, 0, _)                                                                               \
-    F(R, BOOL, limit_reached, 0, _)                                                                          \
-    F(R, BOOL, stopped, 0, _) /* ENDED because it was stopped (by order or by lease) */                      \
-    F(R, I64, started_wall_ms, 0, _)                                                                         \
-    F(R, I64, ended_wall_ms, 0, _)                                                                           \
-    F(R, U64, run_ms, 0, _)                                                                                  \
-    F(R, U64, energy_j, 0, _)                                                                                \
-    F(R, U64, units_done, 0, _)                                                                              \
-    F(R, TEXT, reason, 256, _)                                                                               \
+#define HELIO_AEV_BACKEND_FIELDS(F, R)                                                  \
+    F(R, KEY, key, 0, _)                                                                \
+    F(R, U32, epoch, 0, _)                                                              \
+    F(R, U32, word, HELIO_BACKEND_WORD_COUNT - 1, _)                                    \
+    F(R, I32, exit_code, 0, _)                                                          \
+    F(R, BOOL, limit_reached, 0, _)                                                     \
+    F(R, BOOL, stopped, 0, _) /* ENDED because it was stopped (by order or by lease) */ \
+    F(R, I64, started_wall_ms, 0, _)                                                    \
+    F(R, I64, ended_wall_ms, 0, _)                                                      \
+    F(R, U64, run_ms, 0, _)                                                             \
+    F(R, U64, energy_j, 0, _)                                                           \
+    F(R, U64, units_done, 0, _)                                                         \
+    F(R, TEXT, reason, 256, _)                                                          \
     F(R, TEXT, local_id, 64, _)
 HELIO_RECORD_DECLARE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
 
-/*  Capacity as the backend sees it, for backends with a scheduler of their own; and site series from feeds. */
+/*  Capacity as the backend sees it, for backends with a scheduler of their own; and site series from feeds.
+ */
 #define HELIO_AEV_CAPACITY_FIELDS(F, R) F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)
 HELIO_RECORD_DECLARE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
 
-#define HELIO_AEV_SERIES_FIELDS(F, R)                                                                        \
-    F(R, LIST, series, HELIO_SERIES_MAX, helio_series)                                                       \
+#define HELIO_AEV_SERIES_FIELDS(F, R)                  \
+    F(R, LIST, series, HELIO_SERIES_MAX, helio_series) \
     F(R, F64, power_w, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
 
 /*  NAME, record */
-#define HELIO_AGENT_EVENT_TABLE(X)                                                                           \
-    X(LOAD_META, helio_jrow_meta)                                                                            \
-    X(LOAD_SEEN, helio_jrow_seen)                                                                            \
-    X(LOAD_ATTEMPT, helio_jrow_attempt)                                                                      \
-    X(LOAD_REPORT, helio_report)                                                                             \
-    X(LOADED, helio_aev_loaded)                                                                              \
-    X(TICK, helio_aev_nothing)                                                                               \
-    X(SEALED, helio_aev_sealed)                                                                              \
-    X(CONNECTED, helio_aev_nothing)    /* a connection to a broker exists: say HELLO */                      \
-    X(DISCONNECTED, helio_aev_nothing)                                                                       \
-    X(WELCOME, helio_aev_welcome)                                                                            \
-    X(RULINGS, helio_aev_rulings)                                                                            \
-    X(ORDERS, helio_aev_orders)                                                                              \
-    X(STOPS, helio_aev_stops)                                                                                \
-    X(REPORTS_ACK, helio_aev_ack)                                                                            \
-    X(RENEWED, helio_aev_renewed)                                                                            \
-    X(RESYNC, helio_aev_nothing)                                                                             \
-    X(BACKEND, helio_aev_backend)                                                                            \
-    X(CAPACITY, helio_aev_capacity)                                                                          \
+#define HELIO_AGENT_EVENT_TABLE(X)                                                   \
+    X(LOAD_META, helio_jrow_meta)                                                    \
+    X(LOAD_SEEN, helio_jrow_seen)                                                    \
+    X(LOAD_ATTEMPT, helio_jrow_attempt)                                              \
+    X(LOAD_REPORT, helio_report)                                                     \
+    X(LOADED, helio_aev_loaded)                                                      \
+    X(TICK, helio_aev_nothing)                                                       \
+    X(SEALED, helio_aev_sealed)                                                      \
+    X(CONNECTED, helio_aev_nothing) /* a connection to a broker exists: say HELLO */ \
+    X(DISCONNECTED, helio_aev_nothing)                                               \
+    X(WELCOME, helio_aev_welcome)                                                    \
+    X(RULINGS, helio_aev_rulings)                                                    \
+    X(ORDERS, helio_aev_orders)                                                      \
+    X(STOPS, helio_aev_stops)                                                        \
+    X(REPORTS_ACK, helio_aev_ack)                                                    \
+    X(RENEWED, helio_aev_renewed)                                                    \
+    X(RESYNC, helio_aev_nothing)                                                     \
+    X(BACKEND, helio_aev_backend)                                                    \
+    X(CAPACITY, helio_aev_capacity)                                                  \
     X(SERIES, helio_aev_series)
 
 typedef enum helio_agent_event {
@@ -150,16 +164,17 @@ typedef enum helio_agent_event {
         HELIO_AGENT_EVENT_COUNT
 } helio_agent_event_t;
 
-/* ---- effects --------------------------------------------------------------------------------------------- */
+/* ---- effects ---------------------------------------------------------------------------------------------
+ */
 
-#define HELIO_AFX_HELLO_FIELDS(F, R)                                                                         \
-    F(R, U64, incarnation_seen, 0, _)                                                                        \
-    F(R, U64, broker_epoch_seen, 0, _)                                                                       \
+#define HELIO_AFX_HELLO_FIELDS(F, R)   \
+    F(R, U64, incarnation_seen, 0, _)  \
+    F(R, U64, broker_epoch_seen, 0, _) \
     F(R, BOOL, reconcile_only, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_hello, HELIO_AFX_HELLO_FIELDS)
 
-#define HELIO_AFX_INVENTORY_FIELDS(F, R)                                                                     \
-    F(R, LIST, holdings, 1000, helio_holding)                                                                \
+#define HELIO_AFX_INVENTORY_FIELDS(F, R)      \
+    F(R, LIST, holdings, 1000, helio_holding) \
     F(R, BOOL, last, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
 
@@ -168,13 +183,13 @@ HELIO_RECORD_DECLARE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
 
 /*  START: look the attempt up by its name first, start it only if the backend has never heard of it.
  *  ADOPT: look it up and watch it; ABSENT when there is none. Answers come as BACKEND events. */
-#define HELIO_AFX_START_FIELDS(F, R)                                                                         \
-    F(R, RECORD, order, 0, helio_order)                                                                      \
+#define HELIO_AFX_START_FIELDS(F, R)    \
+    F(R, RECORD, order, 0, helio_order) \
     F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)
 HELIO_RECORD_DECLARE(helio_afx_start, HELIO_AFX_START_FIELDS)
 
-#define HELIO_AFX_FORGET_FIELDS(F, R)                                                                        \
-    F(R, KEY, key, 0, _)                                                                                     \
+#define HELIO_AFX_FORGET_FIELDS(F, R) \
+    F(R, KEY, key, 0, _)              \
     F(R, U32, epoch, 0, _)
 HELIO_RECORD_DECLARE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
 
@@ -183,21 +198,21 @@ HELIO_RECORD_DECLARE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
 HELIO_RECORD_DECLARE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
 
 /*  NAME, record, release */
-#define HELIO_AGENT_EFFECT_TABLE(X)                                                                          \
-    X(ROW_META, helio_jrow_meta, ROW)                                                                        \
-    X(ROW_SEEN, helio_jrow_seen, ROW)                                                                        \
-    X(ROW_ATTEMPT, helio_jrow_attempt, ROW) /* upsert by (key, epoch); state QUEUED deletes it */            \
-    X(ROW_REPORT, helio_report, ROW)                                                                         \
-    X(ROW_ACKED, helio_jrow_acked, ROW)                                                                      \
-    X(START, helio_afx_start, HELD)                                                                          \
-    X(ADOPT, helio_afx_start, HELD)                                                                          \
-    X(STOP, helio_stop, HELD)                                                                                \
-    X(FORGET, helio_afx_forget, HELD) /* acknowledged: the backend may tidy up */                            \
-    X(SEND_REPORT, helio_report, HELD)                                                                       \
-    X(SEND_HELLO, helio_afx_hello, HELD)                                                                     \
-    X(SEND_INVENTORY, helio_afx_inventory, HELD)                                                             \
-    X(SEND_SUMMARY, helio_site_summary, HELD)                                                                \
-    X(SEND_RENEW, helio_afx_renew, FREE)                                                                     \
+#define HELIO_AGENT_EFFECT_TABLE(X)                                                               \
+    X(ROW_META, helio_jrow_meta, ROW)                                                             \
+    X(ROW_SEEN, helio_jrow_seen, ROW)                                                             \
+    X(ROW_ATTEMPT, helio_jrow_attempt, ROW) /* upsert by (key, epoch); state QUEUED deletes it */ \
+    X(ROW_REPORT, helio_report, ROW)                                                              \
+    X(ROW_ACKED, helio_jrow_acked, ROW)                                                           \
+    X(START, helio_afx_start, HELD)                                                               \
+    X(ADOPT, helio_afx_start, HELD)                                                               \
+    X(STOP, helio_stop, HELD)                                                                     \
+    X(FORGET, helio_afx_forget, HELD) /* acknowledged: the backend may tidy up */                 \
+    X(SEND_REPORT, helio_report, HELD)                                                            \
+    X(SEND_HELLO, helio_afx_hello, HELD)                                                          \
+    X(SEND_INVENTORY, helio_afx_inventory, HELD)                                                  \
+    X(SEND_SUMMARY, helio_site_summary, HELD)                                                     \
+    X(SEND_RENEW, helio_afx_renew, FREE)                                                          \
     X(LEASE, helio_afx_lease, FREE)
 
 typedef enum helio_agent_effect {
@@ -210,7 +225,8 @@ typedef enum helio_agent_effect {
 extern const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT];
 extern const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT];
 
-/* ---- the core -------------------------------------------------------------------------------------------- */
+/* ---- the core --------------------------------------------------------------------------------------------
+ */
 
 typedef struct helio_agent_options {
     bool allocates;          /* the core places attempts on nodes and GPUs (backend `local`) */
@@ -232,6 +248,10 @@ typedef struct helio_agent_figures {
     uint64_t refusals_total;
     uint64_t replays_total; /* orders seen before, ignored */
     bool in_session;        /* inventory closed */
+    uint64_t ignored_total; /* messages of an older incarnation or broker, or out of turn */
+    uint64_t open_batch;
+    bool reconcile_only; /* the journal was damaged and no inventory has been closed since */
+    bool found_unknown;  /* an attempt was found that the journal does not know: nothing starts beside it */
 } helio_agent_figures_t;
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures);
 

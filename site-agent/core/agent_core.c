@@ -1,0 +1,257 @@
+/*  agent_core.c -- the tables behind agent_core.h, and the one function that everything goes through. */
+#include "site-agent/core/agent_core.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site-agent/core/inner.h"
+
+HELIO_RECORD_DEFINE(helio_slot, HELIO_SLOT_FIELDS)
+HELIO_RECORD_DEFINE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
+HELIO_RECORD_DEFINE(helio_jrow_seen, HELIO_JROW_SEEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
+HELIO_RECORD_DEFINE(helio_jrow_meta, HELIO_JROW_META_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_loaded, HELIO_AEV_LOADED_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_hello, HELIO_AFX_HELLO_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_start, HELIO_AFX_START_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
+HELIO_RECORD_DEFINE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
+
+const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT] = {
+#define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},
+    HELIO_AGENT_EVENT_TABLE(X)
+#undef X
+};
+
+const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT] = {
+#define X(NAME, record, release) {#NAME, &record##_type, HELIO_RELEASE_##release},
+    HELIO_AGENT_EFFECT_TABLE(X)
+#undef X
+};
+
+#define WORD(name, word) word,
+static const char *const words[] = {HELIO_BACKEND_WORD_TABLE(WORD)};
+
+const char *helio_backend_word_word(uint32_t value)
+{
+    return value < HELIO_BACKEND_WORD_COUNT ? words[value] : "unknown";
+}
+
+helio_rc helio_backend_word_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < HELIO_BACKEND_WORD_COUNT; i++)
+        if (helio_text_is(word, words[i])) {
+            *ret_value = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile)
+{
+    helio_agent_core_t *self = helio_new(1, sizeof *self);
+    self->options = options;
+    self->profile_arena = helio_arena_new();
+    helio_record_copy(&helio_site_profile_type, self->profile_arena, profile, &self->profile);
+    if (options.allocates)
+        self->capacity = helio_capacity_new(&self->profile);
+    self->open_batch = 1;
+    self->sent_arena = helio_arena_new();
+    self->spare_arena = helio_arena_new();
+    self->reported_arena = helio_arena_new();
+    self->series.power_w = -1;
+    self->summary_full = true;
+    return self;
+}
+
+void helio_agent_core_destroy(helio_agent_core_t **self_p)
+{
+    helio_agent_core_t *self = *self_p;
+    if (!self)
+        return;
+    while (self->first)
+        helio_attempt_remove(self, self->first);
+    helio_reports_clear(self);
+    helio_known_clear(self);
+    helio_capacity_destroy(&self->capacity);
+    helio_arena_destroy(&self->sent_arena);
+    helio_arena_destroy(&self->spare_arena);
+    helio_arena_destroy(&self->reported_arena);
+    helio_arena_destroy(&self->series_arena);
+    free(self->series_sent);
+    helio_arena_destroy(&self->profile_arena);
+    free(self);
+    *self_p = NULL;
+}
+
+void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *record)
+{
+    (void)helio_effects_add(self->effects, kind, helio_agent_effects, self->open_batch, record);
+}
+
+/* ---- loading ----------------------------------------------------------------------------------------------
+ */
+
+static void load_seen(helio_agent_core_t *self, const helio_jrow_seen_t *row)
+{
+    helio_known_t *known = helio_known_get(self, row->key);
+    if (known->epoch < row->epoch)
+        known->epoch = row->epoch;
+    known->wall_ms = row->wall_ms;
+}
+
+static void load_meta(helio_agent_core_t *self, const helio_jrow_meta_t *row)
+{
+    uint64_t report_seq = self->meta.report_seq;
+    self->meta = *row;
+    if (self->meta.report_seq < report_seq)
+        self->meta.report_seq = report_seq;
+    self->has_meta = true;
+}
+
+static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
+{
+    self->loaded = true;
+    self->reconcile_only = event->damaged;
+    /* A new journal does not know the numbers that a lost one has used: the clock is ahead of them. */
+    if (!self->has_meta && self->event->wall_ms > 0 &&
+        self->meta.report_seq < (uint64_t)self->event->wall_ms * 1024)
+        self->meta.report_seq = (uint64_t)self->event->wall_ms * 1024;
+    self->meta_changed = !self->has_meta;
+    helio_lease_loaded(self);
+    helio_attempts_loaded(self);
+    helio_lease_enforce(self);
+}
+
+static bool step_load(helio_agent_core_t *self, const helio_event_t *event)
+{
+    switch (event->kind) {
+    case HELIO_AGENT_EV_LOAD_META:
+        load_meta(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_LOAD_SEEN:
+        load_seen(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_LOAD_ATTEMPT:
+        helio_attempt_load(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_LOAD_REPORT:
+        helio_reports_load(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_LOADED:
+        loaded(self, event->payload);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
+/* ---- stepping ---------------------------------------------------------------------------------------------
+ */
+
+static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
+{
+    switch ((helio_agent_event_t)event->kind) {
+    case HELIO_AGENT_EV_SEALED:
+        assert(((const helio_aev_sealed_t *)event->payload)->batch == self->open_batch);
+        self->open_batch++;
+        break;
+    case HELIO_AGENT_EV_TICK:
+        break;
+    case HELIO_AGENT_EV_CONNECTED:
+        helio_session_connected(self);
+        break;
+    case HELIO_AGENT_EV_DISCONNECTED:
+        helio_session_disconnected(self);
+        break;
+    case HELIO_AGENT_EV_WELCOME:
+        helio_session_welcome(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_RULINGS:
+        helio_rulings_take(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_ORDERS:
+        helio_orders_take(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_STOPS:
+        helio_stops_take(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_REPORTS_ACK:
+        helio_reports_acknowledge(self, ((const helio_aev_ack_t *)event->payload)->seq);
+        break;
+    case HELIO_AGENT_EV_RENEWED:
+        helio_session_renewed(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_RESYNC:
+        self->summary_full = true;
+        self->next_summary_ms = event->now_ms;
+        break;
+    case HELIO_AGENT_EV_BACKEND:
+        helio_attempt_backend(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_CAPACITY:
+        helio_summary_capacity(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_SERIES:
+        helio_summary_series(self, event->payload);
+        break;
+    case HELIO_AGENT_EV_LOAD_META:
+    case HELIO_AGENT_EV_LOAD_SEEN:
+    case HELIO_AGENT_EV_LOAD_ATTEMPT:
+    case HELIO_AGENT_EV_LOAD_REPORT:
+    case HELIO_AGENT_EV_LOADED:
+    case HELIO_AGENT_EVENT_COUNT:
+        assert(false);
+    }
+}
+
+void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event, helio_effects_t *effects)
+{
+    self->event = event;
+    self->effects = effects;
+    if (!step_load(self, event)) {
+        assert(self->loaded);
+        if (event->kind != HELIO_AGENT_EV_SEALED) {
+            helio_lease_enforce(self);
+            helio_known_sweep(self);
+        }
+        dispatch(self, event);
+        if (event->kind != HELIO_AGENT_EV_SEALED)
+            helio_session_tick(self);
+    } else {
+        assert(event->kind == HELIO_AGENT_EV_LOADED || !self->loaded);
+    }
+    if (self->meta_changed)
+        helio_agent_emit(self, HELIO_AGENT_FX_ROW_META, &self->meta);
+    self->meta_changed = false;
+    int64_t session_ms = helio_session_wake_ms(self), lease_ms = helio_lease_wake_ms(self);
+    effects->wake_ms = session_ms < lease_ms ? session_ms : lease_ms;
+    self->event = NULL;
+    self->effects = NULL;
+}
+
+void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures)
+{
+    *ret_figures = self->figures;
+    ret_figures->attempts = self->attempt_count;
+    ret_figures->reports_pending = self->pending_count;
+    ret_figures->in_session = self->session == HELIO_SESSION_OPEN;
+    ret_figures->open_batch = self->open_batch;
+    ret_figures->reconcile_only = self->reconcile_only;
+    ret_figures->found_unknown = self->found_count > 0;
+}

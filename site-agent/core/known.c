@@ -1,0 +1,89 @@
+/*  known.c -- a hash table of job keys. Nothing walks it in its own order except the sweep, so replays are
+ * alike. */
+#include <stdlib.h>
+
+#include "site-agent/core/inner.h"
+
+enum { BUCKETS_MIN = 256 };
+#define KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
+#define SWEEP_EVERY_MS (INT64_C(3600) * 1000)
+
+static uint32_t bucket_of(const helio_agent_core_t *self, helio_job_key_t key)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, key.job.bytes, sizeof key.job.bytes);
+    return (uint32_t)(helio_hash(hash, &key.task, sizeof key.task) & (self->bucket_count - 1));
+}
+
+helio_known_t *helio_known_find(const helio_agent_core_t *self, helio_job_key_t key)
+{
+    if (!self->bucket_count)
+        return NULL;
+    for (helio_known_t *known = self->buckets[bucket_of(self, key)]; known; known = known->next)
+        if (helio_job_key_equal(known->key, key))
+            return known;
+    return NULL;
+}
+
+static void grow(helio_agent_core_t *self)
+{
+    helio_known_t **old = self->buckets;
+    uint32_t old_count = self->bucket_count;
+    self->bucket_count = old_count ? old_count * 2 : BUCKETS_MIN;
+    self->buckets = helio_new(self->bucket_count, sizeof(helio_known_t *));
+    for (uint32_t b = 0; b < old_count; b++)
+        while (old[b]) {
+            helio_known_t *known = old[b];
+            old[b] = known->next;
+            uint32_t at = bucket_of(self, known->key);
+            known->next = self->buckets[at];
+            self->buckets[at] = known;
+        }
+    free(old);
+}
+
+helio_known_t *helio_known_get(helio_agent_core_t *self, helio_job_key_t key)
+{
+    helio_known_t *known = helio_known_find(self, key);
+    if (known)
+        return known;
+    if (self->known_count >= self->bucket_count)
+        grow(self);
+    known = helio_new(1, sizeof *known);
+    known->key = key;
+    uint32_t at = bucket_of(self, key);
+    known->next = self->buckets[at];
+    self->buckets[at] = known;
+    self->known_count++;
+    return known;
+}
+
+void helio_known_sweep(helio_agent_core_t *self)
+{
+    if (self->event->now_ms < self->next_sweep_ms)
+        return;
+    self->next_sweep_ms = self->event->now_ms + SWEEP_EVERY_MS;
+    for (uint32_t b = 0; b < self->bucket_count; b++)
+        for (helio_known_t **at = &self->buckets[b]; *at;) {
+            helio_known_t *known = *at;
+            if (known->attempts || known->wall_ms > self->event->wall_ms - KEPT_MS) {
+                at = &known->next;
+                continue;
+            }
+            *at = known->next;
+            free(known);
+            self->known_count--;
+        }
+}
+
+void helio_known_clear(helio_agent_core_t *self)
+{
+    for (uint32_t b = 0; b < self->bucket_count; b++)
+        while (self->buckets[b]) {
+            helio_known_t *known = self->buckets[b];
+            self->buckets[b] = known->next;
+            free(known);
+        }
+    free(self->buckets);
+    self->buckets = NULL;
+    self->bucket_count = 0;
+}

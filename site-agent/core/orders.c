@@ -1,0 +1,180 @@
+/*  orders.c -- what the broker wants: orders, stops and rulings. The guards stand in the order of the
+ * promises: an older incarnation has no say, a repeated order changes nothing, an older epoch never starts.
+ */
+#include <stdio.h>
+
+#include "site-agent/core/inner.h"
+
+/*  Reports that a broker does not acknowledge must not fill the disk: beyond this it is given nothing more.
+ */
+enum { PENDING_MAX = 200000 };
+
+static void remember(helio_agent_core_t *self, helio_known_t *known, uint32_t epoch)
+{
+    if (known->epoch < epoch)
+        known->epoch = epoch;
+    known->wall_ms = self->event->wall_ms;
+    helio_jrow_seen_t row = {known->key, known->epoch, known->wall_ms};
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &row);
+}
+
+static void refuse(helio_agent_core_t *self, const helio_order_t *order, const char *reason)
+{
+    self->figures.refusals_total++;
+    remember(self, helio_known_get(self, order->key), order->epoch);
+    helio_report_t report = {.key = order->key,
+                             .epoch = order->epoch,
+                             .kind = HELIO_REPORT_KIND_REFUSED,
+                             .reason = helio_text_of(reason)};
+    helio_reports_add(self, &report);
+}
+
+/*  Why nothing may start now; NULL = it may. */
+static const char *not_ready(const helio_agent_core_t *self, const helio_order_t *order)
+{
+    if (self->reconcile_only)
+        return "NotReady: the site's journal was damaged and is being reconciled";
+    if (self->session != HELIO_SESSION_OPEN)
+        return "NotReady: the inventory is not closed";
+    if (self->found_count)
+        return "NotReady: an attempt of unknown size runs here";
+    if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
+        return "NotReady: the site holds no lease";
+    if (self->attempt_count >= self->options.attempts_max)
+        return "TooMany: this site holds as many attempts as it may";
+    return NULL;
+}
+
+/*  Room where we place; else only what the pool can never hold is refused, for its own scheduler has a queue.
+ */
+static helio_rc place(helio_agent_core_t *self, const helio_order_t *order, helio_slot_t **ret_slots,
+                      uint32_t *ret_count, helio_error_t *err)
+{
+    if (self->capacity)
+        return helio_capacity_take(self->capacity, order, ret_slots, ret_count, err);
+    uint32_t p = helio_site_pool_index(&self->profile, order->pool);
+    if (p == UINT32_MAX)
+        return helio_fail(err, HELIO_NOT_FOUND, "no pool '%.*s'", HELIO_TEXT_ARGS(order->pool));
+    const helio_pool_t *pool = &self->profile.pools.items[p];
+    uint32_t most = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
+    if (order->nodes == 0 || order->nodes > most || order->gpus_per_node > pool->gpus_per_node)
+        return helio_fail(err, HELIO_INFEASIBLE, "%u nodes of %u GPUs asked, the pool has %u of %u",
+                          order->nodes, order->gpus_per_node, most, pool->gpus_per_node);
+    return HELIO_OK;
+}
+
+static void accept(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order)
+{
+    helio_slot_t *slots = NULL;
+    uint32_t slot_count = 0;
+    helio_error_t err;
+    helio_rc rc = place(self, order, &slots, &slot_count, &err);
+    if (rc != HELIO_OK) {
+        char reason[257];
+        (void)snprintf(reason, sizeof reason, "%s: %.200s",
+                       rc == HELIO_NOT_FOUND ? "NoSuchPool" : "NoCapacity", err.text);
+        refuse(self, order, reason);
+        return;
+    }
+    helio_attempt_t *attempt = helio_attempt_add(self, incarnation, order, slots, slot_count);
+    remember(self, attempt->known, order->epoch);
+    helio_attempt_row(self, attempt);
+    helio_report_t report = {.key = order->key, .epoch = order->epoch, .kind = HELIO_REPORT_KIND_ACCEPTED};
+    helio_reports_add(self, &report);
+    helio_attempt_start(self, attempt);
+}
+
+static void take_order(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order)
+{
+    self->figures.orders_total++;
+    if (self->session == HELIO_SESSION_OPEN && self->dispatch_seen < order->dispatch_seq)
+        self->dispatch_seen = order->dispatch_seq;
+    const helio_known_t *known = helio_known_find(self, order->key);
+    if (known && known->epoch == order->epoch) {
+        self->figures.replays_total++;
+        (void)helio_reports_resend(self, order->key, order->epoch);
+        return;
+    }
+#ifndef HELIO_MUTANT_epoch_ignored
+    if (known && order->epoch < known->epoch) {
+        refuse(self, order, "StaleEpoch");
+        return;
+    }
+#endif
+    const char *reason = not_ready(self, order);
+    if (reason)
+        refuse(self, order, reason);
+    else
+        accept(self, incarnation, order);
+}
+
+void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders)
+{
+    if (orders->incarnation < self->meta.incarnation || self->pending_count > PENDING_MAX) {
+        self->figures.ignored_total++;
+        return;
+    }
+    for (uint32_t i = 0; i < orders->orders.count; i++)
+        take_order(self, orders->incarnation, &orders->orders.items[i]);
+}
+
+/*  A copy that is not here has stopped, and a late order for it must not start it. */
+static void stop_unknown(helio_agent_core_t *self, const helio_stop_t *stop)
+{
+    if (self->session != HELIO_SESSION_OPEN || self->reconcile_only || self->pending_count > PENDING_MAX) {
+        self->figures.ignored_total++;
+        return;
+    }
+    if (helio_reports_resend(self, stop->key, stop->epoch))
+        return;
+    remember(self, helio_known_get(self, stop->key), stop->epoch);
+    helio_report_t report = {.key = stop->key,
+                             .epoch = stop->epoch,
+                             .kind = HELIO_REPORT_KIND_STOPPED,
+                             .reason = HELIO_TEXT("NotHere")};
+    helio_reports_add(self, &report);
+}
+
+void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
+{
+    for (uint32_t i = 0; i < stops->stops.count; i++) {
+        const helio_stop_t *stop = &stops->stops.items[i];
+        helio_attempt_t *attempt = helio_attempt_find(self, stop->key, stop->epoch);
+        if (!attempt) {
+            stop_unknown(self, stop);
+        } else if (attempt->over) {
+            if (self->session == HELIO_SESSION_OPEN)
+                (void)helio_reports_resend(self, stop->key, stop->epoch);
+        } else {
+            char reason[65];
+            (void)helio_text_copy(stop->reason, reason, sizeof reason);
+            helio_attempt_stop(self, attempt, stop->mode, reason[0] ? reason : "Stopped");
+        }
+    }
+}
+
+static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
+{
+    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
+    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
+        return;
+    if (ruling->verdict == HELIO_VERDICT_FENCED) {
+        attempt->fenced = true;
+        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
+    } else {
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
+    }
+}
+
+void helio_rulings_take(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
+{
+    if (self->session != HELIO_SESSION_INVENTORY) {
+        self->figures.ignored_total++;
+        return;
+    }
+    for (uint32_t i = 0; i < rulings->rulings.count; i++)
+        rule(self, &rulings->rulings.items[i]);
+    if (rulings->last)
+        helio_session_open(self);
+}

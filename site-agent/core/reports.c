@@ -1,0 +1,115 @@
+/*  reports.c -- reports in the order of their numbers: appended at the tail, acknowledged from the head. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "site-agent/core/inner.h"
+
+bool helio_report_is_end(uint32_t kind)
+{
+    return kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED ||
+           kind == HELIO_REPORT_KIND_LOST;
+}
+
+static helio_pending_t *append(helio_agent_core_t *self, const helio_report_t *report)
+{
+    helio_pending_t *pending = helio_new(1, sizeof *pending);
+    pending->report = *report;
+    (void)helio_text_copy(report->reason, pending->reason, sizeof pending->reason);
+    (void)helio_text_copy(report->local_id, pending->local_id, sizeof pending->local_id);
+    pending->report.reason = helio_text_of(pending->reason);
+    pending->report.local_id = helio_text_of(pending->local_id);
+    if (self->pending_last)
+        self->pending_last->next = pending;
+    else
+        self->pending_first = pending;
+    self->pending_last = pending;
+    self->pending_count++;
+    return pending;
+}
+
+void helio_reports_add(helio_agent_core_t *self, const helio_report_t *report)
+{
+    helio_pending_t *pending = append(self, report);
+    pending->report.seq = ++self->meta.report_seq;
+    pending->report.wall_ms = self->event->wall_ms;
+    self->meta_changed = true;
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_REPORT, &pending->report);
+    if (self->session == HELIO_SESSION_OPEN)
+        helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
+}
+
+void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
+{
+    assert(!self->pending_last ||
+           self->pending_last->report.seq < report->seq); /* the journal loads in order */
+    append(self, report);
+    if (report->seq > self->meta.report_seq)
+        self->meta.report_seq = report->seq;
+}
+
+bool helio_reports_resend(helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    bool held = false;
+    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next)
+        if (pending->report.epoch == epoch && helio_job_key_equal(pending->report.key, key)) {
+            helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
+            held = true;
+        }
+    return held;
+}
+
+void helio_reports_resend_all(helio_agent_core_t *self)
+{
+    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next)
+        helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
+}
+
+/*  The end of an attempt is in the ledger: nothing of it needs to be held any more. */
+static void forget(helio_agent_core_t *self, const helio_report_t *report)
+{
+    if (!helio_report_is_end(report->kind))
+        return;
+    helio_attempt_t *attempt = helio_attempt_find(self, report->key, report->epoch);
+    if (!attempt || !attempt->over)
+        return;
+    helio_jrow_attempt_t row = {.state = HELIO_JOB_QUEUED,
+                                .order = {.key = report->key, .epoch = report->epoch}};
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
+    helio_afx_forget_t gone = {report->key, report->epoch};
+    helio_agent_emit(self, HELIO_AGENT_FX_FORGET, &gone);
+    helio_attempt_remove(self, attempt);
+}
+
+void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq)
+{
+    /* A number that was never given out is not an acknowledgement of anything. */
+    if (seq > self->meta.report_seq) {
+        self->figures.ignored_total++;
+        return;
+    }
+    bool any = false;
+    while (self->pending_first && self->pending_first->report.seq <= seq) {
+        helio_pending_t *pending = self->pending_first;
+        self->pending_first = pending->next;
+        if (!self->pending_first)
+            self->pending_last = NULL;
+        self->pending_count--;
+        forget(self, &pending->report);
+        free(pending);
+        any = true;
+    }
+    if (!any)
+        return;
+    helio_jrow_acked_t row = {seq};
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_ACKED, &row);
+}
+
+void helio_reports_clear(helio_agent_core_t *self)
+{
+    while (self->pending_first) {
+        helio_pending_t *pending = self->pending_first;
+        self->pending_first = pending->next;
+        free(pending);
+    }
+    self->pending_last = NULL;
+}

@@ -1,0 +1,134 @@
+/*  session.c -- HELLO, WELCOME, inventory, rulings, then everything else; and the clocks of an open session.
+ */
+#include "site-agent/core/inner.h"
+
+enum { HOLDINGS_PER_MESSAGE = 1000, CLOCK_LEAST_MS = 100, CLOCK_MOST_MS = 3600 * 1000 };
+
+static void close_session(helio_agent_core_t *self)
+{
+    self->session = HELIO_SESSION_NONE;
+    self->dispatch_seen = 0; /* dispatches are numbered per session */
+    helio_summary_forget_session(self);
+}
+
+void helio_session_connected(helio_agent_core_t *self)
+{
+    close_session(self);
+    self->session = HELIO_SESSION_HELLO;
+    self->hello_ms = self->event->now_ms;
+    helio_afx_hello_t hello = {self->meta.incarnation, self->meta.broker_epoch, self->reconcile_only};
+    helio_agent_emit(self, HELIO_AGENT_FX_SEND_HELLO, &hello);
+}
+
+void helio_session_disconnected(helio_agent_core_t *self)
+{
+    close_session(self);
+}
+
+static void send_inventory(helio_agent_core_t *self)
+{
+    const helio_attempt_t *attempt = self->first;
+    uint32_t left = self->attempt_count;
+    do {
+        uint32_t count = left < HOLDINGS_PER_MESSAGE ? left : HOLDINGS_PER_MESSAGE;
+        helio_afx_inventory_t part = {0};
+        part.holdings.items = helio_arena_alloc(self->effects->arena, count, sizeof *part.holdings.items);
+        part.holdings.count = count;
+        for (uint32_t i = 0; i < count; i++, attempt = attempt->next)
+            part.holdings.items[i] = (helio_holding_t){attempt->order.key, attempt->order.epoch,
+                                                       attempt->state, attempt->order.dispatch_seq};
+        left -= count;
+        part.last = left == 0;
+        helio_agent_emit(self, HELIO_AGENT_FX_SEND_INVENTORY, &part);
+    } while (left);
+}
+
+/*  A broker that is not the newest we have heard of is not listened to: its view may be one that was rolled
+ * back. */
+static bool is_stale(const helio_agent_core_t *self, const helio_aev_welcome_t *welcome)
+{
+    return welcome->incarnation < self->meta.incarnation || (welcome->incarnation == self->meta.incarnation &&
+                                                             welcome->broker_epoch < self->meta.broker_epoch);
+}
+
+static uint64_t clamp_clock(uint64_t ms)
+{
+    return ms < CLOCK_LEAST_MS ? CLOCK_LEAST_MS : ms > CLOCK_MOST_MS ? CLOCK_MOST_MS : ms;
+}
+
+void helio_session_welcome(helio_agent_core_t *self, const helio_aev_welcome_t *welcome)
+{
+    if (self->session != HELIO_SESSION_HELLO || is_stale(self, welcome)) {
+        self->figures.ignored_total++;
+        return;
+    }
+    self->welcome = *welcome;
+    self->welcome.renew_ms = clamp_clock(welcome->renew_ms);
+    self->welcome.summary_ms = clamp_clock(welcome->summary_ms);
+    if (welcome->incarnation != self->meta.incarnation || welcome->broker_epoch != self->meta.broker_epoch) {
+        self->meta.incarnation = welcome->incarnation;
+        self->meta.broker_epoch = welcome->broker_epoch;
+        self->meta_changed = true;
+    }
+    self->session = HELIO_SESSION_INVENTORY;
+    send_inventory(self);
+}
+
+static void renew(helio_agent_core_t *self)
+{
+    self->next_renew_ms = self->event->now_ms + (int64_t)self->welcome.renew_ms;
+    helio_afx_renew_t ask = {self->event->now_ms};
+    helio_agent_emit(self, HELIO_AGENT_FX_SEND_RENEW, &ask);
+}
+
+static void summarise(helio_agent_core_t *self)
+{
+    self->next_summary_ms = self->event->now_ms + (int64_t)self->welcome.summary_ms;
+    helio_summary_send(self);
+}
+
+static void start_what_is_due(helio_agent_core_t *self)
+{
+    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
+        if (attempt->start_due && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
+            helio_attempt_start(self, attempt);
+}
+
+/*  Every holding has been ruled on: what was waiting for that goes out, reports first. */
+void helio_session_open(helio_agent_core_t *self)
+{
+    self->session = HELIO_SESSION_OPEN;
+    self->reconcile_only = false;
+    helio_reports_resend_all(self);
+    /* The broker answered our HELLO after we sent it, so a lease from then on is one that it has granted. */
+    helio_lease_grant(self, self->hello_ms, self->welcome.lease_ms);
+    renew(self);
+    self->summary_full = true;
+    start_what_is_due(self);
+    summarise(self);
+}
+
+void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *renewed)
+{
+    if (self->session != HELIO_SESSION_OPEN)
+        return;
+    helio_lease_grant(self, renewed->sent_boot_ms, renewed->lease_ms);
+    start_what_is_due(self);
+}
+
+void helio_session_tick(helio_agent_core_t *self)
+{
+    if (self->session != HELIO_SESSION_OPEN)
+        return;
+    if (self->event->now_ms >= self->next_renew_ms)
+        renew(self);
+    if (self->event->now_ms >= self->next_summary_ms)
+        summarise(self);
+}
+
+int64_t helio_session_wake_ms(const helio_agent_core_t *self)
+{
+    if (self->session != HELIO_SESSION_OPEN)
+        return INT64_MAX;
+    return self->next_renew_ms < self->next_summary_ms ? self->next_renew_ms : self->next_summary_ms;
+}

@@ -1,0 +1,169 @@
+/*  summary.c -- what the site offers now: everything at first, then what differs from the summary before. An
+ * empty change is sent as well: it is the sign of life, and carries the last dispatch that the figures
+ * contain.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "site-agent/core/inner.h"
+
+/*  A frame holds 1 MiB; a series of 192 points with its band takes about 5 KiB. The rest goes with the next
+ * one. */
+enum { SERIES_PER_SUMMARY = 64 };
+
+static void count_jobs(const helio_agent_core_t *self, helio_pool_capacity_t *pools)
+{
+    for (const helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next) {
+        if (attempt->over || attempt->start_due)
+            continue;
+        uint32_t p = helio_site_pool_index(&self->profile, attempt->order.pool);
+        if (p != UINT32_MAX)
+            pools[p].jobs_running++;
+    }
+}
+
+static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
+{
+    if (!self->capacity) {
+        *ret_pools = self->reported.pools.items;
+        return self->reported.pools.count;
+    }
+    uint32_t count = self->profile.pools.count;
+    helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
+    for (uint32_t p = 0; p < count; p++)
+        helio_capacity_pool(self->capacity, p, self->effects->arena, &pools[p]);
+    count_jobs(self, pools);
+    *ret_pools = pools;
+    return count;
+}
+
+static bool was_sent(const helio_agent_core_t *self, const helio_pool_capacity_t *pool)
+{
+    for (uint32_t i = 0; i < self->sent_pool_count; i++)
+        if (helio_record_equal(&helio_pool_capacity_type, &self->sent_pools[i], pool))
+            return true;
+    return false;
+}
+
+static void keep_sent(helio_agent_core_t *self, const helio_pool_capacity_t *pools, uint32_t count)
+{
+    helio_arena_t *arena = self->spare_arena;
+    self->spare_arena = self->sent_arena;
+    self->sent_arena = arena;
+    helio_arena_reset(arena);
+    self->sent_pools = helio_arena_alloc(arena, count, sizeof *self->sent_pools);
+    self->sent_pool_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        helio_record_copy(&helio_pool_capacity_type, arena, &pools[i], &self->sent_pools[i]);
+}
+
+/*  Told by telemetry, or else modelled from the pools: allocated GPUs at full use, the others idle. */
+static double power_w(const helio_agent_core_t *self, const helio_pool_capacity_t *pools, uint32_t count)
+{
+    if (self->series.power_w > 0)
+        return self->series.power_w;
+    double sum = 0;
+    bool known = false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t p = helio_site_pool_index(&self->profile, pools[i].pool);
+        if (p == UINT32_MAX)
+            continue;
+        const helio_pool_t *pool = &self->profile.pools.items[p];
+        double busy_w = pool->host_w + pool->base_w + pool->slope_w;
+        known = known || busy_w > 0 || pool->idle_w > 0;
+        uint32_t allocated =
+            pools[i].gpus_allocated < pools[i].gpus_total ? pools[i].gpus_allocated : pools[i].gpus_total;
+        sum += busy_w * allocated + pool->idle_w * (pools[i].gpus_total - allocated);
+    }
+    return known ? sum : -1;
+}
+
+static void add_series(helio_agent_core_t *self, helio_site_summary_t *summary)
+{
+    if (self->summary_full && self->series.series.count)
+        memset(self->series_sent, 0, self->series.series.count * sizeof(bool));
+    uint32_t count = self->series.series.count;
+    summary->series.items =
+        helio_arena_alloc(self->effects->arena, SERIES_PER_SUMMARY, sizeof *summary->series.items);
+    for (uint32_t i = 0; i < count && summary->series.count < SERIES_PER_SUMMARY; i++)
+        if (!self->series_sent[i]) {
+            summary->series.items[summary->series.count++] = self->series.series.items[i];
+            self->series_sent[i] = true;
+        }
+}
+
+void helio_summary_send(helio_agent_core_t *self)
+{
+    helio_pool_capacity_t *pools = NULL;
+    uint32_t count = current_pools(self, &pools);
+    helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
+                                    .base_seq = self->summary_full ? 0 : self->summary_seq,
+                                    .dispatch_seen = self->dispatch_seen,
+                                    .power_w = power_w(self, pools, count)};
+    summary.seq = ++self->summary_seq;
+    summary.pools.items = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
+    for (uint32_t i = 0; i < count; i++)
+        if (self->summary_full || !was_sent(self, &pools[i]))
+            summary.pools.items[summary.pools.count++] = pools[i];
+    add_series(self, &summary);
+    keep_sent(self, pools, count);
+    self->summary_full = false;
+    helio_agent_emit(self, HELIO_AGENT_FX_SEND_SUMMARY, &summary);
+}
+
+static bool same_name(const helio_series_t *a, const helio_series_t *b)
+{
+    return a->signal == b->signal && helio_text_equal(a->pool, b->pool) &&
+           helio_text_equal(a->kind, b->kind) && helio_text_equal(a->factor, b->factor);
+}
+
+static const helio_series_t *find_series(const helio_aev_series_t *in, const helio_series_t *wanted,
+                                         uint32_t *ret_index)
+{
+    for (uint32_t i = 0; i < in->series.count; i++)
+        if (same_name(&in->series.items[i], wanted)) {
+            *ret_index = i;
+            return &in->series.items[i];
+        }
+    return NULL;
+}
+
+/*  What is the same as before is not sent again; what vanished can only be told by a full summary. */
+void helio_summary_series(helio_agent_core_t *self, const helio_aev_series_t *series)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_aev_series_t fresh;
+    helio_record_copy(&helio_aev_series_type, arena, series, &fresh);
+    bool *sent = helio_new(fresh.series.count, sizeof *sent);
+    uint32_t index = 0;
+    for (uint32_t i = 0; i < fresh.series.count; i++) {
+        const helio_series_t *old = find_series(&self->series, &fresh.series.items[i], &index);
+        sent[i] = old && self->series_sent[index] &&
+                  helio_record_equal(&helio_series_type, old, &fresh.series.items[i]);
+    }
+    for (uint32_t i = 0; i < self->series.series.count; i++)
+        if (!find_series(&fresh, &self->series.series.items[i], &index))
+            self->summary_full = true;
+    helio_arena_destroy(&self->series_arena);
+    free(self->series_sent);
+    self->series_arena = arena;
+    self->series = fresh;
+    self->series_sent = sent;
+}
+
+void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t *capacity)
+{
+    if (capacity->pools.count < self->reported.pools.count)
+        self->summary_full = true; /* a change cannot say that a pool is gone */
+    /* Reported pools may be borrowed by the effects of this step: the former ones live until the next event.
+     */
+    helio_arena_reset(self->reported_arena);
+    helio_record_copy(&helio_aev_capacity_type, self->reported_arena, capacity, &self->reported);
+}
+
+void helio_summary_forget_session(helio_agent_core_t *self)
+{
+    self->summary_seq = 0;
+    self->summary_full = true;
+    self->sent_pool_count = 0;
+}
