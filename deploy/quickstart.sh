@@ -1,0 +1,251 @@
+#!/bin/bash
+# A whole federation on this machine, in one command: PostgreSQL, a broker, two sites with declared GPUs, some jobs.
+#
+#   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running
+#   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
+#   deploy/quickstart.sh --down     stops everything that it started
+#   deploy/quickstart.sh --purge    the same, and removes its state
+#   --state DIR                     where everything lives (default: see below)
+#   --build DIR                     take the programs from this build folder instead of building
+#
+# Nothing outside the state folder is touched, apart from installing packages. Everything listens on 127.0.0.1.
+set -euo pipefail
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+mode=up
+state=
+build=
+if [ "$(id -u)" = 0 ]; then default_state=/var/lib/heliostat-quickstart; else default_state=${XDG_STATE_HOME:-$HOME/.local/state}/heliostat-quickstart; fi
+while [ $# -gt 0 ]; do
+  case $1 in
+    --check) mode=check ;;
+    --down) mode=down ;;
+    --purge) mode=purge ;;
+    --state) state=${2:?--state needs a folder}; shift ;;
+    --build) build=${2:?--build needs a folder}; shift ;;
+    -h|--help) sed -n '2,12p' "$0" | cut -c3-; exit 0 ;;
+    *) echo "quickstart: unknown option '$1'; see --help" >&2; exit 2 ;;
+  esac
+  shift
+done
+state=${state:-$default_state}
+
+say() { printf '\n\033[1m── %s\033[0m\n' "$*" | { [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
+fail() { echo "quickstart: $*" >&2; exit 1; }
+
+# ---- processes: started in sessions of their own, ended by pid, and only if the pid is still theirs -----------------
+
+start_time() { awk '{ sub(/^.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
+alive() { # NAME: is the process of this name still ours and not a zombie?
+  local pid born
+  [ -f "$state/run/$1.pid" ] || return 1
+  read -r pid born <"$state/run/$1.pid"
+  [ "$(start_time "$pid")" = "$born" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
+}
+start() { # NAME COMMAND…: its log is $state/log/NAME.log
+  local name=$1
+  shift
+  setsid "$@" </dev/null >>"$state/log/$name.log" 2>&1 &
+  local pid=$!
+  echo "$pid $(start_time $pid)" >"$state/run/$name.pid"
+}
+stop() { # NAME [SIGNAL]
+  alive "$1" || { rm -f "$state/run/$1.pid"; return 0; }
+  local pid _
+  read -r pid _ <"$state/run/$1.pid"
+  kill -"${2:-TERM}" "$pid" 2>/dev/null || true
+  for _ in $(seq 100); do alive "$1" || break; sleep 0.1; done
+  if alive "$1"; then kill -KILL "$pid" 2>/dev/null || true; fi
+  rm -f "$state/run/$1.pid"
+}
+
+# PostgreSQL refuses to run as root: then it runs as the user that its package made.
+as_pg() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
+pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
+
+down() {
+  [ -d "$state/run" ] || return 0
+  if [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: ask for their end first
+    local open
+    open=$(client ls --state queued,offered,accepted,starting,running,suspended,suspect -o name 2>/dev/null || true)
+    [ -z "$open" ] || { echo "cancelling $(echo "$open" | wc -l) jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; sleep 2; }
+  fi
+  stop site-north
+  stop site-south
+  stop broker
+  if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
+}
+client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_URL="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
+
+if [ "$mode" = down ]; then down; echo "stopped; its state is in $state (--purge removes it)"; exit 0; fi
+if [ "$mode" = purge ]; then
+  down
+  case $state in /|"$HOME"|"") fail "refusing to remove '$state'" ;; esac
+  [ ! -d "$state" ] || [ -f "$state/.heliostat-quickstart" ] || fail "$state was not made by this script; not removed"
+  rm -rf "$state"
+  echo "stopped and removed $state"
+  exit 0
+fi
+
+# ---- packages and programs -----------------------------------------------------------------------------------
+
+say "Packages"
+"$top/deploy/packages/install.sh" build run
+echo "all there"
+
+if [ -z "$build" ]; then
+  say "Build"
+  build=$top/build-release
+  (cd "$top" && cmake --preset release >/dev/null && cmake --build "$build" --target helio-broker helio-agent helio-shim helio) |
+    { if [ -t 1 ]; then cat; else tail -n 1; fi; }
+fi
+for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
+
+down # a second run in a row replaces the first
+mkdir -p "$state"/{run,log,bin,client,north,south,pg}
+touch "$state/.heliostat-quickstart"
+chmod 755 "$state"
+for program in helio-broker helio-agent helio-shim helio; do install -m 755 "$build/$program" "$state/bin/$program"; done
+
+free_port() { # FIRST: the first port from here on that nobody listens on
+  local port=$1
+  while (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+  echo "$port"
+}
+
+# ---- PostgreSQL ----------------------------------------------------------------------------------------------
+
+say "PostgreSQL"
+pg_port=$(free_port 25480)
+[ "$(id -u)" != 0 ] || chown postgres "$state/pg"
+if [ ! -f "$state/pg/data/PG_VERSION" ]; then
+  as_pg "$(pg_bin)/initdb" -D "$state/pg/data" -U helio -A trust -E UTF8 --locale=C.UTF-8 -k >"$state/log/initdb.log" 2>&1 ||
+    { tail -n 5 "$state/log/initdb.log"; fail "initdb failed"; }
+fi
+{ as_pg tee "$state/pg/data/postgresql.auto.conf" >/dev/null; } <<CONF
+listen_addresses = '127.0.0.1'
+port = $pg_port
+unix_socket_directories = ''
+CONF
+as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 60 start >/dev/null || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
+database="host=127.0.0.1 port=$pg_port user=helio dbname=helio"
+psql -qXAt "host=127.0.0.1 port=$pg_port user=helio dbname=postgres" -c "select 1 from pg_database where datname = 'helio'" | grep -q 1 ||
+  createdb -h 127.0.0.1 -p "$pg_port" -U helio helio
+echo "127.0.0.1:$pg_port, fsync on"
+
+# ---- broker --------------------------------------------------------------------------------------------------
+
+say "Broker"
+http_port=$(free_port 7480)
+site_port=$(free_port $((http_port + 1)))
+[ -f "$state/broker.key" ] || "$state/bin/helio-broker" keygen "$state/broker.key" >"$state/broker.pub"
+cat >"$state/broker.yaml" <<CONF
+database: "$database"
+listen_http: 127.0.0.1:$http_port
+listen_sites: tcp://127.0.0.1:$site_port
+key_file: $state/broker.key
+CONF
+"$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
+"$state/bin/helio-broker" tenant add demo --home north --config "$state/broker.yaml" >/dev/null
+echo "http://127.0.0.1:$http_port" >"$state/client/url"
+if [ ! -s "$state/client/token" ]; then
+  (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token")
+fi
+
+# Two sites: the south is cheaper, the north has the larger nodes. Declared GPUs: jobs see them as CUDA_VISIBLE_DEVICES.
+if [ "$(id -u)" = 0 ]; then job_user=nobody; else job_user=$(id -un); fi
+site() { # NAME REGION LAT LON TIMEZONE CARBON PRICE NODES GPUS_PER_NODE
+  [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
+  "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >/dev/null
+  cat >"$state/$1/site.yaml" <<CONF
+name: $1
+backend: local
+region: $2
+lat: $3
+lon: $4
+timezone: $5
+pue: 1.15
+carbon_g_per_kwh: $6
+pools:
+  - {name: h100, gpu: H100, memory: 80GB, nodes: $8, gpus_per_node: $9, cpus_per_node: 32, owned: true, price_usd_per_gpu_h: $7,
+     power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}}
+agent:
+  state_dir: $state/$1/state
+  broker: ["tcp://127.0.0.1:$site_port"]
+  broker_key: "$(tail -n 1 "$state/broker.pub")"
+  key_file: $state/$1/agent.key
+  shim: $state/bin/helio-shim
+  users: [{tenant: demo, user: "*", unix: $job_user}]
+CONF
+}
+site north EU-SE 65.6 22.2 Europe/Stockholm 24 2.90 2 4
+site south AU-NSW -33.9 151.2 Australia/Sydney 520 2.10 2 2
+
+start broker "$state/bin/helio-broker" run --config "$state/broker.yaml"
+for _ in $(seq 150); do
+  curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" && break
+  alive broker || { tail -n 5 "$state/log/broker.log"; fail "the broker ended; its log is $state/log/broker.log"; }
+  sleep 0.1
+done
+curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" || { tail -n 5 "$state/log/broker.log"; fail "the broker is not ready after 15 s"; }
+echo "http://127.0.0.1:$http_port, sites at tcp://127.0.0.1:$site_port"
+
+say "Sites"
+for name in north south; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
+for _ in $(seq 150); do
+  [ "$(client sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 2 ] && break
+  for name in north south; do alive "site-$name" || { tail -n 5 "$state/log/site-$name.log"; fail "the agent of $name ended; its log is $state/log/site-$name.log"; }; done
+  sleep 0.1
+done
+client sites
+[ "$(client sites -o json | jq '[.[] | select(.state == "ready")] | length')" = 2 ] || fail "not both sites are ready after 15 s; logs are in $state/log"
+
+# ---- jobs ----------------------------------------------------------------------------------------------------
+
+say "Jobs"
+declare -A expected=([hello]=succeeded [cpu]=succeeded [gang]=succeeded [array]=succeeded [choose]=succeeded [fail]=failed [timeout]=timeout)
+declare -A ids=()
+for file in "$top"/examples/*.yaml; do
+  name=$(basename "$file" .yaml)
+  [ -n "${expected[$name]:-}" ] || fail "examples/$name.yaml has no expected end in this script"
+  ids[$name]=$(client submit "$file" -o name)
+  echo "helio submit examples/$name.yaml   → ${ids[$name]}"
+done
+bad=0
+for name in "${!ids[@]}"; do
+  code=0
+  client wait "${ids[$name]}" --timeout 120s >/dev/null 2>&1 || code=$?
+  [ "$code" != 8 ] || { echo "$name did not end within 120 s"; bad=1; }
+done
+client ls
+for name in $(printf '%s\n' "${!ids[@]}" | sort); do
+  got=$(client show "${ids[$name]}" -o json | jq -r .state)
+  if [ "$got" = "${expected[$name]}" ]; then mark=✔; else mark=✗; bad=1; fi
+  printf ' %s %-8s %s (expected %s)\n' "$mark" "$name" "$got" "${expected[$name]}"
+done
+
+say "Output of hello"
+client logs "${ids[hello]}"
+say "Why there"
+client explain "${ids[gang]}"
+say "Totals"
+client report
+
+if [ "$mode" = check ]; then
+  down
+  [ "$bad" = 0 ] || fail "not every job ended as expected; logs are in $state/log"
+  echo "check passed"
+  exit 0
+fi
+cat <<END
+
+The federation is running:
+  API and metrics   http://127.0.0.1:$http_port        (/v1, /metrics, /readyz)
+  PostgreSQL        psql "$database"    (schema helio_report)
+  logs              $state/log
+Use it:
+  export HELIO_URL=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
+  helio run examples/hello.yaml; helio sites; helio events -f
+Stop it:  deploy/quickstart.sh --down      (--purge removes its state too)
+END
+exit "$bad"
