@@ -285,6 +285,9 @@ static const char *syntax_hint(helio_text_t text, size_t offset)
 {
     if (offset < text.size && text.data[offset] && strchr("@`%", text.data[offset]))
         return "quote a text that begins with this character";
+    for (size_t at = line_of(text, offset); at + 1 < text.size && text.data[at] != '\n'; at++)
+        if (text.data[at] && strchr(" [{,", text.data[at]) && text.data[at + 1] == '!')
+            return "quote a text that begins with '!'"; /* unquoted it is a tag, which swallows brackets */
     for (size_t at = offset; at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
             return "quote a text that contains ': '";
