@@ -1,0 +1,68 @@
+/*  internal.h -- shared by the files of this room only. */
+#ifndef HELIO_BROKER_GATEWAY_INTERNAL_H
+#define HELIO_BROKER_GATEWAY_INTERNAL_H
+
+#include "broker/gateway/sessions.h"
+
+/*  What is being collected for one frame: items of one kind, views into payloads of the release queue. */
+typedef struct helio_outgoing {
+    uint32_t message; /* ORDERS, STOPS, RULINGS; 0 = nothing */
+    uint32_t count;
+    size_t bytes; /* estimate, never below what the encoder makes of the items */
+    uint64_t incarnation;
+    char *items; /* of the message's item type */
+    size_t capacity_bytes;
+} helio_outgoing_t;
+
+typedef struct helio_session {
+    uint64_t peer;
+    uint32_t protocol;
+    char site[HELIO_SITE_NAME_MAX + 1];
+    helio_outgoing_t out;
+    bool dirty; /* listed in sessions->dirty */
+} helio_session_t;
+
+typedef struct helio_log_wait {
+    uint64_t request; /* 0 = free */
+    uint64_t peer;
+    int64_t deadline_ms;
+    void (*done)(void *arg, helio_rc rc, const helio_msg_log_data_t *piece);
+    void *arg;
+} helio_log_wait_t;
+
+struct helio_sessions {
+    helio_sessions_ports_t ports;
+    helio_session_t **items; /* dense, unordered */
+    uint32_t count;
+    uint32_t capacity;
+    uint32_t *index; /* open addressing over peers: position + 1, 0 = free */
+    uint32_t index_size;
+    helio_session_t **dirty; /* in the order of their first item */
+    uint32_t dirty_count;
+    helio_log_wait_t *waits; /* HELIO_LOG_READS_MAX, slot = request % max */
+    uint32_t wait_count;
+    uint64_t last_request;
+    helio_arena_t *arena; /* of one decoded frame */
+    uint32_t arena_depth; /* emit may come back to us: only the outermost call resets */
+    helio_buffer_t buffer;
+    bool shed;
+    helio_sessions_figures_t figures;
+};
+
+helio_session_t *helio_session_find(const helio_sessions_t *self, uint64_t peer);
+helio_session_t *helio_session_of_site(const helio_sessions_t *self, helio_text_t site);
+helio_session_t *helio_session_add(helio_sessions_t *self, uint64_t peer, helio_text_t site,
+                                   uint32_t protocol);
+/*  Forgets the session; log readers that wait on it are answered. Emits nothing. */
+void helio_session_end(helio_sessions_t *self, helio_session_t *session);
+
+void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record);
+void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text);
+void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *session,
+                             const helio_msg_log_data_t *piece);
+void helio_sessions_bad(helio_sessions_t *self, helio_text_t site, helio_bad_frame_t why, const char *text);
+/*  The beginning of a UTF-8 text, at most size_max bytes, no character cut in two. */
+helio_text_t helio_text_cut(helio_text_t text, uint32_t size_max);
+void helio_outgoing_clear(helio_outgoing_t *self);
+
+#endif

@@ -1,0 +1,151 @@
+/*  Frames of sites become events of the core. Which message is legal when is decided here and nowhere else.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "broker/gateway/internal.h"
+#include "federation/wire/codec.h"
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/*  The checks that HELLO must pass; a failed one is answered, as its sender cannot know why otherwise. */
+static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer,
+                             const helio_msg_hello_t *hello)
+{
+    char text[256];
+    if (hello->protocol_min > HELIO_PROTOCOL_VERSION || hello->protocol < HELIO_PROTOCOL_VERSION_MIN ||
+        hello->protocol < hello->protocol_min) {
+        (void)snprintf(
+            text, sizeof text,
+            "no protocol version in common: the broker speaks %d to %d, the agent %u to %u: update the older",
+            HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION, hello->protocol_min, hello->protocol);
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_VERSION, text);
+        helio_sessions_refuse(self, peer, HELIO_VERSION, text);
+        return false;
+    }
+    if (!helio_text_equal(hello->profile.name, site)) {
+        (void)snprintf(text, sizeof text,
+                       "this key belongs to site '%.*s', but the site file says '%.*s': correct one",
+                       HELIO_TEXT_ARGS(site), HELIO_TEXT_ARGS(hello->profile.name));
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_IDENTITY, text);
+        helio_sessions_refuse(self, peer, HELIO_FORBIDDEN, text);
+        return false;
+    }
+    return true;
+}
+
+static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, const helio_msg_hello_t *hello)
+{
+    if (helio_session_find(self, peer)) {
+        /* Both sides have lost count of the session: end it, so that the next HELLO starts from nothing. */
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_REPEATED, "HELLO within a session");
+        helio_sessions_refuse(self, peer, HELIO_PROTOCOL,
+                              "HELLO within a session: the session is over, say HELLO again");
+        helio_sessions_gone(self, peer, "HELLO within a session");
+        return;
+    }
+    if (!hello_is_welcome(self, site, peer, hello))
+        return;
+    helio_session_t *older = helio_session_of_site(self, site);
+    if (older)
+        helio_session_end(self, older); /* the core learns of it by the newer HELLO */
+    if (self->count == HELIO_SESSIONS_MAX) {
+        helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
+        return;
+    }
+    (void)helio_session_add(self, peer, site, smaller(hello->protocol, HELIO_PROTOCOL_VERSION));
+    helio_ev_site_hello_t event = {.site = site,
+                                   .peer = peer,
+                                   .agent_version = hello->agent_version,
+                                   .boot_id = hello->boot_id,
+                                   .incarnation_seen = hello->incarnation_seen,
+                                   .reconcile_only = hello->reconcile_only,
+                                   .profile = hello->profile};
+    self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_HELLO, &event);
+}
+
+/*  Messages within a session. `site` lives as long as the frame; the session may end while an event is
+ * carried out. */
+static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_t *session, uint32_t message,
+                       const void *record)
+{
+    uint64_t peer = session->peer;
+    void *arg = self->ports.emit_arg;
+    switch (message) {
+    case HELIO_MSG_INVENTORY: {
+        const helio_msg_inventory_t *inventory = record;
+        helio_ev_site_inventory_t event = {.peer = peer, .last = inventory->last};
+        event.holdings.items = inventory->holdings.items;
+        event.holdings.count = inventory->holdings.count;
+        self->ports.emit(arg, HELIO_BROKER_EV_SITE_INVENTORY, &event);
+        break;
+    }
+    case HELIO_MSG_SUMMARY: {
+        if (self->shed) {
+            self->figures.summaries_shed_total++;
+            break;
+        }
+        helio_ev_site_summary_t event = {peer, ((const helio_msg_summary_t *)record)->summary};
+        self->ports.emit(arg, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+        break;
+    }
+    case HELIO_MSG_REPORTS: {
+        const helio_msg_reports_t *reports = record;
+        helio_ev_site_reports_t event = {.peer = peer};
+        event.reports.items = reports->reports.items;
+        event.reports.count = reports->reports.count;
+        self->ports.emit(arg, HELIO_BROKER_EV_SITE_REPORTS, &event);
+        break;
+    }
+    case HELIO_MSG_RENEW: {
+        helio_ev_site_renew_t event = {peer, ((const helio_msg_renew_t *)record)->sent_boot_ms};
+        self->ports.emit(arg, HELIO_BROKER_EV_SITE_RENEW, &event);
+        break;
+    }
+    case HELIO_MSG_LOG_DATA:
+        helio_sessions_log_data(self, session, record);
+        break;
+    case HELIO_MSG_BYE: {
+        char reason[129];
+        (void)helio_text_copy(((const helio_msg_bye_t *)record)->reason, reason, sizeof reason);
+        helio_sessions_gone(self, peer, reason);
+        break;
+    }
+    default: /* ours to send, not theirs */
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_DIRECTION, helio_message_name(message));
+    }
+}
+
+void helio_sessions_frame(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_text_t frame)
+{
+    assert(self->arena_depth == 0);
+    helio_error_t err = {0};
+    uint32_t message = 0;
+    void *record = NULL;
+    self->figures.frames_in_total++;
+    if (site.size == 0 || site.size > HELIO_SITE_NAME_MAX) {
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_IDENTITY, "the principal is not a site's name");
+        return;
+    }
+    self->arena_depth++;
+    if (helio_wire_decode(frame, self->arena, &message, &record, &err) != HELIO_OK) {
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_MALFORMED, err.text);
+    } else if (message == HELIO_MSG_HELLO) {
+        on_hello(self, site, peer, record);
+    } else {
+        helio_session_t *session = helio_session_find(self, peer);
+        if (!session)
+            helio_sessions_bad(self, site,
+                               message % 2 ? HELIO_BAD_FRAME_NO_SESSION : HELIO_BAD_FRAME_DIRECTION,
+                               helio_message_name(message));
+        else if (!helio_text_is(site, session->site))
+            helio_sessions_gone(self, peer, "the connection's key was given to another site");
+        else
+            on_message(self, site, session, message, record);
+    }
+    self->arena_depth--;
+    helio_arena_reset(self->arena);
+}

@@ -1,0 +1,199 @@
+/*  Effects of the core become frames for sites; orders, stops and rulings are collected into few large ones.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/gateway/internal.h"
+#include "federation/wire/codec.h"
+
+void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record)
+{
+    helio_error_t err = {0};
+    helio_buffer_reset(&self->buffer);
+    helio_rc rc = helio_wire_encode(message, record, &self->buffer, &err);
+    assert(rc ==
+           HELIO_OK); /* records of ours are within their tables, and collected frames within their size */
+    if (rc == HELIO_OK &&
+        self->ports.send(self->ports.arg, peer, helio_buffer_view(&self->buffer)) == HELIO_OK)
+        self->figures.frames_out_total++;
+}
+
+void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text)
+{
+    helio_msg_refusal_t refusal = {(uint32_t)rc, helio_text_of(text)};
+    helio_sessions_send(self, peer, HELIO_MSG_REFUSAL, &refusal);
+}
+
+/* ---- collecting
+ * ---------------------------------------------------------------------------------------------- */
+
+void helio_outgoing_clear(helio_outgoing_t *self)
+{
+    free(self->items);
+    *self = (helio_outgoing_t){0};
+}
+
+static void flush(helio_sessions_t *self, helio_session_t *session, bool last)
+{
+    helio_outgoing_t *out = &session->out;
+    if (out->message == HELIO_MSG_ORDERS && out->count) {
+        helio_msg_orders_t orders = {.incarnation = out->incarnation};
+        orders.orders.items = (helio_order_t *)(void *)out->items;
+        orders.orders.count = out->count;
+        helio_sessions_send(self, session->peer, HELIO_MSG_ORDERS, &orders);
+    } else if (out->message == HELIO_MSG_STOPS && out->count) {
+        helio_msg_stops_t stops = {0};
+        stops.stops.items = (helio_stop_t *)(void *)out->items;
+        stops.stops.count = out->count;
+        helio_sessions_send(self, session->peer, HELIO_MSG_STOPS, &stops);
+    } else if (last || (out->message == HELIO_MSG_RULINGS && out->count)) {
+        helio_msg_rulings_t rulings = {.last = last};
+        rulings.rulings.items = (helio_ruling_t *)(void *)out->items;
+        rulings.rulings.count = out->message == HELIO_MSG_RULINGS ? out->count : 0;
+        helio_sessions_send(self, session->peer, HELIO_MSG_RULINGS, &rulings);
+    }
+    out->message = 0;
+    out->count = 0;
+    out->bytes = 0;
+}
+
+/*  Joins an item, sending first what would not go into the same frame. */
+static void collect(helio_sessions_t *self, helio_session_t *session, uint32_t message, const void *item,
+                    size_t size, size_t bytes)
+{
+    helio_outgoing_t *out = &session->out;
+    if (out->message != message || out->count == HELIO_WIRE_BATCH_MAX ||
+        out->bytes + bytes > HELIO_FLUSH_BYTES)
+        flush(self, session, false);
+    out->message = message;
+    if (((size_t)out->count + 1) * size > out->capacity_bytes) {
+        size_t count = out->count ? (size_t)out->count * 2 : 8;
+        out->items = helio_grow(out->items, count, size);
+        out->capacity_bytes = count * size;
+    }
+    memcpy(out->items + (size_t)out->count * size, item, size);
+    out->count++;
+    out->bytes += bytes;
+    if (!session->dirty) {
+        session->dirty = true;
+        self->dirty[self->dirty_count++] = session;
+    }
+}
+
+void helio_sessions_flush(helio_sessions_t *self)
+{
+    for (uint32_t i = 0; i < self->dirty_count; i++) {
+        self->dirty[i]->dirty = false;
+        flush(self, self->dirty[i], false);
+    }
+    self->dirty_count = 0;
+}
+
+/* ---- effects
+ * ------------------------------------------------------------------------------------------------- */
+
+/*  Encoded sizes from above: every number and head at its longest form. */
+static size_t order_bytes(const helio_order_t *order)
+{
+    return 192 + order->tenant.size + order->user.size + order->pool.size + order->source.size;
+}
+
+static void carry_welcome(helio_sessions_t *self, const helio_session_t *session,
+                          const helio_fx_welcome_t *fx, int64_t wall_ms)
+{
+    helio_msg_welcome_t welcome = {.protocol = session->protocol,
+                                   .incarnation = fx->incarnation,
+                                   .broker_epoch = fx->broker_epoch,
+                                   .lease_ms = fx->lease_ms,
+                                   .renew_ms = fx->renew_ms,
+                                   .summary_ms = fx->summary_ms,
+                                   .wall_ms = wall_ms};
+    helio_sessions_send(self, session->peer, HELIO_MSG_WELCOME, &welcome);
+}
+
+/*  Also to a connection whose session a newer HELLO has taken over already: it must hear why. */
+static void carry_refusal(helio_sessions_t *self, const helio_fx_peer_t *fx)
+{
+    helio_session_t *session = helio_session_find(self, fx->peer);
+    helio_msg_refusal_t refusal = {fx->rc, fx->text};
+    if (session)
+        flush(self, session, false);
+    helio_sessions_send(self, fx->peer, HELIO_MSG_REFUSAL, &refusal);
+    if (session)
+        helio_session_end(self, session); /* the core ended it and knows */
+}
+
+static void carry_resync(helio_sessions_t *self, const helio_session_t *session, const helio_fx_peer_t *fx)
+{
+    helio_msg_resync_t resync = {.reason = helio_text_cut(fx->text, 128)};
+    helio_sessions_send(self, session->peer, HELIO_MSG_RESYNC, &resync);
+}
+
+static void carry_order(helio_sessions_t *self, helio_session_t *session, const helio_fx_order_t *fx)
+{
+    /* One frame names one incarnation. */
+    if (session->out.message == HELIO_MSG_ORDERS && session->out.incarnation != fx->incarnation)
+        flush(self, session, false);
+    collect(self, session, HELIO_MSG_ORDERS, &fx->order, sizeof fx->order, order_bytes(&fx->order));
+    session->out.incarnation = fx->incarnation;
+}
+
+/*  Every record for a site begins with its peer. */
+static helio_session_t *session_of(const helio_sessions_t *self, const helio_effect_t *effect)
+{
+    uint64_t peer;
+    memcpy(&peer, effect->payload, sizeof peer);
+    return helio_session_find(self, peer);
+}
+
+void helio_sessions_carry(helio_sessions_t *self, const helio_effect_t *effect, int64_t wall_ms)
+{
+    if (effect->kind == HELIO_BROKER_FX_REFUSAL) {
+        carry_refusal(self, effect->payload);
+        return;
+    }
+    helio_session_t *session = session_of(self, effect);
+    if (!session)
+        return;
+    const void *payload = effect->payload;
+    switch (effect->kind) {
+    case HELIO_BROKER_FX_ORDER:
+        carry_order(self, session, payload);
+        break;
+    case HELIO_BROKER_FX_STOP: {
+        const helio_stop_t *stop = &((const helio_fx_stop_t *)payload)->stop;
+        collect(self, session, HELIO_MSG_STOPS, stop, sizeof *stop, 64 + stop->reason.size);
+        break;
+    }
+    case HELIO_BROKER_FX_RULING: {
+        const helio_ruling_t *ruling = &((const helio_fx_ruling_t *)payload)->ruling;
+        collect(self, session, HELIO_MSG_RULINGS, ruling, sizeof *ruling, 64);
+        break;
+    }
+    case HELIO_BROKER_FX_RULINGS_DONE:
+        if (session->out.message != HELIO_MSG_RULINGS)
+            flush(self, session, false);
+        flush(self, session, true);
+        break;
+    case HELIO_BROKER_FX_REPORTS_ACK: {
+        helio_msg_reports_ack_t ack = {((const helio_fx_reports_ack_t *)payload)->seq};
+        helio_sessions_send(self, session->peer, HELIO_MSG_REPORTS_ACK, &ack);
+        break;
+    }
+    case HELIO_BROKER_FX_WELCOME:
+        carry_welcome(self, session, payload, wall_ms);
+        break;
+    case HELIO_BROKER_FX_RENEWED: {
+        const helio_fx_renewed_t *fx = payload;
+        helio_msg_renewed_t renewed = {fx->sent_boot_ms, fx->lease_ms};
+        helio_sessions_send(self, session->peer, HELIO_MSG_RENEWED, &renewed);
+        break;
+    }
+    case HELIO_BROKER_FX_RESYNC:
+        carry_resync(self, session, payload);
+        break;
+    default:
+        assert(!"an effect that is not for a site");
+    }
+}
