@@ -1,0 +1,476 @@
+/*  What an order, a stop and a report's acknowledgement do: the promises, one by one. */
+#include "harness.h"
+
+static site_t site;
+
+static int begin(void **state)
+{
+    (void)state;
+    site_begin(&site);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    site_end(&site);
+    return 0;
+}
+
+static void give_one(uint8_t number, uint32_t epoch, uint32_t nodes, uint32_t gpus)
+{
+    helio_order_t order = order_of(number, epoch, nodes, gpus);
+    give(&site, &order);
+}
+
+static const char *refusal(void)
+{
+    static char text[300];
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_REFUSED);
+    if (!report)
+        return "";
+    (void)helio_text_copy(report->reason, text, sizeof text);
+    return text;
+}
+
+static void order__is_journalled_and_accepted_before_it_starts(void **state)
+{
+    (void)state;
+    open_session(&site);
+    commit(&site);
+    clear_log(&site);
+    give_one(1, 1, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ROW_SEEN), 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+    assert_non_null(report_row(&site, HELIO_REPORT_KIND_ACCEPTED));
+    assert_non_null(report_row(&site, HELIO_REPORT_KIND_STARTING));
+    uint64_t row_batch = 0, start_batch = 0;
+    for (uint32_t i = 0; i < site.log_count; i++) {
+        if (site.log[i].kind == HELIO_AGENT_FX_ROW_ATTEMPT)
+            row_batch = site.log[i].batch;
+        if (site.log[i].kind == HELIO_AGENT_FX_START) {
+            start_batch = site.log[i].batch;
+            assert_true(row_batch != 0); /* the intent came first */
+        }
+    }
+    assert_int_equal(row_batch, start_batch);
+    assert_int_equal(helio_agent_effects[HELIO_AGENT_FX_START].release, HELIO_RELEASE_HELD);
+    assert_int_equal(figures(&site).attempts, 1);
+}
+
+static void order__carries_its_document_unchanged_to_the_backend(void **state)
+{
+    (void)state;
+    open_session(&site);
+    helio_order_t order = order_of(1, 1, 2, 4);
+    order.source = (helio_text_t){"a\0b\xff", 4};
+    give(&site, &order);
+    const helio_afx_start_t *start = last_of(&site, HELIO_AGENT_FX_START);
+    assert_true(helio_record_equal(&helio_order_type, &start->order, &order));
+    assert_int_equal(start->slots.count, 2);
+}
+
+static void order__seen_before_starts_nothing_and_sends_its_reports_again(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    commit(&site);
+    clear_log(&site);
+    give_one(1, 1, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ROW_REPORT), 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 2); /* accepted, starting */
+    assert_int_equal(figures(&site).replays_total, 1);
+    acknowledge(&site, figures(&site).reports_pending ? ((helio_report_t *)site.log[1].record)->seq : 0);
+    clear_log(&site);
+    give_one(1, 1, 1, 8);
+    assert_int_equal(site.log_count, 0); /* nothing is held of it any more */
+}
+
+static void order__seen_before_a_restart_is_still_a_replay(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    acknowledge(&site, last_seq(&site));
+    commit(&site);
+    restart(&site);
+    open_session(&site);
+    clear_log(&site);
+    give_one(1, 1, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_int_equal(figures(&site).attempts, 0);
+}
+
+static void order__of_an_older_epoch_is_refused_as_stale(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 7, 1, 8);
+    backend_says(&site, 1, 7, HELIO_BACKEND_WORD_ENDED);
+    clear_log(&site);
+    give_one(1, 6, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_string_equal(refusal(), "StaleEpoch");
+    give_one(1, 7, 1, 8); /* and the newer one is still known */
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+}
+
+static void order__of_a_newer_epoch_starts_beside_what_is_still_stopping(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_STARTED);
+    stop_it(&site, 1, 1, HELIO_STOP_MODE_GRACE);
+    clear_log(&site);
+    give_one(1, 2, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+    assert_int_equal(figures(&site).attempts, 2);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    assert_int_equal(report_row(&site, HELIO_REPORT_KIND_ENDED)->epoch, 1);
+}
+
+static void order__of_an_older_incarnation_is_ignored_and_counted(void **state)
+{
+    (void)state;
+    step(&site, HELIO_AGENT_EV_CONNECTED, NULL);
+    helio_aev_welcome_t welcome = welcome_of(3, 1);
+    step(&site, HELIO_AGENT_EV_WELCOME, &welcome);
+    rule_on(&site, 0, 0, 0, true);
+    clear_log(&site);
+    give_one(1, 1, 1, 8); /* harness: incarnation 1 */
+    assert_int_equal(site.log_count, 0);
+    assert_int_equal(figures(&site).ignored_total, 1);
+    assert_int_equal(figures(&site).orders_total, 0);
+}
+
+static void order__before_the_inventory_is_closed_is_not_ready(void **state)
+{
+    (void)state;
+    open_until_inventory(&site);
+    give_one(1, 1, 1, 8);
+    assert_string_equal(refusal(), "NotReady: the inventory is not closed");
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 0);
+    rule_on(&site, 0, 0, 0, true);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 1); /* once it is */
+}
+
+static void order__after_a_damaged_journal_waits_for_an_inventory(void **state)
+{
+    (void)state;
+    restart_as(&site, true);
+    assert_true(figures(&site).reconcile_only);
+    open_until_inventory(&site);
+    assert_true(((const helio_afx_hello_t *)last_of(&site, HELIO_AGENT_FX_SEND_HELLO))->reconcile_only);
+    give_one(1, 1, 1, 8);
+    assert_string_equal(refusal(), "NotReady: the site's journal was damaged and is being reconciled");
+    rule_on(&site, 0, 0, 0, true);
+    give_one(1, 2, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+}
+
+static void order__waits_while_the_backend_runs_what_nobody_knows(void **state)
+{
+    (void)state;
+    restart_as(&site, true);
+    backend_says(&site, 9, 4, HELIO_BACKEND_WORD_STARTED);
+    open_until_inventory(&site);
+    const helio_afx_inventory_t *inventory = last_of(&site, HELIO_AGENT_FX_SEND_INVENTORY);
+    assert_int_equal(inventory->holdings.count, 1);
+    assert_int_equal(inventory->holdings.items[0].epoch, 4);
+    assert_int_equal(inventory->holdings.items[0].state, HELIO_JOB_RUNNING);
+    rule_on(&site, 9, 4, HELIO_VERDICT_STOP, true);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 1);
+    give_one(1, 1, 1, 1);
+    assert_string_equal(refusal(), "NotReady: an attempt of unknown size runs here");
+    helio_aev_backend_t gone = backend_of(9, 4, HELIO_BACKEND_WORD_ENDED);
+    gone.stopped = true;
+    step(&site, HELIO_AGENT_EV_BACKEND, &gone);
+    assert_non_null(report_row(&site, HELIO_REPORT_KIND_STOPPED));
+    give_one(1, 2, 1, 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+}
+
+static void order__that_does_not_fit_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pool;
+        uint32_t nodes, gpus, cpus;
+        uint64_t memory;
+        const char *reason; /* its beginning */
+    } cases[] = {
+        {"h200", 1, 1, 0, 0, "NoSuchPool: no pool 'h200'"},
+        {"gpu", 5, 8, 0, 0, "NoCapacity: 5 nodes asked, the pool has 4"},
+        {"gpu", 1, 9, 0, 0, "NoCapacity: 9 GPUs a node asked, the pool's nodes have 8"},
+        {"gpu", 0, 8, 0, 0, "NoCapacity: 0 nodes asked"},
+        {"gpu", 1, 8, 65, 0, "NoCapacity: 65 CPUs a node asked"},
+        {"gpu", 1, 8, 0, UINT64_MAX, "NoCapacity: more memory"},
+        {"cpu", 1, 1, 0, 0, "NoCapacity: 1 GPUs a node asked, the pool's nodes have 0"},
+        {"gpu", 4, 8, 0, 0, "NoCapacity: 3 of 4 nodes are free enough for 8 GPUs each"},
+    };
+    open_session(&site);
+    give_one(100, 1, 1, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        clear_log(&site);
+        helio_order_t order = order_of((uint8_t)(i + 1), 1, cases[i].nodes, cases[i].gpus);
+        order.pool = helio_text_of(cases[i].pool);
+        order.cpus_per_node = cases[i].cpus;
+        order.memory_bytes_per_node = cases[i].memory;
+        give(&site, &order);
+        assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+        if (strncmp(refusal(), cases[i].reason, strlen(cases[i].reason)) != 0)
+            fail_msg("case %zu: '%s' instead of '%s'", i, refusal(), cases[i].reason);
+        assert_int_equal(count_of(&site, HELIO_AGENT_FX_ROW_SEEN), 1);
+    }
+    assert_int_equal(figures(&site).attempts, 1);
+    assert_int_equal(figures(&site).refusals_total, sizeof cases / sizeof cases[0]);
+}
+
+static void order__beyond_the_attempts_that_a_site_may_hold_is_too_many(void **state)
+{
+    (void)state;
+    open_session(&site);
+    for (uint8_t i = 1; i <= 101; i++) {
+        helio_order_t order = order_of(i, 1, 1, 0);
+        order.pool = HELIO_TEXT("cpu");
+        give(&site, &order);
+    }
+    assert_int_equal(figures(&site).attempts, 100);
+    assert_memory_equal(refusal(), "TooMany", 7);
+}
+
+static void order__goes_to_a_batch_schedulers_queue_even_when_the_site_is_full(void **state)
+{
+    (void)state;
+    site_end(&site);
+    site_begin_with(&site, (helio_agent_options_t){.attempts_max = 100, .kill_margin_ms = 60000});
+    open_session(&site);
+    for (uint8_t i = 1; i <= 10; i++)
+        give_one(i, 1, 4, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 10);
+    assert_int_equal(((const helio_afx_start_t *)last_of(&site, HELIO_AGENT_FX_START))->slots.count, 0);
+    give_one(11, 1, 5, 8);
+    assert_memory_equal(refusal(), "NoCapacity", 10);
+}
+
+static void stop__of_what_is_not_here_is_answered_and_bars_a_late_order(void **state)
+{
+    (void)state;
+    open_session(&site);
+    stop_it(&site, 1, 3, HELIO_STOP_MODE_GRACE);
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_STOPPED);
+    assert_non_null(report);
+    assert_int_equal(report->started_wall_ms, 0);
+    assert_int_equal(report->run_ms, 0);
+    give_one(1, 3, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 2); /* said again */
+}
+
+static void stop__of_what_is_not_here_says_nothing_before_the_inventory(void **state)
+{
+    (void)state;
+    restart_as(&site, true);
+    open_until_inventory(&site);
+    clear_log(&site);
+    stop_it(&site, 1, 3, HELIO_STOP_MODE_GRACE);
+    assert_int_equal(site.log_count, 0); /* it may be here: the journal is gone */
+    assert_int_equal(figures(&site).ignored_total, 1);
+}
+
+static void stop__of_an_accepted_attempt_that_never_started_never_starts_it(void **state)
+{
+    (void)state;
+    helio_jrow_attempt_t row = {.incarnation = 1, .order = order_of(1, 1, 1, 8), .state = HELIO_JOB_ACCEPTED};
+    site.rows[site.row_count++] = (entry_t){HELIO_AGENT_FX_ROW_ATTEMPT, 1, &row};
+    restart(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ADOPT), 0);
+    stop_it(&site, 1, 1, HELIO_STOP_MODE_GRACE);
+    open_session(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 0);
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_STOPPED);
+    assert_true(helio_text_is(report->reason, "Cancelled"));
+    assert_int_equal(report->started_wall_ms, 0);
+}
+
+static void start__that_was_accepted_before_a_restart_happens_once_a_session_is_open(void **state)
+{
+    (void)state;
+    helio_jrow_attempt_t row = {.incarnation = 1, .order = order_of(1, 1, 1, 8), .state = HELIO_JOB_ACCEPTED};
+    site.rows[site.row_count++] = (entry_t){HELIO_AGENT_FX_ROW_ATTEMPT, 1, &row};
+    restart(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    open_session(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+    assert_non_null(report_row(&site, HELIO_REPORT_KIND_STARTING));
+}
+
+static void start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_reports(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    commit(&site);
+    restart(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ADOPT), 1);
+    assert_int_equal(((const helio_afx_start_t *)last_of(&site, HELIO_AGENT_FX_ADOPT))->slots.count, 1);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ABSENT);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0); /* no session yet */
+    open_session(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ROW_REPORT), 0);
+}
+
+static void report__of_an_end_carries_what_the_backend_measured(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 2, 4);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_STARTED);
+    helio_aev_backend_t ended = backend_of(1, 1, HELIO_BACKEND_WORD_ENDED);
+    ended.exit_code = 124;
+    ended.limit_reached = true;
+    ended.run_ms = 5000;
+    ended.energy_j = 77;
+    ended.units_done = 12;
+    ended.ended_wall_ms = site.wall_ms + 5000;
+    ended.local_id = HELIO_TEXT("4711");
+    step(&site, HELIO_AGENT_EV_BACKEND, &ended);
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(report->exit_code, 124);
+    assert_true(report->limit_reached);
+    assert_int_equal(report->run_ms, 5000);
+    assert_int_equal(report->gpu_ms, 5000 * 8);
+    assert_int_equal(report->energy_j, 77);
+    assert_int_equal(report->units_done, 12);
+    assert_int_equal(report->started_wall_ms, site.wall_ms);
+    assert_int_equal(report->ended_wall_ms, site.wall_ms + 5000);
+    assert_true(helio_text_is(report->local_id, "4711"));
+}
+
+static void report__numbers_ascend_and_survive_acknowledgement_and_restart(void **state)
+{
+    (void)state;
+    open_session(&site);
+    uint64_t last = 0;
+    for (uint8_t i = 1; i <= 20; i++) {
+        clear_log(&site);
+        give_one(i, 1, 1, 1);
+        for (uint32_t k = 0; k < site.log_count; k++)
+            if (site.log[k].kind == HELIO_AGENT_FX_ROW_REPORT) {
+                uint64_t seq = ((helio_report_t *)site.log[k].record)->seq;
+                assert_true(seq > last);
+                last = seq;
+            }
+        if (i % 3 == 0)
+            acknowledge(&site, last);
+        commit(&site);
+        if (i % 5 == 0) {
+            restart(&site);
+            open_session(&site);
+        }
+    }
+}
+
+static void report__numbers_of_a_lost_journal_are_not_used_again(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 1);
+    uint64_t before = last_seq(&site);
+    commit(&site);
+    site.wall_ms += 5;
+    restart_as(&site, true);
+    open_session(&site);
+    give_one(2, 1, 1, 1);
+    assert_true(last_seq(&site) > before);
+}
+
+static void report__is_sent_again_in_every_session_until_acknowledged(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    uint64_t seq = last_seq(&site);
+    for (int i = 0; i < 3; i++) {
+        step(&site, HELIO_AGENT_EV_DISCONNECTED, NULL);
+        clear_log(&site);
+        open_until_inventory(&site);
+        assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 0);
+        rule_on(&site, 1, 1, HELIO_VERDICT_KEEP, true);
+        assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 2);
+    }
+    acknowledge(&site, seq);
+    clear_log(&site);
+    open_session(&site);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_SEND_REPORT), 0);
+}
+
+static void acknowledgement__of_the_end_forgets_the_attempt(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    commit(&site);
+    clear_log(&site);
+    acknowledge(&site, last_seq(&site)); /* 0: nothing yet */
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_FORGET), 0);
+    acknowledge(&site, site.rows[site.row_count - 1].kind == HELIO_AGENT_FX_ROW_REPORT
+                           ? ((helio_report_t *)site.rows[site.row_count - 1].record)->seq
+                           : 0);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_FORGET), 1);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_ROW_ACKED), 1);
+    const helio_jrow_attempt_t *row = last_of(&site, HELIO_AGENT_FX_ROW_ATTEMPT);
+    assert_int_equal(row->state, HELIO_JOB_QUEUED);
+    assert_int_equal(figures(&site).attempts, 0);
+    assert_int_equal(figures(&site).reports_pending, 0);
+}
+
+static void acknowledgement__of_a_number_never_given_out_deletes_nothing(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    acknowledge(&site, UINT64_MAX);
+    assert_int_equal(figures(&site).reports_pending, 2);
+    assert_int_equal(figures(&site).ignored_total, 1);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(order__is_journalled_and_accepted_before_it_starts),
+        TEST(order__carries_its_document_unchanged_to_the_backend),
+        TEST(order__seen_before_starts_nothing_and_sends_its_reports_again),
+        TEST(order__seen_before_a_restart_is_still_a_replay),
+        TEST(order__of_an_older_epoch_is_refused_as_stale),
+        TEST(order__of_a_newer_epoch_starts_beside_what_is_still_stopping),
+        TEST(order__of_an_older_incarnation_is_ignored_and_counted),
+        TEST(order__before_the_inventory_is_closed_is_not_ready),
+        TEST(order__after_a_damaged_journal_waits_for_an_inventory),
+        TEST(order__waits_while_the_backend_runs_what_nobody_knows),
+        TEST(order__that_does_not_fit_is_refused_with_the_reason),
+        TEST(order__beyond_the_attempts_that_a_site_may_hold_is_too_many),
+        TEST(order__goes_to_a_batch_schedulers_queue_even_when_the_site_is_full),
+        TEST(stop__of_what_is_not_here_is_answered_and_bars_a_late_order),
+        TEST(stop__of_what_is_not_here_says_nothing_before_the_inventory),
+        TEST(stop__of_an_accepted_attempt_that_never_started_never_starts_it),
+        TEST(start__that_was_accepted_before_a_restart_happens_once_a_session_is_open),
+        TEST(start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_reports),
+        TEST(report__of_an_end_carries_what_the_backend_measured),
+        TEST(report__numbers_ascend_and_survive_acknowledgement_and_restart),
+        TEST(report__numbers_of_a_lost_journal_are_not_used_again),
+        TEST(report__is_sent_again_in_every_session_until_acknowledged),
+        TEST(acknowledgement__of_the_end_forgets_the_attempt),
+        TEST(acknowledgement__of_a_number_never_given_out_deletes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
