@@ -290,7 +290,8 @@ create table helio.ledger (
     pool           text,
     gpu_model      text,
     queue          text,
-    provenance     text
+    provenance     text,
+    constraint ledger_pkey primary key (job_id, task, epoch, hour)
 );
 create index ledger_hour on helio.ledger using brin (hour);
 

@@ -74,17 +74,21 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool
         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[], $15::text[], $16::text[], $17::int8[])
     as n (job, task, epoch, site, kind, completes, fenced, exit_code, started_ms, ended_ms, run_ms, gpu_ms, energy_j,
         units_done, reason, local_id, at_ms)
+-- a report that is repeated after its acknowledgement was lost changes nothing; a second completion still fails
+on conflict (job_id, task, epoch) do nothing
 
 -- name: put_ledger
 insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
     cost_micro_usd, provenance, fenced)
-select n.job, n.task, n.epoch, n.tenant, n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''),
-    helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
+select n.job, n.task, n.epoch,
+    coalesce(nullif(n.tenant, ''), (select j.tenant from helio.jobs j where j.job_id = n.job), ''),
+    n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''), helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
     nullif(n.provenance, ''), n.fenced
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[],
         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[])
     as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
         provenance, fenced)
+on conflict (job_id, task, epoch, hour) do nothing
 
 -- name: put_transition
 insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, actor)
