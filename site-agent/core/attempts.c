@@ -146,10 +146,8 @@ static helio_report_t report_of(const helio_attempt_t *attempt, uint32_t kind)
                             .started_wall_ms = attempt->started_wall_ms};
 }
 
-static void free_room(helio_agent_core_t *self, const helio_attempt_t *attempt)
+static void count_out(helio_agent_core_t *self, const helio_attempt_t *attempt)
 {
-    if (self->capacity)
-        helio_capacity_give_back(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
     self->leased_count -= helio_attempt_leased(attempt);
     if (attempt->found)
         self->found_count--;
@@ -160,7 +158,9 @@ static void finish(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
     assert(!attempt->over && helio_attempt_may_end(attempt->state, report->kind));
     attempt->over = true;
     attempt->start_due = false;
-    free_room(self, attempt);
+    if (self->capacity)
+        helio_capacity_give_back(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
+    count_out(self, attempt);
     helio_reports_add(self, report);
 }
 
@@ -351,11 +351,13 @@ void helio_attempts_loaded(helio_agent_core_t *self)
         if (!attempt || attempt->over)
             continue;
         attempt->over = true;
-        free_room(self, attempt);
+        count_out(self, attempt);
     }
     for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next) {
         if (attempt->over)
-            continue;
+            continue; /* its GPUs were free again, and may be another's by now */
+        if (self->capacity)
+            helio_capacity_retake(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
         if (attempt->state == HELIO_JOB_ACCEPTED)
             attempt->start_due = true; /* the backend was never called */
         else
@@ -379,6 +381,4 @@ void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *ro
     self->found_count += attempt->found;
     if (attempt->known->epoch < row->order.epoch)
         attempt->known->epoch = row->order.epoch;
-    if (self->capacity)
-        helio_capacity_retake(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
 }

@@ -392,6 +392,20 @@ static void report__numbers_of_a_lost_journal_are_not_used_again(void **state)
     assert_true(last_seq(&site) > before);
 }
 
+static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_present_holder(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 4, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    give_one(2, 1, 4, 8); /* the same GPUs; the end of the first is not acknowledged */
+    commit(&site);
+    restart(&site);
+    open_session(&site);
+    give_one(3, 1, 1, 1);
+    assert_memory_equal(refusal(), "NoCapacity", 10);
+}
+
 static void report__is_sent_again_in_every_session_until_acknowledged(void **state)
 {
     (void)state;
@@ -468,6 +482,7 @@ int main(void)
         TEST(report__of_an_end_carries_what_the_backend_measured),
         TEST(report__numbers_ascend_and_survive_acknowledgement_and_restart),
         TEST(report__numbers_of_a_lost_journal_are_not_used_again),
+        TEST(restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_present_holder),
         TEST(report__is_sent_again_in_every_session_until_acknowledged),
         TEST(acknowledgement__of_the_end_forgets_the_attempt),
         TEST(acknowledgement__of_a_number_never_given_out_deletes_nothing),
