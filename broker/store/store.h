@@ -45,6 +45,7 @@ bool helio_store_can_seal(const helio_store_t *self); /* connected, nothing in f
 void helio_store_seal(helio_store_t *self);           /* sends the open batch, opens the next */
 uint64_t helio_store_committed(const helio_store_t *self); /* highest batch known durable */
 bool helio_store_connected(const helio_store_t *self);
+const char *helio_store_trouble(const helio_store_t *self); /* why it is not connected; "" = it is. For the log */
 
 /*  For the loop: the socket (or -1), whether to wait for writability, when to call tick. The socket may change. */
 int helio_store_fd(const helio_store_t *self);

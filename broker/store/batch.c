@@ -1,0 +1,175 @@
+#include "broker/store/batch.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*  Statements of one kind; those beyond `used` are empty and kept for their memory. */
+typedef struct shelf {
+    helio_columns_t **items;
+    uint32_t used;
+    uint32_t count;
+} shelf_t;
+
+struct helio_batch {
+    shelf_t shelves[HELIO_BATCH_KINDS];
+    uint32_t rows;
+    bool finished;
+    /* STATE rows wait here until the batch is finished, found by key. */
+    helio_arena_t *arena;
+    helio_row_state_t *states;
+    uint32_t state_count;
+    uint32_t state_capacity;
+    uint32_t *slots; /* open addressing: index into states + 1 */
+    uint32_t slot_count;
+};
+
+helio_batch_t *helio_batch_new(void)
+{
+    helio_batch_t *self = helio_new(1, sizeof *self);
+    self->arena = helio_arena_new();
+    return self;
+}
+
+void helio_batch_destroy(helio_batch_t **self_p)
+{
+    helio_batch_t *self = *self_p;
+    if (!self)
+        return;
+    for (uint32_t kind = 0; kind < HELIO_BATCH_KINDS; kind++) {
+        for (uint32_t i = 0; i < self->shelves[kind].count; i++)
+            helio_columns_destroy(&self->shelves[kind].items[i]);
+        free(self->shelves[kind].items);
+    }
+    helio_arena_destroy(&self->arena);
+    free(self->states);
+    free(self->slots);
+    free(self);
+    *self_p = NULL;
+}
+
+void helio_batch_reset(helio_batch_t *self)
+{
+    for (uint32_t kind = 0; kind < HELIO_BATCH_KINDS; kind++) {
+        shelf_t *shelf = &self->shelves[kind];
+        for (uint32_t i = 0; i < shelf->used; i++)
+            helio_columns_reset(shelf->items[i]);
+        /* A burst's memory is not kept for ever: one statement of each kind is. */
+        for (; shelf->count > 1; shelf->count--)
+            helio_columns_destroy(&shelf->items[shelf->count - 1]);
+        shelf->used = 0;
+    }
+    helio_arena_reset(self->arena);
+    self->rows = self->state_count = 0;
+    self->finished = false;
+    if (self->slots)
+        memset(self->slots, 0, self->slot_count * sizeof *self->slots);
+}
+
+static void shelve(helio_batch_t *self, uint32_t kind, const void *record)
+{
+    shelf_t *shelf = &self->shelves[kind];
+    if (!shelf->used || helio_columns_full(shelf->items[shelf->used - 1])) {
+        if (shelf->used == shelf->count) {
+            shelf->items = helio_grow(shelf->items, shelf->count + 1, sizeof(helio_columns_t *));
+            shelf->items[shelf->count++] = helio_columns_new(helio_broker_effects[kind].type);
+        }
+        shelf->used++;
+    }
+    helio_columns_append(shelf->items[shelf->used - 1], record);
+}
+
+static uint32_t *slot_of(helio_batch_t *self, helio_job_key_t key)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, key.job.bytes, sizeof key.job.bytes);
+    hash = helio_hash(hash, &key.task, sizeof key.task);
+    for (uint32_t at = (uint32_t)hash & (self->slot_count - 1);; at = (at + 1) & (self->slot_count - 1))
+        if (!self->slots[at] || helio_job_key_equal(self->states[self->slots[at] - 1].key, key))
+            return &self->slots[at];
+}
+
+static void grow_states(helio_batch_t *self)
+{
+    self->state_capacity = self->state_capacity ? self->state_capacity * 2 : 256;
+    self->states = helio_grow(self->states, self->state_capacity, sizeof *self->states);
+    self->slot_count = self->state_capacity * 2;
+    free(self->slots);
+    self->slots = helio_new(self->slot_count, sizeof *self->slots);
+    for (uint32_t i = 0; i < self->state_count; i++)
+        *slot_of(self, self->states[i].key) = i + 1;
+}
+
+static void keep_state(helio_batch_t *self, const helio_row_state_t *state)
+{
+    if (self->state_count == self->state_capacity)
+        grow_states(self);
+    uint32_t *slot = slot_of(self, state->key);
+    if (!*slot) {
+        *slot = ++self->state_count;
+        self->rows++;
+    }
+    helio_record_copy(&helio_row_state_type, self->arena, state, &self->states[*slot - 1]);
+}
+
+void helio_batch_append(helio_batch_t *self, const helio_effect_t *effect)
+{
+    assert(effect->kind < HELIO_BATCH_KINDS);
+    assert(!self->finished);
+    if (effect->kind == HELIO_BROKER_FX_ROW_STATE) {
+        keep_state(self, effect->payload);
+        return;
+    }
+    shelve(self, effect->kind, effect->payload);
+    self->rows++;
+}
+
+uint32_t helio_batch_rows(const helio_batch_t *self)
+{
+    return self->rows;
+}
+
+void helio_batch_finish(helio_batch_t *self)
+{
+    if (self->finished)
+        return;
+    for (uint32_t i = 0; i < self->state_count; i++)
+        shelve(self, HELIO_BROKER_FX_ROW_STATE, &self->states[i]);
+    self->finished = true;
+}
+
+helio_columns_t *helio_batch_statement(const helio_batch_t *self, uint32_t index, uint32_t *ret_kind)
+{
+    assert(self->finished);
+    for (uint32_t kind = 0; kind < HELIO_BATCH_KINDS; kind++) {
+        if (index < self->shelves[kind].used) {
+            *ret_kind = kind;
+            return self->shelves[kind].items[index];
+        }
+        index -= self->shelves[kind].used;
+    }
+    return NULL;
+}
+
+const char *helio_batch_put_name(uint32_t kind)
+{
+    static const char *const names[HELIO_BATCH_KINDS] = {
+        [HELIO_BROKER_FX_ROW_JOB] = "put_job",
+        [HELIO_BROKER_FX_ROW_STATE] = "put_state",
+        [HELIO_BROKER_FX_ROW_PLACEMENT] = "put_placement",
+        [HELIO_BROKER_FX_ROW_ATTEMPT] = "put_attempt",
+        [HELIO_BROKER_FX_ROW_LEDGER] = "put_ledger",
+        [HELIO_BROKER_FX_ROW_TRANSITION] = "put_transition",
+        [HELIO_BROKER_FX_ROW_DECISION] = "put_decision",
+        [HELIO_BROKER_FX_ROW_CANDIDATE] = "put_candidate",
+        [HELIO_BROKER_FX_ROW_CLASS] = "put_class",
+        [HELIO_BROKER_FX_ROW_SITE] = "put_site",
+        [HELIO_BROKER_FX_ROW_POOL] = "put_pool",
+        [HELIO_BROKER_FX_ROW_CAPACITY] = "put_capacity",
+        [HELIO_BROKER_FX_ROW_SERIES] = "put_series",
+        [HELIO_BROKER_FX_ROW_AUDIT] = "put_audit",
+        [HELIO_BROKER_FX_ROW_TOKEN] = "put_token",
+        [HELIO_BROKER_FX_ROW_SITE_KEY] = "put_site_key",
+    };
+    assert(kind < HELIO_BATCH_KINDS);
+    return names[kind];
+}

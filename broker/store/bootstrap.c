@@ -1,0 +1,76 @@
+/*  bootstrap.c -- what an operator puts straight into the database before any broker runs. Each is one
+ * transaction and one line of the audit. */
+#include "broker/store/batch.h"
+#include "broker/store/session.h"
+#include "broker/store/store.h"
+#include "federation/base/clock.h"
+
+static helio_rc put_rows(PGconn *connection, uint32_t kind, const void *record, helio_error_t *err)
+{
+    const char *values[HELIO_COLUMNS_MAX];
+    int lengths[HELIO_COLUMNS_MAX];
+    int formats[HELIO_COLUMNS_MAX];
+    for (int i = 0; i < HELIO_COLUMNS_MAX; i++)
+        formats[i] = 1;
+    const char *name = helio_batch_put_name(kind);
+    HELIO_AUTO(helio_columns_destroy)
+    helio_columns_t *columns = helio_columns_new(helio_broker_effects[kind].type);
+    helio_columns_append(columns, record);
+    int count = helio_columns_params(columns, values, lengths);
+    HELIO_AUTO(helio_session_clear_result)
+    PGresult *result =
+        PQexecParams(connection, helio_sql_query(name), count, NULL, values, lengths, formats, 0);
+    return helio_session_check(connection, result, name, err);
+}
+
+static PGconn *begin(const char *conninfo, helio_rc *ret_rc, helio_error_t *err)
+{
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker", err);
+    *ret_rc = connection ? helio_session_verify(connection, err) : HELIO_UNAVAILABLE;
+    if (*ret_rc == HELIO_OK)
+        *ret_rc = helio_session_run(connection, "begin", "begin", err);
+    return connection;
+}
+
+static helio_rc end(PGconn *connection, const char *action, helio_text_t object, helio_text_t detail,
+                    helio_error_t *err)
+{
+    const helio_row_audit_t audit = {.at_ms = helio_clock_wall_ms(),
+                                     .actor = HELIO_TEXT("bootstrap"),
+                                     .action = helio_text_of(action),
+                                     .object = object,
+                                     .detail = detail};
+    helio_rc rc = put_rows(connection, HELIO_BROKER_FX_ROW_AUDIT, &audit, err);
+    return rc == HELIO_OK ? helio_session_run(connection, "commit", "commit", err) : rc;
+}
+
+helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site,
+                                helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    if (rc == HELIO_OK)
+        rc = helio_session_query(connection, "put_tenant", 2,
+                                 (const char *const[]){tenant, home_site ? home_site : ""}, NULL, err);
+    return rc == HELIO_OK
+               ? end(connection, "tenant.put", helio_text_of(tenant), helio_text_of(home_site), err)
+               : rc;
+}
+
+helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token, helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    if (rc == HELIO_OK)
+        rc = put_rows(connection, HELIO_BROKER_FX_ROW_TOKEN, token, err);
+    return rc == HELIO_OK ? end(connection, "token.put", token->token_id, token->role, err) : rc;
+}
+
+helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key_t *key, helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    if (rc == HELIO_OK)
+        rc = put_rows(connection, HELIO_BROKER_FX_ROW_SITE_KEY, key, err);
+    return rc == HELIO_OK ? end(connection, "site_key.put", key->site, key->public_key, err) : rc;
+}

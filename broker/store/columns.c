@@ -1,0 +1,284 @@
+#include "broker/store/columns.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*  Type numbers of PostgreSQL's catalogue, fixed for good (pg_type.dat). */
+enum {
+    OID_BOOL = 16,
+    OID_BYTEA = 17,
+    OID_INT8 = 20,
+    OID_INT4 = 23,
+    OID_TEXT = 25,
+    OID_FLOAT8 = 701,
+    OID_UUID = 2950,
+    ARRAY_HEADER = 20 /* dimensions, has nulls, element type, length, lower bound */
+};
+
+typedef struct column {
+    uint32_t oid;
+    helio_buffer_t bytes;
+} column_t;
+
+struct helio_columns {
+    const helio_record_type_t *type;
+    uint32_t rows;
+    uint32_t count;
+    column_t items[HELIO_COLUMNS_MAX];
+    helio_buffer_t scratch;
+};
+
+static void add_column(helio_columns_t *self, uint32_t oid)
+{
+    assert(self->count < HELIO_COLUMNS_MAX);
+    self->items[self->count++].oid = oid;
+}
+
+static void add_field(helio_columns_t *self, helio_kind_t kind)
+{
+    switch (kind) {
+    case HELIO_KIND_BOOL:
+        add_column(self, OID_BOOL);
+        break;
+    case HELIO_KIND_I32:
+    case HELIO_KIND_U32:
+        add_column(self, OID_INT4);
+        break;
+    case HELIO_KIND_I64:
+    case HELIO_KIND_U64:
+        add_column(self, OID_INT8);
+        break;
+    case HELIO_KIND_F64:
+        add_column(self, OID_FLOAT8);
+        break;
+    case HELIO_KIND_UUID:
+        add_column(self, OID_UUID);
+        break;
+    case HELIO_KIND_KEY:
+        add_column(self, OID_UUID);
+        add_column(self, OID_INT4);
+        break;
+    case HELIO_KIND_BYTES:
+        add_column(self, OID_BYTEA);
+        break;
+    case HELIO_KIND_TEXT:
+    case HELIO_KIND_U32S: /* an array of arrays must be a box: lists travel as the text of a literal */
+    case HELIO_KIND_F64S:
+        add_column(self, OID_TEXT);
+        break;
+    case HELIO_KIND_RECORD:
+    case HELIO_KIND_LIST:
+        assert(false); /* rows are flat */
+    }
+}
+
+helio_columns_t *helio_columns_new(const helio_record_type_t *type)
+{
+    helio_columns_t *self = helio_new(1, sizeof *self);
+    self->type = type;
+    for (size_t i = 0; i < type->field_count; i++)
+        add_field(self, type->fields[i].kind);
+    helio_columns_reset(self);
+    return self;
+}
+
+void helio_columns_destroy(helio_columns_t **self_p)
+{
+    helio_columns_t *self = *self_p;
+    if (!self)
+        return;
+    for (uint32_t i = 0; i < self->count; i++)
+        helio_buffer_clear(&self->items[i].bytes);
+    helio_buffer_clear(&self->scratch);
+    free(self);
+    *self_p = NULL;
+}
+
+void helio_columns_reset(helio_columns_t *self)
+{
+    static const char header[ARRAY_HEADER];
+    self->rows = 0;
+    for (uint32_t i = 0; i < self->count; i++) {
+        helio_buffer_reset(&self->items[i].bytes);
+        helio_buffer_append(&self->items[i].bytes, header, sizeof header);
+    }
+}
+
+static void put_item(column_t *column, const void *bytes, uint32_t size)
+{
+    uint32_t length = htobe32(size);
+    helio_buffer_append(&column->bytes, &length, sizeof length);
+    if (size)
+        helio_buffer_append(&column->bytes, bytes, size);
+}
+
+static void put_32(column_t *column, uint32_t value)
+{
+    uint32_t item[2] = {htobe32(sizeof value), htobe32(value)};
+    helio_buffer_append(&column->bytes, item, sizeof item);
+}
+
+static void put_64(column_t *column, uint64_t value)
+{
+    unsigned char item[12];
+    uint32_t length = htobe32(sizeof value);
+    value = htobe64(value);
+    memcpy(item, &length, 4);
+    memcpy(item + 4, &value, 8);
+    helio_buffer_append(&column->bytes, item, sizeof item);
+}
+
+/*  Length of the valid UTF-8 sequence at `at`, as PostgreSQL defines it; 0 when there is none. */
+static uint32_t sequence_length(const unsigned char *at, uint32_t left)
+{
+    if (at[0] < 0x80)
+        return at[0] != 0;
+    uint32_t size = at[0] >= 0xc2 && at[0] < 0xe0   ? 2
+                    : (at[0] & 0xf0) == 0xe0        ? 3
+                    : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
+                                                    : 0;
+    if (!size || size > left)
+        return 0;
+    for (uint32_t i = 1; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
+        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
+        return 0;
+    return size;
+}
+
+static bool plain_ascii(helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if ((unsigned char)(text.data[i] - 1) >= 0x7f)
+            return false;
+    return true;
+}
+
+static void put_text(helio_columns_t *self, column_t *column, helio_text_t text)
+{
+    if (plain_ascii(text)) {
+        put_item(column, text.data, text.size);
+        return;
+    }
+    const unsigned char *bytes = (const unsigned char *)text.data;
+    helio_buffer_reset(&self->scratch);
+    for (uint32_t i = 0; i < text.size;) {
+        uint32_t size = sequence_length(bytes + i, text.size - i);
+        helio_buffer_append(&self->scratch, size ? (const char *)bytes + i : "?", size ? size : 1);
+        i += size ? size : 1;
+    }
+    put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
+}
+
+static void put_list(helio_columns_t *self, column_t *column, helio_kind_t kind, const void *field)
+{
+    const helio_list_t *list = field;
+    helio_buffer_reset(&self->scratch);
+    helio_buffer_text(&self->scratch, "{");
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (kind == HELIO_KIND_U32S)
+            helio_buffer_printf(&self->scratch, "%s%u", i ? "," : "", ((const uint32_t *)list->items)[i]);
+        else
+            helio_buffer_printf(&self->scratch, "%s%.17g", i ? "," : "", ((const double *)list->items)[i]);
+    }
+    helio_buffer_text(&self->scratch, "}");
+    put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
+}
+
+/*  Returns how many columns the field took. */
+static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t kind, const void *field)
+{
+    switch (kind) {
+    case HELIO_KIND_BOOL:
+        put_item(column, &(const char){*(const bool *)field}, 1);
+        return 1;
+    case HELIO_KIND_I32:
+        put_32(column, (uint32_t) * (const int32_t *)field);
+        return 1;
+    case HELIO_KIND_U32: {
+        /* A count beyond int4 can only be a site's nonsense: it saturates rather than turning negative. */
+        uint32_t value = *(const uint32_t *)field;
+        put_32(column, value > INT32_MAX ? INT32_MAX : value);
+        return 1;
+    }
+    case HELIO_KIND_I64:
+    case HELIO_KIND_U64: /* identifiers may use all bits: stored as they are */
+    case HELIO_KIND_F64: {
+        uint64_t bits;
+        memcpy(&bits, field, sizeof bits);
+        put_64(column, bits);
+        return 1;
+    }
+    case HELIO_KIND_UUID:
+        put_item(column, field, sizeof(helio_uuid_t));
+        return 1;
+    case HELIO_KIND_KEY: {
+        const helio_job_key_t *key = field;
+        put_item(column, key->job.bytes, sizeof key->job.bytes);
+        put_32(column + 1, (uint32_t)key->task);
+        return 2;
+    }
+    case HELIO_KIND_TEXT:
+        put_text(self, column, *(const helio_text_t *)field);
+        return 1;
+    case HELIO_KIND_BYTES: {
+        const helio_text_t *bytes = field;
+        put_item(column, bytes->data, bytes->size);
+        return 1;
+    }
+    case HELIO_KIND_U32S:
+    case HELIO_KIND_F64S:
+        put_list(self, column, kind, field);
+        return 1;
+    case HELIO_KIND_RECORD:
+    case HELIO_KIND_LIST:
+        break;
+    }
+    assert(false);
+    return 0;
+}
+
+void helio_columns_append(helio_columns_t *self, const void *record)
+{
+    column_t *column = self->items;
+    for (size_t i = 0; i < self->type->field_count; i++) {
+        const helio_field_t *field = &self->type->fields[i];
+        column += put_field(self, column, field->kind, (const char *)record + field->offset);
+    }
+    self->rows++;
+}
+
+bool helio_columns_full(const helio_columns_t *self)
+{
+    if (self->rows >= HELIO_COLUMNS_ROWS_MAX)
+        return true;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < self->count; i++)
+        bytes += self->items[i].bytes.size;
+    return bytes >= HELIO_COLUMNS_BYTES_MAX;
+}
+
+uint32_t helio_columns_rows(const helio_columns_t *self)
+{
+    return self->rows;
+}
+
+int helio_columns_params(helio_columns_t *self, const char *ret_values[HELIO_COLUMNS_MAX],
+                         int ret_lengths[HELIO_COLUMNS_MAX])
+{
+    assert(self->rows > 0);
+    for (uint32_t i = 0; i < self->count; i++) {
+        column_t *column = &self->items[i];
+        uint32_t header[ARRAY_HEADER / 4] = {htobe32(1), 0, htobe32(column->oid), htobe32(self->rows),
+                                             htobe32(1)};
+        assert(!column->bytes.overflow);
+        memcpy(column->bytes.data, header, sizeof header);
+        ret_values[i] = column->bytes.data;
+        ret_lengths[i] = (int)column->bytes.size;
+    }
+    return (int)self->count;
+}

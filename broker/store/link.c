@@ -1,0 +1,303 @@
+/*  link.c -- the writer's connection: driven without blocking, lost, found again.
+ *
+ *  After a loss the batch in flight is unknown. The way back is: connect; helio.resume, which needs the
+ * leader lock that the old session held, so that nothing of it can still commit; its answer says whether the
+ * batch had been committed. Only then is it reported or sent again.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/store/internal.h"
+
+enum { BACKOFF_FIRST_MS = 50, BACKOFF_MAX_MS = 2000, LOCKED_RETRY_MS = 500, CONNECT_DEADLINE_MS = 10000 };
+
+static const char take_batch[] = "session_take_batch";
+
+helio_rc helio_store_prepare(PGconn *connection, helio_error_t *err)
+{
+    for (uint32_t kind = 0; kind <= HELIO_BATCH_KINDS; kind++) {
+        const char *name = kind < HELIO_BATCH_KINDS ? helio_batch_put_name(kind) : take_batch;
+        HELIO_AUTO(helio_session_clear_result)
+        PGresult *result = PQprepare(connection, name, helio_sql_query(name), 0, NULL);
+        helio_rc rc = helio_session_check(connection, result, name, err);
+        if (rc != HELIO_OK)
+            return rc;
+    }
+    return HELIO_OK;
+}
+
+void helio_store_expect(helio_store_t *self, const char *statement)
+{
+    if (self->expected_count == self->expected_capacity) {
+        self->expected_capacity = self->expected_capacity ? self->expected_capacity * 2 : 64;
+        self->expected = helio_grow(self->expected, self->expected_capacity, sizeof *self->expected);
+    }
+    self->expected[self->expected_count++] = statement;
+}
+
+/*  A commit whose wait for the synchronous standby was cut short succeeds with a warning: locally durable,
+ * not promised. The text is translated on some servers, so any warning that comes with a commit counts. */
+static void on_notice(void *arg, const PGresult *notice)
+{
+    helio_store_t *self = arg;
+    const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+    if (severity && strcmp(severity, "WARNING") == 0)
+        self->doubtful = true;
+}
+
+void helio_store_listen(helio_store_t *self)
+{
+    (void)PQsetNoticeReceiver(self->connection, on_notice, self);
+}
+
+void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *why)
+{
+    self->trouble = *why;
+    helio_session_finish(&self->connection);
+    self->phase = HELIO_STORE_DOWN;
+    self->unflushed = false;
+    self->deadline_ms = INT64_MAX;
+    self->retry_ms = now_ms + self->backoff_ms;
+    self->backoff_ms = self->backoff_ms ? self->backoff_ms * 2 : BACKOFF_FIRST_MS;
+    if (self->backoff_ms > BACKOFF_MAX_MS)
+        self->backoff_ms = BACKOFF_MAX_MS;
+}
+
+static helio_rc lose_saying(helio_store_t *self, int64_t now_ms, const char *what)
+{
+    helio_error_t why;
+    const char *detail = self->connection ? PQerrorMessage(self->connection) : "";
+    (void)helio_fail(&why, HELIO_UNAVAILABLE, "database: %s%s%s", what, *detail ? ": " : "", detail);
+    helio_store_lose(self, now_ms, &why);
+    return HELIO_OK;
+}
+
+/* ---- connecting ------------------------------------------------------------------------------------------
+ */
+
+static helio_rc start_connecting(helio_store_t *self, int64_t now_ms)
+{
+    self->connection = helio_session_connect_start(self->conninfo, "helio-broker");
+    if (!self->connection)
+        abort(); /* out of memory */
+    if (PQstatus(self->connection) == CONNECTION_BAD)
+        return lose_saying(self, now_ms, "cannot connect");
+    helio_store_listen(self);
+    self->phase = HELIO_STORE_CONNECTING;
+    self->polling = PGRES_POLLING_WRITING;
+    self->deadline_ms = now_ms + CONNECT_DEADLINE_MS;
+    return HELIO_OK;
+}
+
+/*  PQconnectPoll may only be called when what it waits for has come: the loop also calls for other reasons.
+ */
+static bool poll_has_come(const helio_store_t *self)
+{
+    struct pollfd socket = {.fd = PQsocket(self->connection),
+                            .events = self->polling == PGRES_POLLING_READING ? POLLIN : POLLOUT};
+    return socket.fd >= 0 && poll(&socket, 1, 0) > 0;
+}
+
+static bool send_resume(helio_store_t *self)
+{
+    char epoch[24];
+    (void)snprintf(epoch, sizeof epoch, "%" PRIu64, self->epoch);
+    self->expected_count = self->answered = 0;
+    self->doubtful = false;
+    if (PQsetnonblocking(self->connection, 1) != 0 || PQenterPipelineMode(self->connection) != 1)
+        return false;
+    helio_store_expect(self, "session_resume");
+    if (PQsendQueryParams(self->connection, helio_sql_query("session_resume"), 1, NULL,
+                          (const char *const[]){epoch}, NULL, NULL, 0) != 1 ||
+        PQpipelineSync(self->connection) != 1)
+        return false;
+    /* A second Sync: statements that fail to prepare must not undo the answer above. */
+    for (uint32_t kind = 0; kind <= HELIO_BATCH_KINDS; kind++) {
+        const char *name = kind < HELIO_BATCH_KINDS ? helio_batch_put_name(kind) : take_batch;
+        helio_store_expect(self, name);
+        if (PQsendPrepare(self->connection, name, helio_sql_query(name), 0, NULL) != 1)
+            return false;
+    }
+    if (PQpipelineSync(self->connection) != 1)
+        return false;
+    int flushed = PQflush(self->connection);
+    self->unflushed = flushed == 1;
+    return flushed >= 0;
+}
+
+static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
+{
+    while (poll_has_come(self)) {
+        self->polling = PQconnectPoll(self->connection);
+        if (self->polling == PGRES_POLLING_FAILED)
+            return lose_saying(self, now_ms, "cannot connect");
+        if (self->polling == PGRES_POLLING_OK) {
+            self->phase = HELIO_STORE_RESUMING;
+            return send_resume(self) ? HELIO_OK : lose_saying(self, now_ms, "cannot resume");
+        }
+    }
+    return HELIO_OK;
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------
+ */
+
+/*  What became of the last batch, as the database has it. */
+static helio_rc weigh_last_batch(helio_store_t *self, helio_error_t *err)
+{
+    uint64_t last_batch = self->resumed_batch;
+    uint64_t sent = self->open_number - 1;
+    if (last_batch == sent) {
+        int64_t deadline_ms = self->deadline_ms;
+        if (self->in_flight)
+            helio_store_flight_committed(self);
+        self->deadline_ms = deadline_ms; /* of the resumption, which is not over */
+        return HELIO_OK;
+    }
+    if (self->in_flight && last_batch == sent - 1)
+        return HELIO_OK; /* never arrived: sent again once the statements are prepared */
+    return helio_fail(err, HELIO_FENCED,
+                      "the database is at batch %" PRIu64 " of this epoch where %" PRIu64
+                      " was expected: it lost or gained commits",
+                      last_batch, sent);
+}
+
+/*  Sets *ret_wait when another session still has the lock: ours of before, or a standby that is about to
+ * lead. */
+static helio_rc take_resume_answer(helio_store_t *self, const PGresult *answer, bool *ret_wait,
+                                   helio_error_t *err)
+{
+    enum { LEADS, SAME_EPOCH, SAME_DATABASE, LAST_BATCH };
+    *ret_wait = false;
+    if (strcmp(PQgetvalue(answer, 0, SAME_EPOCH), "t") != 0)
+        return helio_fail(err, HELIO_FENCED, "a newer broker leads (epoch %" PRIu64 " is over)", self->epoch);
+    if (strcmp(PQgetvalue(answer, 0, SAME_DATABASE), "t") != 0)
+        return helio_fail(
+            err, HELIO_FENCED,
+            "the database failed over or was restored: a new start gives the federation a new incarnation");
+    if (strcmp(PQgetvalue(answer, 0, LEADS), "t") != 0) {
+        *ret_wait = true;
+        return HELIO_OK;
+    }
+    self->resumed_batch = strtoull(PQgetvalue(answer, 0, LAST_BATCH), NULL, 10);
+    return HELIO_OK;
+}
+
+static helio_rc finish_resuming(helio_store_t *self, int64_t now_ms)
+{
+    self->phase = HELIO_STORE_READY;
+    self->deadline_ms = INT64_MAX;
+    self->backoff_ms = 0;
+    self->figures.reconnects_total++;
+    if (self->in_flight && !helio_store_send_flight(self, now_ms))
+        return lose_saying(self, now_ms, "cannot send");
+    return HELIO_OK;
+}
+
+static helio_rc take_sync(helio_store_t *self, int64_t now_ms, helio_error_t *err)
+{
+    if (self->doubtful)
+        return lose_saying(self, now_ms, "a commit was not confirmed by the standby");
+    if (self->phase == HELIO_STORE_READY) {
+        helio_store_flight_committed(self);
+        return HELIO_OK;
+    }
+    /* Of the two of a resumption the first confirms its answer, the second the prepared statements. */
+    if (self->answered == 1)
+        return weigh_last_batch(self, err);
+    return finish_resuming(self, now_ms);
+}
+
+static helio_rc take_answer(helio_store_t *self, const PGresult *answer, int64_t now_ms, helio_error_t *err)
+{
+    if (PQresultStatus(answer) == PGRES_PIPELINE_SYNC)
+        return take_sync(self, now_ms, err);
+    assert(self->answered < self->expected_count);
+    const char *statement = self->expected[self->answered++];
+    helio_error_t why;
+    helio_rc rc = helio_session_check(self->connection, answer, statement, &why);
+    if (rc == HELIO_FENCED || rc == HELIO_INVALID) {
+        if (err)
+            *err = why;
+        return rc;
+    }
+    if (rc != HELIO_OK) {
+        helio_store_lose(self, now_ms, &why);
+        return HELIO_OK;
+    }
+    if (strcmp(statement, "commit") == 0 && strcmp(PQcmdStatus((PGresult *)(uintptr_t)answer), "COMMIT") != 0)
+        return lose_saying(self, now_ms, "the transaction was rolled back");
+    if (strcmp(statement, "session_resume") != 0)
+        return HELIO_OK;
+    bool wait = false;
+    rc = take_resume_answer(self, answer, &wait, err);
+    if (rc == HELIO_OK && wait) {
+        (void)lose_saying(self, now_ms, "the leader lock is still held by an older session");
+        self->retry_ms = now_ms + LOCKED_RETRY_MS;
+    }
+    return rc;
+}
+
+/*  Takes answers until there is none yet, or the connection is gone. */
+static helio_rc take_answers(helio_store_t *self, int64_t now_ms, helio_error_t *err)
+{
+    int ends = 0; /* NULL ends each statement's results; two in a row: nothing more was sent */
+    while (self->connection && ends < 2 && !PQisBusy(self->connection)) {
+        PGresult *answer = PQgetResult(self->connection);
+        if (!answer) {
+            ends++;
+            continue;
+        }
+        ends = 0;
+        helio_rc rc = take_answer(self, answer, now_ms, err);
+        PQclear(answer);
+        if (rc != HELIO_OK)
+            return rc;
+    }
+    return HELIO_OK;
+}
+
+static helio_rc exchange(helio_store_t *self, int64_t now_ms, helio_error_t *err)
+{
+    if (self->unflushed) {
+        int flushed = PQflush(self->connection);
+        if (flushed < 0)
+            return lose_saying(self, now_ms, "lost");
+        self->unflushed = flushed == 1;
+    }
+    /* What had arrived before the end counts: a refusal that came with it must not pass for a mere loss. */
+    bool alive = PQconsumeInput(self->connection) == 1;
+    bool awaiting = self->phase == HELIO_STORE_RESUMING || self->in_flight;
+    if (awaiting) {
+        helio_rc rc = take_answers(self, now_ms, err);
+        if (rc != HELIO_OK)
+            return rc;
+    } else {
+        (void)PQisBusy(self->connection); /* parses what the server says unasked */
+    }
+    if (self->connection && (!alive || PQstatus(self->connection) != CONNECTION_OK))
+        return lose_saying(self, now_ms, "lost");
+    return HELIO_OK;
+}
+
+helio_rc helio_store_move(helio_store_t *self, int64_t now_ms, helio_error_t *err)
+{
+    if (self->deadline_ms <= now_ms)
+        return lose_saying(self, now_ms, self->in_flight ? "no answer to a commit" : "no answer");
+    switch (self->phase) {
+    case HELIO_STORE_CLOSED:
+        return HELIO_OK;
+    case HELIO_STORE_DOWN:
+        return now_ms >= self->retry_ms ? start_connecting(self, now_ms) : HELIO_OK;
+    case HELIO_STORE_CONNECTING:
+        return go_on_connecting(self, now_ms);
+    case HELIO_STORE_RESUMING:
+    case HELIO_STORE_READY:
+        return exchange(self, now_ms, err);
+    }
+    return HELIO_OK;
+}

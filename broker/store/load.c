@@ -1,0 +1,125 @@
+/*  load.c -- what a new leader reads before its first step. Blocking, row by row. */
+#include <assert.h>
+#include <string.h>
+
+#include "broker/store/decode.h"
+#include "broker/store/internal.h"
+#include "federation/spec/spec.h"
+
+typedef struct emitter {
+    uint32_t kind;
+    helio_store_emit_fn *emit;
+    void *arg;
+    helio_arena_t *arena; /* of one job's spec */
+} emitter_t;
+
+static helio_rc emit_row(void *arg, const void *record, helio_error_t *err)
+{
+    (void)err;
+    const emitter_t *self = arg;
+    self->emit(self->arg, self->kind, record);
+    return HELIO_OK;
+}
+
+static helio_rc emit_job(void *arg, const void *record, helio_error_t *err)
+{
+    const emitter_t *self = arg;
+    helio_ev_load_job_t event = {.row = *(const helio_row_job_t *)record};
+    helio_diagnostic_t diagnostic;
+    helio_arena_reset(self->arena);
+    helio_spec_source_t source = {.text = event.row.source, .name = "stored job"};
+    if (helio_spec_parse_job(source, self->arena, &event.spec, &diagnostic) != HELIO_OK) {
+        char id[HELIO_ID_SIZE];
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t brief = {0};
+        helio_uuid_text(event.row.job, id);
+        helio_diagnostic_brief(&diagnostic, &brief);
+        return helio_fail(err, HELIO_INVALID,
+                          "job %s was accepted by an older release and no longer parses: %.*s", id,
+                          HELIO_TEXT_ARGS(helio_buffer_view(&brief)));
+    }
+    self->emit(self->arg, self->kind, &event);
+    return HELIO_OK;
+}
+
+/*  Streaming wants the plain mode; batches enter pipeline mode again by themselves. */
+static helio_rc plain_mode(helio_store_t *self, helio_error_t *err)
+{
+    assert(!self->in_flight);
+    if (self->phase != HELIO_STORE_READY)
+        return helio_fail(err, HELIO_UNAVAILABLE, "database: not connected");
+    if (PQpipelineStatus(self->connection) != PQ_PIPELINE_OFF && PQexitPipelineMode(self->connection) != 1)
+        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+    (void)PQsetnonblocking(self->connection, 0);
+    return HELIO_OK;
+}
+
+helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg, helio_error_t *err)
+{
+    static const struct {
+        uint32_t kind;
+        const char *query;
+        const helio_record_type_t *type;
+    } parts[] = {
+        {HELIO_BROKER_EV_LOAD_FEDERATION, "load_federation", &helio_row_federation_type},
+        {HELIO_BROKER_EV_LOAD_TENANT, "load_tenant", &helio_row_tenant_type},
+        {HELIO_BROKER_EV_LOAD_QUEUE, "load_queue", &helio_row_queue_type},
+        {HELIO_BROKER_EV_LOAD_SITE, "load_site", &helio_row_site_type},
+        {HELIO_BROKER_EV_LOAD_POOL, "load_pool", &helio_row_pool_type},
+        {HELIO_BROKER_EV_LOAD_KEY, "load_key", &helio_row_key_type},
+        {HELIO_BROKER_EV_LOAD_JOB, "load_job", &helio_row_job_type},
+        {HELIO_BROKER_EV_LOAD_STATE, "load_state", &helio_row_state_type},
+    };
+    helio_rc rc = plain_mode(self, err);
+    emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};
+    for (size_t i = 0; rc == HELIO_OK && i < sizeof parts / sizeof parts[0]; i++) {
+        emitter.kind = parts[i].kind;
+        rc = helio_decode_each(self->connection, parts[i].query, parts[i].type,
+                               emitter.kind == HELIO_BROKER_EV_LOAD_JOB ? emit_job : emit_row, &emitter, err);
+    }
+    helio_arena_destroy(&emitter.arena);
+    return rc;
+}
+
+typedef struct visitor {
+    helio_store_token_fn *token;
+    helio_store_site_key_fn *site_key;
+    void *arg;
+} visitor_t;
+
+static helio_rc visit_token(void *arg, const void *record, helio_error_t *err)
+{
+    (void)err;
+    const visitor_t *visitor = arg;
+    visitor->token(visitor->arg, record);
+    return HELIO_OK;
+}
+
+static helio_rc visit_site_key(void *arg, const void *record, helio_error_t *err)
+{
+    (void)err;
+    const visitor_t *visitor = arg;
+    visitor->site_key(visitor->arg, record);
+    return HELIO_OK;
+}
+
+helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit, void *arg,
+                                helio_error_t *err)
+{
+    visitor_t visitor = {.token = visit, .arg = arg};
+    helio_rc rc = plain_mode(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_decode_each(self->connection, "each_token", &helio_row_token_type, visit_token, &visitor,
+                               err);
+    return rc;
+}
+
+helio_rc helio_store_each_site_key(helio_store_t *self, helio_store_site_key_fn *visit, void *arg,
+                                   helio_error_t *err)
+{
+    visitor_t visitor = {.site_key = visit, .arg = arg};
+    helio_rc rc = plain_mode(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_decode_each(self->connection, "each_site_key", &helio_row_site_key_type, visit_site_key,
+                               &visitor, err);
+    return rc;
+}
