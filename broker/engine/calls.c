@@ -1,0 +1,207 @@
+/*  What other threads ask, and how it is answered. Every call is answered exactly once. */
+#include <assert.h>
+#include <string.h>
+
+#include "broker/engine/internal.h"
+#include "federation/base/clock.h"
+
+static void refuse_event(helio_call_t *call, helio_rc rc, const char *text)
+{
+    helio_fx_answer_t answer = {.call = call->id, .rc = (uint32_t)rc, .text = helio_text_of(text)};
+    call->on_answer(call, &answer);
+}
+
+static void refuse(helio_call_t *call, helio_rc rc, const char *text)
+{
+    switch (call->kind) {
+    case HELIO_CALL_EVENT:
+        refuse_event(call, rc, text);
+        break;
+    case HELIO_CALL_LOG_READ:
+        call->on_log(call, rc, NULL);
+        break;
+    case HELIO_CALL_FIGURES:
+        assert(!"figures are never refused");
+    }
+}
+
+/* ---- events
+ * -------------------------------------------------------------------------------------------------- */
+
+/*  Shed new work first; what ends or repairs work gets through twice as long (commands are small). */
+static bool is_overloaded(const helio_engine_t *self, uint32_t event)
+{
+    uint64_t bound = (uint64_t)self->options.batch_rows_max * 10;
+    if (event != HELIO_BROKER_EV_SUBMIT)
+        bound *= 2;
+    return helio_store_open_rows(self->store) > bound;
+}
+
+static bool may_be_called(uint32_t event)
+{
+    switch (event) {
+    case HELIO_BROKER_EV_SUBMIT:
+    case HELIO_BROKER_EV_CANCEL:
+    case HELIO_BROKER_EV_RELEASE:
+    case HELIO_BROKER_EV_DRAIN:
+    case HELIO_BROKER_EV_UNDRAIN:
+    case HELIO_BROKER_EV_ATTEST:
+    case HELIO_BROKER_EV_TOKEN:
+    case HELIO_BROKER_EV_SITE_KEY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void take_event(helio_engine_t *self, helio_call_t *call)
+{
+    assert(may_be_called(call->event) && call->payload);
+    if (is_overloaded(self, call->event)) {
+        refuse_event(call, HELIO_BUSY, "the database does not keep up: try again later");
+        return;
+    }
+    uint64_t id = self->last_call + 1;
+    if (self->calls[id % HELIO_ENGINE_CALLS_MAX]) {
+        refuse_event(call, HELIO_BUSY, "too many requests wait for the database: try again later");
+        return;
+    }
+    self->last_call = id;
+    self->calls[id % HELIO_ENGINE_CALLS_MAX] = call;
+    self->call_count++;
+    call->id = id;
+    memcpy(call->payload, &id, sizeof id); /* each of these records begins with its call */
+    helio_engine_step(self, call->event, call->payload);
+}
+
+void helio_engine_answer(helio_engine_t *self, const helio_fx_answer_t *answer)
+{
+    helio_call_t **slot = &self->calls[answer->call % HELIO_ENGINE_CALLS_MAX];
+    helio_call_t *call = *slot;
+    if (!call || call->id != answer->call)
+        return; /* of a life before this one; the recording's calls are nobody's either */
+    *slot = NULL;
+    self->call_count--;
+    call->on_answer(call, answer);
+}
+
+/* ---- logs and figures
+ * ------------------------------------------------------------------------------------------ */
+
+static void on_log_piece(void *arg, helio_rc rc, const helio_msg_log_data_t *data)
+{
+    helio_call_t *call = arg;
+    if (rc != HELIO_OK) {
+        call->on_log(call, rc, NULL);
+        return;
+    }
+    helio_log_piece_t piece = {data->offset, data->data, data->end};
+    call->on_log(call, HELIO_OK, &piece);
+}
+
+static void take_log_read(helio_engine_t *self, helio_call_t *call)
+{
+    helio_log_ask_t ask = {.site = call->site,
+                           .key = call->key,
+                           .epoch = call->epoch,
+                           .offset = call->offset,
+                           .size_max = call->size_max,
+                           .done = on_log_piece,
+                           .arg = call};
+    helio_rc rc = helio_sessions_read_log(helio_gateway_sessions(self->gateway), &ask, self->now_ms);
+    if (rc != HELIO_OK)
+        call->on_log(call, rc, NULL);
+}
+
+static void take_figures(helio_engine_t *self, helio_call_t *call)
+{
+    helio_engine_figures_t figures = {.leader = self->phase != HELIO_ENGINE_WAITING,
+                                      .broker_epoch = self->broker_epoch,
+                                      .held_effects = helio_release_queue_count(self->held),
+                                      .step_us_max = self->step_us_max,
+                                      .calls_total = self->calls_total};
+    figures.ready = self->phase == HELIO_ENGINE_LEADING && helio_store_connected(self->store);
+    helio_broker_core_figures(self->core, &figures.core);
+    helio_store_figures(self->store, &figures.store);
+    if (self->gateway) {
+        helio_sessions_figures_t sessions;
+        helio_sessions_figures(helio_gateway_sessions(self->gateway), &sessions);
+        figures.frames_in_total = sessions.frames_in_total;
+        figures.frames_out_total = sessions.frames_out_total;
+        for (uint32_t i = 0; i < HELIO_BAD_FRAME_COUNT; i++)
+            figures.frames_bad_total += sessions.frames_bad_total[i];
+    }
+    self->step_us_max = 0;
+    call->on_figures(call, &figures);
+}
+
+/* ---- the ring
+ * -------------------------------------------------------------------------------------------------- */
+
+static void take(helio_engine_t *self, helio_call_t *call)
+{
+    self->calls_total++;
+    call->posted_ms = self->now_ms;
+    if (call->kind == HELIO_CALL_FIGURES)
+        take_figures(self, call);
+    else if (self->phase == HELIO_ENGINE_STOPPING)
+        refuse(call, HELIO_UNAVAILABLE, "the broker is stopping");
+    else if (self->phase == HELIO_ENGINE_WAITING)
+        refuse(call, HELIO_UNAVAILABLE,
+               self->waiting.text[0] ? self->waiting.text : "the broker is starting");
+    else if (call->kind == HELIO_CALL_EVENT)
+        take_event(self, call);
+    else
+        take_log_read(self, call);
+}
+
+void helio_engine_take_calls(helio_engine_t *self)
+{
+    helio_ring_drain_wakeups(self->ring);
+    helio_call_t *call;
+    for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_PER_TURN; i++) {
+        if (!(call = helio_ring_pop(self->ring)))
+            return;
+        take(self, call);
+    }
+    self->more_calls = true; /* the next turn must not wait for a wake-up that was drained */
+}
+
+void helio_engine_answer_all(helio_engine_t *self, helio_rc rc, const char *text)
+{
+    for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_MAX && self->call_count; i++) {
+        helio_call_t *call = self->calls[i];
+        if (!call)
+            continue;
+        self->calls[i] = NULL;
+        self->call_count--;
+        refuse_event(call, rc, text);
+    }
+    for (helio_call_t *call; (call = helio_ring_pop(self->ring));) {
+        if (call->kind == HELIO_CALL_FIGURES)
+            take_figures(self, call);
+        else
+            refuse(call, rc, text);
+    }
+}
+
+void helio_engine_leave(void *arg, const helio_effect_t *effect)
+{
+    helio_engine_t *self = arg;
+    switch (effect->kind) {
+    case HELIO_BROKER_FX_ANSWER:
+        helio_engine_answer(self, effect->payload);
+        break;
+    case HELIO_BROKER_FX_ROW_TRANSITION:
+        self->listener.on_transition(self->listener.arg, effect->payload);
+        break;
+    case HELIO_BROKER_FX_ROW_TOKEN:
+        self->listener.on_token(self->listener.arg, effect->payload);
+        break;
+    case HELIO_BROKER_FX_ROW_SITE_KEY:
+        helio_gateway_site_key(self->gateway, effect->payload);
+        break;
+    default:
+        helio_sessions_carry(helio_gateway_sessions(self->gateway), effect, helio_clock_wall_ms());
+    }
+}

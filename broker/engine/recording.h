@@ -1,0 +1,45 @@
+/*  recording.h -- the bytes of a recording, for the writer and the reader of this room only. */
+#ifndef HELIO_BROKER_RECORDING_H
+#define HELIO_BROKER_RECORDING_H
+
+#include <stdio.h>
+
+#include "broker/core/broker_core.h"
+
+enum {
+    RECORDING_HEAD_SIZE = 5,        /* length, tag */
+    RECORDING_EVENT_HEAD_SIZE = 18, /* kind, now_ms, wall_ms */
+    RECORDING_FRAME_MAX =
+        256 << 20 /* a submission of 16 MiB, read back and with its parsed specs, stays far below */
+};
+#define RECORDING_MAGIC "HELIOREC"
+
+#define HELIO_RECORDED_OPTIONS_FIELDS(F, R) \
+    F(R, U64, lease_ms, 0, _)               \
+    F(R, U64, renew_ms, 0, _)               \
+    F(R, U64, summary_ms, 0, _)             \
+    F(R, U64, silent_after_ms, 0, _)        \
+    F(R, U32, queued_max, 0, _)             \
+    F(R, U32, queued_per_tenant_max, 0, _)  \
+    F(R, U32, offers_unanswered_max, 0, _)
+HELIO_RECORD_DECLARE(helio_recorded_options, HELIO_RECORDED_OPTIONS_FIELDS)
+
+static inline void recording_put(uint8_t *at, uint64_t value, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline uint64_t recording_get(const uint8_t *at, size_t size)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < size; i++)
+        value |= (uint64_t)at[i] << (8 * i);
+    return value;
+}
+
+/*  The next frame's tag and length; 0 at the end of the file, -1 when what follows is not a whole head or
+ * frame. */
+int recording_next(FILE *file, uint8_t *ret_tag, uint32_t *ret_size);
+
+#endif
