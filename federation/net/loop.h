@@ -27,10 +27,10 @@ HELIO_MUST_CHECK helio_rc helio_loop_new(helio_loop_t **ret_loop, helio_error_t 
 /*  Every source and timer must have been destroyed before. Not from a handler. */
 void helio_loop_destroy(helio_loop_t **self_p);
 
-/*  Turns until stopped. HELIO_IO when polling itself fails (a closed descriptor is still registered, say). */
+/*  Turns until stopped. HELIO_IO when polling itself fails. */
 HELIO_MUST_CHECK helio_rc helio_loop_run(helio_loop_t *self, helio_error_t *err);
-/*  One turn: waits at most timeout_ms (< 0 = until something happens) and serves what is ready. A signal ends
- * the wait. */
+/*  One turn: waits at most timeout_ms (< 0 = until something happens; it may wait less) and serves what is
+ * ready. */
 HELIO_MUST_CHECK helio_rc helio_loop_turn(helio_loop_t *self, int64_t timeout_ms, helio_error_t *err);
 /*  Makes helio_loop_run return after the current turn. Any thread, any signal handler. Cleared when run
  * returns. */

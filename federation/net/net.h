@@ -11,7 +11,8 @@
 
 typedef struct helio_net helio_net_t;
 
-/*  sockets_max bounds how many ZeroMQ sockets may be open at once (0 = 1023; a dialer takes 2, a server 2).
+/*  sockets_max bounds how many ZeroMQ sockets may be open at once (0 = 1023; a dialer takes up to 6, a server
+ * 2).
  */
 HELIO_MUST_CHECK helio_rc helio_net_new(int sockets_max, helio_net_t **ret_net, helio_error_t *err);
 /*  Waits at most the linger time of what was sent last. */

@@ -11,7 +11,7 @@
  *    - its outbox is full: it does not read; what it was to get is dropped,
  *    - it has sent nothing for idle_ms,
  *    - its key was revoked or given to another principal,
- *    - its principal has more than peers_per_principal of them (the one silent for longest ends).
+ *    - its key has more than peers_per_key of them (the one silent for longest ends).
  *  Later messages of a connection that ended are those of a new peer: the caller refuses what lacks a
  * session.
  *
@@ -41,7 +41,8 @@ typedef enum helio_gone {
 } helio_gone_t;
 const char *helio_gone_word(helio_gone_t why); /* "unreachable", … */
 
-/*  Zero takes the default in brackets. Strings are copied; the secret key is wiped when the server ends. */
+/*  Zero takes the default in brackets. Strings are copied; the secret key is handed to ZeroMQ and not kept
+ * here. */
 typedef struct helio_server_options {
     const char *endpoint;         /* "tcp://0.0.0.0:7075"; "tcp://127.0.0.1:*" picks a port */
     const char *secret_key;       /* Z85 */
@@ -50,7 +51,7 @@ typedef struct helio_server_options {
     uint32_t outbox_max_bytes;    /* per peer [8 MiB] */
     uint32_t queue_messages;      /* ZeroMQ's high-water mark per connection and direction [128] */
     uint32_t burst;               /* messages served per turn of the loop [256] */
-    uint32_t peers_per_principal; /* [32] */
+    uint32_t peers_per_key;       /* [32] */
     int64_t idle_ms;              /* [120 s] */
     int linger_ms;                /* how long the end may wait for what was sent [1 s; -1 = not at all] */
     void (*on_message)(void *arg, uint64_t peer, helio_text_t principal,
@@ -67,6 +68,7 @@ typedef struct helio_server_counters {
     uint64_t dropped_anonymous; /* no User-Id */
     uint64_t dropped_unknown;   /* key not, or no longer, in the table */
     uint64_t dropped_multipart;
+    uint64_t dropped_named; /* connections that chose their own routing id */
     uint64_t gone[HELIO_GONE_COUNT];
     uint64_t peers;                         /* now */
     uint64_t outbox_messages, outbox_bytes; /* now, of all peers */

@@ -1,0 +1,387 @@
+#include "federation/net/dialer.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "federation/base/clock.h"
+#include "federation/base/rng.h"
+#include "federation/net/internal.h"
+
+enum { ENDPOINT_MAX = 255, WHY_SIZE = 160, BACKOFF_SHIFT_MAX = 20, EVENT_BYTES = 6 };
+
+typedef struct target {
+    char endpoint[ENDPOINT_MAX + 1];
+    char server_key[HELIO_CURVE_SIZE];
+} target_t;
+
+/*  RESTING waits for the back-off; every attempt has sockets of its own, so that nothing of an earlier
+ * connection can come through a later one. */
+typedef enum state { RESTING, DIALLING, CONNECTED, LEAVING } state_t;
+
+struct helio_dialer {
+    helio_dialer_options_t options; /* its strings and targets are not used after helio_dialer_new */
+    target_t *targets;
+    size_t current;
+    helio_keypair_t pair;
+    helio_net_t *net;
+    helio_loop_t *loop;
+    helio_rng_t rng;
+    state_t state;
+    bool was_connected;   /* while LEAVING */
+    unsigned failures;    /* in a row, without anything received */
+    helio_timer_t *timer; /* RESTING: the back-off; DIALLING: the attempt's limit; LEAVING: at once */
+    void *socket, *monitor;
+    helio_source_t *socket_source, *monitor_source;
+    uint64_t attempts;
+    char why[WHY_SIZE];
+    bool calling;
+};
+
+static void on_timer(void *arg);
+
+/* ---- callbacks
+ * ------------------------------------------------------------------------------------------------- */
+
+static void tell(helio_dialer_t *self, void (*fn)(void *arg, const char *text), const char *text)
+{
+    if (!fn)
+        return;
+    self->calling = true;
+    fn(self->options.arg, text);
+    self->calling = false;
+}
+
+/* ---- leaving
+ * --------------------------------------------------------------------------------------------------- */
+
+static void close_sockets(helio_dialer_t *self, int linger_ms)
+{
+    helio_source_destroy(&self->monitor_source);
+    helio_source_destroy(&self->socket_source);
+    if (self->socket) {
+        (void)zmq_socket_monitor(self->socket, NULL, 0);
+        (void)helio_socket_int(self->socket, ZMQ_LINGER, linger_ms);
+        (void)zmq_close(self->socket);
+        self->socket = NULL;
+    }
+    if (self->monitor)
+        (void)zmq_close(self->monitor);
+    self->monitor = NULL;
+}
+
+/*  Half of the delay is certain, half is chance: many agents that lose one broker do not come back as one
+ * wave. */
+static int64_t backoff_ms(helio_dialer_t *self)
+{
+    int64_t delay_ms = self->options.backoff_min_ms;
+    for (unsigned i = 0;
+         i < self->failures && i < BACKOFF_SHIFT_MAX && delay_ms < self->options.backoff_max_ms; i++)
+        delay_ms *= 2;
+    if (delay_ms > self->options.backoff_max_ms)
+        delay_ms = self->options.backoff_max_ms;
+    return delay_ms / 2 + (int64_t)helio_rng_below(&self->rng, (uint64_t)(delay_ms / 2) + 1);
+}
+
+/*  The connection or attempt is over; on to the next target. From the loop only. */
+static void hang_up(helio_dialer_t *self)
+{
+    char why[WHY_SIZE];
+    bool connected = self->state == CONNECTED || (self->state == LEAVING && self->was_connected);
+    const char *endpoint = self->targets[self->current].endpoint;
+    memcpy(why, self->why, sizeof why);
+    close_sockets(self, 0);
+    self->state = RESTING;
+    self->current = (self->current + 1) % self->options.target_count;
+    helio_timer_arm(self->timer, backoff_ms(self), 0);
+    self->failures++;
+    if (connected) {
+        tell(self, self->options.on_disconnected, why);
+    } else if (self->options.on_failed) {
+        self->calling = true;
+        self->options.on_failed(self->options.arg, endpoint, why);
+        self->calling = false;
+    }
+}
+
+/*  As hang_up, in the loop's next turn: for callers that do not expect to be called back. */
+static void leave(helio_dialer_t *self, const char *why)
+{
+    if (self->state == RESTING || self->state == LEAVING)
+        return;
+    (void)snprintf(self->why, sizeof self->why, "%s", why);
+    self->was_connected = self->state == CONNECTED;
+    self->state = LEAVING;
+    helio_timer_arm(self->timer, 0, 0);
+}
+
+void helio_dialer_redial(helio_dialer_t *self, const char *why)
+{
+    leave(self, why ? why : "redial");
+}
+
+/* ---- receiving
+ * ------------------------------------------------------------------------------------------------- */
+
+static bool receive(helio_dialer_t *self)
+{
+    zmq_msg_t frame;
+    (void)zmq_msg_init(&frame);
+    bool received = zmq_msg_recv(&frame, self->socket, ZMQ_DONTWAIT) >= 0;
+    if (received && zmq_msg_more(&frame)) {
+        helio_socket_skip_parts(self->socket); /* frames are single-part: not ours */
+    } else if (received) {
+        self->failures = 0;
+        self->calling = true;
+        self->options.on_message(self->options.arg,
+                                 (helio_text_t){zmq_msg_data(&frame), (uint32_t)zmq_msg_size(&frame)});
+        self->calling = false;
+    }
+    (void)zmq_msg_close(&frame);
+    return received;
+}
+
+static void on_readable(void *arg)
+{
+    helio_dialer_t *self = arg;
+    /* Not before on_connected was called: the monitor's news comes through another socket. */
+    for (uint32_t i = 0; i < self->options.burst && self->state == CONNECTED && receive(self); i++)
+        continue;
+}
+
+/* ---- the socket's news
+ * ----------------------------------------------------------------------------------------- */
+
+/*  False when there is none. */
+static bool next_event(helio_dialer_t *self, uint16_t *ret_event)
+{
+    uint8_t bytes[EVENT_BYTES];
+    if (zmq_recv(self->monitor, bytes, sizeof bytes, ZMQ_DONTWAIT) != EVENT_BYTES)
+        return false;
+    memcpy(ret_event, bytes, sizeof *ret_event);
+    helio_socket_skip_parts(self->monitor);
+    return true;
+}
+
+static void lost(helio_dialer_t *self, const char *why)
+{
+    /* What came before the end is still to be read; the sending side cannot keep this up, it is bounded by
+     * the queue. */
+    for (uint32_t i = 0; i < self->options.queue_messages && self->state == CONNECTED && receive(self); i++)
+        continue;
+    if (self->state == LEAVING)
+        return; /* a callback has decided already */
+    (void)snprintf(self->why, sizeof self->why, "%s", why);
+    hang_up(self);
+}
+
+static void connected(helio_dialer_t *self)
+{
+    if (self->state != DIALLING)
+        return;
+    self->state = CONNECTED;
+    helio_timer_disarm(self->timer);
+    tell(self, self->options.on_connected, self->targets[self->current].endpoint);
+}
+
+static void on_event(void *arg)
+{
+    helio_dialer_t *self = arg;
+    uint16_t event;
+    while (self->monitor && next_event(self, &event)) {
+        switch (event) {
+        case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+            connected(self);
+            break;
+        case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+            lost(self, "the server does not know this key: have its operator add it");
+            break;
+        case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+        case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
+            lost(self, "the handshake failed: is the pinned server key the right one?");
+            break;
+        case ZMQ_EVENT_CLOSED:
+            lost(self, "connection refused or unreachable");
+            break;
+        case ZMQ_EVENT_DISCONNECTED:
+            lost(self, self->state == CONNECTED
+                           ? "connection lost"
+                           : "connection closed during the handshake: is the pinned server key right?");
+            break;
+        default:
+            break;
+        }
+    }
+}
+
+/* ---- dialling
+ * -------------------------------------------------------------------------------------------------- */
+
+static bool open_monitor(helio_dialer_t *self)
+{
+    enum {
+        EVENTS = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                 ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED
+    };
+    char address[64];
+    (void)snprintf(address, sizeof address, "inproc://helio-dialer-%p-%llu", (void *)self,
+                   (unsigned long long)self->attempts);
+    if (zmq_socket_monitor(self->socket, address, EVENTS) != 0)
+        return false;
+    self->monitor = zmq_socket(helio_net_context(self->net), ZMQ_PAIR);
+    return self->monitor && helio_socket_int(self->monitor, ZMQ_LINGER, 0) &&
+           zmq_connect(self->monitor, address) == 0;
+}
+
+static bool open_socket(helio_dialer_t *self, const target_t *target)
+{
+    self->socket = zmq_socket(helio_net_context(self->net), ZMQ_DEALER);
+    void *socket = self->socket;
+    /* Redialling is done here, to other targets and with a socket of its own each time: libzmq shall not do
+     * it too. */
+    return socket &&
+           helio_socket_prepare(socket, self->options.frame_max_bytes, self->options.queue_messages,
+                                target->endpoint) &&
+           helio_socket_int(socket, ZMQ_RECONNECT_IVL, -1) &&
+           helio_socket_int(socket, ZMQ_CONNECT_TIMEOUT, (int)self->options.connect_ms) &&
+           helio_socket_text(socket, ZMQ_CURVE_SERVERKEY, target->server_key) &&
+           helio_socket_text(socket, ZMQ_CURVE_PUBLICKEY, self->pair.public_key) &&
+           helio_socket_text(socket, ZMQ_CURVE_SECRETKEY, self->pair.secret_key) && open_monitor(self) &&
+           zmq_connect(socket, target->endpoint) == 0;
+}
+
+static void dial(helio_dialer_t *self)
+{
+    self->attempts++;
+    self->state = DIALLING;
+    if (!open_socket(self, &self->targets[self->current])) {
+        (void)snprintf(self->why, sizeof self->why, "%s", zmq_strerror(errno));
+        hang_up(self);
+        return;
+    }
+    self->socket_source = helio_source_of_socket(self->loop, self->socket, on_readable, self);
+    self->monitor_source = helio_source_of_socket(self->loop, self->monitor, on_event, self);
+    helio_timer_arm(self->timer, self->options.connect_ms, 0);
+}
+
+static void on_timer(void *arg)
+{
+    helio_dialer_t *self = arg;
+    switch (self->state) {
+    case RESTING:
+        dial(self);
+        break;
+    case DIALLING:
+        (void)snprintf(self->why, sizeof self->why, "no answer within %lld ms",
+                       (long long)self->options.connect_ms);
+        hang_up(self);
+        break;
+    case LEAVING:
+        hang_up(self);
+        break;
+    case CONNECTED:
+        break;
+    }
+}
+
+/* ---- beginning and end
+ * ----------------------------------------------------------------------------------------- */
+
+static void set_defaults(helio_dialer_options_t *options)
+{
+#define DEFAULT(member, value) options->member = options->member ? options->member : (value)
+    DEFAULT(frame_max_bytes, 1 << 20);
+    DEFAULT(queue_messages, 128);
+    DEFAULT(burst, 256);
+    DEFAULT(connect_ms, 10000);
+    DEFAULT(backoff_min_ms, 250);
+    DEFAULT(backoff_max_ms, 30000);
+    DEFAULT(linger_ms, 1000);
+#undef DEFAULT
+}
+
+static helio_rc check_target(const helio_dialer_target_t *target, helio_error_t *err)
+{
+    const char *endpoint = target->endpoint;
+    bool tcp = strncmp(endpoint, "tcp://", 6) == 0, ipc = strncmp(endpoint, "ipc://", 6) == 0;
+    if (strlen(endpoint) > ENDPOINT_MAX || (!tcp && !ipc) || !endpoint[6] ||
+        (tcp && !strrchr(endpoint + 6, ':')))
+        return helio_fail(err, HELIO_INVALID, "%.*s: is not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX,
+                          endpoint);
+    if (!target->server_key || !helio_curve_key_is_valid(helio_text_of(target->server_key)))
+        return helio_fail(err, HELIO_INVALID, "%s: its server key is not a public key (40 characters of Z85)",
+                          endpoint);
+    return HELIO_OK;
+}
+
+helio_rc helio_dialer_new(helio_net_t *net, helio_loop_t *loop, const helio_dialer_options_t *options,
+                          helio_dialer_t **ret_dialer, helio_error_t *err)
+{
+    HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
+    assert(options->target_count && options->on_message);
+    helio_rc rc = helio_keypair_of(options->secret_key, &pair, err);
+    for (size_t i = 0; !rc && i < options->target_count; i++)
+        rc = check_target(&options->targets[i], err);
+    if (rc)
+        return rc;
+    helio_dialer_t *self = helio_new(1, sizeof *self);
+    self->options = *options;
+    set_defaults(&self->options);
+    self->pair = pair;
+    self->net = net;
+    self->loop = loop;
+    self->rng.state =
+        options->seed ? options->seed : (uint64_t)(uintptr_t)self ^ (uint64_t)helio_clock_boot_ms();
+    self->targets = helio_new(options->target_count, sizeof *self->targets);
+    for (size_t i = 0; i < options->target_count; i++) {
+        memcpy(self->targets[i].endpoint, options->targets[i].endpoint, strlen(options->targets[i].endpoint));
+        memcpy(self->targets[i].server_key, options->targets[i].server_key, HELIO_CURVE_SIZE);
+    }
+    self->options.targets = NULL;
+    self->options.secret_key = NULL;
+    self->timer = helio_timer_new(loop, on_timer, self);
+    helio_timer_arm(self->timer, 0, 0);
+    *ret_dialer = self;
+    return HELIO_OK;
+}
+
+void helio_dialer_destroy(helio_dialer_t **self_p)
+{
+    helio_dialer_t *self = *self_p;
+    if (!self)
+        return;
+    assert(!self->calling);
+    close_sockets(self,
+                  self->state == CONNECTED && self->options.linger_ms > 0 ? self->options.linger_ms : 0);
+    helio_timer_destroy(&self->timer);
+    helio_keypair_wipe(&self->pair);
+    free(self->targets);
+    free(self);
+    *self_p = NULL;
+}
+
+helio_rc helio_dialer_send(helio_dialer_t *self, helio_text_t frame)
+{
+    if (!frame.size)
+        return HELIO_INVALID;
+    if (frame.size > self->options.frame_max_bytes)
+        return HELIO_TOO_BIG;
+    if (self->state != CONNECTED)
+        return HELIO_UNAVAILABLE;
+    if (zmq_send(self->socket, frame.data, frame.size, ZMQ_DONTWAIT) >= 0)
+        return HELIO_OK;
+    return errno == EAGAIN ? HELIO_BUSY : HELIO_UNAVAILABLE;
+}
+
+bool helio_dialer_is_connected(const helio_dialer_t *self)
+{
+    return self->state == CONNECTED;
+}
+
+const char *helio_dialer_endpoint(const helio_dialer_t *self)
+{
+    return self->targets[self->current].endpoint;
+}
