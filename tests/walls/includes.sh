@@ -19,9 +19,10 @@ declare -A may=(
   [broker/gateway]="federation/base federation/model federation/spec federation/wire federation/net broker/core"
   [broker/engine]="federation/base federation/model federation/wire federation/net broker/core broker/release broker/store broker/gateway"
   [broker/http]="federation/base federation/model federation/spec broker/core broker/store broker/engine"
-  [broker]="federation/base federation/model federation/spec federation/net broker/core broker/store broker/engine broker/http broker/gateway"
+  [broker/program]="federation/base federation/model federation/spec federation/net broker/core broker/store broker/engine broker/http"
+  [broker]="federation/base broker/program"
   [site-agent/core]="federation/base federation/model federation/energy federation/policy"
-  [site-agent/backends]="federation/base federation/model federation/spec site-agent/core"
+  [site-agent/backends]="federation/base federation/model federation/spec site-agent/core site-agent/shim"
   [site-agent/telemetry]="federation/base federation/model"
   [site-agent/journal]="federation/base federation/model federation/wire site-agent/core"
   [site-agent/uplink]="federation/base federation/model federation/spec federation/wire federation/net site-agent/core"
@@ -35,7 +36,7 @@ declare -A may=(
 # A library's header and the only rooms that may see it.
 declare -A owner=(
   [zmq.h]="federation/net" [czmq.h]="federation/net" [libpq-fe.h]="broker/store" [msgpack.h]="federation/wire"
-  [libfyaml.h]="federation/spec" [microhttpd.h]="broker/http" [sqlite3.h]="site-agent/journal"
+  [yaml.h]="federation/spec" [microhttpd.h]="broker/http" [sqlite3.h]="site-agent/journal"
   [curl/curl.h]="client/lib" [libsmartcols/libsmartcols.h]="client/lib" [dlfcn.h]="site-agent/telemetry"
 )
 

@@ -1,0 +1,156 @@
+/*  `helio-broker run`: makes the actors, starts them, waits for a signal or for the engine's end, stops them
+ * in reverse. */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "broker/http/http.h"
+#include "broker/program/commands.h"
+
+typedef struct broker {
+    helio_log_t *log;
+    helio_engine_t *engine;
+    helio_reader_t *reader;
+    helio_http_t *http;
+    pthread_t thread;
+    int done_fd; /* readable once the engine's run has returned */
+    int signal_fd;
+    helio_rc rc; /* of run; read after the join */
+    helio_error_t err;
+} broker_t;
+
+/*  One datagram to the supervisor (sd_notify's protocol); without one, nothing. */
+static void notify(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (!path || (path[0] != '/' && path[0] != '@') || strlen(path) >= sizeof address.sun_path)
+        return;
+    memcpy(address.sun_path, path, strlen(path));
+    if (path[0] == '@')
+        address.sun_path[0] = '\0'; /* the abstract namespace */
+    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    socklen_t size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
+    ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
+    (void)sent; /* the supervisor's loss */
+    (void)close(fd);
+}
+
+static void *engine_thread(void *arg)
+{
+    broker_t *self = arg;
+    self->rc = helio_engine_run(self->engine, &self->err);
+    uint64_t one = 1;
+    ssize_t written = write(self->done_fd, &one, sizeof one);
+    (void)written;
+    return NULL;
+}
+
+static void destroy(broker_t *self)
+{
+    helio_engine_destroy(&self->engine);
+    helio_reader_destroy(&self->reader);
+    helio_http_destroy(&self->http);
+    helio_log_destroy(&self->log);
+    if (self->done_fd >= 0)
+        (void)close(self->done_fd);
+    if (self->signal_fd >= 0)
+        (void)close(self->signal_fd);
+}
+
+/*  Until TERM, INT or the engine's own end. The second signal does not wait any longer. */
+static void wait_for_the_end(broker_t *self)
+{
+    struct pollfd fds[] = {{self->done_fd, POLLIN, 0}, {self->signal_fd, POLLIN, 0}};
+    bool asked = false;
+    for (;;) {
+        if (poll(fds, 2, -1) < 0 && errno != EINTR)
+            return;
+        if (fds[0].revents)
+            return;
+        struct signalfd_siginfo info;
+        if (!fds[1].revents || read(self->signal_fd, &info, sizeof info) != (ssize_t)sizeof info)
+            continue;
+        if (info.ssi_signo == SIGHUP)
+            continue; /* settings are read at the start only */
+        if (asked)
+            _exit(1);
+        asked = true;
+        helio_log(self->log, HELIO_INFO, "stopping", "signal=%u", info.ssi_signo);
+        notify("STOPPING=1\nSTATUS=waiting for the last commit");
+        helio_engine_stop(self->engine);
+    }
+}
+
+static bool make(broker_t *self, const helio_settings_t *settings, const sigset_t *signals)
+{
+    self->log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-broker");
+    self->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    self->signal_fd = signalfd(-1, signals, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (self->done_fd < 0 || self->signal_fd < 0) {
+        self->rc = helio_fail(&self->err, HELIO_IO, "no file descriptors: %s", strerror(errno));
+        return false;
+    }
+    helio_http_options_t http = {.listen = settings->listen_http.data};
+    self->http = helio_http_new(&http, self->log);
+    helio_engine_options_t engine = helio_settings_engine(settings);
+    self->engine = helio_engine_new(&engine, helio_http_listener(self->http), self->log);
+    self->reader = helio_reader_new(settings->database.data, settings->readers);
+    self->rc = helio_http_start(self->http, helio_http_ports(self->engine, self->reader), &self->err);
+    return self->rc == HELIO_OK;
+}
+
+static int live(broker_t *self)
+{
+    if (pthread_create(&self->thread, NULL, engine_thread, self) != 0) {
+        self->rc = helio_fail(&self->err, HELIO_IO, "cannot start a thread");
+        helio_http_stop(self->http);
+        return helio_complain(&self->err);
+    }
+    notify("READY=1\nSTATUS=serving");
+    wait_for_the_end(self);
+    (void)pthread_join(self->thread, NULL);
+    /* After the engine: whoever waits for a commit hears how it went, and not a 503. */
+    helio_http_stop(self->http);
+    if (self->rc != HELIO_OK)
+        return helio_complain(&self->err);
+    helio_log(self->log, HELIO_INFO, "stopped", "why=asked");
+    return 0;
+}
+
+int helio_command_run(const helio_arguments_t *arguments)
+{
+    /* Before any library starts a thread: they all inherit this, so signals come to the descriptor alone. */
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    (void)sigaddset(&signals, SIGHUP);
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+
+    helio_arena_t *arena = helio_arena_new();
+    helio_settings_t settings;
+    helio_error_t err = {0};
+    int code = 1;
+    if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK) {
+        (void)helio_complain(&err);
+    } else {
+        broker_t broker = {.done_fd = -1, .signal_fd = -1};
+        code = make(&broker, &settings, &signals) ? live(&broker) : helio_complain(&broker.err);
+        destroy(&broker);
+    }
+    helio_arena_destroy(&arena);
+    return code;
+}

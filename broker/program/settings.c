@@ -1,0 +1,316 @@
+#include "broker/program/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const level_words[] = {"debug", "info", "warn", "error"};
+enum { LEVEL_COUNT = sizeof level_words / sizeof level_words[0] };
+
+static const char *level_word(uint32_t value)
+{
+    return value < LEVEL_COUNT ? level_words[value] : "unknown";
+}
+
+static helio_rc level_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < LEVEL_COUNT; i++)
+        if (helio_text_is(word, level_words[i])) {
+            *ret_value = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
+
+#define AT(member) .offset = offsetof(helio_settings_t, member)
+
+static const helio_spec_field_t limit_fields[] = {
+    {.key = "queued",
+     .kind = HELIO_SPEC_U32,
+     AT(queued_max),
+     .least = 1,
+     .most = 100000000,
+     .fallback = "2000000",
+     .example = "2000000",
+     .doc = "Jobs that are not over, of all tenants. More are refused with 429."},
+    {.key = "queued_per_tenant",
+     .kind = HELIO_SPEC_U32,
+     AT(queued_per_tenant_max),
+     .least = 1,
+     .most = 100000000,
+     .fallback = "1000000",
+     .example = "100000",
+     .doc = "The same of one tenant."},
+    {.key = "offers_unanswered",
+     .kind = HELIO_SPEC_U32,
+     AT(offers_unanswered_max),
+     .least = 1,
+     .most = 1000000,
+     .fallback = "20000",
+     .example = "20000",
+     .doc = "Offers to one site that it has not answered yet. No more are made until it does."},
+    {.key = "batch_rows",
+     .kind = HELIO_SPEC_U32,
+     AT(batch_rows_max),
+     .least = 1,
+     .most = 1000000,
+     .fallback = "20000",
+     .example = "20000",
+     .doc = "Rows of one transaction at which it is sent at the latest. Ten times as many waiting: "
+            "submissions are "
+            "refused with 429."},
+};
+static const helio_spec_table_t limit_table =
+    HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
+
+static const helio_spec_field_t setting_fields[] = {
+    {.key = "database",
+     .kind = HELIO_SPEC_TEXT,
+     AT(database),
+     .example = "host=127.0.0.1 dbname=helio user=helio",
+     .doc =
+         "Connection string of PostgreSQL (libpq's keywords or URI). Passwords belong into a password file."},
+    {.key = "listen_sites",
+     .kind = HELIO_SPEC_TEXT,
+     AT(listen_sites),
+     .fallback = "tcp://0.0.0.0:7443",
+     .example = "tcp://0.0.0.0:7443",
+     .doc = "Where site agents connect to."},
+    {.key = "listen_http",
+     .kind = HELIO_SPEC_TEXT,
+     AT(listen_http),
+     .fallback = "127.0.0.1:7480",
+     .example = "127.0.0.1:7480",
+     .doc = "Where the API, the console and the metrics are served; put a proxy with TLS before it."},
+    {.key = "key_file",
+     .kind = HELIO_SPEC_PATH,
+     AT(key_file),
+     .fallback = "/etc/heliostat/broker.key",
+     .example = "/etc/heliostat/broker.key",
+     .doc = "The broker's secret key, mode 0600, made by `helio-broker keygen`."},
+    {.key = "record",
+     .kind = HELIO_SPEC_PATH,
+     AT(record),
+     .example = "/var/lib/heliostat/events.rec",
+     .doc = "Appends every event that the broker decides by, for `helio-broker replay`. Contains job "
+            "documents."},
+    {.key = "log_level",
+     .kind = HELIO_SPEC_WORD,
+     AT(log_level),
+     .words = &levels,
+     .fallback = "info",
+     .example = "info",
+     .doc = "The least level that is logged."},
+    {.key = "lease",
+     .kind = HELIO_SPEC_DURATION,
+     AT(lease_ms),
+     .least = 10000,
+     .most = 86400000,
+     .fallback = "15m",
+     .example = "15m",
+     .doc = "How long a site may run jobs without word from the broker; it asks ten times as often."},
+    {.key = "summary",
+     .kind = HELIO_SPEC_DURATION,
+     AT(summary_ms),
+     .least = 100,
+     .most = 60000,
+     .fallback = "1s",
+     .example = "1s",
+     .doc = "How often a site tells what it can offer."},
+    {.key = "silent_after",
+     .kind = HELIO_SPEC_DURATION,
+     AT(silent_after_ms),
+     .least = 1000,
+     .most = 86400000,
+     .fallback = "60s",
+     .example = "60s",
+     .doc = "A site without a word for so long gets no more jobs, and its running ones become suspect."},
+    {.key = "commit_deadline",
+     .kind = HELIO_SPEC_DURATION,
+     AT(commit_deadline_ms),
+     .least = 100,
+     .most = 600000,
+     .fallback = "10s",
+     .example = "10s",
+     .doc = "A commit without an answer for so long: the connection is dropped and the outcome looked up."},
+    {.key = "readers",
+     .kind = HELIO_SPEC_U32,
+     AT(readers),
+     .least = 1,
+     .most = 64,
+     .fallback = "2",
+     .example = "2",
+     .doc = "Connections that answer queries of the API."},
+    {.key = "limits",
+     .kind = HELIO_SPEC_GROUP,
+     .table = &limit_table,
+     .doc = "Where the broker says no instead of growing."},
+};
+const helio_spec_table_t helio_settings_table =
+    HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
+
+/* ---- the command line
+ * ------------------------------------------------------------------------------------------ */
+
+#define FLAG(name, member)                        \
+    {                                             \
+        name, offsetof(helio_arguments_t, member) \
+    }
+static const struct {
+    const char *name;
+    size_t offset;
+} flags[] = {
+    FLAG("--config", config),
+    FLAG("--database", database),
+    FLAG("--listen-sites", listen_sites),
+    FLAG("--listen-http", listen_http),
+    FLAG("--key-file", key_file),
+    FLAG("--record", record),
+    FLAG("--log-level", log_level),
+    FLAG("--tenant", tenant),
+    FLAG("--user", user),
+    FLAG("--role", role),
+    FLAG("--ttl", ttl),
+    FLAG("--home", home),
+};
+
+/*  Takes "--name value" and "--name=value"; how many words it took, 0 = no such flag, -1 = no value. */
+static int take_flag(const char *word, const char *next, helio_arguments_t *arguments)
+{
+    const char *equals = strchr(word, '=');
+    size_t size = equals ? (size_t)(equals - word) : strlen(word);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
+        if (strlen(flags[i].name) != size || strncmp(flags[i].name, word, size) != 0)
+            continue;
+        const char *value = equals ? equals + 1 : next;
+        if (!value || !*value)
+            return -1;
+        memcpy((char *)arguments + flags[i].offset, &value, sizeof value);
+        return equals ? 1 : 2;
+    }
+    return 0;
+}
+
+helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
+                               helio_error_t *err)
+{
+    helio_arguments_t arguments = {0};
+    bool only_words = false;
+    for (int i = 1; i < argc;) {
+        const char *word = argv[i];
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+            i++;
+        } else if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            arguments.help = true;
+            i++;
+        } else if (!only_words && strcmp(word, "--version") == 0) {
+            arguments.version = true;
+            i++;
+        } else if (!only_words && strncmp(word, "--", 2) == 0 && word[2] && strlen(word) != 40) {
+            int taken = take_flag(word, argv[i + 1], &arguments);
+            if (taken == 0)
+                return helio_fail(err, HELIO_INVALID, "unknown flag %s: see helio-broker --help", word);
+            if (taken < 0)
+                return helio_fail(err, HELIO_INVALID, "%s wants a value", word);
+            i += taken;
+        } else if (arguments.word_count == sizeof arguments.words / sizeof arguments.words[0]) {
+            return helio_fail(err, HELIO_INVALID, "too many arguments: see helio-broker --help");
+        } else {
+            arguments.words[arguments.word_count++] =
+                word; /* a key in Z85 (40 characters) may begin with "--" */
+            i++;
+        }
+    }
+    *ret_arguments = arguments;
+    return HELIO_OK;
+}
+
+/* ---- loading
+ * --------------------------------------------------------------------------------------------------- */
+
+static helio_rc read_file(const char *path, helio_buffer_t *out, helio_error_t *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return helio_fail(err, errno == ENOENT ? HELIO_NOT_FOUND : HELIO_IO, "cannot read %s: %s", path,
+                          strerror(errno));
+    char piece[8192];
+    size_t got;
+    out->max = HELIO_SPEC_SOURCE_MAX;
+    while ((got = fread(piece, 1, sizeof piece, file)) > 0)
+        helio_buffer_append(out, piece, got);
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (failed)
+        return helio_fail(err, HELIO_IO, "cannot read %s", path);
+    return out->overflow ? helio_fail(err, HELIO_TOO_BIG, "%s is too large for a settings file", path)
+                         : HELIO_OK;
+}
+
+static void override(helio_text_t *setting, const char *flag)
+{
+    if (flag)
+        *setting = helio_text_of(flag);
+}
+
+helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *arena,
+                             helio_settings_t *ret_settings, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t source = {0};
+    helio_settings_t settings = {0};
+    const char *path = arguments->config ? arguments->config : HELIO_BROKER_CONFIG_PATH;
+    helio_rc rc = read_file(path, &source, err);
+    if (rc == HELIO_NOT_FOUND && !arguments->config)
+        rc = HELIO_OK; /* flags alone will do */
+    if (rc != HELIO_OK)
+        return rc;
+    helio_diagnostic_t diagnostic;
+    helio_spec_source_t document = {helio_arena_text(arena, helio_buffer_view(&source)), path, 0};
+    rc = helio_spec_read(&helio_settings_table, document, HELIO_SPEC_SOURCE_MAX, arena, &settings,
+                         &diagnostic);
+    if (rc != HELIO_OK) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_diagnostic_text(&diagnostic, false, &text);
+        return helio_fail(err, rc, "%.*s", HELIO_TEXT_ARGS(helio_buffer_view(&text)));
+    }
+    override(&settings.database, arguments->database);
+    override(&settings.listen_sites, arguments->listen_sites);
+    override(&settings.listen_http, arguments->listen_http);
+    override(&settings.key_file, arguments->key_file);
+    override(&settings.record, arguments->record);
+    if (arguments->log_level &&
+        level_of(helio_text_of(arguments->log_level), &settings.log_level) != HELIO_OK)
+        return helio_fail(err, HELIO_INVALID, "--log-level is debug, info, warn or error, not '%s'",
+                          arguments->log_level);
+    settings.database = helio_arena_text(arena, settings.database); /* NUL-terminated from here on */
+    settings.listen_sites = helio_arena_text(arena, settings.listen_sites);
+    settings.listen_http = helio_arena_text(arena, settings.listen_http);
+    settings.key_file = helio_arena_text(arena, settings.key_file);
+    settings.record = helio_arena_text(arena, settings.record);
+    if (settings.database.size == 0)
+        return helio_fail(err, HELIO_INVALID,
+                          "no database is named: set `database:` in %s or pass --database", path);
+    *ret_settings = settings;
+    return HELIO_OK;
+}
+
+helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
+{
+    helio_engine_options_t options = {.core = helio_broker_options_default(),
+                                      .store = {self->database.data, self->commit_deadline_ms},
+                                      .endpoint = self->listen_sites.data,
+                                      .secret_key_path = self->key_file.data,
+                                      .record_path = self->record.size ? self->record.data : NULL,
+                                      .batch_rows_max = self->batch_rows_max};
+    options.core.lease_ms = self->lease_ms;
+    options.core.renew_ms = self->lease_ms / 10;
+    options.core.summary_ms = self->summary_ms;
+    options.core.silent_after_ms = self->silent_after_ms;
+    options.core.queued_max = self->queued_max;
+    options.core.queued_per_tenant_max = self->queued_per_tenant_max;
+    options.core.offers_unanswered_max = self->offers_unanswered_max;
+    return options;
+}

@@ -1,0 +1,65 @@
+/*  settings.h -- what an operator may set: broker.yaml, and the flags that override it.
+ *
+ *  One table (settings.c) reads the file; an unknown key is an error with line and suggestion. Texts live in
+ * the arena.
+ */
+#ifndef HELIO_BROKER_SETTINGS_H
+#define HELIO_BROKER_SETTINGS_H
+
+#include "broker/engine/engine.h"
+#include "federation/base/log.h"
+#include "federation/spec/spec.h"
+
+#define HELIO_BROKER_CONFIG_PATH "/etc/heliostat/broker.yaml"
+
+typedef struct helio_settings {
+    helio_text_t database;
+    helio_text_t listen_sites;
+    helio_text_t listen_http;
+    helio_text_t key_file;
+    helio_text_t record;
+    uint32_t log_level; /* helio_level_t */
+    uint64_t lease_ms;
+    uint64_t summary_ms;
+    uint64_t silent_after_ms;
+    uint64_t commit_deadline_ms;
+    uint32_t readers;
+    uint32_t queued_max;
+    uint32_t queued_per_tenant_max;
+    uint32_t offers_unanswered_max;
+    uint32_t batch_rows_max;
+} helio_settings_t;
+
+/*  The command line after the program's name, cut into flags of settings and everything else. */
+typedef struct helio_arguments {
+    const char *config; /* NULL = HELIO_BROKER_CONFIG_PATH, which then may be absent */
+    const char *database;
+    const char *listen_sites;
+    const char *listen_http;
+    const char *key_file;
+    const char *record;
+    const char *log_level;
+    const char *tenant; /* of `token add` */
+    const char *user;
+    const char *role;
+    const char *ttl;
+    const char *home; /* of `tenant add` */
+    bool help;
+    bool version;
+    const char *words[8]; /* the command and its arguments */
+    uint32_t word_count;
+} helio_arguments_t;
+
+/*  HELIO_INVALID: an unknown flag, a flag without its value, too many words. */
+HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
+                                                helio_error_t *err);
+
+/*  The file, then the flags. Errors name file, line and remedy. */
+HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *arena,
+                                              helio_settings_t *ret_settings, helio_error_t *err);
+/*  Views into the settings: they must outlive the options' use. */
+helio_engine_options_t helio_settings_engine(const helio_settings_t *self);
+
+extern const helio_spec_table_t helio_settings_table;
+
+#endif
