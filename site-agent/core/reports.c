@@ -10,14 +10,23 @@ bool helio_report_is_end(uint32_t kind)
            kind == HELIO_REPORT_KIND_LOST;
 }
 
+/*  What a backend says may hold anything; a report is text for people and must always fit the journal and the
+ * wire. */
+static void keep_text(helio_text_t *text, char *into, size_t capacity)
+{
+    (void)helio_text_copy(*text, into, capacity);
+    for (char *c = into; *c; c++)
+        if (*c < 0x20 || *c > 0x7e)
+            *c = '?';
+    *text = helio_text_of(into);
+}
+
 static helio_pending_t *append(helio_agent_core_t *self, const helio_report_t *report)
 {
     helio_pending_t *pending = helio_new(1, sizeof *pending);
     pending->report = *report;
-    (void)helio_text_copy(report->reason, pending->reason, sizeof pending->reason);
-    (void)helio_text_copy(report->local_id, pending->local_id, sizeof pending->local_id);
-    pending->report.reason = helio_text_of(pending->reason);
-    pending->report.local_id = helio_text_of(pending->local_id);
+    keep_text(&pending->report.reason, pending->reason, sizeof pending->reason);
+    keep_text(&pending->report.local_id, pending->local_id, sizeof pending->local_id);
     if (self->pending_last)
         self->pending_last->next = pending;
     else

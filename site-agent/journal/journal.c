@@ -37,7 +37,7 @@ static const char *const queries[QUERY_COUNT] = {
     [DELETE] = "DELETE FROM entry WHERE kind = ?1 AND id = ?2",
     [DELETE_UP_TO] = "DELETE FROM entry WHERE kind = ?1 AND id <= ?2",
     [EXPIRE] = "DELETE FROM entry WHERE kind = ?1 AND at_ms < ?2",
-    [SELECT] = "SELECT id, bytes, sum FROM entry WHERE kind = ?1 ORDER BY id",
+    [SELECT] = "SELECT id, bytes, sum, at_ms FROM entry WHERE kind = ?1 ORDER BY id",
     [BEGIN] = "BEGIN IMMEDIATE",
     [COMMIT] = "COMMIT",
 };
@@ -112,6 +112,12 @@ static size_t id_of(kind_t kind, const void *record, uint8_t ret_id[ID_MAX])
     return size;
 }
 
+/*  By which rows expire; only what has been seen does. */
+static int64_t at_of(kind_t kind, const void *record)
+{
+    return kind == KIND_SEEN ? ((const helio_jrow_seen_t *)record)->wall_ms : 0;
+}
+
 static int64_t sum_of(kind_t kind, const void *id, size_t id_size, const void *bytes, size_t size)
 {
     uint8_t tag = (uint8_t)kind;
@@ -166,7 +172,8 @@ static helio_rc check_file(sqlite3 *db, helio_error_t *err)
         return helio_fail(err, HELIO_VERSION,
                           "journal: written by a newer release (format %lld, this one knows %d)",
                           (long long)value, FORMAT);
-    rc = pragma(db, "PRAGMA quick_check(1)", &value, text, sizeof text, err);
+    /* Not quick_check: it does not hold the index, by which rows are found, against the table. */
+    rc = pragma(db, "PRAGMA integrity_check(1)", &value, text, sizeof text, err);
     if (rc == HELIO_OK && strcmp(text, "ok") != 0)
         return helio_fail(err, HELIO_PROTOCOL, "journal: %s", text);
     return rc;
@@ -346,6 +353,8 @@ static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena
     uint8_t own[ID_MAX];
     if (id_of(kinds[k].kind, record, own) != id.size || (id.size && memcmp(own, id.data, id.size) != 0))
         return helio_fail(err, HELIO_PROTOCOL, "journal: a row is filed under another's name");
+    if (at_of(kinds[k].kind, record) != sqlite3_column_int64(statement, 3))
+        return helio_fail(err, HELIO_PROTOCOL, "journal: a row's time is wrong");
     if (kinds[k].kind == KIND_ATTEMPT) {
         uint32_t state = ((const helio_jrow_attempt_t *)record)->state;
         if (state != HELIO_JOB_ACCEPTED && state != HELIO_JOB_STARTING && state != HELIO_JOB_RUNNING &&
@@ -404,10 +413,9 @@ static helio_rc put_bytes(helio_journal_t *self, size_t k, const void *record, h
         return rc;
     uint8_t id[ID_MAX];
     size_t size = id_of(kinds[k].kind, record, id);
-    int64_t at_ms = kinds[k].kind == KIND_SEEN ? ((const helio_jrow_seen_t *)record)->wall_ms : 0;
     sqlite3_stmt *statement = self->statements[PUT];
     bind_id(statement, kinds[k].kind, id, size);
-    (void)sqlite3_bind_int64(statement, 3, at_ms);
+    (void)sqlite3_bind_int64(statement, 3, at_of(kinds[k].kind, record));
     (void)sqlite3_bind_blob(statement, 4, self->bytes.data, (int)self->bytes.size, SQLITE_STATIC);
     (void)sqlite3_bind_int64(statement, 5,
                              sum_of(kinds[k].kind, id, size, self->bytes.data, self->bytes.size));

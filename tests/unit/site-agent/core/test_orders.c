@@ -406,6 +406,23 @@ static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_p
     assert_memory_equal(refusal(), "NoCapacity", 10);
 }
 
+static void report__texts_of_a_backend_are_made_fit_for_journal_and_wire(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    static char reason[400];
+    memset(reason, 'x', sizeof reason);
+    (void)snprintf(reason, sizeof reason, "StartFailed: \xff\n\x1b[31m");
+    reason[strlen(reason)] = 'x';
+    helio_aev_backend_t event = backend_of(1, 1, HELIO_BACKEND_WORD_FAILED_TO_START);
+    event.reason = (helio_text_t){reason, 400};
+    step(&site, HELIO_AGENT_EV_BACKEND, &event);
+    helio_text_t said = report_row(&site, HELIO_REPORT_KIND_LOST)->reason;
+    assert_int_equal(said.size, 256);
+    assert_memory_equal(said.data, "StartFailed: ???[31mxxx", 23);
+}
+
 static void report__is_sent_again_in_every_session_until_acknowledged(void **state)
 {
     (void)state;
@@ -483,6 +500,7 @@ int main(void)
         TEST(report__numbers_ascend_and_survive_acknowledgement_and_restart),
         TEST(report__numbers_of_a_lost_journal_are_not_used_again),
         TEST(restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_present_holder),
+        TEST(report__texts_of_a_backend_are_made_fit_for_journal_and_wire),
         TEST(report__is_sent_again_in_every_session_until_acknowledged),
         TEST(acknowledgement__of_the_end_forgets_the_attempt),
         TEST(acknowledgement__of_a_number_never_given_out_deletes_nothing),
