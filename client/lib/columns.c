@@ -1,0 +1,210 @@
+#include "client/lib/columns.h"
+
+#define T HELIO_CELL_TEXT
+#define N HELIO_CELL_COUNT
+#define F HELIO_CELL_NUMBER
+
+helio_columns_t helio_columns_of_jobs(void)
+{
+    static const helio_column_t columns[] = {
+        {"ID", "id", HELIO_CELL_ID, false},
+        {"NAME", "name", T, false},
+        {"TENANT", "tenant", T, true},
+        {"USER", "user", T, true},
+        {"QUEUE", "queue", T, false},
+        {"KIND", "kind", T, true},
+        {"TIER", "tier", T, true},
+        {"STATE", "state", HELIO_CELL_STATE, false},
+        {"SITE", "site", T, false},
+        {"POOL", "pool", T, true},
+        {"GPUS", "gpus", N, false},
+        {"MODEL", "gpu_model", T, true},
+        {"AGE", "submitted_at", HELIO_CELL_AGE, false},
+        {"RUN", "run_seconds", HELIO_CELL_SECONDS, false},
+        {"EXIT", "exit_code", N, true},
+        {"ATTEMPTS", "attempts", N, true},
+        {"COST", "cost_usd", HELIO_CELL_MONEY, true},
+        {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, true},
+        {"CO2E", "carbon_g", HELIO_CELL_CARBON, true},
+        {"REASON", "reason", T, false},
+    };
+    return HELIO_COLUMNS(columns, "id");
+}
+
+helio_columns_t helio_columns_of_job(void)
+{
+    static const helio_column_t columns[] = {
+        {"Id", "id", HELIO_CELL_ID, false},
+        {"Name", "name", T, false},
+        {"State", "state", HELIO_CELL_STATE, false},
+        {"Reason", "reason", T, false},
+        {"Detail", "detail", T, false},
+        {"Exit code", "exit_code", N, false},
+        {"Tenant", "tenant", T, false},
+        {"User", "user", T, false},
+        {"Queue", "queue", T, false},
+        {"Kind", "kind", T, false},
+        {"Tier", "tier", T, false},
+        {"Site", "site", T, false},
+        {"Pool", "pool", T, false},
+        {"Home site", "home_site", T, false},
+        {"GPUs", "gpus", N, false},
+        {"GPU model", "gpu_model", T, false},
+        {"Nodes", "nodes", N, false},
+        {"Time limit", "time_limit_s", HELIO_CELL_SECONDS, false},
+        {"Attempts", "attempts", N, false},
+        {"Epoch", "epoch", N, true},
+        {"Tasks", "tasks_total", N, false},
+        {"Submitted", "submitted_at", HELIO_CELL_TIME, false},
+        {"Started", "started_at", HELIO_CELL_TIME, false},
+        {"Finished", "finished_at", HELIO_CELL_TIME, false},
+        {"Waited", "wait_seconds", HELIO_CELL_SECONDS, false},
+        {"Ran", "run_seconds", HELIO_CELL_SECONDS, false},
+        {"GPU time", "gpu_seconds", HELIO_CELL_SECONDS, false},
+        {"Cost", "cost_usd", HELIO_CELL_MONEY, false},
+        {"Energy", "energy_kwh", HELIO_CELL_ENERGY, false},
+        {"CO2e", "carbon_g", HELIO_CELL_CARBON, false},
+    };
+    return HELIO_COLUMNS(columns, "id");
+}
+
+helio_columns_t helio_columns_of_history(void)
+{
+    static const helio_column_t columns[] = {
+        {"TIME", "time", HELIO_CELL_TIME, false}, {"EPOCH", "epoch", N, false},
+        {"FROM", "from|from_state", T, false},    {"TO", "to|to_state", HELIO_CELL_STATE, false},
+        {"REASON", "reason", T, false},           {"ACTOR", "actor", T, false},
+    };
+    return HELIO_COLUMNS(columns, "time");
+}
+
+helio_columns_t helio_columns_of_candidates(void)
+{
+    static const helio_column_t columns[] = {
+        {"", "chosen", T, false},
+        {"SITE", "site", T, false},
+        {"POOL", "pool", T, false},
+        {"START", "start", HELIO_CELL_TIME, false},
+        {"COST", "cost_usd", HELIO_CELL_MONEY, false},
+        {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, false},
+        {"CO2E", "carbon_g", HELIO_CELL_CARBON, false},
+        {"SCORE", "score_usd", HELIO_CELL_MONEY, false},
+        {"WHY", "why", T, false},
+    };
+    return HELIO_COLUMNS(columns, "site");
+}
+
+helio_columns_t helio_columns_of_events(void)
+{
+    static const helio_column_t columns[] = {
+        {"SEQ", "seq", N, true},
+        {"TIME", "time", HELIO_CELL_TIME, false},
+        {"ID", "id|job_id|job", HELIO_CELL_ID, false},
+        {"NAME", "name", T, false},
+        {"TENANT", "tenant", T, true},
+        {"QUEUE", "queue", T, true},
+        {"EPOCH", "epoch", N, true},
+        {"FROM", "from|from_state", T, false},
+        {"TO", "to|to_state|state", HELIO_CELL_STATE, false},
+        {"SITE", "site", T, false},
+        {"REASON", "reason", T, false},
+        {"ACTOR", "actor", T, true},
+    };
+    return HELIO_COLUMNS(columns, "id|job_id|job");
+}
+
+helio_columns_t helio_columns_of_sites(void)
+{
+    static const helio_column_t columns[] = {
+        {"SITE", "site", T, false},
+        {"REGION", "region", T, true},
+        {"BACKEND", "backend", T, false},
+        {"STATE", "state", HELIO_CELL_STATE, false},
+        {"SEEN", "seen_s", HELIO_CELL_SECONDS, false},
+        {"FREE", "gpus_free", N, false},
+        {"GPUS", "gpus_total", N, false},
+        {"RESERVED", "gpus_reserved", N, true},
+        {"RUNNING", "jobs_running", N, false},
+        {"G/KWH", "carbon_g_per_kwh", F, false},
+        {"USD/GPUH", "price_usd_per_gpu_h", F, false},
+        {"USD/KWH", "electricity_usd_per_kwh", F, true},
+        {"PUE", "pue", F, false},
+        {"WATTS", "power_watts", F, true},
+        {"AGENT", "agent_version", T, true},
+        {"DRAIN-REASON", "drain_reason", T, true},
+    };
+    return HELIO_COLUMNS(columns, "site");
+}
+
+helio_columns_t helio_columns_of_gpus(void)
+{
+    static const helio_column_t columns[] = {
+        {"GPU", "gpu_model", T, false},
+        {"MEMORY-GB", "gpu_memory_gb", N, true},
+        {"SITE", "site", T, false},
+        {"POOL", "pool", T, false},
+        {"FREE", "gpus_free", N, false},
+        {"TOTAL", "gpus_total", N, false},
+        {"RESERVED", "gpus_reserved", N, true},
+        {"LARGEST", "largest_block_gpus", N, false},
+        {"NODES", "nodes", N, true},
+        {"LINK", "interconnect", T, true},
+        {"SHARING", "sharing", T, true},
+        {"USD/GPUH", "price_usd_per_gpu_h", F, false},
+        {"STATE", "site_state", HELIO_CELL_STATE, false},
+    };
+    return HELIO_COLUMNS(columns, "gpu_model");
+}
+
+helio_columns_t helio_columns_of_queues(void)
+{
+    static const helio_column_t columns[] = {
+        {"QUEUE", "queue", T, false},
+        {"PRIORITY", "priority", N, false},
+        {"TIER", "tier", T, false},
+        {"TIME", "time_limit_s", HELIO_CELL_SECONDS, false},
+        {"QUEUED", "queued", N, false},
+        {"RUNNING", "running", N, false},
+        {"HELD", "held", N, false},
+        {"GPUS-QUEUED", "gpus_queued", N, true},
+        {"GPUS-RUNNING", "gpus_running", N, true},
+    };
+    return HELIO_COLUMNS(columns, "queue");
+}
+
+helio_columns_t helio_columns_of_report(void)
+{
+    static const helio_column_t columns[] = {
+        {"Jobs", "jobs_total", N, false},
+        {"GPU time", "gpu_seconds", HELIO_CELL_SECONDS, false},
+        {"Cost", "cost_usd", HELIO_CELL_MONEY, false},
+        {"Energy", "energy_kwh", HELIO_CELL_ENERGY, false},
+        {"CO2e", "carbon_g", HELIO_CELL_CARBON, false},
+    };
+    return HELIO_COLUMNS(columns, "jobs_total");
+}
+
+helio_columns_t helio_columns_of_tokens(void)
+{
+    static const helio_column_t columns[] = {
+        {"TOKEN", "token_id|id", T, false},
+        {"TENANT", "tenant", T, false},
+        {"USER", "user", T, false},
+        {"ROLE", "role", T, false},
+        {"CREATED", "created_at", HELIO_CELL_TIME, false},
+        {"EXPIRES", "expires_at", HELIO_CELL_TIME, false},
+        {"REVOKED", "revoked_at", HELIO_CELL_TIME, false},
+    };
+    return HELIO_COLUMNS(columns, "token_id|id");
+}
+
+helio_columns_t helio_columns_of_audit(void)
+{
+    static const helio_column_t columns[] = {
+        {"NUMBER", "audit_id", N, false}, {"TIME", "time", HELIO_CELL_TIME, false},
+        {"ACTOR", "actor", T, false},     {"ACTION", "action", T, false},
+        {"OBJECT", "object", T, false},   {"DETAIL", "detail", T, false},
+        {"HASH", "hash", T, true},
+    };
+    return HELIO_COLUMNS(columns, "audit_id");
+}

@@ -1,0 +1,19 @@
+/*  columns.h -- how each kind of thing is shown; the keys are those of the HTTP API. */
+#ifndef HELIO_CLIENT_COLUMNS_H
+#define HELIO_CLIENT_COLUMNS_H
+
+#include "client/lib/output.h"
+
+helio_columns_t helio_columns_of_jobs(void);
+helio_columns_t helio_columns_of_job(void); /* one, as title and value */
+helio_columns_t helio_columns_of_history(void);
+helio_columns_t helio_columns_of_candidates(void);
+helio_columns_t helio_columns_of_events(void);
+helio_columns_t helio_columns_of_sites(void);
+helio_columns_t helio_columns_of_gpus(void);
+helio_columns_t helio_columns_of_queues(void);
+helio_columns_t helio_columns_of_report(void);
+helio_columns_t helio_columns_of_tokens(void);
+helio_columns_t helio_columns_of_audit(void);
+
+#endif

@@ -1,0 +1,157 @@
+#include "client/lib/command.h"
+
+#include <string.h>
+
+#include "federation/spec/suggest.h"
+
+#define O(name) HELIO_OPTION(name)
+
+static const helio_command_t commands[] = {
+    {"run", "FILE|-", "Submit one job, follow it and exit with its code",
+     "Submits the job, prints its states on standard error and its log on standard output, and ends with the "
+     "job's own "
+     "exit code.\n\nThe first Ctrl-C only asks; the second cancels the job; the third leaves at once. "
+     "Ctrl-\\ leaves "
+     "without cancelling. A broker that goes away is waited for; the job is not affected.",
+     "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES,
+     helio_cmd_run},
+    {"submit", "FILE…|-", "Submit jobs and print their ids",
+     "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}. `-` "
+     "reads standard "
+     "input. Every document is checked here first; if one is wrong, nothing is sent.\n\nSubmissions carry an "
+     "idempotency "
+     "key, so that an answer lost on the way never leads to a second job; give your own to make repeating "
+     "the whole "
+     "command safe.",
+     "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_FILES, helio_cmd_submit},
+    {"ls", "", "List jobs, the newest first",
+     "Tables show the last 8 characters of an id; every command accepts them.", "helio ls --state running",
+     O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_ls},
+    {"show", "ID…", "Show jobs with their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_POSITIONALS_MAX,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_show},
+    {"explain", "ID", "Say why a job waits, or why it is where it is",
+     "State and expected start, the dominant reason, why this site against the next best, every rejected "
+     "site with its "
+     "reason, and the history.",
+     "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_explain},
+    {"logs", "ID", "Print a job's output",
+     "What the job's latest attempt wrote, or that of --epoch. With -f until the job is over.",
+     "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS,
+     helio_cmd_logs},
+    {"wait", "ID…", "Wait for jobs to end and exit with their code",
+     "Exits with the job's own code; of several, the first in the order given that is not 0. 124: the job's "
+     "time limit; "
+     "130: cancelled; 125: lost. With --timeout it exits with 8 when that comes first. A broker that goes "
+     "away is waited "
+     "for.",
+     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_JOBS, helio_cmd_wait},
+    {"cancel", "ID…", "Cancel jobs", "A running job gets its grace time first.", "helio cancel 4q8r7xyz", 0,
+     1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_cancel},
+    {"release", "ID…", "Let held jobs be placed again",
+     "A job is held when it keeps failing for reasons that are not its own; `helio explain` shows the "
+     "evidence.",
+     "helio release 4q8r7xyz", 0, 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS,
+     helio_cmd_release},
+    {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_sites},
+    {"gpus", "", "List GPUs: free, in all, and the largest block", "", "helio gpus", 0, 0, 0,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_gpus},
+    {"queues", "", "List the queues", "", "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_queues},
+    {"report", "", "Total jobs, GPU time, cost, energy and emissions", "", "helio report", 0, 0, 0,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
+    {"events", "", "Print what happens to jobs",
+     "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "
+     "new, too.",
+     "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_events},
+    {"drain", "SITE", "Offer a site no more work", "What runs there goes on to its end. Operators only.",
+     "helio drain lulea --reason 'new switches'", O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     helio_cmd_drain},
+    {"undrain", "SITE", "Offer a site work again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_SITES, helio_cmd_undrain},
+    {"attest", "SITE", "Attest that a silent site runs nothing any more",
+     "After this its jobs may run elsewhere, also those that must never run twice. If you are wrong, they "
+     "run twice: look "
+     "first. Operators only.",
+     "helio attest lulea --dead", O(DEAD) | O(REASON) | O(YES), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     helio_cmd_attest},
+    {"keys add", "SITE KEY", "Admit a site by its agent's public key",
+     "KEY is the public key (40 characters) or a file that holds it. Administrators only.",
+     "helio keys add lulea lulea.pub", 0, 2, 2, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES, helio_cmd_keys_add},
+    {"keys new", "PATH", "Say how a site's key pair is made",
+     "Key pairs are made where they are used, by `helio-agent keygen PATH`; the secret half never leaves the "
+     "site.",
+     "", 0, 0, 1, HELIO_NEEDS_NOTHING, HELIO_WORDS_FILES, helio_cmd_keys_new},
+    {"token add", "", "Make a token and print it, once",
+     "Administrators only. The broker keeps only its hash.",
+     "helio token add --tenant nlp --user ana --role user --ttl 90d", O(TENANT) | O(USER) | O(ROLE) | O(TTL),
+     0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_token_add},
+    {"token ls", "", "List tokens", "", "helio token ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_token_ls},
+    {"token revoke", "TOKEN-ID…", "Revoke tokens, at once", "", "helio token revoke 7c1d0f2a", 0, 1,
+     HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_token_revoke},
+    {"audit", "", "List who changed what", "Administrators only.", "helio audit --limit 20",
+     O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_audit},
+    {"doctor", "", "Check settings, broker, token, clock and sites, with remedies", "", "helio doctor", 0, 0,
+     0, HELIO_NEEDS_SETTINGS, HELIO_WORDS_NONE, helio_cmd_doctor},
+    {"completion", "bash|zsh|fish", "Print a completion script", "", "source <(helio completion bash)", 0, 1,
+     1, HELIO_NEEDS_NOTHING, HELIO_WORDS_SHELLS, helio_cmd_completion},
+    {"help", "[COMMAND]", "Explain a command, or list them all", "--man prints the manual page in roff.",
+     "helio help submit", O(MAN), 0, 2, HELIO_NEEDS_NOTHING, HELIO_WORDS_COMMANDS, helio_cmd_help},
+    {"version", "", "Print the version", "", "helio version", 0, 0, 0, HELIO_NEEDS_NOTHING, HELIO_WORDS_NONE,
+     helio_cmd_version},
+};
+
+const helio_command_t *helio_commands(size_t *ret_count)
+{
+    *ret_count = sizeof commands / sizeof commands[0];
+    return commands;
+}
+
+const helio_command_t *helio_command_find(const char *const *words, uint32_t count, uint32_t *ret_taken)
+{
+    for (size_t i = 0; count && i < sizeof commands / sizeof commands[0]; i++) {
+        const char *name = commands[i].name;
+        size_t first = strcspn(name, " ");
+        if (strlen(words[0]) != first || strncmp(words[0], name, first) != 0)
+            continue;
+        bool two = name[first] == ' ';
+        if (two && (count < 2 || strcmp(words[1], name + first + 1) != 0))
+            continue;
+        *ret_taken = two ? 2 : 1;
+        return &commands[i];
+    }
+    return NULL;
+}
+
+bool helio_command_is_group(const char *word)
+{
+    size_t size = strlen(word);
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strncmp(commands[i].name, word, size) == 0 && commands[i].name[size] == ' ')
+            return true;
+    return false;
+}
+
+/*  What people type who come from elsewhere. */
+static const char *const synonyms[][2] = {
+    {"list", "ls"},     {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
+    {"status", "show"}, {"get", "show"},      {"describe", "explain"}, {"why", "explain"},
+    {"log", "logs"},    {"kill", "cancel"},   {"delete", "cancel"},    {"rm", "cancel"},
+    {"sinfo", "sites"}, {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},
+    {"apply", "run"},   {"create", "submit"}, {"whoami", "doctor"},    {"login", "doctor"},
+};
+
+const char *helio_command_suggest(const char *word)
+{
+    for (size_t i = 0; i < sizeof synonyms / sizeof synonyms[0]; i++)
+        if (strcmp(word, synonyms[i][0]) == 0)
+            return synonyms[i][1];
+    helio_suggestion_t suggestion = {.written = helio_text_of(word)};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        helio_suggestion_offer(&suggestion, commands[i].name);
+    return suggestion.best;
+}

@@ -1,0 +1,82 @@
+/*  command.h -- the command table: dispatch, help, manual page and completion all read it, so they cannot
+ * differ. */
+#ifndef HELIO_CLIENT_COMMAND_H
+#define HELIO_CLIENT_COMMAND_H
+
+#include "client/lib/client.h"
+
+typedef enum helio_needs {
+    HELIO_NEEDS_NOTHING,
+    HELIO_NEEDS_SETTINGS, /* they are read; an absent broker is fine */
+    HELIO_NEEDS_BROKER
+} helio_needs_t;
+
+/*  What a command's words are, for completion. */
+typedef enum helio_words {
+    HELIO_WORDS_NONE,
+    HELIO_WORDS_FILES,
+    HELIO_WORDS_JOBS,
+    HELIO_WORDS_SITES,
+    HELIO_WORDS_COMMANDS,
+    HELIO_WORDS_SHELLS
+} helio_words_t;
+
+struct helio_command {
+    const char *name;        /* "ls"; "token add" for two words */
+    const char *synopsis;    /* its words: "ID…" */
+    const char *summary;     /* one line, no full stop */
+    const char *doc;         /* paragraphs, parted by empty lines */
+    const char *example;     /* one command line, "" = none */
+    helio_options_t options; /* besides HELIO_OPTIONS_EVERYWHERE */
+    uint32_t least, most;    /* words */
+    helio_needs_t needs;
+    helio_words_t words;
+    int (*handler)(helio_client_t *client); /* returns the exit code */
+};
+
+const helio_command_t *helio_commands(size_t *ret_count);
+/*  The command that the first words name, and how many words that took; NULL when none. */
+const helio_command_t *helio_command_find(const char *const *words, uint32_t count, uint32_t *ret_taken);
+/*  The nearest known name, NULL = none is near. */
+const char *helio_command_suggest(const char *word);
+/*  Whether this is the first word of two-word commands ("token"). */
+bool helio_command_is_group(const char *word);
+
+/*  ---- help.c, completion.c ---- */
+void helio_help_overview(helio_buffer_t *out);
+void helio_help_command(const helio_command_t *command, helio_buffer_t *out);
+void helio_help_group(const char *word, helio_buffer_t *out);
+void helio_help_roff(helio_buffer_t *out);
+/*  False for a shell it does not know. */
+bool helio_completion(const char *shell, helio_buffer_t *out);
+
+/*  ---- handlers, by file ---- */
+int helio_cmd_submit(helio_client_t *client); /* submit.c */
+int helio_cmd_ls(helio_client_t *client);     /* jobs.c */
+int helio_cmd_show(helio_client_t *client);
+int helio_cmd_cancel(helio_client_t *client);
+int helio_cmd_release(helio_client_t *client);
+int helio_cmd_explain(helio_client_t *client); /* explain.c */
+int helio_cmd_run(helio_client_t *client);     /* wait.c */
+int helio_cmd_wait(helio_client_t *client);
+int helio_cmd_logs(helio_client_t *client);
+int helio_cmd_events(helio_client_t *client); /* watch.c */
+int helio_cmd_sites(helio_client_t *client);  /* fleet.c */
+int helio_cmd_gpus(helio_client_t *client);
+int helio_cmd_queues(helio_client_t *client);
+int helio_cmd_report(helio_client_t *client);
+int helio_cmd_drain(helio_client_t *client);
+int helio_cmd_undrain(helio_client_t *client);
+int helio_cmd_attest(helio_client_t *client);
+int helio_cmd_keys_add(helio_client_t *client); /* admin.c */
+int helio_cmd_keys_new(helio_client_t *client);
+int helio_cmd_token_add(helio_client_t *client);
+int helio_cmd_token_ls(helio_client_t *client);
+int helio_cmd_token_revoke(helio_client_t *client);
+int helio_cmd_audit(helio_client_t *client);
+int helio_cmd_doctor(helio_client_t *client); /* doctor.c */
+int helio_cmd_help(helio_client_t *client);   /* self.c */
+int helio_cmd_completion(helio_client_t *client);
+int helio_cmd_version(helio_client_t *client);
+
+#endif

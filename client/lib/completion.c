@@ -1,0 +1,216 @@
+/*  Completion scripts from the command table. Job ids and site names come from the broker through `-o name`.
+ */
+#include <string.h>
+
+#include "client/lib/command.h"
+
+static const char *words_command(helio_words_t words)
+{
+    switch (words) {
+    case HELIO_WORDS_JOBS:
+        return "helio ls -o name --limit 50 2>/dev/null";
+    case HELIO_WORDS_SITES:
+        return "helio sites -o name 2>/dev/null";
+    case HELIO_WORDS_SHELLS:
+        return "printf '%s\\n' bash zsh fish";
+    case HELIO_WORDS_COMMANDS:
+    case HELIO_WORDS_NONE:
+    case HELIO_WORDS_FILES:
+        break;
+    }
+    return NULL;
+}
+
+static void option_words(helio_buffer_t *out, helio_options_t options)
+{
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
+        if (!(options & (UINT64_C(1) << id)))
+            continue;
+        if (helio_option(id)->letter)
+            helio_buffer_printf(out, " -%c", helio_option(id)->letter);
+        helio_buffer_printf(out, " --%s", helio_option(id)->name);
+    }
+}
+
+/*  First words once each, or the second words of a group. */
+static void command_words(helio_buffer_t *out, const char *group)
+{
+    size_t count, size = group ? strlen(group) : 0;
+    const helio_command_t *commands = helio_commands(&count);
+    const char *last = "";
+    for (size_t i = 0; i < count; i++) {
+        const char *name = commands[i].name;
+        size_t first = strcspn(name, " ");
+        if (group) {
+            if (first == size && strncmp(name, group, size) == 0 && name[first])
+                helio_buffer_printf(out, " %s", name + first + 1);
+            continue;
+        }
+        if (strncmp(name, last, first) != 0 || last[first] != name[first])
+            helio_buffer_printf(out, " %.*s", (int)first, name);
+        last = name;
+    }
+}
+
+/*  The part of the bash function that serves one command. */
+static void bash_case(helio_buffer_t *out, const helio_command_t *command)
+{
+    helio_buffer_printf(out, "    '%s')\n      words='", command->name);
+    option_words(out, command->options | HELIO_OPTIONS_EVERYWHERE);
+    helio_buffer_text(out, "'\n");
+    if (command->words == HELIO_WORDS_FILES)
+        helio_buffer_text(out, "      files=1\n");
+    else if (command->words == HELIO_WORDS_COMMANDS) {
+        helio_buffer_text(out, "      [[ $cur == -* ]] || words='");
+        command_words(out, NULL);
+        helio_buffer_text(out, "'\n");
+    } else if (words_command(command->words))
+        helio_buffer_printf(out, "      [[ $cur == -* ]] || words=$(%s)\n", words_command(command->words));
+    helio_buffer_text(out, "      ;;\n");
+}
+
+static void bash_groups(helio_buffer_t *out)
+{
+    size_t count;
+    const helio_command_t *commands = helio_commands(&count);
+    const char *last = "";
+    for (size_t i = 0; i < count; i++) {
+        size_t first = strcspn(commands[i].name, " ");
+        if (!commands[i].name[first] || strncmp(last, commands[i].name, first + 1) == 0)
+            continue;
+        last = commands[i].name;
+        helio_buffer_printf(out, "    %.*s)\n      words='", (int)first, last);
+        helio_text_t group = {last, (uint32_t)first};
+        char name[32];
+        (void)helio_text_copy(group, name, sizeof name);
+        command_words(out, name);
+        helio_buffer_text(out, "'\n      ;;\n");
+    }
+}
+
+static void bash_choices(helio_buffer_t *out)
+{
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
+        const helio_option_t *option = helio_option(id);
+        if (!option->value)
+            continue;
+        helio_buffer_text(out, "    ");
+        if (option->letter)
+            helio_buffer_printf(out, "-%c|", option->letter);
+        if (option->choices)
+            helio_buffer_printf(out, "--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n",
+                                option->name, option->choices);
+        else if (strcmp(option->value, "PATH") == 0)
+            helio_buffer_printf(out, "--%s) compopt -o default; return ;;\n", option->name);
+        else
+            helio_buffer_printf(out, "--%s) return ;;\n", option->name);
+    }
+}
+
+static void bash(helio_buffer_t *out)
+{
+    size_t count;
+    const helio_command_t *commands = helio_commands(&count);
+    helio_buffer_text(out,
+                      "_helio() {\n  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+                      "  local words= files= first= second= word\n  COMPREPLY=()\n  case $prev in\n");
+    bash_choices(out);
+    helio_buffer_text(
+        out, "  esac\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+             "    [[ $word == -* ]] && continue\n"
+             "    if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi\n"
+             "  done\n  case $first in keys|token) first=\"$first${second:+ $second}\" ;; esac\n"
+             "  case $first in\n    '')\n      words='");
+    command_words(out, NULL);
+    helio_buffer_text(out, "'\n      ;;\n");
+    for (size_t i = 0; i < count; i++)
+        bash_case(out, &commands[i]);
+    bash_groups(out);
+    helio_buffer_text(out,
+                      "  esac\n  [[ -n $files && $cur != -* ]] && compopt -o default && return\n"
+                      "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _helio helio\n");
+}
+
+/*  zsh runs the bash function through its own emulation. */
+static void zsh(helio_buffer_t *out)
+{
+    helio_buffer_text(out, "#compdef helio\nautoload -U +X bashcompinit && bashcompinit\n");
+    bash(out);
+}
+
+static void fish_quoted(helio_buffer_t *out, const char *text)
+{
+    helio_buffer_text(out, "'");
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            helio_buffer_text(out, "\\");
+        helio_buffer_append(out, text, 1);
+    }
+    helio_buffer_text(out, "'");
+}
+
+static void fish_option(helio_buffer_t *out, uint32_t id, const char *condition)
+{
+    const helio_option_t *option = helio_option(id);
+    helio_buffer_printf(out, "complete -c helio %s -l %s", condition, option->name);
+    if (option->letter)
+        helio_buffer_printf(out, " -s %c", option->letter);
+    if (option->choices)
+        helio_buffer_printf(out, " -x -a '%s'", option->choices);
+    else if (option->value)
+        helio_buffer_text(out, strcmp(option->value, "PATH") == 0 ? " -r" : " -x");
+    helio_buffer_text(out, " -d ");
+    fish_quoted(out, option->doc);
+    helio_buffer_text(out, "\n");
+}
+
+static void fish_command(helio_buffer_t *out, const helio_command_t *command)
+{
+    char condition[160];
+    size_t first = strcspn(command->name, " ");
+    const char *second = command->name[first] ? command->name + first + 1 : NULL;
+    if (second) {
+        helio_buffer_printf(out, "complete -c helio -f -n '__fish_use_subcommand' -a %.*s\n", (int)first,
+                            command->name);
+        helio_buffer_printf(out, "complete -c helio -f -n '__fish_seen_subcommand_from %.*s' -a %s -d ",
+                            (int)first, command->name, second);
+        (void)snprintf(condition, sizeof condition,
+                       "-n '__fish_seen_subcommand_from %.*s; and __fish_seen_subcommand_from %s'",
+                       (int)first, command->name, second);
+    } else {
+        helio_buffer_printf(out, "complete -c helio -f -n '__fish_use_subcommand' -a %s -d ", command->name);
+        (void)snprintf(condition, sizeof condition, "-n '__fish_seen_subcommand_from %s'", command->name);
+    }
+    fish_quoted(out, command->summary);
+    helio_buffer_text(out, "\n");
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
+        if (command->options & (UINT64_C(1) << id))
+            fish_option(out, id, condition);
+    if (words_command(command->words))
+        helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition,
+                            words_command(command->words));
+    else if (command->words != HELIO_WORDS_FILES)
+        helio_buffer_printf(out, "complete -c helio -f %s\n", condition);
+}
+
+bool helio_completion(const char *shell, helio_buffer_t *out)
+{
+    size_t count;
+    const helio_command_t *commands = helio_commands(&count);
+    if (strcmp(shell, "bash") == 0) {
+        bash(out);
+        return true;
+    }
+    if (strcmp(shell, "zsh") == 0) {
+        zsh(out);
+        return true;
+    }
+    if (strcmp(shell, "fish") != 0)
+        return false;
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
+        if (HELIO_OPTIONS_EVERYWHERE & (UINT64_C(1) << id))
+            fish_option(out, id, "");
+    for (size_t i = 0; i < count; i++)
+        fish_command(out, &commands[i]);
+    return true;
+}

@@ -1,0 +1,104 @@
+/*  Commands on sites, GPUs and queues, and what operators do to sites. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/lib/answer.h"
+#include "client/lib/columns.h"
+#include "client/lib/command.h"
+
+static int list(helio_client_t *client, const char *path, const char *key, helio_columns_t columns)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *rows;
+    int code = helio_ask_get(client, path, &answer);
+    if (code == HELIO_EXIT_OK)
+        code = helio_answer_list(client, answer, key, &rows);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    return helio_output_rows(&client->output, rows, columns) == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}
+
+int helio_cmd_sites(helio_client_t *client)
+{
+    return list(client, "/v1/sites", "sites", helio_columns_of_sites());
+}
+
+int helio_cmd_gpus(helio_client_t *client)
+{
+    return list(client, "/v1/gpus", "gpus", helio_columns_of_gpus());
+}
+
+int helio_cmd_queues(helio_client_t *client)
+{
+    return list(client, "/v1/queues", "queues", helio_columns_of_queues());
+}
+
+int helio_cmd_token_ls(helio_client_t *client)
+{
+    return list(client, "/v1/tokens", "tokens", helio_columns_of_tokens());
+}
+
+int helio_cmd_report(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
+    int code = helio_ask_get(client, "/v1/report", &totals);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (!json_is_object(totals))
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer is no report; versions differ?");
+    helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report());
+    const json_t *states = json_object_get(totals, "jobs");
+    const char *state;
+    json_t *count;
+    if (client->output.format <= HELIO_FORMAT_WIDE && json_is_object(states))
+        json_object_foreach((json_t *)(uintptr_t)states, state, count)
+            fprintf(client->io->out, "  %-14s  %lld\n", state, (long long)json_integer_value(count));
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}
+
+static int change_site(helio_client_t *client, const char *action, json_t *body, const char *done)
+{
+    const char *site = client->arguments->positionals[0];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    helio_buffer_printf(&after, "/%s", action);
+    const char *reason = helio_client_value(client, HELIO_OPTION_REASON);
+    if (reason && json_object_set_new(body, "reason", json_string(reason)) != 0) {
+        json_decref(body);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--reason is not UTF-8");
+    }
+    int code = helio_ask_post(client, helio_path(client, "/v1/sites/", site, after.data), body, &answer);
+    if (code == HELIO_EXIT_OK)
+        helio_client_say(client, "%s %s", site, done);
+    return code;
+}
+
+int helio_cmd_drain(helio_client_t *client)
+{
+    if (!helio_client_has(client, HELIO_OPTION_REASON))
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "why? the others will ask\nhelp: helio drain SITE --reason 'what is going on'");
+    return change_site(client, "drain", json_object(), "gets no more work; what runs there goes on");
+}
+
+int helio_cmd_undrain(helio_client_t *client)
+{
+    return change_site(client, "undrain", json_object(), "gets work again");
+}
+
+int helio_cmd_attest(helio_client_t *client)
+{
+    char question[160];
+    const char *site = client->arguments->positionals[0];
+    if (!helio_client_has(client, HELIO_OPTION_DEAD))
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "attest what?\nhelp: helio attest %.64s --dead",
+                                 site);
+    (void)snprintf(question, sizeof question,
+                   "Does nothing of the federation run at %.64s any more? You have looked?", site);
+    if (!helio_client_confirm(client, question))
+        return helio_client_fail(client, HELIO_EXIT_FAILURE, "nothing was attested");
+    return change_site(client, "attest", json_pack("{s:b}", "dead", 1),
+                       "is attested dead; its jobs may run elsewhere");
+}

@@ -1,0 +1,133 @@
+#include "client/lib/joblog.h"
+
+#include <stdlib.h>
+
+#include "client/lib/answer.h"
+#include "federation/base/clock.h"
+
+enum { TRIES_AFTER_END = 8 }; /* to get the rest of a log when the job is over */
+
+struct helio_joblog {
+    const helio_client_t *client;
+    const char *id;
+    uint32_t epoch; /* being printed */
+    uint32_t next_epoch;
+    bool started, over;
+    bool done, cut;
+    uint64_t offset;
+    uint64_t bytes;
+    helio_stream_t *stream;
+    uint64_t stream_offset; /* where it began: did it bring anything? */
+    uint32_t failures;
+    int64_t open_at_ms;
+};
+
+helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id)
+{
+    helio_joblog_t *self = helio_new(1, sizeof *self);
+    self->client = client;
+    self->id = id;
+    return self;
+}
+
+void helio_joblog_destroy(helio_joblog_t **self_p)
+{
+    helio_joblog_t *self = *self_p;
+    if (!self)
+        return;
+    helio_stream_destroy(&self->stream);
+    free(self);
+    *self_p = NULL;
+}
+
+void helio_joblog_update(helio_joblog_t *self, uint32_t epoch, bool started, bool over)
+{
+    self->next_epoch = epoch;
+    self->started |= started && epoch > 0;
+    self->over = over;
+    self->done |= over && !(self->started && epoch > 0);
+}
+
+static void on_data(void *arg, const char *bytes, size_t size)
+{
+    helio_joblog_t *self = arg;
+    (void)fwrite(bytes, 1, size, self->client->io->out);
+    (void)fflush(self->client->io->out);
+    self->offset += size;
+    self->bytes += size;
+}
+
+static void open_stream(helio_joblog_t *self)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
+    helio_buffer_printf(&after, "/logs?follow=1&epoch=%u&offset=%llu", self->epoch,
+                        (unsigned long long)self->offset);
+    self->stream = helio_stream_new(
+        self->client->remote,
+        &(helio_stream_options_t){.path = helio_path(self->client, "/v1/jobs/", self->id, after.data),
+                                  .accept = "text/plain",
+                                  .on_data = on_data,
+                                  .arg = self});
+    self->stream_offset = self->offset;
+}
+
+/*  The attempt's log is at its end, or will not come. */
+static void close_epoch(helio_joblog_t *self)
+{
+    if (self->next_epoch != self->epoch) {
+        self->epoch = self->next_epoch;
+        self->offset = 0;
+        self->failures = 0;
+        self->open_at_ms = 0;
+        helio_client_say(self->client, "-- attempt %u --", self->epoch);
+    } else if (self->over) {
+        self->done = true;
+    }
+}
+
+static void stream_ended(helio_joblog_t *self)
+{
+    long status = helio_stream_status(self->stream);
+    bool whole = helio_stream_is_whole(self->stream);
+    bool missing = status == 404 || status == 409 || status == 410;
+    bool moved = self->offset > self->stream_offset;
+    helio_stream_destroy(&self->stream);
+    self->failures = moved ? 0 : self->failures + 1;
+    self->open_at_ms = helio_clock_boot_ms() + helio_remote_backoff_ms(self->client->remote, self->failures);
+    bool attempt_over = self->over || self->next_epoch != self->epoch;
+    if (attempt_over && (whole || missing)) {
+        close_epoch(self);
+    } else if (attempt_over && self->failures >= TRIES_AFTER_END) {
+        self->cut = true;
+        helio_client_say(self->client, "the end of the output could not be read; helio logs %s tries again",
+                         self->id);
+        close_epoch(self);
+    }
+}
+
+void helio_joblog_turn(helio_joblog_t *self)
+{
+    if (self->done || !self->started)
+        return;
+    if (self->epoch == 0)
+        self->epoch = self->next_epoch;
+    if (self->stream && helio_stream_is_over(self->stream))
+        stream_ended(self);
+    if (!self->stream && !self->done && helio_clock_boot_ms() >= self->open_at_ms)
+        open_stream(self);
+}
+
+bool helio_joblog_is_done(const helio_joblog_t *self)
+{
+    return self->done;
+}
+
+bool helio_joblog_is_cut(const helio_joblog_t *self)
+{
+    return self->cut;
+}
+
+uint64_t helio_joblog_bytes(const helio_joblog_t *self)
+{
+    return self->bytes;
+}

@@ -1,0 +1,86 @@
+/*  option.h -- the flags of the command line: one table for all commands, so that a flag means the same
+ * everywhere.
+ *
+ *  Pure. Parsing borrows argv: what it returns lives as long as argv does.
+ */
+#ifndef HELIO_CLIENT_OPTION_H
+#define HELIO_CLIENT_OPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "federation/base/error.h"
+#include "federation/base/memory.h"
+
+/*  name, long form, letter (0 = none), value (NULL = a switch), choices separated by spaces (NULL = any), doc
+ */
+#define HELIO_OPTION_TABLE(X)                                                                             \
+    X(BROKER, "broker", 0, "URL", NULL, "The broker to speak to, such as https://broker.example")         \
+    X(CONTEXT, "context", 0, "NAME", NULL, "Use this context of the settings files")                      \
+    X(TOKEN_FILE, "token-file", 0, "PATH", NULL, "File with the token, readable by its owner only")       \
+    X(CA_FILE, "ca-file", 0, "PATH", NULL, "Certificates to trust instead of the system's")               \
+    X(OUTPUT, "output", 'o', "FORMAT", "table wide json jsonl csv name", "How data is printed")           \
+    X(COLOR, "color", 0, "WHEN", "auto always never", "Colour; auto: on terminals without NO_COLOR")      \
+    X(QUIET, "quiet", 'q', NULL, NULL, "No progress on standard error")                                   \
+    X(HELP, "help", 'h', NULL, NULL, "Explain the command and stop")                                      \
+    X(YES, "yes", 'y', NULL, NULL, "Do not ask for confirmation")                                         \
+    X(IDEMPOTENCY_KEY, "idempotency-key", 0, "KEY", NULL,                                                 \
+      "Submitting again with the same key and jobs gives the same ids")                                   \
+    X(TIMEOUT, "timeout", 0, "DURATION", NULL, "Give up after this long (90s, 15m, 6h) with exit code 8") \
+    X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
+    X(STATE, "state", 's', "STATE", NULL, "Only jobs in this state")                                      \
+    X(QUEUE, "queue", 0, "QUEUE", NULL, "Only jobs of this queue")                                        \
+    X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
+    X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \
+    X(ALL, "all", 'a', NULL, NULL, "All rows, however many")                                              \
+    X(REASON, "reason", 'r', "TEXT", NULL, "Why, for the other operators and the audit")                  \
+    X(DEAD, "dead", 0, NULL, NULL, "Attest that nothing of the site's attempts runs any more")            \
+    X(AFTER, "after", 0, "SEQ", NULL, "Begin after the event of this number")                             \
+    X(EPOCH, "epoch", 0, "N", NULL, "The log of this attempt instead of the latest")                      \
+    X(TENANT, "tenant", 0, "NAME", NULL, "The token's tenant")                                            \
+    X(USER, "user", 0, "NAME", NULL, "The token's user")                                                  \
+    X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
+    X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (90d)")                               \
+    X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
+    X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
+
+typedef enum helio_option_id {
+#define HELIO_OPTION_ENUMERATOR(name, ...) HELIO_OPTION_##name,
+    HELIO_OPTION_TABLE(HELIO_OPTION_ENUMERATOR)
+#undef HELIO_OPTION_ENUMERATOR
+        HELIO_OPTION_COUNT
+} helio_option_id_t;
+
+/*  A set of options. */
+typedef uint64_t helio_options_t;
+#define HELIO_OPTION(name) (UINT64_C(1) << HELIO_OPTION_##name)
+/*  What every command takes. */
+#define HELIO_OPTIONS_EVERYWHERE                                                                       \
+    (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) | \
+     HELIO_OPTION(OUTPUT) | HELIO_OPTION(COLOR) | HELIO_OPTION(QUIET) | HELIO_OPTION(HELP))
+
+typedef struct helio_option {
+    const char *name;
+    char letter;
+    const char *value;
+    const char *choices;
+    const char *doc;
+} helio_option_t;
+
+const helio_option_t *helio_option(uint32_t id); /* id < HELIO_OPTION_COUNT */
+
+enum { HELIO_POSITIONALS_MAX = 4096 };
+
+typedef struct helio_arguments {
+    const char *values[HELIO_OPTION_COUNT]; /* NULL = absent; "" for a switch */
+    helio_options_t present;
+    const char **positionals; /* in the arena */
+    uint32_t positional_count;
+} helio_arguments_t;
+
+/*  Flags may stand anywhere; `--` ends them; the last of several wins. Errors: HELIO_INVALID with a text that
+ * names the flag and the nearest known one. */
+HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arena_t *arena,
+                                                helio_arguments_t *ret_arguments, helio_error_t *err);
+
+#endif

@@ -1,0 +1,87 @@
+/*  output.h -- data on standard output, in the format that was asked for.
+ *
+ *  Rows are JSON objects as the broker sent them; columns say how a table shows them. Tables are for people
+ * (aligned, humanised, short ids); csv, json and jsonl carry the plain values; name prints one identifier a
+ * line.
+ */
+#ifndef HELIO_CLIENT_OUTPUT_H
+#define HELIO_CLIENT_OUTPUT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "federation/base/error.h"
+#include "federation/base/memory.h"
+
+typedef enum helio_format {
+    HELIO_FORMAT_TABLE,
+    HELIO_FORMAT_WIDE,
+    HELIO_FORMAT_JSON,
+    HELIO_FORMAT_JSONL,
+    HELIO_FORMAT_CSV,
+    HELIO_FORMAT_NAME
+} helio_format_t;
+
+typedef struct helio_output {
+    FILE *stream;
+    helio_format_t format;
+    bool colour;
+    int64_t wall_ms; /* for ages */
+} helio_output_t;
+
+typedef enum helio_cell {
+    HELIO_CELL_TEXT,
+    HELIO_CELL_STATE,   /* coloured */
+    HELIO_CELL_ID,      /* the last 8 characters; whole in wide */
+    HELIO_CELL_COUNT,   /* whole number */
+    HELIO_CELL_NUMBER,  /* three significant figures */
+    HELIO_CELL_TIME,    /* RFC 3339, to the second, Z */
+    HELIO_CELL_AGE,     /* RFC 3339, shown as time since */
+    HELIO_CELL_SECONDS, /* a duration */
+    HELIO_CELL_MONEY,   /* USD */
+    HELIO_CELL_ENERGY,  /* kWh */
+    HELIO_CELL_CARBON,  /* g */
+    HELIO_CELL_LIST     /* texts, joined with commas */
+} helio_cell_t;
+
+typedef struct helio_column {
+    const char *title;
+    const char *key; /* "a|b": the first that is present; the first also heads the csv column */
+    helio_cell_t cell;
+    bool wide; /* only in wide and csv */
+} helio_column_t;
+
+typedef struct helio_columns {
+    const helio_column_t *items;
+    size_t count;
+    const char *name_key; /* what -o name prints, "a|b" */
+} helio_columns_t;
+#define HELIO_COLUMNS(array, name) ((helio_columns_t){(array), sizeof(array) / sizeof((array)[0]), (name)})
+
+/*  False for a word that is no format. */
+bool helio_format_of(const char *word, helio_format_t *ret_format);
+
+/*  rows: an array of objects, borrowed. An empty table prints its header alone. HELIO_IO when the stream
+ * fails. */
+HELIO_MUST_CHECK helio_rc helio_output_rows(const helio_output_t *self, const json_t *rows,
+                                            helio_columns_t columns);
+
+/*  One object: in table and wide as "Title  value" lines, absent values left out, then the scalars no column
+ * names (wide only). */
+HELIO_MUST_CHECK helio_rc helio_output_object(const helio_output_t *self, const json_t *object,
+                                              helio_columns_t columns);
+
+/*  JSON text of a value: indented, or on one line. */
+void helio_output_json(const json_t *value, bool indent, helio_buffer_t *out);
+
+/*  The value of a key ("a|b") of an object; NULL when absent or null. */
+const json_t *helio_output_find(const json_t *object, const char *key);
+const char *helio_output_string(const json_t *object, const char *key); /* "" when absent or no string */
+
+/*  A cell as a table shows it; "" for nothing. */
+void helio_output_cell(const helio_output_t *self, const json_t *object, const helio_column_t *column,
+                       helio_buffer_t *out);
+
+#endif

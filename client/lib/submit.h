@@ -1,0 +1,41 @@
+/*  submit.h -- job files in, accepted jobs out; shared by `submit` and `run`. */
+#ifndef HELIO_CLIENT_SUBMIT_H
+#define HELIO_CLIENT_SUBMIT_H
+
+#include "client/lib/client.h"
+#include "federation/base/id.h"
+#include "federation/spec/spec.h"
+
+enum {
+    HELIO_SUBMIT_BATCH_BYTES = 8 << 20, /* the broker takes 16 MiB in one request */
+    HELIO_SUBMIT_BATCH_JOBS = 1000,
+    HELIO_SUBMIT_COMPLAINTS_MAX = 20,
+    HELIO_SUBMIT_KEY_MAX = 200
+};
+
+/*  One document that is known to be good. Lives in the client's arena. */
+typedef struct helio_draft {
+    helio_text_t text; /* exact bytes */
+    bool json;
+    bool is_array; /* of tasks */
+    const char *name;
+    char id[HELIO_KEY_SIZE]; /* after it was accepted */
+    bool existed;            /* the idempotency key was used for it before */
+} helio_draft_t;
+
+typedef struct helio_drafts {
+    helio_draft_t *items;
+    uint32_t count;
+    uint32_t accepted; /* the first so many have ids */
+} helio_drafts_t;
+
+/*  Reads and checks files ("-" = standard input). USAGE after having printed every complaint (up to a bound).
+ */
+HELIO_MUST_CHECK int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
+                                       helio_drafts_t *ret_drafts);
+
+/*  Sends them in batches, each of which is accepted as a whole or not at all. On failure says how many were
+ * accepted before. */
+HELIO_MUST_CHECK int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts);
+
+#endif
