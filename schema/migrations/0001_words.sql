@@ -32,12 +32,12 @@ create function helio.state_is_live(state smallint) returns boolean language sql
 create function helio.state_is_over(state smallint) returns boolean language sql immutable parallel safe
     return state between 8 and 12;
 
--- Is the transition listed? One bit mask of successors per state, in stored order.
+-- Is the transition listed? One bit mask of successors per state, in stored order. Never null: a check would pass it.
 create function helio.edge_listed(from_state smallint, to_state smallint) returns boolean
     language sql immutable parallel safe
-    return to_state between 0 and 13 and
+    return coalesce(to_state between 0 and 13 and
         ((array [10242, 221, 8921, 10193, 10209, 208, 3969, 8063, 0, 0, 0, 0, 0, 2049])[from_state + 1]
-            >> to_state::integer) & 1 = 1;
+            >> to_state::integer) & 1 = 1, false);
 
 create function helio.tier_word(tier smallint) returns text language sql immutable parallel safe
     return (array ['best-effort', 'standard', 'critical'])[tier + 1];

@@ -83,7 +83,7 @@ begin
     if word !~ '^[0-9a-hjkmnp-tv-z]{6,25}$' then
         return;
     end if;
-    for i in 5..0 by -1 loop
+    for i in reverse 5..0 loop
         tail := tail * 32 + strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(word, length(word) - i, 1)) - 1;
     end loop;
     return query

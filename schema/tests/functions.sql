@@ -1,0 +1,35 @@
+-- Ids and times as people see them.
+begin;
+select no_plan();
+
+select is(helio.job_text('00000000-0000-0000-0000-000000000000', -1), repeat('0', 26), 'the smallest id');
+select is(helio.job_text('ffffffff-ffff-ffff-ffff-ffffffffffff', 7), '7' || repeat('z', 25) || '.7', 'the largest, a task');
+select is(helio.job_uuid(helio.job_text(u, -1)), u, 'there and back')
+from (select gen_random_uuid() as u from generate_series(1, 100)) r;
+select is(helio.job_uuid('7ZZZZZZZZZZZZZZZZZZZZZZZZZ'), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid, 'capitals');
+select is(helio.job_uuid(translate(repeat('0', 25) || '1', '01', 'oL')), '00000000-0000-0000-0000-000000000001'::uuid, 'o and L');
+select is(helio.job_uuid(id), null, 'no id: ' || id)
+from unnest(array ['', 'x', repeat('8', 26), repeat('0', 27), repeat('0', 25) || 'u', repeat('0', 25) || '!']) id;
+select is(helio.job_task(id), task, 'the task of ' || id)
+from (values ('abc', -1), ('abc.5', 5), ('abc.', -1), ('abc.x', -1), ('abc.9999999999', -1)) t (id, task);
+select is(helio.id_tail(u), helio.id_tail(('00000000-0000-0000-0000-0000' || right(u::text, 8))::uuid), 'a tail is the last 30 bits')
+from (select gen_random_uuid() as u) r;
+
+select is(helio.ms_time(0), null, 'no time');
+select is(helio.time_ms(helio.ms_time(1795000000123)), 1795000000123, 'milliseconds are kept');
+select is(helio.time_ms(null), 0::bigint, 'null is 0');
+select is(helio.rfc3339('2026-11-22 07:00:00.5+01'), '2026-11-22T06:00:00.500Z', 'UTC, to the millisecond');
+
+select is((select count(*) from helio.find_jobs(repeat('0', 5), null)), 0::bigint, 'five characters find nothing');
+insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source)
+select ('0199aaaa-0000-7000-8000-0000000' || lpad(i::text, 5, '0'))::uuid, now(), 1, 1, 1, 1, 1, 1,
+    case when i % 2 = 0 then 'even' else 'odd' end, 'standard', 'h', 's' from generate_series(1, 20) i;
+select is((select count(*) from helio.find_jobs(left(helio.job_text('0199aaaa-0000-7000-8000-000000000001', -1), 8), null)),
+    11::bigint, 'a prefix of too many finds enough to say so');
+select results_eq(format('select helio.find_jobs(%L, null)', right(helio.job_text('0199aaaa-0000-7000-8000-000000000007', -1), 6)),
+    array ['0199aaaa-0000-7000-8000-000000000007'::uuid], 'a suffix finds the one');
+select is_empty(format('select helio.find_jobs(%L, %L)', helio.job_text('0199aaaa-0000-7000-8000-000000000007', -1), 'even'),
+    'not for another tenant');
+
+select * from finish();
+rollback;

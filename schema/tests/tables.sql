@@ -1,0 +1,76 @@
+-- The guards that delivery rests on: they must hold whatever the program does.
+begin;
+select no_plan();
+
+select has_table('helio', name::name, 'table ' || name) from unnest(array ['schema_migrations', 'federation', 'tenants', 'tokens',
+    'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
+    'open_jobs', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
+    'audit']) name;
+
+select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');
+select col_is_pk('helio', 'job_state', array ['job_id', 'task'], 'a task has one state');
+select col_is_pk('helio', 'placements', array ['job_id', 'task', 'epoch'], 'an epoch is placed once');
+select col_is_pk('helio', 'attempts', array ['job_id', 'task', 'epoch'], 'an attempt ends once');
+select index_is_unique('helio', 'attempts', 'attempts_one_completion', 'a job completes once');
+select index_is_unique('helio', 'jobs', 'jobs_idempotency', 'a key of a tenant names one job');
+select is((select count(*) from pg_index where indrelid = 'helio.job_state'::regclass), 1::bigint,
+    'job_state has no index on what changes');
+select ok('fillfactor=50' = any (reloptions), 'job_state leaves room for updates')
+from pg_class where oid = 'helio.job_state'::regclass;
+select bag_eq('select queue, priority, tier, time_limit_ms / 3600000 from helio.queues',
+    $$values ('express', 1000, 2::int2, 1::int8), ('reserved', 800, 2::int2, 24::int8), ('standard', 500, 1::int2, 24::int8),
+        ('batch', 100, 1::int2, 24::int8), ('preemptible', 10, 0::int2, 24::int8)$$, 'the queues of the manual');
+
+-- Ends
+prepare ended(int, boolean, boolean) as insert into helio.attempts values ('0199aaaa-0000-7000-8000-000000000001', -1, $1, 5,
+    $2, $3, 0, now(), now(), now(), 1, 1, 1, 0, 'lulea');
+select lives_ok('execute ended(1, true, false)', 'a completion');
+select throws_ok('execute ended(1, false, false)', '23505', null, 'the same attempt again');
+select throws_ok('execute ended(2, true, false)', '23505', null, 'a second completion of another epoch');
+select lives_ok('execute ended(2, false, true)', 'a fenced end is evidence');
+select throws_ok('execute ended(3, true, true)', '23514', null, 'a fenced end never completes');
+
+-- Transitions
+prepare moved(bigint, int2, int2) as insert into helio.transitions values ($1, '0199aaaa-0000-7000-8000-000000000001', -1, 1,
+    $2, $3, now());
+select lives_ok('execute moved(1, 0, 1)', 'queued to offered is listed');
+select throws_ok('execute moved(2, 8, 4)', '23514', null, 'succeeded to running is not');
+select throws_ok('execute moved(2, 0, 0)', '23514', null, 'queued to queued is not');
+select throws_ok('execute moved(2, 0, 14)', '23514', null, 'nor to what is no state');
+select throws_ok('execute moved(2, 14, 0)', '23514', null, 'nor from what is no state');
+
+-- What happened stays as it happened, for the owner too
+select throws_ok('update helio.attempts set completes = false', 'HE002', null, 'attempts are append-only');
+select throws_ok('delete from helio.transitions', 'HE002', null, 'transitions are append-only');
+select throws_ok('truncate helio.ledger', 'HE002', null, 'the ledger is append-only');
+select throws_ok('delete from helio.audit', 'HE002', null, 'the audit is append-only');
+
+-- Audit
+insert into helio.audit (at, actor, action, detail) select now(), 'user:ada', 'drain', 'reason ' || i from generate_series(1, 5) i;
+select is(helio.audit_verify(), null, 'a chain is whole');
+select is((select count(distinct hash) from helio.audit), (select count(*) from helio.audit), 'each link is its own');
+alter table helio.audit disable trigger append_only;
+update helio.audit set actor = 'user:eve' where audit_id = 3;
+select is(helio.audit_verify(), 3::bigint, 'an edit shows');
+update helio.audit set actor = 'user:ada' where audit_id = 3;
+delete from helio.audit where audit_id = 2;
+select is(helio.audit_verify(), 3::bigint, 'a gap shows');
+
+-- Leadership. A leader's session has a search path of its own, which this file then sets back.
+create temporary table lead as select * from helio.lead('test');
+set search_path = public;
+select ok(leads, 'who has the lock leads') from lead;
+select lives_ok((select format('select helio.take_batch(%s, 1)', epoch) from lead), 'its first batch');
+select throws_ok((select format('select helio.take_batch(%s, 1)', epoch) from lead), 'HE001', null, 'not twice');
+select throws_ok((select format('select helio.take_batch(%s, 3)', epoch) from lead), 'HE001', null, 'not out of turn');
+select throws_ok((select format('select helio.take_batch(%s, 2)', epoch - 1) from lead), 'HE001', null, 'not of an older epoch');
+create temporary table resumed as select r.* from lead, helio.resume(epoch) r;
+set search_path = public;
+create temporary table outdated as select r.* from lead, helio.resume(epoch - 1) r;
+set search_path = public;
+select ok(leads and same_epoch and same_database, 'a leader that comes back leads') from resumed;
+select is(last_batch, 1::bigint, 'and learns its last batch') from resumed;
+select ok(not same_epoch, 'an older one learns that it is over') from outdated;
+
+select * from finish();
+rollback;

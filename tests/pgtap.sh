@@ -1,0 +1,44 @@
+#!/bin/bash
+# The schema's own tests (schema/tests, pgTAP) against a migrated database. As a superuser of it: the extension is
+# installed and every file rolls back what it did. Without argument: against a throw-away server of its own, migrated here.
+#
+#   tests/pgtap.sh [CONNINFO]
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+conninfo=${1:-}
+work=$(mktemp -d /tmp/helio-pgtap-XXXXXX)
+finish() {
+    [ ! -e "$work/pg" ] || "$root/tests/postgres.sh" down "$work/pg"
+    rm -rf "$work"
+}
+trap finish EXIT
+
+if [ -z "$conninfo" ]; then
+    chmod 755 "$work"
+    conninfo=$("$root/tests/postgres.sh" up "$work/pg")
+    for file in "$root"/schema/migrations/*.sql "$root"/schema/report/*.sql; do
+        psql -qX -v ON_ERROR_STOP=1 -1 -f "$file" "$conninfo" >/dev/null
+    done
+fi
+if [ "$(psql -qXAt -c "select count(*) from pg_available_extensions where name = 'pgtap'" "$conninfo")" = 0 ]; then
+    echo "SKIPPED: the server has no pgtap (Debian: apt install postgresql-15-pgtap)" >&2
+    exit 77
+fi
+psql -qX -c "create extension if not exists pgtap" "$conninfo" >/dev/null
+
+failed=0
+for file in "$root"/schema/tests/*.sql; do
+    name=$(basename "$file")
+    if ! psql -qXAt -v ON_ERROR_STOP=1 -f "$file" "$conninfo" >"$work/$name.out" 2>"$work/$name.err"; then
+        cat "$work/$name.out" "$work/$name.err"
+        echo "FAILED $name: stopped by an error"
+        failed=1
+    elif grep -qE '^(not ok|# Looks like)' "$work/$name.out"; then
+        grep -vE '^ok' "$work/$name.out"
+        echo "FAILED $name"
+        failed=1
+    else
+        echo "ok $name: $(grep -c '^ok' "$work/$name.out") tests"
+    fi
+done
+exit $failed

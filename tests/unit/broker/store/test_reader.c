@@ -1,0 +1,480 @@
+/*  Reads: their JSON against a small federation, prefixes, pages, failures, and a server that goes away. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/store/reader.h"
+#include "tests/support/pg_fixture.h"
+
+/*  A federation of one site, five jobs in all kinds of states, and what led there. Job n ends in …000n. */
+static const char world[] =
+    "insert into helio.tenants (tenant, home_site) values ('acme', 'lulea'), ('other', 'oregon');"
+    "insert into helio.sites values ('lulea', 1, false, null, 'slurm', 'SE', 65.6, 22.1, 'Europe/Stockholm', "
+    "1.1, 20, 0.05,"
+    "  true, true, '0.1.0', now() - interval '3 s');"
+    "insert into helio.pools values ('lulea', 'h100', 'H100', 80000000000, 4, 4, 8, 96, 1000000000000, 2, 0, "
+    "true, 0, 60,"
+    "  100, 200, 100);"
+    "insert into helio.capacity_now values ('lulea', 'h100', now(), 4, 32, 16, 12, 4, 8, 2, 1, 9000);"
+    "insert into helio.capacity_samples select 'lulea', 'h100', now() - interval '1 minute' * i, 4, 32, 16, "
+    "12, 4, 8, 2, 1,"
+    "  9000 from generate_series(1, 90) i;"
+    "insert into helio.series_now values ('lulea', '', 3, 'average', 'lifecycle', 'test', false, now() - "
+    "interval '90 min',"
+    "  now() - interval '90 min', 3600, '{10, 12, 14}', '{9, 11, 13}', null);"
+    "insert into helio.series select * from helio.series_now;"
+    "insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, "
+    "user_name, queue,"
+    "  name, home_site, gpu_model, spec_hash, source, tasks)"
+    "select ('0199aaaa-0000-7000-8000-00000000000' || i)::uuid, now() - interval '1 hour', 3600000, i, 16, "
+    "2, 1, 0,"
+    "  case i when 5 then 'other' else 'acme' end, 'ada', 'standard', 'job' || i, 'lulea', 'H100', 'h', 's',"
+    "  case i when 4 then array[0, 1, 2] end from generate_series(1, 5) i;"
+    "insert into helio.open_jobs select job_id, coalesce(cardinality(tasks), 1) from helio.jobs where name "
+    "<> 'job1';"
+    "insert into helio.job_state select ('0199aaaa-0000-7000-8000-00000000000' || n)::uuid, t, 1, s, 0, 0, "
+    "1, 0, 0, x,"
+    "  now() - interval '50 min', f, now(), 3600000, 1500000, 7200000, 2500, 12, 'lulea', 'h100', r"
+    "  from (values (1, -1, 8, 0, now() - interval '20 min', null), (2, -1, 4, null, null, null),"
+    "    (4, 0, 9, 3, now(), 'exit code 3'), (4, 1, 4, null, null, null)) v (n, t, s, x, f, r);"
+    "insert into helio.classes values (3, 'acme', 'standard', '16 x H100', 'WaitingForCapacity', 'no 16 "
+    "free', 7, now());"
+    "insert into helio.decisions values (7, now(), 3, 'v1', 'WaitingForCapacity', 'no 16 free', null, null),"
+    "  (6, now(), 1, 'v1', null, null, 'lulea', 'h100');"
+    "insert into helio.candidates values (7, 0, 'lulea', 'h100', now() + interval '1 h', 5000000, 4000000, "
+    "3600000, 1000,"
+    "  null, null), (7, 1, 'oregon', 'a', null, 0, 0, 0, 0, 'Forbidden', 'not in sites'),"
+    "  (6, 0, 'lulea', 'h100', now(), 5000000, 4000000, 3600000, 1000, null, null);"
+    "insert into helio.placements select job_id, -1, 1, 2, 16, 6, 5000000, 4000000, 3600000, 900, now(), "
+    "now(), 'lulea',"
+    "  'h100' from helio.jobs where name in ('job1', 'job2');"
+    "insert into helio.transitions select 2 * i - 1, ('0199aaaa-0000-7000-8000-00000000000' || i)::uuid, -1, "
+    "1, 0, 1,"
+    "  now(), null, 'broker' from generate_series(1, 2) i;"
+    "insert into helio.transitions select 2 * i, ('0199aaaa-0000-7000-8000-00000000000' || i)::uuid, -1, 1, "
+    "1, 4, now(),"
+    "  null, 'site:lulea' from generate_series(1, 2) i;"
+    "insert into helio.attempts values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, 5, true, false, 0, "
+    "now(), now(),"
+    "  now(), 1, 3600000, 7200000, 12, 'lulea', null, 'l1');"
+    "insert into helio.ledger values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, date_trunc('hour', "
+    "now()), 3600000,"
+    "  7200000, 2500, 1500000, false, 'acme', 'lulea', 'h100', 'H100', 'standard', 'model');"
+    "insert into helio.tokens values ('t1', sha256('x'), 'acme', 'ada', 'user', now());"
+    "insert into helio.audit (at, actor, action) values (now(), 'user:ada', 'a'), (now(), 'user:ada', 'b');";
+
+static const char *conninfo;
+static helio_reader_t *reader;
+
+typedef struct asked {
+    helio_read_t read;
+    sem_t answered;
+    helio_rc rc;
+    char *json; /* owned; NULL unless rc is OK */
+    helio_error_t err;
+} asked_t;
+
+static void done(helio_read_t *read, helio_rc rc, helio_text_t json, const helio_error_t *err)
+{
+    asked_t *asked = read->arg;
+    asked->rc = rc;
+    if (err)
+        asked->err = *err;
+    if (rc == HELIO_OK) {
+        asked->json = helio_new(json.size + 1, 1);
+        memcpy(asked->json, json.data, json.size);
+    }
+    (void)sem_post(&asked->answered);
+}
+
+static asked_t ask_of(helio_reader_t *of, const char *query, const char *const *params, uint32_t count)
+{
+    asked_t asked = {.read = {.query = query, .param_count = count, .done = done}};
+    asked.read.arg = &asked;
+    for (uint32_t i = 0; i < count; i++)
+        asked.read.params[i] = params[i];
+    (void)sem_init(&asked.answered, 0, 0);
+    assert_int_equal(helio_reader_post(of, &asked.read), HELIO_OK);
+    while (sem_wait(&asked.answered) != 0)
+        ;
+    (void)sem_destroy(&asked.answered);
+    return asked;
+}
+#define ASK(query, ...)                                       \
+    ask_of(reader, query, (const char *const[]){__VA_ARGS__}, \
+           sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+
+/*  `path` is an SQL expression over j, the answer as jsonb. Frees the answer. */
+static void assert_json(asked_t asked, const char *path, const char *expected)
+{
+    if (asked.rc != HELIO_OK)
+        fail_msg("%s: %s", asked.read.query, asked.err.text);
+    helio_buffer_t sql = {0};
+    helio_buffer_printf(&sql, "select %s from (select $helio$%s$helio$::jsonb as j) a", path, asked.json);
+    char *value = helio_pg_value(conninfo, sql.data);
+    if (strcmp(value, expected) != 0)
+        fail_msg("%s: %s is \"%s\", not \"%s\" in %s", asked.read.query, path, value, expected, asked.json);
+    free(value);
+    free(asked.json);
+    helio_buffer_clear(&sql);
+}
+
+static void assert_rc(asked_t asked, helio_rc rc)
+{
+    free(asked.json);
+    assert_int_equal(asked.rc, rc);
+}
+
+/*  The text of job n's id. */
+static const char *id_of(int n)
+{
+    static char ids[8][32];
+    char sql[128];
+    (void)snprintf(sql, sizeof sql, "select helio.job_text('0199aaaa-0000-7000-8000-00000000000%d', -1)", n);
+    char *id = helio_pg_value(conninfo, sql);
+    (void)snprintf(ids[n], sizeof ids[n], "%s", id);
+    free(id);
+    return ids[n];
+}
+
+static void read_job__shows_the_keys_that_are_promised(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "id",         "name",        "tenant",    "user",         "queue",       "kind",      "tier",
+        "state",      "site",        "pool",      "home_site",    "epoch",       "attempts",  "submitted_at",
+        "started_at", "finished_at", "exit_code", "gpus",         "nodes",       "gpu_model", "gpu_seconds",
+        "cost_usd",   "energy_kwh",  "carbon_g",  "wait_seconds", "run_seconds", "reason",    "history"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char path[64];
+        (void)snprintf(path, sizeof path, "j ? '%s'", keys[i]);
+        assert_json(ASK("read_job", id_of(1), NULL), path, "t");
+    }
+    assert_json(
+        ASK("read_job", id_of(1), NULL),
+        "concat_ws(' ', j->>'state', j->>'exit_code', j->>'gpu_seconds', j->>'cost_usd', j->>'energy_kwh', "
+        "j->>'carbon_g', j->>'wait_seconds', j->>'run_seconds')",
+        "succeeded 0 3600 1.5 2 2.5 600 1800");
+    assert_json(ASK("read_job", id_of(1), NULL), "j->>'submitted_at' ~ '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{12}Z$'",
+                "t");
+    assert_json(ASK("read_job", id_of(1), NULL),
+                "(select string_agg(h->>'to', ' ') from jsonb_array_elements(j->'history') h)",
+                "queued offered running");
+}
+
+static void read_job__a_job_without_a_state_row_waits_for_its_class_reason(void **state)
+{
+    (void)state;
+    assert_json(ASK("read_job", id_of(3), NULL), "concat_ws(' ', j->>'state', j->>'reason', j->>'epoch')",
+                "queued WaitingForCapacity 0");
+    assert_json(ASK("read_job", id_of(5), NULL), "concat_ws(' ', j->>'state', j->>'reason')",
+                "queued Queued");
+}
+
+static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
+{
+    (void)state;
+    const char *id = id_of(2);
+    assert_json(ASK("read_job", id + 20, NULL), "j->>'name'", "job2"); /* the last six */
+    assert_json(ASK("read_job", id + 10, NULL), "j->>'name'", "job2");
+    assert_json(ASK("read_job", "0199aaaa-0000-7000-8000-000000000002", NULL), "j->>'name'", "job2");
+    char upper[32], prefix[32], task[40];
+    for (size_t i = 0; i <= strlen(id); i++)
+        upper[i] = (char)(id[i] >= 'a' && id[i] <= 'z' ? id[i] - 32 : id[i]);
+    assert_json(ASK("read_job", upper, NULL), "j->>'name'", "job2");
+    (void)snprintf(prefix, sizeof prefix, "%.12s", id);
+    assert_json(ASK("read_job", prefix, NULL), "jsonb_array_length(j->'ambiguous')", "5");
+    assert_json(ASK("read_job", prefix, "other"), "j->>'name'",
+                "job5"); /* another tenant's are not there at all */
+    (void)snprintf(task, sizeof task, "%s.1", id_of(4));
+    assert_json(ASK("read_job", task, NULL), "concat_ws(' ', j->>'id' = '' , j->>'state', j->>'attempts')",
+                "f running 1");
+    (void)snprintf(task, sizeof task, "%s.2", id_of(4) + 20);
+    assert_json(ASK("read_job", task, NULL), "j->>'state'", "queued");
+    (void)snprintf(task, sizeof task, "%s.9", id_of(4));
+    assert_rc(ASK("read_job", task, NULL), HELIO_NOT_FOUND);
+    (void)snprintf(task, sizeof task, "%s.0", id_of(1));
+    assert_rc(ASK("read_job", task, NULL), HELIO_NOT_FOUND);
+}
+
+static void read_job__says_not_found_to_what_is_not_there_or_not_theirs(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"",
+                                      "abc",
+                                      "zzzzzz",
+                                      "01hw000000e008000000000009",
+                                      "' or 1=1 --",
+                                      "%%%%%%",
+                                      "......",
+                                      "0199aaaa-0000-7000-8000-00000000000x"};
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++)
+        assert_rc(ASK("read_job", ids[i], NULL), HELIO_NOT_FOUND);
+    assert_rc(ASK("read_job", id_of(1), "other"), HELIO_NOT_FOUND);
+    assert_rc(ASK("read_explain", id_of(1), "other"), HELIO_NOT_FOUND);
+    assert_rc(ASK("read_job_where", id_of(1), "other"), HELIO_NOT_FOUND);
+}
+
+static void read_job__adds_an_array_up(void **state)
+{
+    (void)state;
+    assert_json(
+        ASK("read_job", id_of(4), NULL),
+        "concat_ws(' ', j->>'state', j->>'tasks_total', j->'tasks'->>'failed', j->'tasks'->>'running', "
+        "j->'tasks'->>'queued', j->>'cost_usd', j->>'finished_at')",
+        "running 3 1 1 1 3");
+}
+
+static void read_jobs__pages_newest_first_one_entry_per_task(void **state)
+{
+    (void)state;
+    char cursor[64] = "", seen[256] = "";
+    for (int page = 0; page < 4; page++) {
+        asked_t asked = ASK("read_jobs", NULL, NULL, NULL, NULL, page ? cursor : NULL, "2");
+        assert_int_equal(asked.rc, HELIO_OK);
+        helio_buffer_t sql = {0};
+        helio_buffer_printf(&sql,
+                            "select string_agg((e->>'name') || right(e->>'id', 2), ' ') || ' ' from "
+                            "jsonb_array_elements($helio$%s$helio$::jsonb->'jobs') e",
+                            asked.json);
+        char *names = helio_pg_value(conninfo, sql.data);
+        (void)snprintf(seen + strlen(seen), sizeof seen - strlen(seen), "%s", names);
+        helio_buffer_reset(&sql);
+        helio_buffer_printf(&sql, "select $helio$%s$helio$::jsonb->>'next'", asked.json);
+        char *next = helio_pg_value(conninfo, sql.data);
+        (void)snprintf(cursor, sizeof cursor, "%s", next);
+        assert_int_equal(page == 3, cursor[0] == '\0');
+        free(names);
+        free(next);
+        free(asked.json);
+        helio_buffer_clear(&sql);
+    }
+    assert_string_equal(seen, "job505 job4.0 job4.1 job4.2 job303 job202 job101 ");
+}
+
+static void read_jobs__filters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tenant, *state, *queue, *name, *expected;
+    } cases[] = {
+        {"acme", NULL, NULL, NULL, "6"},     {"other", NULL, NULL, NULL, "1"},
+        {NULL, "running", NULL, NULL, "2"},  {NULL, "queued", NULL, NULL, "3"},
+        {"acme", "queued", NULL, NULL, "2"}, {NULL, "succeeded", NULL, NULL, "1"},
+        {NULL, "failed", NULL, NULL, "1"},   {NULL, NULL, "standard", "job4", "3"},
+        {NULL, NULL, "batch", NULL, "0"},    {NULL, "nonsense", NULL, NULL, "0"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_json(
+            ASK("read_jobs", cases[i].tenant, cases[i].state, cases[i].queue, cases[i].name, NULL, "100"),
+            "jsonb_array_length(j->'jobs')", cases[i].expected);
+    assert_rc(ASK("read_jobs", NULL, NULL, NULL, NULL, NULL, "many"), HELIO_INVALID);
+}
+
+static void read_explain__gives_the_candidates_and_why(void **state)
+{
+    (void)state;
+    assert_json(ASK("read_explain", id_of(3), "acme"),
+                "concat_ws(' ', j->>'state', j->>'reason', j->>'detail', j->>'expected_start' is not null, "
+                "j->'candidates'->1->>'reason', j->'candidates'->0->>'cost_usd')",
+                "queued WaitingForCapacity no 16 free t Forbidden 4");
+    assert_json(ASK("read_explain", id_of(1), NULL),
+                "concat_ws(' ', j->>'chosen', j->'candidates'->0->>'site')", "lulea lulea");
+}
+
+static void read_job_where__says_where_the_newest_attempt_is(void **state)
+{
+    (void)state;
+    assert_json(ASK("read_job_where", id_of(2) + 18, NULL),
+                "concat_ws(' ', j->>'tenant', j->>'site', j->>'epoch', j->>'state', j->>'task')",
+                "acme lulea 1 running -1");
+    assert_json(ASK("read_job_where", id_of(3), NULL), "concat_ws(' ', j->>'site', j->>'epoch', j->>'state')",
+                "0 queued");
+    assert_json(ASK("read_job_where", id_of(4), NULL), "concat_ws(' ', j->>'array', j->>'task')", "true -1");
+}
+
+static void reads__of_the_fleet_and_the_books(void **state)
+{
+    (void)state;
+    assert_json(
+        ask_of(reader, "read_sites", NULL, 0),
+        "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
+        "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
+        "lulea ready 12 12 0.022 t");
+    assert_json(ask_of(reader, "read_gpus", NULL, 0),
+                "concat_ws(' ', j->0->>'gpu_model', j->0->>'gpus_total', j->0->>'interconnect')",
+                "H100 32 ib");
+    assert_json(ASK("read_queues", "acme"),
+                "(select concat_ws(' ', q->>'queued', q->>'running', q->>'tier', q->>'time_limit_s') from "
+                "jsonb_array_elements(j) q where q->>'queue' = 'standard')",
+                "2 2 standard 86400");
+    assert_json(ASK("read_events", "1", "acme", "2"),
+                "(select string_agg(concat(e->>'seq', e->>'to'), ' ') from jsonb_array_elements(j) e)",
+                "2running 3offered");
+    assert_json(ASK("read_events", "0", "other", "100"), "j", "[]");
+    assert_json(ask_of(reader, "read_last_event", NULL, 0), "j->>'seq'", "4");
+    assert_json(ASK("read_forecast", "lulea"), "jsonb_array_length(j->0->'points')", "2");
+    assert_rc(ASK("read_forecast", "nowhere"), HELIO_NOT_FOUND);
+    assert_json(ASK("read_tokens", "acme"), "concat_ws(' ', j->0->>'token_id', j->0 ? 'hash')", "t1 f");
+    assert_json(ASK("read_audit", NULL, "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')",
+                "b 2");
+    assert_json(ASK("read_audit", "2", "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')", "a");
+    assert_json(ask_of(reader, "read_audit_verify", NULL, 0),
+                "concat_ws(' ', j->>'broken_at', j->>'entries')", "2");
+    assert_json(ASK("read_totals", NULL),
+                "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'running', j->>'cost_usd', j->>'gpu_seconds')",
+                "7 2 6 14400");
+    assert_json(ASK("read_totals", "other"), "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'queued')", "1 1");
+}
+
+static void views__hold_the_same_figures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sql, *expected;
+    } checks[] = {
+        {"select row(gpus_free, carbon_g_per_kwh, state) from helio_report.fleet_now", "(12,12,ready)"},
+        {"select row(count(*), max(largest_block_gpus)) from helio_report.site_capacity", "(90,8)"},
+        {"select row(carbon_g_per_kwh, carbon_kind, carbon_source, power_watts) from "
+         "helio_report.site_energy "
+         "order by time desc limit 1",
+         "(12,average,test,9000)"},
+        {"select round(price_usd_per_gpu_h::numeric, 3) from helio_report.site_price order by time desc "
+         "limit 1",
+         "0.022"},
+        {"select row(count(*), max(p10), count(p90)) from helio_report.forecast_latest", "(3,13,0)"},
+        {"select row(wait_seconds, run_seconds, units_done, gpu_model) from helio_report.jobs where name = "
+         "'job1'",
+         "(600,1800,12,H100)"},
+        {"select count(*) from helio_report.jobs", "7"},
+        {"select count(*) from helio_report.job_transitions", "11"},
+        {"select row(score_usd, policy_version, planned_carbon_g) from helio_report.placements limit 1",
+         "(5,v1,0.9)"},
+        {"select count(*) from helio_report.placement_candidates", "2"},
+        {"select row(jobs, wait_p50_seconds) from helio_report.queue_wait", "(4,600)"},
+        {"select row(jobs, gpu_seconds, energy_kwh, cost_usd, units_done) from helio_report.usage_daily",
+         "(1,3600,2,1.5,12)"},
+        {"select round(carbon_g_saved::numeric, 3) from helio_report.savings_daily", "0.200"},
+        {"select max(allocated_ratio) from helio_report.utilization_hourly", "0.5"},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
+        char *value = helio_pg_value(conninfo, checks[i].sql);
+        if (strcmp(value, checks[i].expected) != 0)
+            fail_msg("%s: %s, not %s", checks[i].sql, value, checks[i].expected);
+        free(value);
+    }
+}
+
+static void reader__many_reads_at_once_are_each_answered(void **state)
+{
+    (void)state;
+    enum { COUNT = 400 };
+    static asked_t asked[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        asked[i] = (asked_t){.read = {.query = "read_sites", .done = done, .arg = &asked[i]}};
+        (void)sem_init(&asked[i].answered, 0, 0);
+        assert_int_equal(helio_reader_post(reader, &asked[i].read), HELIO_OK);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        while (sem_wait(&asked[i].answered) != 0)
+            ;
+        (void)sem_destroy(&asked[i].answered);
+        assert_rc(asked[i], HELIO_OK);
+    }
+}
+
+static void reader__without_a_database_is_unavailable_and_says_where(void **state)
+{
+    (void)state;
+    helio_reader_t *lost = helio_reader_new("host=/nonexistent", 1);
+    asked_t asked = ask_of(lost, "read_sites", NULL, 0);
+    assert_int_equal(asked.rc, HELIO_UNAVAILABLE);
+    assert_non_null(strstr(asked.err.text, "/nonexistent"));
+    helio_reader_destroy(&lost);
+}
+
+static void reader__answers_what_is_queued_when_it_is_destroyed(void **state)
+{
+    (void)state;
+    enum { COUNT = 300 };
+    static asked_t asked[COUNT];
+    helio_reader_t *brief = helio_reader_new(conninfo, 1);
+    for (int i = 0; i < COUNT; i++) {
+        asked[i] =
+            (asked_t){.read = {.query = "read_totals", .param_count = 1, .done = done, .arg = &asked[i]}};
+        (void)sem_init(&asked[i].answered, 0, 0);
+        assert_int_equal(helio_reader_post(brief, &asked[i].read), HELIO_OK);
+    }
+    helio_reader_destroy(&brief);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(sem_trywait(&asked[i].answered), 0);
+        assert_true(asked[i].rc == HELIO_OK || asked[i].rc == HELIO_UNAVAILABLE);
+        free(asked[i].json);
+        (void)sem_destroy(&asked[i].answered);
+    }
+}
+
+static void reader__survives_a_crash_of_the_server(void **state)
+{
+    assert_rc(ask_of(reader, "read_sites", NULL, 0), HELIO_OK);
+    helio_pg_kill(*state);
+    assert_rc(ask_of(reader, "read_sites", NULL, 0), HELIO_UNAVAILABLE);
+    helio_pg_start(*state);
+    assert_rc(ask_of(reader, "read_sites", NULL, 0), HELIO_OK);
+}
+
+static void reader__cannot_write(void **state)
+{
+    (void)state;
+    asked_t asked = ASK("put_tenant", "sneaky", "");
+    assert_int_not_equal(asked.rc, HELIO_OK);
+    char *count = helio_pg_value(conninfo, "select count(*) from helio.tenants where tenant = 'sneaky'");
+    assert_string_equal(count, "0");
+    free(count);
+}
+
+static int up(void **state)
+{
+    *state = helio_pg_up();
+    conninfo = helio_pg_database(*state);
+    helio_pg_exec(conninfo, world);
+    reader = helio_reader_new(conninfo, 3);
+    return 0;
+}
+
+static int down(void **state)
+{
+    helio_reader_destroy(&reader);
+    helio_pg_down((helio_pg_t **)state);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_job__shows_the_keys_that_are_promised),
+        cmocka_unit_test(read_job__a_job_without_a_state_row_waits_for_its_class_reason),
+        cmocka_unit_test(read_job__finds_by_prefix_suffix_hex_and_task),
+        cmocka_unit_test(read_job__says_not_found_to_what_is_not_there_or_not_theirs),
+        cmocka_unit_test(read_job__adds_an_array_up),
+        cmocka_unit_test(read_jobs__pages_newest_first_one_entry_per_task),
+        cmocka_unit_test(read_jobs__filters),
+        cmocka_unit_test(read_explain__gives_the_candidates_and_why),
+        cmocka_unit_test(read_job_where__says_where_the_newest_attempt_is),
+        cmocka_unit_test(reads__of_the_fleet_and_the_books),
+        cmocka_unit_test(views__hold_the_same_figures),
+        cmocka_unit_test(reader__many_reads_at_once_are_each_answered),
+        cmocka_unit_test(reader__without_a_database_is_unavailable_and_says_where),
+        cmocka_unit_test(reader__answers_what_is_queued_when_it_is_destroyed),
+        cmocka_unit_test(reader__survives_a_crash_of_the_server),
+        cmocka_unit_test(reader__cannot_write),
+    };
+    return cmocka_run_group_tests(tests, up, down);
+}
