@@ -1,0 +1,213 @@
+#include "site-agent/uplink/uplink.h"
+
+#include <stdlib.h>
+
+#include "federation/wire/codec.h"
+
+enum { SESSION_MS = 60 * 1000, SILENCE_LEAST_MS = 60 * 1000, BACKOFF_MIN_MS = 1000 };
+
+struct helio_uplink {
+    helio_uplink_options_t options;
+    helio_dialer_t *dialer;
+    helio_framer_t *framer;
+    helio_arena_t *arena;    /* of the message being read */
+    helio_timer_t *watchdog; /* until the session opens, then for silence */
+    int64_t silence_ms;
+    bool connected; /* and not given up */
+    bool open;
+};
+
+static void note(helio_uplink_t *self, helio_uplink_note_t what, const char *endpoint, const char *text)
+{
+    if (self->options.on_note)
+        self->options.on_note(self->options.arg, what, endpoint, text);
+}
+
+/*  on_disconnected follows and tells the core; until then nothing is read or sent any more. */
+static void give_up(helio_uplink_t *self, const char *why)
+{
+    if (!self->connected)
+        return;
+    self->connected = false;
+    helio_timer_disarm(self->watchdog);
+    helio_framer_drop(self->framer);
+    note(self, HELIO_UPLINK_GIVEN_UP, helio_dialer_endpoint(self->dialer), why);
+    helio_dialer_redial(self->dialer, why);
+}
+
+static void on_watchdog(void *arg)
+{
+    helio_uplink_t *self = arg;
+    give_up(self, self->open ? "the broker has fallen silent" : "no session was opened in time");
+}
+
+static void on_connected(void *arg, const char *endpoint)
+{
+    helio_uplink_t *self = arg;
+    static const helio_aev_nothing_t nothing = {0};
+    self->connected = true;
+    self->open = false;
+    helio_framer_drop(self->framer);
+    helio_timer_arm(self->watchdog, self->options.session_ms, 0);
+    note(self, HELIO_UPLINK_CONNECTED, endpoint, "");
+    self->options.on_event(self->options.arg, HELIO_AGENT_EV_CONNECTED, &nothing);
+}
+
+static void on_disconnected(void *arg, const char *why)
+{
+    helio_uplink_t *self = arg;
+    static const helio_aev_nothing_t nothing = {0};
+    self->connected = false;
+    self->open = false;
+    helio_timer_disarm(self->watchdog);
+    helio_framer_drop(self->framer);
+    note(self, HELIO_UPLINK_DISCONNECTED, helio_dialer_endpoint(self->dialer), why);
+    self->options.on_event(self->options.arg, HELIO_AGENT_EV_DISCONNECTED, &nothing);
+}
+
+static void on_failed(void *arg, const char *endpoint, const char *why)
+{
+    note(arg, HELIO_UPLINK_FAILED, endpoint, why);
+}
+
+static void watch_silence(helio_uplink_t *self, uint32_t message, const void *record)
+{
+    if (message == HELIO_MSG_WELCOME) {
+        /* Each renewal is answered: three without one are too many. */
+        uint64_t renew_ms = ((const helio_msg_welcome_t *)record)->renew_ms;
+        self->silence_ms = renew_ms < 3600 * 1000 ? (int64_t)renew_ms * 3 : INT64_C(3) * 3600 * 1000;
+        if (self->silence_ms < SILENCE_LEAST_MS)
+            self->silence_ms = SILENCE_LEAST_MS;
+    }
+    if (message == HELIO_MSG_RULINGS && ((const helio_msg_rulings_t *)record)->last && !self->open) {
+        self->open = true;
+        note(self, HELIO_UPLINK_OPEN, helio_dialer_endpoint(self->dialer), "");
+    }
+    if (self->open)
+        helio_timer_arm(self->watchdog, self->silence_ms, 0);
+}
+
+static void on_refusal(helio_uplink_t *self, const helio_msg_refusal_t *refusal)
+{
+    char text[513];
+    (void)helio_text_copy(refusal->text, text, sizeof text);
+    note(self, HELIO_UPLINK_REFUSED, helio_dialer_endpoint(self->dialer), text);
+    give_up(self, "refused");
+}
+
+static void on_message(void *arg, helio_text_t frame)
+{
+    helio_uplink_t *self = arg;
+    if (!self->connected)
+        return;
+    helio_arena_reset(self->arena);
+    uint32_t message = 0, event = 0;
+    void *record = NULL;
+    const void *payload = NULL;
+    helio_error_t err;
+    helio_rc rc = helio_wire_decode(frame, self->arena, &message, &record, &err);
+    if (rc == HELIO_VERSION)
+        return; /* of a newer broker: what we do not know cannot be meant for us */
+    if (rc != HELIO_OK) {
+        give_up(self, err.text);
+        return;
+    }
+    rc = helio_mapping_event(message, record, self->arena, &event, &payload);
+    if (rc == HELIO_PROTOCOL) {
+        give_up(self, "the other side is no broker");
+        return;
+    }
+    watch_silence(self, message, record);
+    if (rc == HELIO_OK)
+        self->options.on_event(self->options.arg, event, payload);
+    else if (message == HELIO_MSG_REFUSAL)
+        on_refusal(self, record);
+    else if (self->options.on_log_read)
+        self->options.on_log_read(self->options.arg, record);
+}
+
+static helio_rc send_frame(void *arg, helio_text_t frame)
+{
+    helio_uplink_t *self = arg;
+    return helio_dialer_send(self->dialer, frame);
+}
+
+helio_rc helio_uplink_new(helio_net_t *net, helio_loop_t *loop, const helio_uplink_options_t *options,
+                          helio_uplink_t **ret_uplink, helio_error_t *err)
+{
+    helio_uplink_t *self = helio_new(1, sizeof *self);
+    self->options = *options;
+    self->options.targets = NULL;
+    self->options.secret_key = NULL;
+    if (!self->options.session_ms)
+        self->options.session_ms = SESSION_MS;
+    self->silence_ms = SILENCE_LEAST_MS;
+    self->arena = helio_arena_new();
+    self->framer = helio_framer_new(&options->identity, send_frame, self);
+    self->watchdog = helio_timer_new(loop, on_watchdog, self);
+    helio_dialer_options_t dial = {.targets = options->targets,
+                                   .target_count = options->target_count,
+                                   .secret_key = options->secret_key,
+                                   .frame_max_bytes = HELIO_WIRE_FRAME_MAX,
+                                   .queue_messages = 1024,
+                                   .backoff_min_ms = BACKOFF_MIN_MS,
+                                   .seed = options->seed,
+                                   .on_message = on_message,
+                                   .on_connected = on_connected,
+                                   .on_disconnected = on_disconnected,
+                                   .on_failed = on_failed,
+                                   .arg = self};
+    helio_rc rc = helio_dialer_new(net, loop, &dial, &self->dialer, err);
+    if (rc != HELIO_OK) {
+        helio_uplink_destroy(&self);
+        return rc;
+    }
+    *ret_uplink = self;
+    return HELIO_OK;
+}
+
+void helio_uplink_destroy(helio_uplink_t **self_p)
+{
+    helio_uplink_t *self = *self_p;
+    if (!self)
+        return;
+    helio_dialer_destroy(&self->dialer);
+    helio_timer_destroy(&self->watchdog);
+    helio_framer_destroy(&self->framer);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}
+
+void helio_uplink_put(helio_uplink_t *self, const helio_effect_t *effect, int64_t wall_ms)
+{
+    helio_error_t err = {0};
+    if (self->connected && helio_framer_put(self->framer, effect, wall_ms, &err) != HELIO_OK)
+        give_up(self, err.text);
+}
+
+void helio_uplink_flush(helio_uplink_t *self)
+{
+    helio_error_t err = {0};
+    if (self->connected && helio_framer_flush(self->framer, &err) != HELIO_OK)
+        give_up(self, err.text);
+}
+
+/*  What may be left out: nobody counts on it. */
+static void say(helio_uplink_t *self, uint32_t message, const void *record)
+{
+    helio_uplink_flush(self); /* whose failure does matter */
+    if (self->connected && helio_framer_message(self->framer, message, record, NULL) != HELIO_OK)
+        return;
+}
+
+void helio_uplink_log_data(helio_uplink_t *self, const helio_msg_log_data_t *data)
+{
+    say(self, HELIO_MSG_LOG_DATA, data); /* whoever asked asks again */
+}
+
+void helio_uplink_bye(helio_uplink_t *self, const char *reason)
+{
+    helio_msg_bye_t bye = {helio_text_of(reason)};
+    say(self, HELIO_MSG_BYE, &bye);
+}

@@ -1,0 +1,250 @@
+/*  An uplink against a real server on the loopback, with keys. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "federation/net/curve.h"
+#include "federation/net/server.h"
+#include "federation/wire/codec.h"
+#include "site-agent/uplink/uplink.h"
+
+typedef struct world {
+    helio_net_t *broker_net, *agent_net;
+    helio_loop_t *loop;
+    helio_server_t *server;
+    helio_uplink_t *uplink;
+    helio_arena_t *arena;
+    helio_site_profile_t profile;
+    uint64_t peer;
+    uint32_t messages[64], message_count; /* at the broker */
+    uint32_t events[64], event_count;     /* at the agent */
+    uint32_t notes[HELIO_UPLINK_GIVEN_UP + 1];
+    char last_text[600];
+    uint64_t log_request;
+    uint64_t ack;
+    bool say_hello;
+} world_t;
+
+static world_t world;
+
+static void broker_hears(void *arg, uint64_t peer, helio_text_t principal, helio_text_t frame)
+{
+    world_t *self = arg;
+    uint32_t message = 0;
+    void *record = NULL;
+    assert_true(helio_text_is(principal, "site:lulea"));
+    assert_int_equal(helio_wire_decode(frame, self->arena, &message, &record, NULL), HELIO_OK);
+    assert_true(self->message_count < 64);
+    self->messages[self->message_count++] = message;
+    self->peer = peer;
+}
+
+static void agent_hears(void *arg, uint32_t event, const void *payload)
+{
+    world_t *self = arg;
+    assert_true(self->event_count < 64);
+    self->events[self->event_count++] = event;
+    if (event == HELIO_AGENT_EV_REPORTS_ACK)
+        self->ack = ((const helio_aev_ack_t *)payload)->seq;
+    if (event == HELIO_AGENT_EV_CONNECTED && self->say_hello) {
+        helio_afx_hello_t hello = {0};
+        helio_effect_t effect = {HELIO_AGENT_FX_SEND_HELLO, HELIO_RELEASE_HELD, 1, &hello};
+        helio_uplink_put(self->uplink, &effect, 1795);
+    }
+}
+
+static void agent_log_read(void *arg, const helio_msg_log_read_t *request)
+{
+    ((world_t *)arg)->log_request = request->request;
+}
+
+static void agent_notes(void *arg, helio_uplink_note_t note, const char *endpoint, const char *text)
+{
+    world_t *self = arg;
+    assert_non_null(strstr(endpoint, "tcp://127.0.0.1:"));
+    self->notes[note]++;
+    if (text[0])
+        (void)helio_text_copy(helio_text_of(text), self->last_text, sizeof self->last_text);
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    memset(&world, 0, sizeof world);
+    world.say_hello = true;
+    world.profile.name = HELIO_TEXT("lulea");
+    world.profile.pue = 1;
+    world.arena = helio_arena_new();
+    helio_error_t err = {0};
+    helio_keypair_t broker, agent;
+    if (helio_net_new(0, &world.broker_net, &err) != HELIO_OK ||
+        helio_net_new(0, &world.agent_net, &err) != HELIO_OK ||
+        helio_loop_new(&world.loop, &err) != HELIO_OK || helio_keypair_new(&broker, &err) != HELIO_OK ||
+        helio_keypair_new(&agent, &err) != HELIO_OK)
+        return -1;
+    helio_server_options_t serve = {.endpoint = "tcp://127.0.0.1:*",
+                                    .secret_key = broker.secret_key,
+                                    .on_message = broker_hears,
+                                    .linger_ms = -1,
+                                    .arg = &world};
+    if (helio_server_new(world.broker_net, world.loop, &serve, &world.server, &err) != HELIO_OK ||
+        helio_server_allow(world.server, helio_text_of(agent.public_key), HELIO_TEXT("site:lulea"), &err) !=
+            HELIO_OK)
+        return -1;
+    helio_dialer_target_t target = {helio_server_endpoint(world.server), broker.public_key};
+    helio_uplink_options_t options = {.targets = &target,
+                                      .target_count = 1,
+                                      .secret_key = agent.secret_key,
+                                      .identity = {"0.1.0", {{0}}, &world.profile},
+                                      .seed = 1,
+                                      .session_ms = 60000,
+                                      .on_event = agent_hears,
+                                      .on_log_read = agent_log_read,
+                                      .on_note = agent_notes,
+                                      .arg = &world};
+    return helio_uplink_new(world.agent_net, world.loop, &options, &world.uplink, &err) == HELIO_OK ? 0 : -1;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    helio_uplink_destroy(&world.uplink);
+    helio_server_destroy(&world.server);
+    helio_loop_destroy(&world.loop);
+    helio_net_destroy(&world.agent_net);
+    helio_net_destroy(&world.broker_net);
+    helio_arena_destroy(&world.arena);
+    return 0;
+}
+
+/*  Turns until `*figure` reaches `least`; the deadline is only there to fail. */
+static void turn_until(const uint32_t *figure, uint32_t least)
+{
+    for (int turns = 0; *figure < least; turns++) {
+        if (turns > 2000)
+            fail_msg("waited in vain for %u, there are %u", least, *figure);
+        assert_int_equal(helio_loop_turn(world.loop, 10, NULL), HELIO_OK);
+    }
+}
+
+static void broker_says(uint32_t message, const void *record)
+{
+    helio_buffer_t frame = {0};
+    assert_int_equal(helio_wire_encode(message, record, &frame, NULL), HELIO_OK);
+    assert_int_equal(helio_server_send(world.server, world.peer, helio_buffer_view(&frame)), HELIO_OK);
+    helio_buffer_clear(&frame);
+}
+
+static void uplink__says_hello_and_passes_what_the_broker_answers(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    assert_int_equal(world.messages[0], HELIO_MSG_HELLO);
+    assert_int_equal(world.events[0], HELIO_AGENT_EV_CONNECTED);
+    helio_msg_welcome_t welcome = {.protocol = 1, .renew_ms = 1000};
+    broker_says(HELIO_MSG_WELCOME, &welcome);
+    helio_msg_rulings_t rulings = {.last = true};
+    broker_says(HELIO_MSG_RULINGS, &rulings);
+    helio_msg_reports_ack_t ack = {12};
+    broker_says(HELIO_MSG_REPORTS_ACK, &ack);
+    turn_until(&world.event_count, 4);
+    assert_int_equal(world.events[1], HELIO_AGENT_EV_WELCOME);
+    assert_int_equal(world.events[2], HELIO_AGENT_EV_RULINGS);
+    assert_int_equal(world.events[3], HELIO_AGENT_EV_REPORTS_ACK);
+    assert_int_equal(world.ack, 12);
+    assert_int_equal(world.notes[HELIO_UPLINK_OPEN], 1);
+}
+
+static void uplink__sends_gathered_reports_and_log_pieces(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    helio_report_t report = {.seq = 1};
+    helio_effect_t effect = {HELIO_AGENT_FX_SEND_REPORT, HELIO_RELEASE_HELD, 1, &report};
+    helio_uplink_put(world.uplink, &effect, 1795);
+    helio_msg_log_read_t read = {.request = 99};
+    broker_says(HELIO_MSG_LOG_READ, &read);
+    while (!world.log_request)
+        assert_int_equal(helio_loop_turn(world.loop, 10, NULL), HELIO_OK);
+    assert_int_equal(world.log_request, 99);
+    helio_msg_log_data_t data = {.request = 99, .data = HELIO_TEXT("out"), .end = true};
+    helio_uplink_log_data(world.uplink, &data);
+    helio_uplink_bye(world.uplink, "stopping");
+    turn_until(&world.message_count, 4);
+    assert_int_equal(world.messages[1], HELIO_MSG_REPORTS);
+    assert_int_equal(world.messages[2], HELIO_MSG_LOG_DATA);
+    assert_int_equal(world.messages[3], HELIO_MSG_BYE);
+}
+
+static void uplink__shows_a_refusal_and_tries_again(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    helio_msg_refusal_t refusal = {.rc = HELIO_FORBIDDEN, .text = HELIO_TEXT("site lulea is not known here")};
+    broker_says(HELIO_MSG_REFUSAL, &refusal);
+    turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
+    assert_int_equal(world.notes[HELIO_UPLINK_REFUSED], 1);
+    assert_int_equal(world.events[world.event_count - 1], HELIO_AGENT_EV_DISCONNECTED);
+    turn_until(&world.notes[HELIO_UPLINK_CONNECTED], 2);
+}
+
+static void uplink__hangs_up_on_bytes_that_are_no_message(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    assert_int_equal(helio_server_send(world.server, world.peer, HELIO_TEXT("\xc1garbage")), HELIO_OK);
+    turn_until(&world.notes[HELIO_UPLINK_GIVEN_UP], 1);
+    turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
+}
+
+static void uplink__hangs_up_on_a_peer_that_speaks_as_an_agent(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    helio_msg_bye_t bye = {0};
+    broker_says(HELIO_MSG_BYE, &bye);
+    turn_until(&world.notes[HELIO_UPLINK_GIVEN_UP], 1);
+}
+
+static void uplink__passes_over_messages_of_a_newer_broker(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    assert_int_equal(helio_server_send(world.server, world.peer, HELIO_TEXT("\x92\x1e\x01")),
+                     HELIO_OK); /* [30, 1] */
+    helio_msg_reports_ack_t ack = {3};
+    broker_says(HELIO_MSG_REPORTS_ACK, &ack);
+    turn_until(&world.event_count, 2);
+    assert_int_equal(world.ack, 3);
+    assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 0);
+}
+
+static void uplink__drops_what_has_no_connection(void **state)
+{
+    (void)state;
+    helio_report_t report = {.seq = 1};
+    helio_effect_t effect = {HELIO_AGENT_FX_SEND_REPORT, HELIO_RELEASE_HELD, 1, &report};
+    helio_uplink_put(world.uplink, &effect, 1795); /* not yet connected */
+    helio_uplink_flush(world.uplink);
+    turn_until(&world.message_count, 1);
+    assert_int_equal(world.messages[0], HELIO_MSG_HELLO); /* never before it */
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(uplink__says_hello_and_passes_what_the_broker_answers),
+        TEST(uplink__sends_gathered_reports_and_log_pieces),
+        TEST(uplink__shows_a_refusal_and_tries_again),
+        TEST(uplink__hangs_up_on_bytes_that_are_no_message),
+        TEST(uplink__hangs_up_on_a_peer_that_speaks_as_an_agent),
+        TEST(uplink__passes_over_messages_of_a_newer_broker),
+        TEST(uplink__drops_what_has_no_connection),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
