@@ -1,0 +1,115 @@
+#include "broker/http/command.h"
+
+#include <jansson.h>
+#include <string.h>
+
+static const char *expected(const helio_member_t *member)
+{
+    switch (member->kind) {
+    case HELIO_MEMBER_TEXT:
+        return "a text";
+    case HELIO_MEMBER_BOOL:
+        return "true or false";
+    case HELIO_MEMBER_NUMBER:
+    default:
+        return "a whole number, not negative";
+    }
+}
+
+static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *arena)
+{
+    member->given = true;
+    switch (member->kind) {
+    case HELIO_MEMBER_TEXT:
+        if (!json_is_string(value) || json_string_length(value) > member->bytes_max)
+            return false;
+        member->text = helio_arena_text(
+            arena, (helio_text_t){json_string_value(value), (uint32_t)json_string_length(value)});
+        for (uint32_t i = 0; i < member->text.size; i++)
+            if ((unsigned char)member->text.data[i] < 0x20 || member->text.data[i] == 0x7f)
+                return false;
+        return true;
+    case HELIO_MEMBER_BOOL:
+        member->flag = json_is_true(value);
+        return json_is_boolean(value);
+    case HELIO_MEMBER_NUMBER:
+    default:
+        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+            json_integer_value(value) > (INT64_C(1) << 53))
+            return false;
+        member->number = (uint64_t)json_integer_value(value);
+        return true;
+    }
+}
+
+static helio_member_t *member_of(helio_member_t *members, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    return NULL;
+}
+
+static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
+                        uint32_t count)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        helio_member_t *member = member_of(members, count, name);
+        if (!member) {
+            helio_answer_problem(self, 400, NULL, "unknown key '%.64s'", name);
+            return false;
+        }
+        if (!fill(member, value, arena)) {
+            if (member->kind == HELIO_MEMBER_TEXT)
+                helio_answer_problem(self, 400, NULL,
+                                     "'%s' must be a text of at most %u bytes without control characters",
+                                     name, member->bytes_max);
+            else
+                helio_answer_problem(self, 400, NULL, "'%s' must be %s", name, expected(member));
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (members[i].required && !members[i].given) {
+            helio_answer_problem(self, 400, NULL, "the key '%s' is missing", members[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
+{
+    json_error_t error;
+    json_t *object = self->body.size
+                         ? json_loadb(self->body.data, self->body.size, JSON_REJECT_DUPLICATES, &error)
+                         : json_object();
+    if (!json_is_object(object)) {
+        if (object)
+            helio_answer_problem(self, 400, NULL, "the body must be a JSON object");
+        else
+            helio_answer_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+                                 error.column, error.text);
+        json_decref(object);
+        return false;
+    }
+    bool good = read_object(self, object, arena, members, count);
+    json_decref(object);
+    return good;
+}
+
+bool helio_command_name(helio_text_t text, uint32_t bytes_max)
+{
+    if (text.size == 0 || text.size > bytes_max)
+        return false;
+    for (uint32_t i = 0; i < text.size; i++) {
+        char c = text.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
+            return false;
+    }
+    return true;
+}

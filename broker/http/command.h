@@ -1,0 +1,33 @@
+/*  command.h -- the small JSON objects that commands carry, read strictly: an unknown key or a wrong type is
+ * a problem. */
+#ifndef HELIO_BROKER_HTTP_COMMAND_H
+#define HELIO_BROKER_HTTP_COMMAND_H
+
+#include "broker/http/exchange.h"
+
+typedef enum helio_member_kind {
+    HELIO_MEMBER_TEXT,
+    HELIO_MEMBER_BOOL,
+    HELIO_MEMBER_NUMBER
+} helio_member_kind_t;
+
+typedef struct helio_member {
+    const char *name;
+    helio_member_kind_t kind;
+    uint32_t bytes_max; /* TEXT */
+    bool required;
+    /*  filled; TEXT lives in the arena. Absent: given is false. */
+    bool given;
+    helio_text_t text;
+    bool flag;
+    uint64_t number; /* NUMBER: 0 to 2^53 */
+} helio_member_t;
+
+/*  Reads the exchange's body (none = {}) into members. false: a problem was answered. */
+bool helio_command_read(helio_exchange_t *exchange, helio_arena_t *arena, helio_member_t *members,
+                        uint32_t count);
+
+/*  Letters, digits, '.', '_', '-', beginning with a letter or digit: names of sites, tenants, users. */
+bool helio_command_name(helio_text_t text, uint32_t bytes_max);
+
+#endif

@@ -1,0 +1,73 @@
+/*  /healthz, /readyz, /metrics and the page at /: what machines look at, without a token. */
+#include <string.h>
+
+#include "broker/http/route.h"
+#include "federation/base/clock.h"
+
+enum { SITES_FRESH_MS = 5000 /* a scrape asks the database for the sites no more often */ };
+
+void helio_health(helio_exchange_t *self)
+{
+    helio_answer_text(self, 200, "text/plain; charset=utf-8", "ok\n");
+}
+
+static void on_ready(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc == HELIO_OK && result->figures.ready)
+        helio_answer_text(self, 200, "text/plain; charset=utf-8", "ready\n");
+    else
+        helio_answer_problem(self, 503, NULL, "not ready: %s",
+                             result->rc != HELIO_OK ? "the engine does not answer"
+                             : result->figures.leader
+                                 ? "the database cannot be reached"
+                                 : "another broker leads, or the database cannot be reached");
+}
+
+void helio_ready(helio_exchange_t *self)
+{
+    helio_await_figures(self, on_ready);
+}
+
+static void render(helio_exchange_t *self)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_metrics_text(&self->http->metrics, self->stream.scrape.known ? &self->stream.scrape.figures : NULL,
+                       helio_buffer_view(&self->http->sites_json), &text);
+    helio_answer_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
+}
+
+static void on_sites(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_http_t *http = self->http;
+    helio_buffer_reset(&http->sites_json); /* figures that cannot be read are left out, not repeated */
+    if (result->rc == HELIO_OK)
+        helio_buffer_append(&http->sites_json, result->data.data, result->data.size);
+    http->sites_at_ms = helio_clock_boot_ms();
+    render(self);
+}
+
+static void on_figures(helio_exchange_t *self, const helio_result_t *result)
+{
+    self->stream.scrape.known = result->rc == HELIO_OK;
+    self->stream.scrape.figures = result->figures;
+    if (self->http->sites_at_ms && helio_clock_boot_ms() - self->http->sites_at_ms < SITES_FRESH_MS)
+        render(self);
+    else
+        helio_await_read(self, on_sites, "read_sites", 0, NULL);
+}
+
+void helio_metrics_page(helio_exchange_t *self)
+{
+    helio_await_figures(self, on_figures);
+}
+
+void helio_console_page(helio_exchange_t *self)
+{
+    helio_exchange_header(self, "Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
+    helio_answer_text(
+        self, 200, "text/html; charset=utf-8",
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Heliostat broker</title>\n"
+        "<body style=\"font-family: sans-serif; margin: 3em\">\n<h1>Heliostat broker</h1>\n"
+        "<p>Release " HELIO_RELEASE ". The API is at <code>/v1</code>, figures at <a href=\"/metrics\">"
+        "<code>/metrics</code></a>.</p>\n</body>\n</html>\n");
+}

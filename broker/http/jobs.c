@@ -1,0 +1,243 @@
+/*  /v1/jobs: submit, list, show, explain, cancel, release. */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/http/desk.h"
+#include "broker/http/route.h"
+#include "broker/http/submission.h"
+
+/* ---- submit
+ * ------------------------------------------------------------------------------------------------ */
+
+static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, NULL);
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    char id[HELIO_ID_SIZE];
+    helio_buffer_text(&json, "{");
+    if (result->job_count == 1) { /* one job may be read as one */
+        helio_uuid_text(result->jobs[0].job, id);
+        helio_buffer_printf(&json, "\"id\":\"%s\",\"existed\":%s,", id,
+                            result->jobs[0].existed ? "true" : "false");
+        char location[sizeof "/v1/jobs/" + HELIO_ID_SIZE];
+        (void)snprintf(location, sizeof location, "/v1/jobs/%s", id);
+        helio_exchange_header(self, "Location", location);
+    }
+    helio_buffer_text(&json, "\"jobs\":[");
+    for (uint32_t i = 0; i < result->job_count; i++) {
+        helio_uuid_text(result->jobs[i].job, id);
+        helio_buffer_printf(&json, "%s{\"id\":\"%s\",\"existed\":%s}", i ? "," : "", id,
+                            result->jobs[i].existed ? "true" : "false");
+    }
+    helio_buffer_text(&json, "]}");
+    (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
+                                    memory_order_relaxed);
+    helio_answer_json(self, 201, helio_buffer_view(&json));
+}
+
+void helio_jobs_submit(helio_exchange_t *self)
+{
+    helio_arena_t *arena = helio_await_arena(self);
+    helio_text_t body = helio_buffer_view(&self->body);
+    helio_await_take_body(self); /* moves it, its bytes stay where they are */
+    helio_ev_submit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->tenant = helio_text_of(self->token->tenant);
+    event->user = helio_text_of(self->token->user);
+    helio_diagnostic_t diagnostic;
+    int document;
+    if (helio_submission_read(body, self->idempotency_key, arena, event, &diagnostic, &document) !=
+        HELIO_OK) {
+        (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_rejected, 1, memory_order_relaxed);
+        helio_answer_diagnostic(self, &diagnostic, document);
+        return;
+    }
+    helio_await_event(self, on_submitted, HELIO_BROKER_EV_SUBMIT, event);
+}
+
+/* ---- reads
+ * ------------------------------------------------------------------------------------------------- */
+
+static const char *object_name(const helio_exchange_t *self)
+{
+    return helio_arena_printf(self->arena, "job %.64s", self->parameter).data;
+}
+
+static void on_job_read(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_text_t json = helio_buffer_view(&result->data);
+    if (result->rc != HELIO_OK)
+        helio_answer_failure(self, result, object_name(self));
+    else if (!helio_answer_ambiguous(self, json))
+        helio_answer_json(self, 200, json);
+}
+
+static void on_page_read(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK)
+        helio_answer_failure(self, result, NULL);
+    else
+        helio_answer_json(self, 200, helio_buffer_view(&result->data));
+}
+
+/*  What the database would be asked to look for: an id, or at least six characters of one, perhaps with a
+ * task. */
+static bool plausible_id(const char *id)
+{
+    size_t letters = strspn(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-");
+    size_t task = id[letters] == '.' ? strspn(id + letters + 1, "0123456789") : 0;
+    bool ends = id[letters] == '.' ? task > 0 && task <= 9 && !id[letters + 1 + task] : !id[letters];
+    return ends && letters >= HELIO_ID_PREFIX_MIN && letters <= 36;
+}
+
+static bool check_id(helio_exchange_t *self)
+{
+    if (plausible_id(self->parameter))
+        return true;
+    helio_answer_problem(
+        self, 404, NULL,
+        "there is no job '%.64s': an id has 26 letters and digits; any 6 from its beginning or end will do",
+        self->parameter);
+    return false;
+}
+
+static void read_one(helio_exchange_t *self, const char *query)
+{
+    if (check_id(self))
+        helio_await_read(self, on_job_read, query, 2,
+                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+}
+
+void helio_jobs_show(helio_exchange_t *self)
+{
+    read_one(self, "read_job");
+}
+
+void helio_jobs_explain(helio_exchange_t *self)
+{
+    read_one(self, "read_explain");
+}
+
+void helio_jobs_list(helio_exchange_t *self)
+{
+    const char *state = helio_exchange_query(self, "state"), *cursor = helio_exchange_query(self, "cursor");
+    const char *asked = helio_exchange_query(self, "tenant"), *tenant = helio_exchange_tenant(self);
+    uint64_t limit;
+    uint32_t known;
+    helio_job_key_t key;
+    if (!helio_exchange_number(self, "limit", 100, 1000, &limit))
+        return;
+    if (state && helio_job_state_of(helio_text_of(state), &known) != HELIO_OK) {
+        helio_answer_problem(self, 400, NULL, "there is no state '%.32s'", state);
+        return;
+    }
+    if (cursor && helio_job_key_parse(helio_text_of(cursor), &key) != HELIO_OK) {
+        helio_answer_problem(self, 400, NULL, "the cursor is not one that a page gave as 'next'");
+        return;
+    }
+    if (asked && tenant && strcmp(asked, tenant) != 0) {
+        helio_answer_problem(self, 403, NULL, "the token sees the jobs of tenant '%s' alone", tenant);
+        return;
+    }
+    char limit_text[24];
+    (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
+    helio_await_read(self, on_page_read, "read_jobs", 6,
+                     (const char *[]){asked ? asked : tenant, state, helio_exchange_query(self, "queue"),
+                                      helio_exchange_query(self, "name"), cursor, limit_text});
+}
+
+/* ---- commands
+ * ---------------------------------------------------------------------------------------------- */
+
+static uint32_t event_of(const helio_exchange_t *self)
+{
+    return self->route->start == helio_jobs_cancel ? HELIO_BROKER_EV_CANCEL : HELIO_BROKER_EV_RELEASE;
+}
+
+/*  The core forgets what is over: say what became of it, rather than that it does not exist. */
+static void on_where_after_refusal(helio_exchange_t *self, const helio_result_t *result)
+{
+    json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
+    const char *state = json_string_value(json_object_get(where, "state"));
+    if (state)
+        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
+                             event_of(self) == HELIO_BROKER_EV_CANCEL ? "cancelled" : "released", state);
+    else
+        helio_answer_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
+    json_decref(where);
+}
+
+static void on_commanded(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc == HELIO_NOT_FOUND) {
+        helio_await_read(self, on_where_after_refusal, "read_job_where", 2,
+                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+        return;
+    }
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, object_name(self));
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    helio_buffer_text(&json, "{\"id\":");
+    helio_json_string(helio_text_of(self->parameter), &json);
+    helio_buffer_text(&json, ",\"status\":");
+    helio_json_string(helio_text_of(result->text), &json);
+    helio_buffer_text(&json, "}");
+    helio_answer_json(self, 202, helio_buffer_view(&json));
+}
+
+static void command(helio_exchange_t *self, helio_job_key_t key)
+{
+    helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
+    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
+    event->user = helio_text_of(self->token->user);
+    event->role = self->token->role;
+    event->key = key;
+    helio_await_event(self, on_commanded, event_of(self), event);
+}
+
+static void on_resolved(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_text_t json = helio_buffer_view(&result->data);
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, object_name(self));
+        return;
+    }
+    if (helio_answer_ambiguous(self, json))
+        return;
+    json_t *where = json_loadb(json.data, json.size, 0, NULL);
+    const char *id = json_string_value(json_object_get(where, "id"));
+    helio_job_key_t key;
+    if (id && helio_job_key_parse(helio_text_of(id), &key) == HELIO_OK) {
+        self->parameter = helio_arena_string(self->arena, helio_text_of(id));
+        command(self, key);
+    } else {
+        helio_answer_problem(self, 500, NULL, "the database answered with no id");
+    }
+    json_decref(where);
+}
+
+/*  A whole id goes straight to the engine: cancelling works while reads do not. */
+static void resolve_and_command(helio_exchange_t *self)
+{
+    helio_job_key_t key;
+    if (helio_job_key_parse(helio_text_of(self->parameter), &key) == HELIO_OK)
+        command(self, key);
+    else if (check_id(self))
+        helio_await_read(self, on_resolved, "read_job_where", 2,
+                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+}
+
+void helio_jobs_cancel(helio_exchange_t *self)
+{
+    resolve_and_command(self);
+}
+
+void helio_jobs_release(helio_exchange_t *self)
+{
+    resolve_and_command(self);
+}

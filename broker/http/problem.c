@@ -1,0 +1,152 @@
+#include "broker/http/problem.h"
+
+static const struct {
+    uint32_t status;
+    const char *title;
+    const char *reason;
+} statuses[HELIO_STATUS_COUNT] = {
+#define X(status, title, reason) {status, title, reason},
+    HELIO_STATUS_TABLE(X)
+#undef X
+};
+
+uint32_t helio_status_of_rc(helio_rc rc)
+{
+    switch (rc) {
+    case HELIO_OK:
+        return 200;
+    case HELIO_INVALID:
+        return 400;
+    case HELIO_FORBIDDEN:
+        return 403;
+    case HELIO_NOT_FOUND:
+        return 404;
+    case HELIO_CONFLICT:
+        return 409;
+    case HELIO_TOO_BIG:
+        return 413;
+    case HELIO_INFEASIBLE:
+        return 422;
+    case HELIO_BUSY:
+        return 429;
+    case HELIO_UNAVAILABLE:
+    case HELIO_FENCED: /* another broker leads now: try again, there */
+    case HELIO_IO:
+        return 503;
+    case HELIO_TIMEOUT:
+        return 504;
+    case HELIO_PROTOCOL:
+    case HELIO_VERSION:
+    default:
+        return 500;
+    }
+}
+
+uint32_t helio_status_index(uint32_t status)
+{
+    for (uint32_t i = 0; i < HELIO_STATUS_COUNT; i++)
+        if (statuses[i].status == status)
+            return i;
+    return HELIO_STATUS_INDEX_500;
+}
+
+uint32_t helio_status_at(uint32_t index)
+{
+    return statuses[index].status;
+}
+
+const char *helio_status_title(uint32_t status)
+{
+    return statuses[helio_status_index(status)].title;
+}
+
+const char *helio_status_reason(uint32_t status)
+{
+    return statuses[helio_status_index(status)].reason;
+}
+
+uint32_t helio_status_retry_after_s(uint32_t status)
+{
+    return status == 429 ? 1 : status == 503 ? 2 : 0;
+}
+
+/*  The length of the well-formed UTF-8 sequence at the beginning; 0 = there is none. */
+static uint32_t sequence_at(const unsigned char *at, uint32_t left)
+{
+    if (at[0] < 0x80)
+        return 1;
+    uint32_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+    if (at[0] < 0xc2 || at[0] > 0xf4 || size > left)
+        return 0;
+    for (uint32_t i = 1; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
+    bool beyond = at[0] == 0xf4 && at[1] > 0x8f;
+    return overlong || surrogate || beyond ? 0 : size;
+}
+
+void helio_json_string(helio_text_t text, helio_buffer_t *out)
+{
+    helio_buffer_text(out, "\"");
+    for (uint32_t i = 0; i < text.size;) {
+        const unsigned char *at = (const unsigned char *)text.data + i;
+        uint32_t size = sequence_at(at, text.size - i);
+        if (size == 0) {
+            helio_buffer_text(out, "\\ufffd");
+            size = 1;
+        } else if (*at == '"' || *at == '\\') {
+            helio_buffer_printf(out, "\\%c", *at);
+        } else if (*at == '\n') {
+            helio_buffer_text(out, "\\n");
+        } else if (*at < 0x20 || *at == 0x7f) {
+            helio_buffer_printf(out, "\\u%04x", *at);
+        } else {
+            helio_buffer_append(out, at, size);
+        }
+        i += size;
+    }
+    helio_buffer_text(out, "\"");
+}
+
+static void member(helio_buffer_t *out, const char *name, const char *value)
+{
+    helio_buffer_printf(out, ",\"%s\":", name);
+    helio_json_string(helio_text_of(value), out);
+}
+
+static void head(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
+{
+    helio_buffer_printf(out, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%u",
+                        helio_status_title(status), status);
+    member(out, "reason", reason && *reason ? reason : helio_status_reason(status));
+    member(out, "detail", detail && *detail ? detail : helio_status_title(status));
+}
+
+void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
+{
+    head(status, reason, detail, out);
+    helio_buffer_text(out, "}\n");
+}
+
+void helio_problem_of_diagnostic(uint32_t status, const helio_diagnostic_t *diagnostic, int document,
+                                 helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_diagnostic_brief(diagnostic, &text);
+    head(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
+    member(out, "code", helio_spec_problem_word(diagnostic->problem));
+    if (document >= 0)
+        helio_buffer_printf(out, ",\"document\":%d", document);
+    if (diagnostic->line)
+        helio_buffer_printf(out, ",\"line\":%u,\"column\":%u", diagnostic->line, diagnostic->column);
+    if (diagnostic->path[0])
+        member(out, "path", diagnostic->path);
+    if (diagnostic->hint[0])
+        member(out, "hint", diagnostic->hint);
+    helio_buffer_reset(&text);
+    helio_diagnostic_text(diagnostic, false, &text);
+    member(out, "diagnostic", text.data ? text.data : "");
+    helio_buffer_text(out, "}\n");
+}
