@@ -1,57 +1,17 @@
-/*  node.c -- the only file that knows libfyaml: bytes in, a bounded tree out.
+/*  node.c -- the only file that knows libyaml: bytes in, a bounded tree out.
  *
  *  The parser's events are read rather than its documents, so that aliases are refused before they are
- * resolved and depth, entries and duplicates are checked while the tree grows.
+ * resolved and depth, entries and duplicates are checked while the tree grows. libyaml and not libfyaml:
+ * Debian 12's libfyaml 0.7.12 crashes on small hostile documents ("? x:<TAB>?<TAB>b" and a newline and "c"),
+ * and tenants write these.
  */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <libfyaml.h>
+#include <yaml.h>
 
-#include "federation/spec/reader.h"
-
-/*  Bytes of a well-formed UTF-8 character of YAML's printable set at `at`; 0 = not one. */
-static size_t printable_size(const unsigned char *at, const unsigned char *end)
-{
-    unsigned char c = *at;
-    if (c < 0x80)
-        return c >= 0x20 ? c != 0x7f : c == '\t' || c == '\n' || c == '\r';
-    size_t size = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc2 || c > 0xf4 || (size_t)(end - at) < size)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((c == 0xe0 && at[1] < 0xa0) || (c == 0xed && at[1] >= 0xa0) || (c == 0xf0 && at[1] < 0x90) ||
-        (c == 0xf4 && at[1] >= 0x90) || (c == 0xc2 && at[1] < 0xa0 && at[1] != 0x85))
-        return 0;
-    return size;
-}
-
-static helio_rc check_bytes(helio_spec_reader_t *self, size_t source_max)
-{
-    helio_text_t text = self->source.text;
-    if (text.size > source_max)
-        return helio_spec_complain_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
-                                      "the file has %u bytes; at most %zu are read", text.size, source_max);
-    const unsigned char *data = (const unsigned char *)text.data, *end = data ? data + text.size : data;
-    for (const unsigned char *at = data; at < end;) {
-        size_t size = printable_size(at, end);
-        if (size == 0) {
-            size_t offset = (size_t)(at - data);
-            if (*at >= 0x80)
-                return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
-                                              "save the file as UTF-8",
-                                              "the file is not valid UTF-8 here (byte 0x%02x)", *at);
-            return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
-                                          "write it as an escape in double quotes, or remove it",
-                                          "control character 0x%02x", *at);
-        }
-        at += size;
-    }
-    return HELIO_OK;
-}
+#include "federation/spec/encoding.h"
 
 /*  What is open while events arrive. */
 typedef struct builder {
@@ -61,6 +21,8 @@ typedef struct builder {
     uint32_t nodes;
     uint32_t documents;
     helio_spec_node_t *root;
+    size_t cursor; /* a place in the source: the same in bytes and in characters */
+    size_t cursor_index;
 } builder_t;
 
 static bool awaits_key(const helio_spec_node_t *mapping)
@@ -108,7 +70,7 @@ static helio_rc attach(builder_t *self, helio_spec_node_t *node)
         helio_rc rc = check_key(self, parent, node);
         if (rc != HELIO_OK)
             return rc;
-    } else if (node->type == HELIO_SPEC_NULL && node->end == 0) {
+    } else if (node->type == HELIO_SPEC_NULL && node->offset == node->end) {
         const helio_spec_node_t *near = parent->last ? parent->last : parent;
         node->offset = near->offset; /* an absent value is pointed at by its key */
         node->end = near->end;
@@ -122,13 +84,28 @@ static helio_rc attach(builder_t *self, helio_spec_node_t *node)
     return HELIO_OK;
 }
 
-static helio_spec_node_t *node_of(builder_t *self, struct fy_event *event, helio_spec_node_type_t type)
+/*  libyaml counts characters from the beginning of what it was given; here everything is bytes of the source.
+ * Marks come nearly in order, so that a cursor that walks both ways is cheap. */
+static size_t byte_of(builder_t *self, size_t index)
+{
+    helio_text_t text = self->reader->source.text;
+    for (; self->cursor_index < index && self->cursor < text.size; self->cursor_index++)
+        do
+            self->cursor++;
+        while (self->cursor < text.size && ((unsigned char)text.data[self->cursor] & 0xc0) == 0x80);
+    for (; self->cursor_index > index; self->cursor_index--)
+        do
+            self->cursor--;
+        while (((unsigned char)text.data[self->cursor] & 0xc0) == 0x80);
+    return self->cursor;
+}
+
+static helio_spec_node_t *node_of(builder_t *self, const yaml_event_t *event, helio_spec_node_type_t type)
 {
     helio_spec_node_t *node = helio_arena_alloc(self->reader->arena, 1, sizeof *node);
-    const struct fy_mark *start = fy_event_start_mark(event), *end = fy_event_end_mark(event);
     node->type = type;
-    node->offset = start ? (uint32_t)start->input_pos : 0;
-    node->end = end ? (uint32_t)end->input_pos : node->offset;
+    node->offset = (uint32_t)byte_of(self, event->start_mark.index);
+    node->end = (uint32_t)byte_of(self, event->end_mark.index);
     return node;
 }
 
@@ -151,24 +128,24 @@ static void close_node(builder_t *self)
         node->count /= 2;
 }
 
-static helio_rc refuse_feature(builder_t *self, struct fy_token *token, const char *what, const char *hint)
+static helio_rc refuse_feature(builder_t *self, const yaml_event_t *event, const char *what, const char *hint)
 {
-    const struct fy_mark *start = fy_token_start_mark(token), *end = fy_token_end_mark(token);
-    size_t offset = start ? start->input_pos : 0;
-    char sign = self->reader->source.text.data[offset > 0 ? offset - 1 : 0];
-    if (offset > 0 && (sign == '*' || sign == '&'))
-        offset--; /* the mark of a name is behind its sign */
-    return helio_spec_complain_at(self->reader, offset, end ? end->input_pos : offset,
-                                  HELIO_SPEC_FORBIDDEN_PROBLEM, hint, "%s are not supported", what);
+    size_t offset = byte_of(self, event->start_mark.index), end = offset;
+    helio_text_t text = self->reader->source.text;
+    while (end < text.size && (unsigned char)text.data[end] > ' ' && !strchr(",]}", text.data[end]))
+        end++;
+    return helio_spec_complain_at(self->reader, offset, end, HELIO_SPEC_FORBIDDEN_PROBLEM, hint,
+                                  "%s are not supported", what);
 }
 
-static helio_rc refuse_properties(builder_t *self, struct fy_token *anchor, struct fy_token *tag)
+static helio_rc refuse_properties(builder_t *self, const yaml_event_t *event, const yaml_char_t *anchor,
+                                  const yaml_char_t *tag)
 {
     if (anchor)
-        return refuse_feature(self, anchor, "anchors (&name)",
+        return refuse_feature(self, event, "anchors (&name)",
                               "write the value out, or quote a text that begins with '&'");
     if (tag)
-        return refuse_feature(self, tag, "tags (!name)", "quote a text that begins with '!'");
+        return refuse_feature(self, event, "tags (!name)", "quote a text that begins with '!'");
     return HELIO_OK;
 }
 
@@ -177,85 +154,63 @@ static bool is_null_word(helio_text_t text)
     return text.size == 0 || helio_text_is(text, "~") || helio_text_is(text, "null");
 }
 
-static helio_rc add_scalar(builder_t *self, struct fy_event *event)
+static helio_rc add_scalar(builder_t *self, const yaml_event_t *event)
 {
-    struct fy_token *token = event->scalar.value;
-    helio_rc rc = refuse_properties(self, event->scalar.anchor, event->scalar.tag);
+    helio_text_t text = {(const char *)event->data.scalar.value, (uint32_t)event->data.scalar.length};
+    helio_rc rc = refuse_properties(self, event, event->data.scalar.anchor, event->data.scalar.tag);
     if (rc != HELIO_OK)
         return rc;
     helio_spec_node_t *node = node_of(self, event, HELIO_SPEC_SCALAR);
-    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
-    size_t size = 0;
-    const char *text = token ? fy_token_get_text(token, &size) : NULL;
-    node->plain = style == FYSS_PLAIN;
-    if ((style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED) && node->offset > 0) {
-        node->offset--; /* the mark of a quoted text is behind its quote */
-        node->end++;
-    }
-    if (text && memchr(text, '\0', size))
+    node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (text.size && memchr(text.data, '\0', text.size))
         return helio_spec_complain(self->reader, node, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
                                    "a text may not contain NUL characters");
-    node->text = helio_arena_text(self->reader->arena, (helio_text_t){text, (uint32_t)size});
-    if (node->plain && is_null_word(node->text))
+    node->text = helio_arena_text(self->reader->arena, text);
+    if (node->plain && is_null_word(text))
         node->type = HELIO_SPEC_NULL;
     return attach(self, node);
 }
 
-static helio_rc take_event(builder_t *self, struct fy_event *event)
+static helio_rc take_event(builder_t *self, const yaml_event_t *event)
 {
     helio_rc rc = HELIO_OK;
+    size_t at;
     switch (event->type) {
-    case FYET_DOCUMENT_START:
-        if (++self->documents > 1) {
-            size_t at = event->document_start.document_start
-                            ? fy_token_start_mark(event->document_start.document_start)->input_pos
-                            : self->reader->source.text.size;
+    case YAML_DOCUMENT_START_EVENT:
+        at = byte_of(self, event->start_mark.index);
+        if (++self->documents > 1)
             rc = helio_spec_complain_at(self->reader, at, at, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
                                         "a second document begins here; one is expected");
-        }
         break;
-    case FYET_SCALAR:
+    case YAML_SCALAR_EVENT:
         rc = add_scalar(self, event);
         break;
-    case FYET_MAPPING_START:
-        rc = refuse_properties(self, event->mapping_start.anchor, event->mapping_start.tag);
+    case YAML_MAPPING_START_EVENT:
+        rc = refuse_properties(self, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
         if (rc == HELIO_OK)
             rc = open_node(self, node_of(self, event, HELIO_SPEC_MAPPING));
         break;
-    case FYET_SEQUENCE_START:
-        rc = refuse_properties(self, event->sequence_start.anchor, event->sequence_start.tag);
+    case YAML_SEQUENCE_START_EVENT:
+        rc =
+            refuse_properties(self, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
         if (rc == HELIO_OK)
             rc = open_node(self, node_of(self, event, HELIO_SPEC_SEQUENCE));
         break;
-    case FYET_MAPPING_END:
-    case FYET_SEQUENCE_END:
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
         close_node(self);
         break;
-    case FYET_ALIAS:
-        rc = refuse_feature(self, event->alias.anchor, "aliases (*name)",
+    case YAML_ALIAS_EVENT:
+        rc = refuse_feature(self, event, "aliases (*name)",
                             "write the value out, or quote a text that begins with '*'");
         break;
-    case FYET_NONE:
-    case FYET_STREAM_START:
-    case FYET_STREAM_END:
-    case FYET_DOCUMENT_END:
+    case YAML_NO_EVENT:
+    case YAML_STREAM_START_EVENT:
+    case YAML_STREAM_END_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
         break;
     }
     return rc;
-}
-
-/*  libfyaml speaks in lines and columns; back to bytes, so that one function makes places. */
-static size_t offset_of(helio_text_t text, int line, int column)
-{
-    size_t at = 0;
-    for (; line > 1 && at < text.size; at++)
-        if (text.data[at] == '\n' ||
-            (text.data[at] == '\r' && (at + 1 == text.size || text.data[at + 1] != '\n')))
-            line--;
-    for (; column > 1 && at < text.size && text.data[at] != '\n'; column--)
-        for (at++; at < text.size && ((unsigned char)text.data[at] & 0xc0) == 0x80;)
-            at++;
-    return at;
 }
 
 static size_t line_of(helio_text_t text, size_t offset)
@@ -265,7 +220,7 @@ static size_t line_of(helio_text_t text, size_t offset)
     return offset;
 }
 
-/*  A tab that indents this line or the next: libfyaml blames what stands before it. text.size when there is
+/*  A tab that indents this line or the next: the parser blames what stands before it. text.size when there is
  * none. */
 static size_t find_tab(helio_text_t text, size_t offset)
 {
@@ -294,35 +249,53 @@ static const char *syntax_hint(helio_text_t text, size_t offset)
     return "check quotes, brackets and indentation above this place";
 }
 
-static helio_rc complain_syntax(helio_spec_reader_t *self, struct fy_diag *diag)
+/*  libyaml's words for what people cannot know about. */
+static const char *problem_text(const yaml_parser_t *parser)
 {
-    void *previous = NULL;
-    const struct fy_diag_error *error = fy_diag_errors_iterate(diag, &previous);
-    helio_text_t text = self->source.text;
-    size_t offset = error ? offset_of(text, error->line, error->column) : 0, tab = find_tab(text, offset);
+    if (!parser->problem)
+        return "the parser gave up";
+    if (strstr(parser->problem, "<document start>"))
+        return "something follows the end of the document";
+    return parser->problem;
+}
+
+static helio_rc complain_syntax(builder_t *self, const yaml_parser_t *parser)
+{
+    helio_text_t text = self->reader->source.text;
+    const char *problem = problem_text(parser);
+    /* Of what is never ended, the place where the search for its end was given up is the least useful one. */
+    bool key = parser->context && strstr(problem, "expected ':'");
+    bool open = key || (parser->context && strstr(problem, "end of stream"));
+    size_t offset = byte_of(self, open ? parser->context_mark.index : parser->problem_mark.index);
+    size_t tab = find_tab(text, offset);
     if (tab < text.size)
-        return helio_spec_complain_at(self, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM, "indent with spaces",
-                                      "not valid YAML: a tab may not indent");
-    return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
-                                  syntax_hint(text, offset), "not valid YAML: %s",
-                                  error && error->msg ? error->msg : "the parser gave up");
+        return helio_spec_complain_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM,
+                                      "indent with spaces", "not valid YAML: a tab may not indent");
+    const char *hint = key ? "a key is followed by a colon and a blank" : syntax_hint(text, offset);
+    if (!parser->context || open)
+        return helio_spec_complain_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
+                                      "not valid YAML: %s%s%s", problem, open ? " " : "",
+                                      open ? parser->context : "");
+    uint32_t first = self->reader->source.line ? self->reader->source.line : 1;
+    return helio_spec_complain_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
+                                  "not valid YAML: %s %s that begins on line %u", problem, parser->context,
+                                  (uint32_t)parser->context_mark.line + first);
 }
 
-static void swallow(struct fy_diag *diag, void *user, const char *text, size_t size)
-{
-    (void)diag, (void)user, (void)text, (void)size;
-}
-
-static helio_rc read_events(builder_t *self, struct fy_parser *parser, struct fy_diag *diag)
+static helio_rc read_events(builder_t *self, yaml_parser_t *parser)
 {
     helio_rc rc = HELIO_OK;
-    struct fy_event *event;
-    while (rc == HELIO_OK && (event = fy_parser_parse(parser))) {
-        rc = take_event(self, event);
-        fy_parser_event_free(parser, event);
+    for (bool more = true; more && rc == HELIO_OK;) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(parser, &event)) {
+            if (parser->error == YAML_MEMORY_ERROR)
+                abort();
+            return complain_syntax(self, parser);
+        }
+        rc = take_event(self, &event);
+        more = event.type != YAML_STREAM_END_EVENT;
+        yaml_event_delete(&event);
     }
-    if (rc == HELIO_OK && fy_parser_get_stream_error(parser))
-        rc = complain_syntax(self->reader, diag);
     return rc;
 }
 
@@ -345,28 +318,21 @@ static helio_rc finish(builder_t *self, helio_spec_node_t **ret_root)
 
 helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root)
 {
-    helio_rc rc = check_bytes(self, source_max);
+    static const char mark[] = "\xef\xbb\xbf";
+    yaml_parser_t parser;
+    helio_rc rc = helio_spec_check_bytes(self, source_max);
     if (rc != HELIO_OK)
         return rc;
-    builder_t builder = {.reader = self};
-    if (self->source.text.size > 0) {
-        struct fy_diag_cfg diag_config;
-        fy_diag_cfg_default(&diag_config);
-        diag_config.fp = NULL;
-        diag_config.output_fn = swallow;
-        diag_config.colorize = false;
-        struct fy_diag *diag = fy_diag_create(&diag_config);
-        const struct fy_parse_cfg config = {.flags = FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
-                                            .diag = diag};
-        struct fy_parser *parser = diag ? fy_parser_create(&config) : NULL;
-        if (!parser)
-            abort(); /* no memory */
-        fy_diag_set_collect_errors(diag, true);
-        if (fy_parser_set_string(parser, self->source.text.data, self->source.text.size) != 0)
-            abort();
-        rc = read_events(&builder, parser, diag);
-        fy_parser_destroy(parser);
-        fy_diag_destroy(diag);
-    }
+    helio_text_t text = helio_spec_join_surrogates(self->source.text, self->arena);
+    bool marked = text.size >= 3 && memcmp(text.data, mark, 3) == 0;
+    builder_t builder = {.reader = self, .cursor = marked ? 3 : 0};
+    if (!yaml_parser_initialize(&parser))
+        abort(); /* no memory */
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser,
+                                 (const unsigned char *)(text.data ? text.data : "") + (marked ? 3 : 0),
+                                 text.size - (marked ? 3 : 0));
+    rc = read_events(&builder, &parser);
+    yaml_parser_delete(&parser);
     return rc == HELIO_OK ? finish(&builder, ret_root) : rc;
 }

@@ -185,7 +185,7 @@ static bool is_marker(const char *at, const char *end, const char *marker)
 /*  Whether a line says something: not blank, not a comment, not a directive, not a bare marker. */
 static bool says_something(const char *at, const char *end)
 {
-    if (is_marker(at, end, "---") || is_marker(at, end, "..."))
+    if (is_marker(at, end, "---"))
         at += 3;
     else if (at < end && *at == '%')
         return false;
@@ -213,7 +213,8 @@ static helio_rc split_yaml(splitter_t *self, const char *at, const char *end)
             says = directive = false;
         if (!says && *line == '%')
             directive = true;
-        says = says || says_something(line, next);
+        says = says ||
+               (!ends && says_something(line, next)); /* what follows `...` belongs to the part it ends */
         line = next;
     }
     return rc == HELIO_OK && says ? add(self, from, end) : rc;

@@ -137,6 +137,27 @@ static void hostile__alias_bombs_do_not_grow(void **state)
     assert_int_equal(diagnostic.column, 4);
 }
 
+static void hostile__documents_that_crashed_another_parser_are_refused(void **state)
+{
+    static const char *const seen[] = {"? x:\t?\tb\nc", "? /{\"jobs\":\t?\tegn\nr?= f", "{\"r\\",
+                                       "\"ry:b6a\n!\\", "{\":\n '"};
+    for (size_t i = 0; i < sizeof seen / sizeof seen[0]; i++)
+        (void)refused(seen[i], strlen(seen[i]), HELIO_INVALID, *state);
+}
+
+static void hostile__json_surrogates_are_joined_and_lone_ones_refused(void **state)
+{
+    helio_job_spec_t job = good_job("{\"run\": \"a \\ud83d\\uDE00 b\\\\ud83d\\\\ude00\"}", *state);
+    assert_text(job.run, "a \xf0\x9f\x98\x80 b\\ud83d\\ude00");
+    job = good_job("run: |\n  echo '\\ud83d\\ude00'\n", *state);
+    assert_text(job.run, "echo '\\ud83d\\ude00'\n");
+    assert_int_equal(bad_job("{\"run\": \"\\ud83d\"}", *state).problem, HELIO_SPEC_MALFORMED_PROBLEM);
+    assert_int_equal(bad_job("{\"run\": \"\\ude00\\ud83d\"}", *state).problem, HELIO_SPEC_MALFORMED_PROBLEM);
+    helio_diagnostic_t diagnostic = bad_job("{\"run\": \"\\ud83d\\ude00\", \"x\": 1}", *state);
+    assert_int_equal(diagnostic.line, 1);
+    assert_int_equal(diagnostic.column, 25);
+}
+
 static void hostile__a_second_document_is_refused(void **state)
 {
     helio_diagnostic_t diagnostic = refused("run: x\n---\nrun: y\n", 18, HELIO_INVALID, *state);
@@ -220,6 +241,8 @@ int main(void)
         TEST(hostile__deep_nesting_ends_at_the_bound),
         TEST(hostile__many_keys_and_entries_end_at_their_bounds),
         TEST(hostile__alias_bombs_do_not_grow),
+        TEST(hostile__documents_that_crashed_another_parser_are_refused),
+        TEST(hostile__json_surrogates_are_joined_and_lone_ones_refused),
         TEST(hostile__a_second_document_is_refused),
         TEST(hostile__every_truncation_and_mutation_ends_in_a_result),
         TEST(hostile__values_that_look_like_escapes_are_shown_clean),

@@ -310,7 +310,7 @@ static const bad_case_t bad_cases[] = {
     {"placement: {sites: [a/b]}", BAD(BAD_VALUE), 21, "placement.sites[0]", NULL},
     {"placement: {sites: ['!']}", BAD(BAD_VALUE), 21, "placement.sites[0]", NULL},
     {"placement: {sites: [!eu ]}", BAD(FORBIDDEN), 21, "tags", "quote"},
-    {"placement: {sites: [!eu]}", BAD(MALFORMED), 25, "not valid YAML", "begins with '!'"},
+    {"placement: {sites: [!eu]}", BAD(MALFORMED), 24, "not valid YAML", "begins with '!'"},
     {"placement: {regions: [[EU]]}", BAD(WRONG_TYPE), 23, "placement.regions[0]", NULL},
     {"placement: {max_cost: 400}", BAD(WRONG_UNIT), 23, "USD", "'400 USD'"},
     {"placement: {max_cost: 400 EUR}", BAD(WRONG_UNIT), 23, "USD", NULL},
@@ -337,7 +337,8 @@ static const bad_case_t bad_cases[] = {
     {"name: !!str x", BAD(FORBIDDEN), 7, "tags", NULL},
     {"? [a]\n: b", BAD(WRONG_TYPE), 3, "expected the name of a key", NULL},
     {"a: b: c", BAD(MALFORMED), 5, "not valid YAML", "': '"},
-    {"env: {A: 'x}", BAD(MALFORMED), 11, "quote", NULL},
+    {"env: {A: 'x}", BAD(MALFORMED), 10, "end of stream while scanning a quoted scalar", NULL},
+    {"name x", BAD(MALFORMED), 1, "not valid YAML", "a key is followed by a colon"},
     {"env: @x", BAD(MALFORMED), 6, "not valid YAML", "quote"},
 };
 

@@ -16,6 +16,7 @@ static const split_case_t cases[] = {
     {"---\n---\nrun: a\n---\n# no\n---\n", 1, {"---\nrun: a\n"}, {2}},
     {"--- {run: a}\n--- {run: b}\n", 2, {"--- {run: a}\n", "--- {run: b}\n"}, {1, 2}},
     {"run: a\n...\n%YAML 1.2\n---\nrun: b\n", 2, {"run: a\n...\n", "%YAML 1.2\n---\nrun: b\n"}, {1, 3}},
+    {"run: a\n... junk\n", 1, {"run: a\n... junk\n"}, {1}},
     {"run: a\r\n---\r\nrun: b\r\n", 2, {"run: a\r\n", "---\r\nrun: b\r\n"}, {1, 2}},
     {"run: |\n  ---\n  x\n", 1, {"run: |\n  ---\n  x\n"}, {1}},
     {"run: a\n----: x\n", 1, {"run: a\n----: x\n"}, {1}},

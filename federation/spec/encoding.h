@@ -1,0 +1,15 @@
+/*  encoding.h -- what a source must be before a parser sees it. Internal to federation/spec. */
+#ifndef HELIO_SPEC_ENCODING_H
+#define HELIO_SPEC_ENCODING_H
+
+#include "federation/spec/reader.h"
+
+/*  At most source_max bytes of UTF-8 without control characters; complains at the first byte that is not. */
+helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max);
+
+/*  JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: in a JSON text \ud83d\ude00
+ * becomes an escape of YAML's of the same length, so that offsets stay. Returns `text` itself when there is
+ * nothing to do. */
+helio_text_t helio_spec_join_surrogates(helio_text_t text, helio_arena_t *arena);
+
+#endif
