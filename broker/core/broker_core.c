@@ -212,6 +212,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     assert(self->loaded || event->kind <= HELIO_BROKER_EV_LOADED);
     assert(event->now_ms >= self->now_ms);
     helio_effects_reset(effects);
+    core_jobs_reap(self);
     self->effects = effects;
     self->event = event;
     self->now_ms = event->now_ms;

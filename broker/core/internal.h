@@ -57,6 +57,7 @@ struct submission {
     uint32_t open_tasks;
     uint32_t fed_tasks; /* of a throttled array: in the class's queue or live */
     job_t *throttled;   /* tasks that wait for the throttle, FIFO */
+    submission_t *buried_next;
 };
 
 struct job {
@@ -184,6 +185,7 @@ struct helio_broker_core {
     job_class_t *classes;
     idempotency_t *keys;
     job_t *dirty;
+    submission_t *buried; /* over, but effects of the last step may point into them */
     uint32_t open_jobs;
     helio_broker_figures_t figures;
 };
@@ -207,6 +209,7 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
 void core_job_touch(helio_broker_core_t *self, job_t *job);
 void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
 void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
+void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
 void core_jobs_free(helio_broker_core_t *self);
 
 /* submit.c, commands.c */

@@ -217,6 +217,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
 
+/*  What the effects of this step still point into is freed when the next one begins. */
 static void submission_put(helio_broker_core_t *self, submission_t *submission)
 {
     if (--submission->open_tasks) {
@@ -224,9 +225,19 @@ static void submission_put(helio_broker_core_t *self, submission_t *submission)
             feed(self, submission);
         return;
     }
-    class_put(self, submission->class);
-    helio_arena_destroy(&submission->arena);
-    free(submission);
+    submission->buried_next = self->buried;
+    self->buried = submission;
+}
+
+void core_jobs_reap(helio_broker_core_t *self)
+{
+    while (self->buried) {
+        submission_t *submission = self->buried;
+        self->buried = submission->buried_next;
+        class_put(self, submission->class);
+        helio_arena_destroy(&submission->arena);
+        free(submission);
+    }
 }
 
 void core_job_forget(helio_broker_core_t *self, job_t *job)
@@ -261,4 +272,5 @@ void core_jobs_free(helio_broker_core_t *self)
             leave_queue(job);
         core_job_forget(self, job);
     }
+    core_jobs_reap(self);
 }

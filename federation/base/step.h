@@ -45,7 +45,7 @@ typedef struct helio_effects {
 
 helio_effects_t *helio_effects_new(void);
 void helio_effects_destroy(helio_effects_t **self_p);
-void helio_effects_reset(helio_effects_t *self); /* before each step */
+void helio_effects_reset(helio_effects_t *self); /* a core does so at the beginning of each step */
 /*  Appends a copy of the record (its views are not copied: they must live until the next step, or in
  *  self->arena) and returns it. */
 void *helio_effects_add(helio_effects_t *self, uint32_t kind, const helio_step_kind_t *kinds, uint64_t batch,

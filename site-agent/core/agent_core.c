@@ -222,6 +222,7 @@ static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
 
 void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event, helio_effects_t *effects)
 {
+    helio_effects_reset(effects);
     self->event = event;
     self->effects = effects;
     if (!step_load(self, event)) {

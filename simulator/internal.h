@@ -1,0 +1,200 @@
+/*  internal.h -- the nouns of the virtual world. Only simulator/ includes it. */
+#ifndef HELIO_SIMULATOR_INTERNAL_H
+#define HELIO_SIMULATOR_INTERNAL_H
+
+#include <uthash.h>
+
+#include "simulator/world.h"
+
+/*  A clock that drifts from true time. */
+typedef struct drift {
+    int64_t offset_ms;
+    double rate; /* 1 +- 0.005 */
+    int64_t wall_skew_ms;
+} drift_t;
+
+/*  Something that will happen. Equal times happen in the order of their making. */
+typedef struct happening {
+    int64_t at_ms;
+    uint64_t seq;
+    void (*fn)(world_t *world, struct happening *self);
+    uint32_t node;       /* site index; WORLD_SITES_MAX = broker */
+    uint64_t generation; /* of what it belongs to: dropped when that has gone */
+    uint32_t kind;
+    uint64_t number;
+    void *payload;
+} happening_t;
+
+/*  What truly ran at a site: one attempt. Never forgotten. */
+typedef struct run {
+    struct {
+        helio_job_key_t key;
+        uint32_t epoch;
+    } id;
+    uint32_t site;
+    uint32_t job; /* index into world->jobs */
+    uint32_t gpus;
+    uint32_t on_site_loss;
+    helio_slot_t slots[WORLD_NODES_PER_SITE];
+    uint32_t slot_gpus[WORLD_NODES_PER_SITE][WORLD_GPUS_PER_NODE];
+    uint32_t slot_count;
+    bool running, ended, forgotten, stopped, limit, lost, failed_to_start;
+    int32_t exit_code;
+    int64_t began_ms, over_ms, said_ms; /* true time */
+    int64_t started_wall_ms;
+    uint64_t run_ms;
+    uint32_t times; /* how often processes were made for it */
+    UT_hash_handle hh;
+} run_t;
+
+typedef struct vjournal_attempt {
+    helio_jrow_attempt_t row;
+    bool used;
+} vjournal_attempt_t;
+
+typedef struct agent_node {
+    helio_agent_core_t *core;
+    helio_effects_t *effects;
+    helio_release_queue_t *release;
+    drift_t clock;
+    uint64_t life;       /* counts starts: happenings of an older life are dropped */
+    bool up;
+    int64_t paused_until_ms;
+    uint64_t open_batch, committed;
+    helio_effect_t *open, *flight;
+    uint32_t open_count, open_capacity, flight_count, flight_capacity;
+    bool in_flight;
+    /* the durable journal */
+    helio_jrow_meta_t meta;
+    bool has_meta;
+    struct jseen {
+        helio_job_key_t key;
+        helio_jrow_seen_t row;
+        UT_hash_handle hh;
+    } *seen;
+    vjournal_attempt_t *attempts;
+    uint32_t attempt_count;
+    helio_report_t *reports;
+    uint32_t report_count;
+    /* the connection */
+    bool connected;      /* a stream exists, as the agent sees it */
+    uint64_t connection; /* its generation; also the broker's peer handle */
+    bool cut;            /* partitioned: nothing passes, no stream can be made */
+    int64_t last_up_ms, last_down_ms; /* streams keep order */
+    int64_t lease_deadline_boot_ms;
+    int64_t wake_ms;
+} agent_node_t;
+
+typedef struct broker_node {
+    helio_broker_core_t *core;
+    helio_effects_t *effects;
+    helio_release_queue_t *release;
+    drift_t clock;
+    uint64_t life;
+    bool up;
+    bool database_up;
+    uint64_t open_batch, committed;
+    int64_t wake_ms;
+} broker_node_t;
+
+/*  A submission of the workload and what must come of it. */
+typedef struct wjob {
+    helio_submission_t submission;
+    const char *tenant;
+    char key[24];
+    char source[64];
+    uint8_t hash[32];
+    uint32_t tasks;
+    int64_t submit_ms;
+    int64_t cancel_ms; /* 0 = never */
+    bool cancelled;    /* the cancel was answered */
+    bool answered;
+    helio_uuid_t id;
+    uint32_t exit_code;
+    int64_t duration_ms;
+    uint64_t limit_ms;
+    bool limit_hits;
+} wjob_t;
+
+struct world {
+    world_options_t options;
+    helio_rng_t rng;
+    helio_arena_t *arena;
+    int64_t now_ms;
+    uint64_t seq;
+    happening_t **heap;
+    uint32_t heap_count, heap_capacity;
+    broker_node_t broker;
+    agent_node_t agents[WORLD_SITES_MAX];
+    helio_site_profile_t profiles[WORLD_SITES_MAX];
+    uint32_t site_count;
+    helio_vdb_t *vdb;
+    run_t *runs;
+    wjob_t jobs[WORLD_JOBS_MAX];
+    uint32_t job_count;
+    uint64_t next_call;
+    uint64_t next_connection;
+    uint64_t hash, steps;
+    uint64_t faults[WORLD_FAULT_COUNT];
+    char violation[320];
+};
+
+/* world.c */
+happening_t *world_later(world_t *self, int64_t delay_ms, void (*fn)(world_t *, happening_t *));
+int64_t world_boot_ms(const world_t *self, const drift_t *clock);
+int64_t world_wall_ms(const world_t *self, const drift_t *clock);
+int64_t world_true_ms(const world_t *self, const drift_t *clock, int64_t boot_ms); /* when the clock will show it */
+bool world_chance(world_t *self, double probability);
+int64_t world_between(world_t *self, int64_t low, int64_t high); /* inclusive */
+void world_fault(world_t *self, world_fault_t fault);
+void world_violate(world_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
+void world_trace(world_t *self, const char *node, const char *event, const helio_record_type_t *type,
+                 const void *payload);
+void *world_copy(world_t *self, const helio_record_type_t *type, const void *record);
+#define WORLD_BROKER WORLD_SITES_MAX
+
+/* broker_node.c */
+void broker_start(world_t *self);
+void broker_crash(world_t *self);
+void broker_step(world_t *self, uint32_t kind, const void *payload);
+
+/* agent_node.c */
+void agent_start(world_t *self, uint32_t site);
+void agent_crash(world_t *self, uint32_t site);
+void agent_step(world_t *self, uint32_t site, uint32_t kind, const void *payload);
+
+/* network.c: ordered streams that break */
+void network_connect_later(world_t *self, uint32_t site, int64_t delay_ms);
+void network_break(world_t *self, uint32_t site); /* what is in flight is lost; both ends notice later */
+void network_cut(world_t *self, uint32_t site, bool cut);
+void network_up(world_t *self, uint32_t site, uint32_t broker_event, const helio_record_type_t *type, const void *payload);
+void network_down(world_t *self, uint64_t peer, uint32_t agent_event, const helio_record_type_t *type,
+                  const void *payload);
+uint32_t network_site_of(const world_t *self, uint64_t peer); /* WORLD_SITES_MAX = nobody */
+
+/* backend.c: processes, which outlive their agent */
+void backend_start(world_t *self, uint32_t site, const helio_afx_start_t *start);
+void backend_adopt(world_t *self, uint32_t site, const helio_afx_start_t *start);
+void backend_stop(world_t *self, uint32_t site, const helio_stop_t *stop);
+void backend_forget(world_t *self, uint32_t site, const helio_afx_forget_t *forget);
+void backend_lease(world_t *self, uint32_t site, int64_t deadline_boot_ms);
+void backend_lose_one(world_t *self, uint32_t site);
+run_t *backend_find(world_t *self, helio_job_key_t key, uint32_t epoch);
+
+/* workload.c */
+void workload_make(world_t *self);
+void workload_parse(world_t *self, helio_text_t source, helio_job_spec_t *ret_spec);
+wjob_t *workload_of(world_t *self, helio_text_t source);
+void workload_answer(world_t *self, const helio_fx_answer_t *answer);
+bool workload_done(world_t *self);
+void workload_release_held(world_t *self);
+
+/* faults.c */
+void faults_begin(world_t *self);
+
+/* invariants.c */
+void invariants_check(world_t *self);       /* after every step */
+void invariants_at_rest(world_t *self);     /* when everything is over */
+void invariants_order(world_t *self, const helio_order_t *order); /* when an order leaves the broker */
+
+#endif

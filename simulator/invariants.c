@@ -1,0 +1,104 @@
+/*  invariants.c -- the promises, one sentence each. Checked after every step, and once more when all is over. */
+#include <string.h>
+
+#include "simulator/internal.h"
+
+static bool slots_clash(const run_t *a, const run_t *b)
+{
+    for (uint32_t i = 0; i < a->slot_count; i++)
+        for (uint32_t k = 0; k < b->slot_count; k++)
+            for (uint32_t g = 0; a->slots[i].node == b->slots[k].node && g < a->slots[i].gpus.count; g++)
+                for (uint32_t h = 0; h < b->slots[k].gpus.count; h++)
+                    if (a->slots[i].gpus.items[g] == b->slots[k].gpus.items[h])
+                        return true;
+    return false;
+}
+
+static void check_pair(world_t *self, const run_t *a, const run_t *b)
+{
+    char key[HELIO_KEY_SIZE];
+    helio_job_key_text(a->id.key, key);
+    if (a->site == b->site && slots_clash(a, b))
+        world_violate(self, "two attempts hold one GPU of %s: %s and another", self->profiles[a->site].name.data, key);
+    /* eager may overlap by its own choice; strict and lease never */
+    if (helio_job_key_equal(a->id.key, b->id.key) && a->on_site_loss != HELIO_SITE_LOSS_EAGER)
+        world_violate(self, "two copies of %s run at once: epochs %u and %u", key, a->id.epoch, b->id.epoch);
+}
+
+void invariants_check(world_t *self)
+{
+    if (helio_vdb_violation(self->vdb)[0])
+        world_violate(self, "%s", helio_vdb_violation(self->vdb));
+    const run_t *running[64];
+    uint32_t count = 0;
+    for (const run_t *run = self->runs; run; run = run->hh.next) {
+        if (run->times > 1)
+            world_violate(self, "an attempt was started twice");
+        if (run->running && count < sizeof running / sizeof running[0])
+            running[count++] = run;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < i; k++)
+            check_pair(self, running[i], running[k]);
+}
+
+void invariants_order(world_t *self, const helio_order_t *order)
+{
+    if (!helio_vdb_has_placement(self->vdb, order->key, order->epoch))
+        world_violate(self, "an order left before its placement was durable");
+}
+
+typedef struct tally {
+    world_t *world;
+    uint64_t states[HELIO_JOB_STATE_COUNT];
+} tally_t;
+
+static void check_end(world_t *self, const wjob_t *job, const helio_row_state_t *state)
+{
+    char key[HELIO_KEY_SIZE];
+    helio_job_key_text(state->key, key);
+    uint32_t want = job->limit_hits ? HELIO_JOB_TIMEOUT : job->exit_code ? HELIO_JOB_FAILED : HELIO_JOB_SUCCEEDED;
+    bool cancelled = job->cancel_ms && state->state == HELIO_JOB_CANCELLED;
+    if (!cancelled && state->state != want)
+        world_violate(self, "%s is %s, its program says %s", key, helio_job_state_word(state->state),
+                      helio_job_state_word(want));
+    int32_t code = cancelled ? 130 : job->limit_hits ? 124 : (int32_t)job->exit_code;
+    if (state->exit_code != code)
+        world_violate(self, "%s has exit code %d, its program says %d", key, state->exit_code, code);
+    if (!cancelled && helio_vdb_completions(self->vdb, state->key) != 1)
+        world_violate(self, "%s has %u completions", key, helio_vdb_completions(self->vdb, state->key));
+}
+
+static void check_task(void *arg, helio_job_key_t key, const helio_row_job_t *row)
+{
+    tally_t *tally = arg;
+    helio_vdb_state_t state = helio_vdb_state(tally->world->vdb, key);
+    tally->states[state.row.state]++;
+    check_end(tally->world, workload_of(tally->world, row->source), &state.row);
+}
+
+void invariants_at_rest(world_t *self)
+{
+    tally_t tally = {.world = self};
+    helio_vdb_each_task(self->vdb, check_task, &tally);
+    for (uint32_t i = 0; i < self->job_count; i++)
+        if (!helio_vdb_has_job(self->vdb, self->jobs[i].id))
+            world_violate(self, "an accepted job is lost");
+    for (const run_t *run = self->runs; run; run = run->hh.next) {
+        char key[HELIO_KEY_SIZE];
+        helio_job_key_text(run->id.key, key);
+        uint64_t booked = helio_vdb_ledger_gpu_ms(self->vdb, run->id.key, run->id.epoch);
+        uint64_t used = run->run_ms * run->gpus;
+        if (run->running)
+            world_violate(self, "%s epoch %u still runs", key, run->id.epoch);
+        if (booked != used)
+            world_violate(self, "%s epoch %u used %llu GPU-ms, the ledger has %llu", key, run->id.epoch,
+                          (unsigned long long)used, (unsigned long long)booked);
+    }
+    uint32_t open = 0;
+    for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
+        if (!helio_job_state_is_terminal(s))
+            open += (uint32_t)tally.states[s];
+    if (open)
+        world_violate(self, "%u jobs are not over", open);
+}

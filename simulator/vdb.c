@@ -1,0 +1,435 @@
+#include "simulator/vdb.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+typedef struct attempt_key {
+    helio_job_key_t key;
+    uint32_t epoch;
+} attempt_key_t;
+
+typedef struct vjob {
+    helio_uuid_t job;
+    helio_row_job_t row;
+    uint32_t open_tasks;
+    UT_hash_handle hh;
+} vjob_t;
+
+typedef struct vstate {
+    helio_job_key_t key;
+    helio_row_state_t row;
+    UT_hash_handle hh;
+} vstate_t;
+
+/*  One entry an attempt: placed, ended, booked. */
+typedef struct vattempt {
+    attempt_key_t id;
+    bool placed;
+    bool ended;
+    bool completes;
+    uint64_t gpu_ms;
+    int64_t booked_hours[64];
+    uint32_t booked;
+    UT_hash_handle hh;
+} vattempt_t;
+
+typedef struct vsite {
+    char name[40];
+    helio_row_site_t row;
+    UT_hash_handle hh;
+} vsite_t;
+
+typedef struct vpool {
+    char name[80];
+    helio_row_pool_t row;
+    UT_hash_handle hh;
+} vpool_t;
+
+typedef struct rows {
+    helio_effect_t *items;
+    uint32_t count, capacity;
+} rows_t;
+
+struct helio_vdb {
+    helio_arena_t *arena; /* rows live as long as the world */
+    vjob_t *jobs;
+    vstate_t *states;
+    vattempt_t *attempts;
+    vsite_t *sites;
+    vpool_t *pools;
+    rows_t open, flight;
+    bool in_flight;
+    uint64_t epoch;
+    uint64_t transition_seq;
+    uint64_t decision_id;
+    uint64_t edges[HELIO_JOB_STATE_COUNT];
+    char violation[256];
+};
+
+helio_vdb_t *helio_vdb_new(void)
+{
+    helio_vdb_t *self = helio_new(1, sizeof *self);
+    self->arena = helio_arena_new();
+    return self;
+}
+
+#define FREE_TABLE(type, head)                                                                               \
+    do {                                                                                                     \
+        type *entry_, *next_;                                                                                \
+        HASH_ITER(hh, head, entry_, next_)                                                                   \
+        {                                                                                                    \
+            HASH_DEL(head, entry_);                                                                          \
+            free(entry_);                                                                                    \
+        }                                                                                                    \
+    } while (0)
+
+void helio_vdb_destroy(helio_vdb_t **self_p)
+{
+    helio_vdb_t *self = *self_p;
+    if (!self)
+        return;
+    FREE_TABLE(vjob_t, self->jobs);
+    FREE_TABLE(vstate_t, self->states);
+    FREE_TABLE(vattempt_t, self->attempts);
+    FREE_TABLE(vsite_t, self->sites);
+    FREE_TABLE(vpool_t, self->pools);
+    free(self->open.items);
+    free(self->flight.items);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}
+
+const char *helio_vdb_violation(const helio_vdb_t *self)
+{
+    return self->violation;
+}
+
+static void violate(helio_vdb_t *self, const char *sentence, helio_job_key_t key, uint32_t epoch)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(key, text);
+    if (!self->violation[0])
+        (void)snprintf(self->violation, sizeof self->violation, "%s: %s epoch %u", sentence, text, epoch);
+}
+
+void helio_vdb_append(helio_vdb_t *self, const helio_effect_t *effect)
+{
+    const helio_record_type_t *type = helio_broker_effects[effect->kind].type;
+    if (self->open.count == self->open.capacity) {
+        self->open.capacity = self->open.capacity ? self->open.capacity * 2 : 64;
+        self->open.items = helio_grow(self->open.items, self->open.capacity, sizeof *self->open.items);
+    }
+    helio_effect_t *copy = &self->open.items[self->open.count++];
+    *copy = *effect;
+    copy->payload = helio_arena_alloc(self->arena, 1, type->size);
+    helio_record_copy(type, self->arena, effect->payload, copy->payload);
+}
+
+uint32_t helio_vdb_open_rows(const helio_vdb_t *self)
+{
+    return self->open.count;
+}
+
+bool helio_vdb_in_flight(const helio_vdb_t *self)
+{
+    return self->in_flight;
+}
+
+void helio_vdb_seal(helio_vdb_t *self)
+{
+    rows_t empty = self->flight;
+    empty.count = 0;
+    self->flight = self->open;
+    self->open = empty;
+    self->in_flight = true;
+}
+
+static vattempt_t *attempt_of(helio_vdb_t *self, helio_job_key_t key, uint32_t epoch, bool make)
+{
+    attempt_key_t id;
+    memset(&id, 0, sizeof id);
+    id.key = key;
+    id.epoch = epoch;
+    vattempt_t *attempt;
+    HASH_FIND(hh, self->attempts, &id, sizeof id, attempt);
+    if (!attempt && make) {
+        attempt = helio_new(1, sizeof *attempt);
+        attempt->id = id;
+        HASH_ADD(hh, self->attempts, id, sizeof id, attempt);
+    }
+    return attempt;
+}
+
+static void put_job(helio_vdb_t *self, const helio_row_job_t *row)
+{
+    vjob_t *job;
+    HASH_FIND(hh, self->jobs, &row->job, sizeof row->job, job);
+    if (job) {
+        violate(self, "a job id was stored twice", (helio_job_key_t){row->job, HELIO_NO_TASK}, 0);
+        return;
+    }
+    job = helio_new(1, sizeof *job);
+    job->job = row->job;
+    job->row = *row;
+    job->open_tasks = row->tasks.count ? row->tasks.count : 1;
+    HASH_ADD(hh, self->jobs, job, sizeof job->job, job);
+}
+
+static void put_state(helio_vdb_t *self, const helio_row_state_t *row)
+{
+    vstate_t *state;
+    HASH_FIND(hh, self->states, &row->key, sizeof row->key, state);
+    if (!state) {
+        state = helio_new(1, sizeof *state);
+        state->key = row->key;
+        HASH_ADD(hh, self->states, key, sizeof state->key, state);
+    }
+    if (helio_job_state_is_terminal(state->row.state))
+        violate(self, "a job that was over changed its state", row->key, row->epoch);
+    if (row->epoch < state->row.epoch)
+        violate(self, "an epoch went back", row->key, row->epoch);
+    state->row = *row;
+    vjob_t *job;
+    HASH_FIND(hh, self->jobs, &row->key.job, sizeof row->key.job, job);
+    if (!job)
+        violate(self, "a state without its job", row->key, row->epoch);
+    else if (helio_job_state_is_terminal(row->state))
+        job->open_tasks--;
+}
+
+static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
+{
+    vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
+    if (attempt->placed)
+        violate(self, "an epoch was issued twice", row->key, row->epoch);
+    attempt->placed = true;
+}
+
+static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)
+{
+    vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
+    if (!attempt->placed)
+        violate(self, "an attempt ended that was never placed", row->key, row->epoch);
+    if (attempt->ended) {
+        if (row->completes && !attempt->completes)
+            violate(self, "an attempt that had ended became a completion", row->key, row->epoch);
+        return;
+    }
+    attempt->ended = true;
+    attempt->completes = row->completes;
+    if (row->completes && helio_vdb_completions(self, row->key) > 1)
+        violate(self, "a second completion", row->key, row->epoch);
+    if (row->completes && row->fenced)
+        violate(self, "a fenced attempt completed its job", row->key, row->epoch);
+}
+
+static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
+{
+    vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
+    for (uint32_t i = 0; i < attempt->booked; i++)
+        if (attempt->booked_hours[i] == row->hour_ms)
+            return;
+    if (attempt->booked < sizeof attempt->booked_hours / sizeof attempt->booked_hours[0])
+        attempt->booked_hours[attempt->booked++] = row->hour_ms;
+    attempt->gpu_ms += row->gpu_ms;
+}
+
+static void put_transition(helio_vdb_t *self, const helio_row_transition_t *row)
+{
+    if (!helio_job_state_edge(row->from, row->to))
+        violate(self, "a transition that is not listed", row->key, row->epoch);
+    if (row->seq <= self->transition_seq)
+        violate(self, "a transition's number was used before", row->key, row->epoch);
+    self->transition_seq = row->seq;
+    self->edges[row->from] |= UINT64_C(1) << row->to;
+}
+
+static void put_site(helio_vdb_t *self, const helio_row_site_t *row)
+{
+    char name[40];
+    (void)helio_text_copy(row->site, name, sizeof name);
+    vsite_t *site;
+    HASH_FIND_STR(self->sites, name, site);
+    if (!site) {
+        site = helio_new(1, sizeof *site);
+        memcpy(site->name, name, sizeof name);
+        HASH_ADD_STR(self->sites, name, site);
+    }
+    site->row = *row;
+}
+
+static void put_pool(helio_vdb_t *self, const helio_row_pool_t *row)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s", HELIO_TEXT_ARGS(row->site), HELIO_TEXT_ARGS(row->pool));
+    vpool_t *pool;
+    HASH_FIND_STR(self->pools, name, pool);
+    if (!pool) {
+        pool = helio_new(1, sizeof *pool);
+        memcpy(pool->name, name, sizeof name);
+        HASH_ADD_STR(self->pools, name, pool);
+    }
+    pool->row = *row;
+}
+
+static void apply(helio_vdb_t *self, const helio_effect_t *row)
+{
+    if (row->kind == HELIO_BROKER_FX_ROW_JOB)
+        put_job(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_STATE)
+        put_state(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+        put_placement(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_ATTEMPT)
+        put_attempt(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_LEDGER)
+        put_ledger(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_TRANSITION)
+        put_transition(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_SITE)
+        put_site(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_POOL)
+        put_pool(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_DECISION)
+        self->decision_id = ((const helio_row_decision_t *)row->payload)->decision_id;
+}
+
+/*  As the store: jobs first, then the last state of each key, then everything else in order. */
+void helio_vdb_commit(helio_vdb_t *self)
+{
+    static const uint32_t order[] = {HELIO_BROKER_FX_ROW_JOB, HELIO_BROKER_FX_ROW_PLACEMENT};
+    for (size_t pass = 0; pass < sizeof order / sizeof order[0]; pass++)
+        for (uint32_t i = 0; i < self->flight.count; i++)
+            if (self->flight.items[i].kind == order[pass])
+                apply(self, &self->flight.items[i]);
+    for (uint32_t i = 0; i < self->flight.count; i++) {
+        const helio_effect_t *row = &self->flight.items[i];
+        if (row->kind == HELIO_BROKER_FX_ROW_JOB || row->kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+            continue;
+        bool last = true;
+        for (uint32_t k = i + 1; row->kind == HELIO_BROKER_FX_ROW_STATE && k < self->flight.count && last; k++)
+            last = self->flight.items[k].kind != HELIO_BROKER_FX_ROW_STATE ||
+                   !helio_job_key_equal(((const helio_row_state_t *)self->flight.items[k].payload)->key,
+                                        ((const helio_row_state_t *)row->payload)->key);
+        if (last)
+            apply(self, row);
+    }
+    self->flight.count = 0;
+    self->in_flight = false;
+}
+
+void helio_vdb_crash(helio_vdb_t *self, bool arrived)
+{
+    if (self->in_flight && arrived)
+        helio_vdb_commit(self);
+    self->flight.count = 0;
+    self->in_flight = false;
+    self->open.count = 0;
+}
+
+static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
+{
+    for (vjob_t *job = self->jobs; job; job = job->hh.next) {
+        if (job->open_tasks) {
+            helio_ev_load_job_t load = {.row = job->row};
+            parse(arg, job->row.source, &load.spec);
+            emit(arg, HELIO_BROKER_EV_LOAD_JOB, &load);
+        } else if (job->row.idempotency_key.size) {
+            helio_row_key_t key = {job->row.tenant, job->row.idempotency_key, job->row.spec_hash, job->row.job};
+            emit(arg, HELIO_BROKER_EV_LOAD_KEY, &key);
+        }
+    }
+    for (vstate_t *state = self->states; state; state = state->hh.next) {
+        vjob_t *job;
+        HASH_FIND(hh, self->jobs, &state->key.job, sizeof state->key.job, job);
+        if (job && job->open_tasks)
+            emit(arg, HELIO_BROKER_EV_LOAD_STATE, &state->row);
+    }
+}
+
+void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
+{
+    helio_row_federation_t federation = {.incarnation = 1,
+                                         .broker_epoch = ++self->epoch,
+                                         .last_transition_seq = self->transition_seq,
+                                         .last_decision_id = self->decision_id,
+                                         .seed = seed};
+    emit(arg, HELIO_BROKER_EV_LOAD_FEDERATION, &federation);
+    helio_row_tenant_t tenants[] = {{HELIO_TEXT("red"), HELIO_TEXT("site0")}, {HELIO_TEXT("blue"), HELIO_TEXT("site1")}};
+    for (size_t i = 0; i < 2; i++)
+        emit(arg, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
+    helio_row_queue_t queues[] = {{HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 86400000},
+                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000}};
+    for (size_t i = 0; i < 2; i++)
+        emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
+    for (vsite_t *site = self->sites; site; site = site->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_SITE, &site->row);
+    for (vpool_t *pool = self->pools; pool; pool = pool->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_POOL, &pool->row);
+    load_jobs(self, parse, emit, arg);
+}
+
+bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t id)
+{
+    vjob_t *job;
+    HASH_FIND(hh, self->jobs, &id, sizeof id, job);
+    return job != NULL;
+}
+
+static const vattempt_t *attempt_at(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    attempt_key_t id;
+    memset(&id, 0, sizeof id);
+    id.key = key;
+    id.epoch = epoch;
+    vattempt_t *attempt;
+    HASH_FIND(hh, self->attempts, &id, sizeof id, attempt);
+    return attempt;
+}
+
+bool helio_vdb_has_placement(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    const vattempt_t *attempt = attempt_at(self, key, epoch);
+    return attempt && attempt->placed;
+}
+
+helio_vdb_state_t helio_vdb_state(const helio_vdb_t *self, helio_job_key_t key)
+{
+    vstate_t *state;
+    HASH_FIND(hh, self->states, &key, sizeof key, state);
+    return state ? (helio_vdb_state_t){state->row, true} : (helio_vdb_state_t){.row = {.key = key, .exit_code = -1}};
+}
+
+uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    const vattempt_t *attempt = attempt_at(self, key, epoch);
+    return attempt ? attempt->gpu_ms : 0;
+}
+
+uint32_t helio_vdb_completions(const helio_vdb_t *self, helio_job_key_t key)
+{
+    uint32_t count = 0, epochs = helio_vdb_state(self, key).row.epoch + 2;
+    for (uint32_t epoch = 0; epoch <= epochs; epoch++) {
+        const vattempt_t *attempt = attempt_at(self, key, epoch);
+        count += attempt && attempt->completes;
+    }
+    return count;
+}
+
+void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void *arg)
+{
+    for (const vjob_t *job = self->jobs; job; job = job->hh.next) {
+        if (!job->row.tasks.count)
+            visit(arg, (helio_job_key_t){job->job, HELIO_NO_TASK}, &job->row);
+        for (uint32_t i = 0; i < job->row.tasks.count; i++)
+            visit(arg, (helio_job_key_t){job->job, (int32_t)job->row.tasks.items[i]}, &job->row);
+    }
+}
+
+uint64_t helio_vdb_edges_seen(const helio_vdb_t *self, uint32_t from)
+{
+    return self->edges[from];
+}

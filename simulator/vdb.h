@@ -1,0 +1,48 @@
+/*  vdb.h -- the virtual database: what PostgreSQL promises, and nothing more. A batch is applied whole or not at all;
+ *  unique constraints and the check of transitions hold; a restarted broker is given what the store would load.
+ *
+ *  A broken promise of the broker is a violation: the sentence is kept and the run ends.
+ */
+#ifndef HELIO_SIMULATOR_VDB_H
+#define HELIO_SIMULATOR_VDB_H
+
+#include "broker/core/broker_core.h"
+
+typedef struct helio_vdb helio_vdb_t;
+
+typedef struct helio_vdb_state {
+    helio_row_state_t row; /* QUEUED at epoch 0 when no row was ever written */
+    bool written;
+} helio_vdb_state_t;
+
+helio_vdb_t *helio_vdb_new(void);
+void helio_vdb_destroy(helio_vdb_t **self_p);
+
+/*  The batch under construction, the one that was sent, and its two possible fates. */
+void helio_vdb_append(helio_vdb_t *self, const helio_effect_t *effect);
+uint32_t helio_vdb_open_rows(const helio_vdb_t *self);
+void helio_vdb_seal(helio_vdb_t *self); /* the open batch is in flight */
+bool helio_vdb_in_flight(const helio_vdb_t *self);
+void helio_vdb_commit(helio_vdb_t *self);
+/*  The broker died: the open batch is gone; the one in flight arrived or not. */
+void helio_vdb_crash(helio_vdb_t *self, bool arrived);
+
+/*  A takeover: raises the epoch and hands over LOAD_* events, LOADED excluded. parse gives a job's spec back. */
+typedef void helio_vdb_parse_fn(void *arg, helio_text_t source, helio_job_spec_t *ret_spec);
+typedef void helio_vdb_emit_fn(void *arg, uint32_t kind, const void *payload);
+void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg);
+
+/*  What is durable. */
+bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t job);
+bool helio_vdb_has_placement(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch);
+helio_vdb_state_t helio_vdb_state(const helio_vdb_t *self, helio_job_key_t key);
+uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch);
+uint32_t helio_vdb_completions(const helio_vdb_t *self, helio_job_key_t key);
+typedef void helio_vdb_job_fn(void *arg, helio_job_key_t key, const helio_row_job_t *job);
+void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void *arg);
+uint64_t helio_vdb_edges_seen(const helio_vdb_t *self, uint32_t from); /* bit to */
+
+/*  "" while every promise was kept. */
+const char *helio_vdb_violation(const helio_vdb_t *self);
+
+#endif

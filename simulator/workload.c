@@ -1,0 +1,209 @@
+/*  workload.c -- what the tenants of the virtual world ask for, and that they ask again until they are answered. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/internal.h"
+
+enum { ANSWER_PATIENCE_MS = 5000 };
+
+wjob_t *workload_of(world_t *self, helio_text_t source)
+{
+    char text[64];
+    (void)helio_text_copy(source, text, sizeof text);
+    return &self->jobs[strtoul(text, NULL, 10)];
+}
+
+void workload_parse(world_t *self, helio_text_t source, helio_job_spec_t *ret_spec)
+{
+    *ret_spec = workload_of(self, source)->submission.spec;
+}
+
+static void make_gpus(world_t *self, helio_job_spec_t *spec)
+{
+    if (world_chance(self, 0.15))
+        return; /* a CPU job */
+    bool gang = world_chance(self, 0.2);
+    spec->gpus.items = helio_arena_alloc(self->arena, 1, sizeof(helio_gpu_ask_t));
+    spec->gpus.count = 1;
+    spec->gpus.items[0] = (helio_gpu_ask_t){
+        .model = HELIO_TEXT("H100"), .count = gang ? WORLD_GPUS_PER_NODE : (uint32_t)world_between(self, 1, 3)};
+    spec->nodes = gang && world_chance(self, 0.5) ? 2 : 1;
+}
+
+static void make_tasks(world_t *self, wjob_t *job, helio_job_spec_t *spec)
+{
+    job->tasks = 1;
+    if (!world_chance(self, 0.12))
+        return;
+    job->tasks = (uint32_t)world_between(self, 2, 6);
+    spec->tasks.items = helio_arena_alloc(self->arena, job->tasks, sizeof(uint32_t));
+    spec->tasks.count = job->tasks;
+    for (uint32_t i = 0; i < job->tasks; i++)
+        spec->tasks.items[i] = i;
+    spec->tasks_at_once = (uint32_t)world_between(self, 0, 3);
+}
+
+static void make_one(world_t *self, uint32_t index)
+{
+    wjob_t *job = &self->jobs[index];
+    helio_job_spec_t *spec = &job->submission.spec;
+    *spec = (helio_job_spec_t){.queue = world_chance(self, 0.7) ? HELIO_TEXT("standard") : HELIO_TEXT("batch"),
+                               .nodes = 1,
+                               .run = HELIO_TEXT("true"),
+                               .goal = HELIO_GOAL_BALANCED};
+    make_gpus(self, spec);
+    make_tasks(self, job, spec);
+    spec->on_site_loss = (uint32_t)world_between(self, 0, HELIO_SITE_LOSS_COUNT - 1);
+    spec->retries = (uint32_t)world_between(self, 0, 2);
+    job->exit_code = world_chance(self, 0.2) ? (uint32_t)world_between(self, 1, 100) : 0;
+    job->duration_ms = world_chance(self, 0.1) ? world_between(self, 100000, 400000) : world_between(self, 1, 20000);
+    job->limit_hits = world_chance(self, 0.07);
+    job->limit_ms = job->limit_hits ? (uint64_t)job->duration_ms : 3600000;
+    spec->time_limit_ms = job->limit_ms;
+    job->tenant = world_chance(self, 0.5) ? "red" : "blue";
+    (void)snprintf(job->key, sizeof job->key, "key-%u", index);
+    (void)snprintf(job->source, sizeof job->source, "%u", index);
+    memcpy(job->hash, &index, sizeof index);
+    job->submission.source = helio_text_of(job->source);
+    job->submission.spec_hash = (helio_text_t){(const char *)job->hash, sizeof job->hash};
+    job->submission.idempotency_key = helio_text_of(job->key);
+    job->submit_ms = world_between(self, 0, self->options.faults_ms * 3 / 4);
+    if (world_chance(self, 0.15))
+        job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
+}
+
+static void on_submit(world_t *self, happening_t *item)
+{
+    wjob_t *job = &self->jobs[item->number];
+    if (job->answered)
+        return;
+    happening_t *again = world_later(self, world_between(self, ANSWER_PATIENCE_MS / 2, ANSWER_PATIENCE_MS), on_submit);
+    again->number = item->number;
+    if (!self->broker.up)
+        return;
+    helio_submission_t one = job->submission;
+    helio_ev_submit_t submit = {.call = item->number + 1,
+                                .tenant = helio_text_of(job->tenant),
+                                .user = HELIO_TEXT("ana"),
+                                .jobs = {&one, 1}};
+    broker_step(self, HELIO_BROKER_EV_SUBMIT, &submit);
+}
+
+/*  The same key for another document: refused, and nothing is stored. */
+static void on_clash(world_t *self, happening_t *item)
+{
+    wjob_t *job = &self->jobs[item->number];
+    if (!self->broker.up || !job->answered)
+        return;
+    static const char other[32] = "another document";
+    helio_submission_t one = job->submission;
+    one.spec_hash = (helio_text_t){other, sizeof other};
+    helio_ev_submit_t submit = {.call = 2 * WORLD_JOBS_MAX + item->number,
+                                .tenant = helio_text_of(job->tenant),
+                                .user = HELIO_TEXT("ana"),
+                                .jobs = {&one, 1}};
+    broker_step(self, HELIO_BROKER_EV_SUBMIT, &submit);
+}
+
+static void on_cancel(world_t *self, happening_t *item)
+{
+    wjob_t *job = &self->jobs[item->number];
+    if (job->cancelled)
+        return;
+    happening_t *again = world_later(self, ANSWER_PATIENCE_MS, on_cancel);
+    again->number = item->number;
+    if (!self->broker.up || !job->answered)
+        return;
+    helio_ev_command_t cancel = {.call = WORLD_JOBS_MAX + item->number,
+                                 .tenant = helio_text_of(job->tenant),
+                                 .user = HELIO_TEXT("ana"),
+                                 .key = {job->id, HELIO_NO_TASK}};
+    broker_step(self, HELIO_BROKER_EV_CANCEL, &cancel);
+}
+
+void workload_make(world_t *self)
+{
+    self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
+    for (uint32_t i = 0; i < self->job_count; i++) {
+        make_one(self, i);
+        world_later(self, self->jobs[i].submit_ms, on_submit)->number = i;
+        if (self->jobs[i].cancel_ms)
+            world_later(self, self->jobs[i].cancel_ms, on_cancel)->number = i;
+        if (world_chance(self, 0.05))
+            world_later(self, self->jobs[i].submit_ms + 20000, on_clash)->number = i;
+    }
+}
+
+void workload_answer(world_t *self, const helio_fx_answer_t *answer)
+{
+    if (answer->call >= 2 * WORLD_JOBS_MAX) {
+        if (answer->rc != HELIO_CONFLICT)
+            world_violate(self, "a used idempotency key took another document");
+        return;
+    }
+    if (answer->call > self->job_count) { /* of a cancel */
+        wjob_t *job = &self->jobs[answer->call - WORLD_JOBS_MAX];
+        job->cancelled = answer->rc == HELIO_OK || answer->rc == HELIO_NOT_FOUND;
+        return;
+    }
+    wjob_t *job = &self->jobs[answer->call - 1];
+    if (answer->rc != HELIO_OK || answer->jobs.count != 1) {
+        world_violate(self, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+        return;
+    }
+    helio_uuid_t id = answer->jobs.items[0].job;
+    if (!helio_vdb_has_job(self->vdb, id))
+        world_violate(self, "a submission was answered before its job was durable");
+    if (job->answered && !helio_uuid_equal(job->id, id))
+        world_violate(self, "one idempotency key gave two jobs");
+    job->answered = true;
+    job->id = id;
+}
+
+typedef struct done_arg {
+    world_t *world;
+    bool done;
+} done_arg_t;
+
+static void look(void *arg, helio_job_key_t key, const helio_row_job_t *row)
+{
+    (void)row;
+    done_arg_t *look_arg = arg;
+    if (!helio_job_state_is_terminal(helio_vdb_state(look_arg->world->vdb, key).row.state))
+        look_arg->done = false;
+}
+
+void workload_release_held(world_t *self)
+{
+    if (!self->broker.up)
+        return;
+    for (uint32_t i = 0; i < self->job_count; i++) {
+        if (!self->jobs[i].answered)
+            continue;
+        helio_ev_command_t release = {.call = WORLD_JOBS_MAX + i,
+                                      .user = HELIO_TEXT("operator"),
+                                      .role = HELIO_ROLE_OPERATOR,
+                                      .key = {self->jobs[i].id, HELIO_NO_TASK}};
+        bool cancelled = self->jobs[i].cancelled;
+        broker_step(self, HELIO_BROKER_EV_RELEASE, &release);
+        self->jobs[i].cancelled = cancelled;
+    }
+}
+
+bool workload_done(world_t *self)
+{
+    for (uint32_t i = 0; i < self->job_count; i++)
+        if (!self->jobs[i].answered)
+            return false;
+    done_arg_t arg = {self, true};
+    helio_vdb_each_task(self->vdb, look, &arg);
+    for (uint32_t i = 0; arg.done && i < self->site_count; i++) {
+        helio_agent_figures_t figures;
+        if (!self->agents[i].up)
+            return false;
+        helio_agent_core_figures(self->agents[i].core, &figures);
+        arg.done = figures.attempts == 0 && figures.reports_pending == 0;
+    }
+    return arg.done;
+}

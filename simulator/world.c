@@ -1,0 +1,269 @@
+/*  world.c -- true time, the queue of what will happen, and the run. */
+#include "simulator/world.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/internal.h"
+
+enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000 };
+
+static bool before(const happening_t *a, const happening_t *b)
+{
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->seq < b->seq;
+}
+
+static void push(world_t *self, happening_t *item)
+{
+    if (self->heap_count == self->heap_capacity) {
+        self->heap_capacity = self->heap_capacity ? self->heap_capacity * 2 : 256;
+        self->heap = helio_grow(self->heap, self->heap_capacity, sizeof(happening_t *));
+    }
+    uint32_t at = self->heap_count++;
+    for (; at && before(item, self->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        self->heap[at] = self->heap[(at - 1) / 2];
+    self->heap[at] = item;
+}
+
+static happening_t *pop(world_t *self)
+{
+    if (!self->heap_count)
+        return NULL;
+    happening_t *top = self->heap[0], *last = self->heap[--self->heap_count];
+    uint32_t at = 0;
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= self->heap_count)
+            break;
+        if (child + 1 < self->heap_count && before(self->heap[child + 1], self->heap[child]))
+            child++;
+        if (!before(self->heap[child], last))
+            break;
+        self->heap[at] = self->heap[child];
+        at = child;
+    }
+    if (self->heap_count)
+        self->heap[at] = last;
+    return top;
+}
+
+happening_t *world_later(world_t *self, int64_t delay_ms, void (*fn)(world_t *, happening_t *))
+{
+    happening_t *item = helio_new(1, sizeof *item);
+    item->at_ms = self->now_ms + (delay_ms > 0 ? delay_ms : 0);
+    item->seq = ++self->seq;
+    item->fn = fn;
+    push(self, item);
+    return item;
+}
+
+int64_t world_boot_ms(const world_t *self, const drift_t *clock)
+{
+    return clock->offset_ms + (int64_t)((double)self->now_ms * clock->rate);
+}
+
+int64_t world_wall_ms(const world_t *self, const drift_t *clock)
+{
+    return INT64_C(1764547200000) + self->now_ms + clock->wall_skew_ms;
+}
+
+int64_t world_true_ms(const world_t *self, const drift_t *clock, int64_t boot_ms)
+{
+    if (boot_ms > INT64_MAX / 4)
+        return INT64_MAX / 4;
+    int64_t at = (int64_t)((double)(boot_ms - clock->offset_ms) / clock->rate) + 1;
+    return at > self->now_ms ? at : self->now_ms;
+}
+
+bool world_chance(world_t *self, double probability)
+{
+    return helio_rng_unit(&self->rng) < probability;
+}
+
+int64_t world_between(world_t *self, int64_t low, int64_t high)
+{
+    return low + (int64_t)helio_rng_below(&self->rng, (uint64_t)(high - low + 1));
+}
+
+void world_fault(world_t *self, world_fault_t fault)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WORLD_FAULT_TABLE(X)
+#undef X
+    };
+    self->faults[fault]++;
+    if (self->options.trace)
+        printf("%9lld  fault: %s\n", (long long)self->now_ms, names[fault]);
+}
+
+void world_violate(world_t *self, const char *format, ...)
+{
+    if (self->violation[0])
+        return;
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(self->violation, sizeof self->violation, format, args);
+    va_end(args);
+}
+
+void world_trace(world_t *self, const char *node, const char *event, const helio_record_type_t *type,
+                 const void *payload)
+{
+    self->steps++;
+    self->hash = helio_hash(self->hash, &self->now_ms, sizeof self->now_ms);
+    self->hash = helio_hash(self->hash, node, strlen(node));
+    self->hash = helio_record_hash(type, payload, helio_hash(self->hash, event, strlen(event)));
+    if (self->options.trace) {
+        printf("%9lld  %-7s %-14s", (long long)self->now_ms, node, event);
+        for (size_t i = 0; i < type->field_count; i++) {
+            const helio_field_t *field = &type->fields[i];
+            const char *at = (const char *)payload + field->offset;
+            char text[HELIO_KEY_SIZE];
+            if (field->kind == HELIO_KIND_KEY) {
+                helio_job_key_text(*(const helio_job_key_t *)at, text);
+                printf(" %s=%s", field->name, text + 18);
+            } else if (field->kind == HELIO_KIND_U32) {
+                printf(" %s=%u", field->name, *(const uint32_t *)at);
+            } else if (field->kind == HELIO_KIND_U64) {
+                printf(" %s=%llu", field->name, (unsigned long long)*(const uint64_t *)at);
+            }
+        }
+        printf("\n");
+    }
+}
+
+void *world_copy(world_t *self, const helio_record_type_t *type, const void *record)
+{
+    void *copy = helio_arena_alloc(self->arena, 1, type->size);
+    helio_record_copy(type, self->arena, record, copy);
+    return copy;
+}
+
+static void make_clock(world_t *self, drift_t *clock)
+{
+    clock->offset_ms = world_between(self, 1000, 100000000);
+    clock->rate = 1 + (helio_rng_unit(&self->rng) - 0.5) * 0.01;
+    clock->wall_skew_ms = world_between(self, -2000, 2000);
+}
+
+static void make_profile(world_t *self, uint32_t site)
+{
+    static const char *const names[] = {"site0", "site1", "site2", "site3"};
+    helio_site_profile_t *profile = &self->profiles[site];
+    profile->name = helio_text_of(names[site]);
+    profile->backend = HELIO_TEXT("local");
+    profile->region = HELIO_TEXT("EU-SE");
+    profile->pue = 1.2;
+    profile->carbon_g_per_kwh = 50;
+    profile->leases = true;
+    profile->pools.items = helio_arena_alloc(self->arena, 1, sizeof(helio_pool_t));
+    profile->pools.count = 1;
+    profile->pools.items[0] = (helio_pool_t){
+        .name = HELIO_TEXT("gpus"),
+        .gpu = HELIO_TEXT("H100"),
+        .gpu_memory_bytes = UINT64_C(80000000000),
+        .nodes = WORLD_NODES_PER_SITE,
+        .gpus_per_node = WORLD_GPUS_PER_NODE,
+        .owned = true,
+        .price_usd_per_gpu_h = 1 + site * 0.5,
+        .base_w = 100,
+        .slope_w = 300,
+    };
+}
+
+world_t *world_new(world_options_t options)
+{
+    world_t *self = helio_new(1, sizeof *self);
+    self->options = options;
+    self->rng.state = options.seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+    self->hash = HELIO_HASH_SEED;
+    self->arena = helio_arena_new();
+    self->vdb = helio_vdb_new();
+    self->site_count = (uint32_t)world_between(self, 2, WORLD_SITES_MAX);
+    make_clock(self, &self->broker.clock);
+    self->broker.database_up = true;
+    for (uint32_t i = 0; i < self->site_count; i++) {
+        make_clock(self, &self->agents[i].clock);
+        make_profile(self, i);
+    }
+    return self;
+}
+
+void world_destroy(world_t **self_p)
+{
+    world_t *self = *self_p;
+    if (!self)
+        return;
+    happening_t *item;
+    while ((item = pop(self)))
+        free(item);
+    free(self->heap);
+    helio_broker_core_destroy(&self->broker.core);
+    helio_effects_destroy(&self->broker.effects);
+    helio_release_queue_destroy(&self->broker.release);
+    for (uint32_t i = 0; i < self->site_count; i++) {
+        agent_node_t *agent = &self->agents[i];
+        helio_agent_core_destroy(&agent->core);
+        helio_effects_destroy(&agent->effects);
+        helio_release_queue_destroy(&agent->release);
+        struct jseen *seen, *next;
+        HASH_ITER(hh, agent->seen, seen, next)
+        {
+            HASH_DEL(agent->seen, seen);
+            free(seen);
+        }
+        free(agent->open);
+        free(agent->flight);
+        free(agent->attempts);
+        free(agent->reports);
+    }
+    run_t *run, *next_run;
+    HASH_ITER(hh, self->runs, run, next_run)
+    {
+        HASH_DEL(self->runs, run);
+        free(run);
+    }
+    helio_vdb_destroy(&self->vdb);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}
+
+world_result_t world_run(world_t *self)
+{
+    workload_make(self);
+    broker_start(self);
+    for (uint32_t i = 0; i < self->site_count; i++)
+        agent_start(self, i);
+    faults_begin(self);
+    happening_t *item;
+    bool rested = false;
+    while (!self->violation[0] && (item = pop(self))) {
+        self->now_ms = item->at_ms;
+        item->fn(self, item);
+        free(item);
+        invariants_check(self);
+        if (self->now_ms > self->options.faults_ms && workload_done(self)) {
+            rested = true;
+            break;
+        }
+        if (self->steps > STEPS_MAX || self->now_ms > self->options.faults_ms + REST_MS) {
+            world_violate(self, "not every job is over %lld ms after the last fault",
+                          (long long)(self->now_ms - self->options.faults_ms));
+            break;
+        }
+    }
+    if (rested && !self->violation[0])
+        invariants_at_rest(self);
+    world_result_t result = {
+        .violation = self->violation, .hash = self->hash, .steps = self->steps, .virtual_ms = self->now_ms};
+    memcpy(result.faults, self->faults, sizeof result.faults);
+    for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
+        result.edges[s] = helio_vdb_edges_seen(self->vdb, s);
+    for (uint32_t i = 0; i < self->job_count; i++)
+        result.jobs_over += self->jobs[i].tasks;
+    return result;
+}

@@ -1,0 +1,87 @@
+#!/bin/bash
+# The one test command. Installs what it needs from Debian, builds, runs everything, prints a summary line.
+#
+#   tests/run.sh            everything: at most 25 minutes on two cores
+#   tests/run.sh --quick    without sanitizers, fuzzing and the long campaigns: at most 5 minutes
+#   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
+#
+# HELIO_DATA: a folder with public traces and energy series (docs/testing.md); tests that want it say so loudly without it.
+set -uo pipefail
+top=$(cd "$(dirname "$0")/.." && pwd)
+cd "$top" || exit 2
+quick=
+only=
+while [ $# -gt 0 ]; do
+  case $1 in
+    --quick) quick=1 ;;
+    --only) only=${2:?--only needs a word}; shift ;;
+    *) echo "usage: tests/run.sh [--quick] [--only STAGE]" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+logs=$(mktemp -d)
+passed=0 failed=0 skipped=0
+failures=()
+began=$SECONDS
+
+# What every build tree is given; ccache is used where it is, never needed.
+cmake_args=()
+command -v ccache >/dev/null && cmake_args+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
+
+verdict() { # NAME STATUS SECONDS LOG
+  if [ "$2" = 0 ]; then
+    passed=$((passed + 1)); printf 'ok      %-28s %4d s  %s\n' "$1" "$3" "$(grep -a -v '^[[:space:]]*$' "$4" | tail -n 1 | cut -c1-110)"
+  elif [ "$2" = 77 ]; then
+    skipped=$((skipped + 1)); printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$3" "$(tail -n 1 "$4" | cut -c1-110)"
+  else
+    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$3"; tail -n "${HELIO_FAILURE_LINES:-60}" "$4" | sed 's/^/    | /'
+  fi
+}
+stage() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
+  local name=$1 status=0 start=$SECONDS
+  shift
+  case $name in *"$only"*|build*) ;; *) return 0 ;; esac
+  "$@" >"$logs/$name.log" 2>&1 </dev/null || status=$?
+  verdict "$name" "$status" $((SECONDS - start)) "$logs/$name.log"
+  return "$status"
+}
+slow() { [ -n "$quick" ] || stage "$@"; }
+
+build() { # PRESET
+  cmake --preset "$1" "${cmake_args[@]}" && cmake --build "build-$1"
+}
+suite() { # BUILD LABEL…: ctest, which prints its own summary last
+  local dir=$1
+  shift
+  # leaks of libraries' one-time initialisation are theirs; everything else of the sanitizers stays on
+  ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+    ctest --test-dir "$dir" --output-on-failure -j 2 -L "$1" || return 1
+}
+
+if ! stage build-packages deploy/packages/install.sh build run test; then echo "0 passed, 1 failed"; exit 1; fi
+if ! stage build-release build release; then echo "$passed passed, $failed failed"; exit 1; fi
+slow build-dev build dev
+
+stage walls suite build-release walls
+stage unit-release suite build-release unit
+[ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
+stage simulation suite build-release sim
+stage pgtap tests/pgtap_run.sh
+slow fuzz tests/fuzz/run.sh
+if [ -n "$quick" ]; then
+  stage kill9 tests/faults/kill9.py --build build-release --jobs 60 --kills 4
+else
+  stage kill9 tests/faults/kill9.py --build build-release --jobs 500 --kills 16
+fi
+stage bad-input tests/integration/bad_input.sh build-release
+stage quickstart tests/integration/quickstart.sh build-release
+slow docs tests/integration/docs.sh build-release
+
+echo
+[ -z "${HELIO_DATA:-}" ] && echo "note: HELIO_DATA is not set: tests over real traces and series were skipped"
+[ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"
+[ ${#failures[@]} -eq 0 ] && rm -rf "$logs"
+echo "took $((SECONDS - began)) s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
