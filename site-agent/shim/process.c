@@ -1,0 +1,202 @@
+#include "site-agent/shim/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static size_t read_file(const char *path, char *ret_text, size_t capacity)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    size_t size = 0;
+    ssize_t got;
+    while (size < capacity - 1 && (got = read(fd, ret_text + size, capacity - 1 - size)) > 0)
+        size += (size_t)got;
+    (void)close(fd);
+    ret_text[size] = '\0';
+    return size;
+}
+
+helio_rc helio_process_look(pid_t pid, helio_process_info_t *ret_info)
+{
+    char path[64], text[1024];
+    (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+    if (!read_file(path, text, sizeof text))
+        return HELIO_NOT_FOUND;
+    /* The second field is the program's name in parentheses, and may itself hold any of these characters. */
+    const char *after = strrchr(text, ')');
+    char state;
+    int parent, session;
+    unsigned long long start;
+    if (!after ||
+        sscanf(after + 1, " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu",
+               &state, &parent, &session, &start) != 4)
+        return HELIO_NOT_FOUND;
+    *ret_info = (helio_process_info_t){{pid, start}, parent, session, state};
+    return HELIO_OK;
+}
+
+bool helio_process_alive(helio_process_t process)
+{
+    helio_process_info_t info;
+    return process.pid > 0 && helio_process_look(process.pid, &info) == HELIO_OK &&
+           info.process.start_ticks == process.start_ticks && info.state != 'Z' && info.state != 'X';
+}
+
+void helio_process_boot_id(char ret_id[HELIO_BOOT_ID_SIZE])
+{
+    char text[64] = "";
+    (void)read_file("/proc/sys/kernel/random/boot_id", text, sizeof text);
+    text[strcspn(text, "\n")] = '\0';
+    (void)snprintf(ret_id, HELIO_BOOT_ID_SIZE, "%.36s", text);
+}
+
+size_t helio_process_each(helio_process_fn *fn, void *arg)
+{
+    size_t count = 0;
+    DIR *proc = opendir("/proc");
+    if (!proc)
+        return 0;
+    for (struct dirent *entry; (entry = readdir(proc));) {
+        char *end;
+        long pid = strtol(entry->d_name, &end, 10);
+        helio_process_info_t info;
+        if (*end || pid <= 0 || helio_process_look((pid_t)pid, &info))
+            continue;
+        count += fn(arg, &info);
+    }
+    (void)closedir(proc);
+    return count;
+}
+
+/* ---- a tree ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct all {
+    helio_process_info_t *items;
+    size_t count, capacity;
+} all_t;
+
+static bool collect(void *arg, const helio_process_info_t *info)
+{
+    all_t *all = arg;
+    if (all->count == all->capacity) {
+        all->capacity = all->capacity ? all->capacity * 2 : 256;
+        all->items = helio_grow(all->items, all->capacity, sizeof *all->items);
+    }
+    all->items[all->count++] = *info;
+    return true;
+}
+
+/*  A child's number is usually above its parent's, but wraps around: repeat until nothing is added. */
+static void mark_tree(const all_t *all, pid_t root, bool *in)
+{
+    for (bool grew = true; grew;) {
+        grew = false;
+        for (size_t i = 0; i < all->count; i++) {
+            bool below = all->items[i].parent == root;
+            for (size_t j = 0; !below && j < all->count; j++)
+                below = in[j] && all->items[j].process.pid == all->items[i].parent;
+            if (below && !in[i])
+                grew = in[i] = true;
+        }
+    }
+}
+
+static bool catches(pid_t pid, int signal)
+{
+    char path[64], text[4096];
+    (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
+    if (!read_file(path, text, sizeof text))
+        return false;
+    const char *line = strstr(text, "\nSigCgt:");
+    return line && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1);
+}
+
+size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)
+{
+    all_t all = {0};
+    (void)helio_process_each(collect, &all);
+    bool *in = helio_new(all.count + 1, sizeof *in);
+    mark_tree(&all, root, in);
+    size_t sent = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        pid_t pid = all.items[i].process.pid;
+        if (in[i] && all.items[i].state != 'Z' && (!only_catchers || catches(pid, signal)))
+            sent += kill(pid, signal) == 0;
+    }
+    free(in);
+    free(all.items);
+    return sent;
+}
+
+/* ---- what is left ----------------------------------------------------------------------------------------
+ */
+
+typedef struct left {
+    const helio_process_t *leaders;
+    size_t count;
+    uid_t uid;
+    const char *mark;
+} left_t;
+
+static bool has_mark(pid_t pid, const char *mark)
+{
+    enum { ENVIRON_MAX = 1 << 20 };
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+    char *text = helio_new(ENVIRON_MAX, 1);
+    size_t size = read_file(path, text, ENVIRON_MAX);
+    bool found = false;
+    for (size_t at = 0; at < size && !found; at += strlen(text + at) + 1)
+        found = strcmp(text + at, mark) == 0;
+    free(text);
+    return found;
+}
+
+static bool owned_by(pid_t pid, uid_t uid)
+{
+    char path[64];
+    struct stat status;
+    (void)snprintf(path, sizeof path, "/proc/%ld", (long)pid);
+    return stat(path, &status) == 0 && status.st_uid == uid;
+}
+
+/*  The kernel keeps a session's number while it has members, so a leader that exists and is not ours proves
+ * that the session is not ours either; without a leader the user has to tell. */
+static bool in_session(const left_t *left, const helio_process_info_t *info)
+{
+    for (size_t i = 0; i < left->count; i++) {
+        if (info->session != left->leaders[i].pid)
+            continue;
+        helio_process_info_t leader;
+        if (helio_process_look(info->session, &leader) == HELIO_OK)
+            return leader.process.start_ticks == left->leaders[i].start_ticks;
+        return owned_by(info->process.pid, left->uid) &&
+               info->process.start_ticks >= left->leaders[i].start_ticks;
+    }
+    return false;
+}
+
+static bool kill_one(void *arg, const helio_process_info_t *info)
+{
+    const left_t *left = arg;
+    if (info->process.pid == getpid() || info->state == 'Z' || info->state == 'X')
+        return false;
+    if (!in_session(left, info) && !(left->mark && has_mark(info->process.pid, left->mark)))
+        return false;
+    (void)kill(info->process.pid, SIGKILL);
+    return true;
+}
+
+size_t helio_process_kill_left(const helio_process_t *leaders, size_t count, uid_t uid, const char *mark)
+{
+    left_t left = {leaders, count, uid, mark};
+    return helio_process_each(kill_one, &left);
+}

@@ -1,0 +1,261 @@
+#include "site-agent/shim/ranks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/*  What a child tells before the gate: all went well, or which step failed. */
+typedef struct word {
+    int error;
+    char step[28];
+} word_t;
+
+typedef struct launch {
+    const helio_plan_t *plan;
+    const char *user;
+    const char *workdir;
+    char **argv;
+    char **env;
+    int output;
+    int gate[2];  /* children wait for a byte each */
+    int words[2]; /* children tell how far they came */
+} launch_t;
+
+/* ---- in the child ----------------------------------------------------------------------------------------
+ */
+
+static const char *drop_rights(const launch_t *launch)
+{
+    uid_t uid = launch->plan->uid;
+    gid_t gid = launch->plan->gid;
+    if (geteuid() == 0) {
+        if (initgroups(launch->user, gid))
+            return "initgroups";
+        if (setresgid(gid, gid, gid))
+            return "setresgid";
+        if (setresuid(uid, uid, uid))
+            return "setresuid";
+    }
+    if (getuid() != uid || geteuid() != uid || getgid() != gid || getegid() != gid) {
+        errno = EPERM;
+        return "change of user";
+    }
+    if (uid != 0 && setuid(0) == 0) {
+        errno = EPERM;
+        return "giving up root";
+    }
+    return NULL;
+}
+
+static const char *settle(const launch_t *launch)
+{
+    if (setsid() < 0)
+        return "setsid";
+    int null = open("/dev/null", O_RDONLY);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(launch->output, 1) < 0 || dup2(launch->output, 2) < 0)
+        return "redirection";
+    for (int signal_number = 1; signal_number < NSIG; signal_number++)
+        (void)signal(signal_number, SIG_DFL);
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    (void)umask(022);
+    const char *step = drop_rights(launch);
+    if (step)
+        return step;
+    return chdir(launch->workdir) ? "entering the working directory" : NULL;
+}
+
+static _Noreturn void child(const launch_t *launch)
+{
+    word_t word = {0};
+    const char *step = settle(launch);
+    if (step) {
+        word.error = errno ? errno : EINVAL;
+        (void)snprintf(word.step, sizeof word.step, "%s", step);
+    }
+    (void)close(launch->gate[1]);
+    if (write(launch->words[1], &word, sizeof word) != (ssize_t)sizeof word || step)
+        _exit(127);
+    char go = 0;
+    ssize_t got;
+    do
+        got = read(launch->gate[0], &go, 1);
+    while (got < 0 && errno == EINTR);
+    if (got != 1) /* the shim died or gave up: this attempt never ran */
+        _exit(127);
+    (void)close_range(3, ~0U, 0);
+    (void)execve(launch->argv[0], launch->argv, launch->env);
+    int code = errno == ENOENT ? 127 : 126;
+    (void)dprintf(2, "helio: cannot execute the job's program: %s\n", strerror(errno));
+    _exit(code);
+}
+
+/* ---- in the shim -----------------------------------------------------------------------------------------
+ */
+
+static uint32_t gpu_count(helio_text_t gpus)
+{
+    uint32_t count = gpus.size ? 1 : 0;
+    for (uint32_t i = 0; i < gpus.size; i++)
+        count += gpus.data[i] == ',';
+    return count;
+}
+
+static char *own_name(helio_arena_t *arena, const char *name, uint32_t value)
+{
+    enum { SIZE = 64 };
+    char *text = helio_arena_alloc(arena, SIZE, 1);
+    (void)snprintf(text, SIZE, "%s=%u", name, value);
+    return text;
+}
+
+/*  The attempt's environment and the rank's own three names; in the arena. */
+static char **rank_env(helio_arena_t *arena, helio_text_t env, uint32_t rank, helio_text_t gpus)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < env.size; i++)
+        count += env.data[i] == '\0';
+    char **list = helio_arena_alloc(arena, count + 4, sizeof *list);
+    char *bytes = helio_arena_alloc(arena, env.size + 1, 1);
+    if (env.size)
+        memcpy(bytes, env.data, env.size);
+    size_t used = 0;
+    for (uint32_t at = 0; used < count; at += (uint32_t)strlen(bytes + at) + 1)
+        list[used++] = bytes + at;
+    list[used++] = own_name(arena, "HELIO_NODE_RANK", rank);
+    list[used++] = own_name(arena, "HELIO_GPUS", gpu_count(gpus));
+    size_t size = sizeof "CUDA_VISIBLE_DEVICES=" + gpus.size;
+    list[used] = helio_arena_alloc(arena, size, 1);
+    (void)snprintf(list[used], size, "CUDA_VISIBLE_DEVICES=%.*s", HELIO_TEXT_ARGS(gpus));
+    return list;
+}
+
+/*  A text with a #! line is executed by itself; any other is a script of bash. */
+static char **program(helio_arena_t *arena, const char *folder_path)
+{
+    char **argv = helio_arena_alloc(arena, 3, sizeof *argv);
+    helio_text_t path = helio_arena_printf(arena, "%s/run", folder_path);
+    char *run = helio_arena_alloc(arena, path.size + 1, 1);
+    memcpy(run, path.data, path.size);
+    char first[2] = {0};
+    int fd = open(run, O_RDONLY | O_CLOEXEC);
+    bool own = fd >= 0 && read(fd, first, 2) == 2 && first[0] == '#' && first[1] == '!';
+    if (fd >= 0)
+        (void)close(fd);
+    char *bash = helio_arena_alloc(arena, 16, 1);
+    (void)snprintf(bash, 16, "/bin/bash");
+    argv[0] = own ? run : bash;
+    argv[1] = own ? NULL : run;
+    return argv;
+}
+
+static helio_rc fork_rank(launch_t *launch, helio_rank_t *ret_rank, helio_error_t *err)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return helio_fail(err, HELIO_IO, "fork: %s", strerror(errno));
+    if (pid == 0)
+        child(launch);
+    helio_process_info_t info;
+    if (helio_process_look(pid, &info)) /* it is our child: it exists until we reap it */
+        return helio_fail(err, HELIO_IO, "/proc does not show a new process");
+    *ret_rank = (helio_rank_t){.leader = info.process};
+    return HELIO_OK;
+}
+
+static helio_rc hear_all(int words, uint32_t count, helio_error_t *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        word_t word;
+        ssize_t got;
+        do
+            got = read(words, &word, sizeof word); /* small writes to a pipe stay whole */
+        while (got < 0 && errno == EINTR);
+        if (got != (ssize_t)sizeof word)
+            return helio_fail(err, HELIO_IO, "a rank died before it was ready");
+        if (word.error)
+            return helio_fail(err, HELIO_IO, "%.27s: %s", word.step, strerror(word.error));
+    }
+    return HELIO_OK;
+}
+
+static helio_rc fork_all(launch_t *launch, helio_arena_t *arena, helio_text_t env, helio_ranks_t *ranks,
+                         helio_error_t *err)
+{
+    for (; ranks->count < launch->plan->rank_count; ranks->count++) {
+        launch->env = rank_env(arena, env, ranks->count, launch->plan->ranks[ranks->count]);
+        helio_rc rc = fork_rank(launch, &ranks->items[ranks->count], err);
+        if (rc)
+            return rc;
+    }
+    (void)close(launch->words[1]); /* so that a child that died is an end of file, not silence */
+    launch->words[1] = -1;
+    return hear_all(launch->words[0], ranks->count, err);
+}
+
+helio_rc helio_ranks_prepare(const helio_plan_t *plan, const char *folder_path, helio_text_t env, int output,
+                             helio_ranks_t *ret_ranks, helio_error_t *err)
+{
+    helio_arena_t *arena = helio_arena_new();
+    launch_t launch = {.plan = plan,
+                       .user = helio_arena_string(arena, plan->user),
+                       .workdir = helio_arena_string(arena, plan->workdir),
+                       .argv = program(arena, folder_path),
+                       .output = output};
+    helio_rc rc = HELIO_OK;
+    if (pipe2(launch.gate, O_CLOEXEC))
+        rc = helio_fail(err, HELIO_IO, "pipe: %s", strerror(errno));
+    else if (pipe2(launch.words, O_CLOEXEC)) {
+        rc = helio_fail(err, HELIO_IO, "pipe: %s", strerror(errno));
+        (void)close(launch.gate[0]);
+        (void)close(launch.gate[1]);
+    } else {
+        helio_ranks_t ranks = {.gate = launch.gate[1]};
+        rc = fork_all(&launch, arena, env, &ranks, err);
+        (void)close(launch.words[0]);
+        if (launch.words[1] >= 0)
+            (void)close(launch.words[1]);
+        (void)close(launch.gate[0]);
+        if (rc)
+            (void)close(launch.gate[1]);
+        else
+            *ret_ranks = ranks;
+    }
+    helio_arena_destroy(&arena);
+    return rc;
+}
+
+helio_rc helio_ranks_release(helio_ranks_t *self, helio_error_t *err)
+{
+    char go[HELIO_PLAN_RANKS_MAX];
+    memset(go, 'g', sizeof go);
+    ssize_t wrote = write(self->gate, go, self->count);
+    (void)close(self->gate);
+    self->gate = -1;
+    if (wrote != (ssize_t)self->count)
+        return helio_fail(err, HELIO_IO, "the ranks died before they could start");
+    return HELIO_OK;
+}
+
+void helio_ranks_reaped(helio_ranks_t *self, pid_t pid, int status)
+{
+    for (uint32_t i = 0; i < self->count; i++) {
+        helio_rank_t *rank = &self->items[i];
+        if (rank->leader.pid != pid || rank->ended)
+            continue;
+        rank->ended = true;
+        rank->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        self->ended++;
+        if (rank->exit_code && !self->first_failure)
+            self->first_failure = rank->exit_code;
+        return;
+    }
+}
