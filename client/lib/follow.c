@@ -112,8 +112,11 @@ static void tend_stream(helio_follow_t *self, int64_t now_ms)
         all_dirty(self); /* what happened before the bell was hung up */
     }
     if (self->stream && helio_stream_is_over(self->stream)) {
-        if (self->stream_was_open)
-            all_dirty(self);
+        long status = helio_stream_status(self->stream);
+        if (status >= 200 && status < 300) {
+            all_dirty(self); /* also when it opened and broke since the last look */
+            self->stream_failures = 0;
+        }
         helio_stream_destroy(&self->stream);
         self->stream_at_ms = now_ms + helio_remote_backoff_ms(self->client->remote, ++self->stream_failures);
         self->poll_at_ms = now_ms + units_ms(self, POLL_WITHOUT);

@@ -141,6 +141,16 @@ static uint32_t batch_size(const helio_drafts_t *drafts, uint32_t first)
     return count;
 }
 
+/*  What stands between two YAML documents: the second may begin with its own `---`, or with a directive. */
+static void yaml_separator(helio_text_t next, helio_buffer_t *out)
+{
+    if (out->data[out->size - 1] != '\n')
+        helio_buffer_text(out, "\n");
+    bool marked = next.size >= 3 && memcmp(next.data, "---", 3) == 0;
+    bool directive = next.size && next.data[0] == '%';
+    helio_buffer_text(out, marked ? "" : directive ? "...\n" : "---\n");
+}
+
 /*  Joins documents without touching a byte of them. Returns the content type. */
 static const char *compose(const helio_draft_t *drafts, uint32_t count, helio_buffer_t *out)
 {
@@ -150,8 +160,10 @@ static const char *compose(const helio_draft_t *drafts, uint32_t count, helio_bu
     if (json && count > 1)
         helio_buffer_text(out, "{\"jobs\":[");
     for (uint32_t i = 0; i < count; i++) {
-        if (i)
-            helio_buffer_text(out, json ? "," : out->data[out->size - 1] == '\n' ? "---\n" : "\n---\n");
+        if (i && json)
+            helio_buffer_text(out, ",");
+        else if (i)
+            yaml_separator(drafts[i].text, out);
         helio_buffer_append(out, drafts[i].text.data, drafts[i].text.size);
     }
     if (json && count > 1)
@@ -225,7 +237,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         uint32_t count = batch_size(drafts, drafts->accepted);
         int code = send_batch(client, drafts->items + drafts->accepted, count, batch_key);
         if (code != HELIO_EXIT_OK) {
-            if (drafts->count > 1)
+            if (drafts->accepted)
                 helio_client_say(client, "%u of %u jobs were submitted before that", drafts->accepted,
                                  drafts->count);
             return code;

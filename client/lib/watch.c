@@ -133,8 +133,11 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
         if (open && self->lost)
             helio_client_say(self->client, "the broker at %s answers again", self->client->settings->broker);
         self->lost &= !open;
-        self->reached |= open;
-        failures = open ? 0 : failures;
+        /* Also one that opened and broke since the last look. */
+        long status = helio_stream_status(self->stream);
+        bool answered = status >= 200 && status < 300;
+        self->reached |= answered;
+        failures = answered ? 0 : failures;
         if ((follow && json_array_size(self->rows)) || json_array_size(self->rows) >= BATCH_ROWS ||
             self->missed)
             code = print_rows(self, true);

@@ -1,4 +1,5 @@
-/*  The command table holds together, and what comes from it (help, manual page, completion) names all of it. */
+/*  The command table holds together, and what comes from it (help, manual page, completion) names all of it.
+ */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -16,7 +17,7 @@
 /*  Runs a command line without an environment. *ret_* are the caller's to free. */
 static int run(const char *const *words, char **ret_out, char **ret_err)
 {
-    char *argv[16] = {(char *)(uintptr_t)"helio"};
+    char *argv[16] = {(char *)(uintptr_t) "helio"};
     char *environment[] = {NULL};
     int argc = 1;
     for (; words[argc - 1]; argc++)
@@ -24,8 +25,8 @@ static int run(const char *const *words, char **ret_out, char **ret_err)
     size_t out_size, err_size;
     FILE *in = fopen("/dev/null", "r");
     FILE *out = open_memstream(ret_out, &out_size), *err = open_memstream(ret_err, &err_size);
-    helio_client_io_t io = {.in = in, .out = out, .err = err, .environment = environment, .interrupt_fd = -1,
-                            .patience_ms = 1};
+    helio_client_io_t io = {
+        .in = in, .out = out, .err = err, .environment = environment, .interrupt_fd = -1, .patience_ms = 1};
     int code = helio_client_main(argc, argv, &io);
     fclose(in);
     fclose(out);
@@ -63,7 +64,8 @@ static void commands__are_whole_and_each_is_found(void **state)
 static void commands__not_there_yet_are_not_listed(void **state)
 {
     (void)state;
-    static const char *const absent[] = {"plan", "edit", "forecast", "top", "quota", "simulate", "sbatch", "convert"};
+    static const char *const absent[] = {"plan",  "edit",     "forecast", "top",
+                                         "quota", "simulate", "sbatch",   "convert"};
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
         char *out, *err;
         uint32_t taken;
@@ -111,8 +113,9 @@ static void help__manual_and_completion_name_every_command_and_option(void **sta
         (void)snprintf(line, sizeof line, "'%s')", commands[i].name);
         assert_non_null(strstr(scripts[0].data, line));
         assert_non_null(strstr(scripts[1].data, line));
-        assert_non_null(strstr(scripts[2].data, strrchr(commands[i].name, ' ') ? strrchr(commands[i].name, ' ')
-                                                                                : commands[i].name));
+        assert_non_null(strstr(scripts[2].data, strrchr(commands[i].name, ' ')
+                                                    ? strrchr(commands[i].name, ' ')
+                                                    : commands[i].name));
     }
     assert_non_null(strstr(roff.data, ".B 125\n"));
     assert_null(strstr(roff.data, "\n..")); /* would end a macro */
@@ -186,8 +189,8 @@ static void commands__wrong_lines_say_what_and_how(void **state)
         bool good = code == lines[i].code && (lines[i].out ? strstr(out, lines[i].out) != NULL : !out[0]) &&
                     (lines[i].err ? strstr(err, lines[i].err) != NULL : !err[0]);
         if (!good)
-            fail_msg("helio %s %s: %d\n%s\n%s", lines[i].words[0], lines[i].words[0] ? lines[i].words[1] : "", code,
-                     out, err);
+            fail_msg("helio %s %s: %d\n%s\n%s", lines[i].words[0], lines[i].words[0] ? lines[i].words[1] : "",
+                     code, out, err);
         free(out);
         free(err);
     }
@@ -196,9 +199,9 @@ static void commands__wrong_lines_say_what_and_how(void **state)
 static void options__stand_anywhere_and_the_last_wins(void **state)
 {
     (void)state;
-    char *argv[] = {(char *)(uintptr_t)"helio", (char *)(uintptr_t)"-qo", (char *)(uintptr_t)"json",
-                    (char *)(uintptr_t)"ls", (char *)(uintptr_t)"--limit=5", (char *)(uintptr_t)"-l7",
-                    (char *)(uintptr_t)"-", (char *)(uintptr_t)"--", (char *)(uintptr_t)"-o"};
+    char *argv[] = {(char *)(uintptr_t) "helio", (char *)(uintptr_t) "-qo",       (char *)(uintptr_t) "json",
+                    (char *)(uintptr_t) "ls",    (char *)(uintptr_t) "--limit=5", (char *)(uintptr_t) "-l7",
+                    (char *)(uintptr_t) "-",     (char *)(uintptr_t) "--",        (char *)(uintptr_t) "-o"};
     helio_arena_t *arena = helio_arena_new();
     helio_arguments_t arguments;
     helio_error_t err;
@@ -225,8 +228,8 @@ static void exit_codes__stand_for_what_happened(void **state)
     static const struct {
         const char *state;
         int reported, code;
-    } jobs[] = {{"succeeded", 0, 0},   {"failed", 3, 3},       {"failed", 0, 1},   {"failed", -1, 1}, {"failed", 700, 1},
-                {"timeout", 124, 124}, {"cancelled", -1, 130}, {"lost", -1, 125}};
+    } jobs[] = {{"succeeded", 0, 0}, {"failed", 3, 3},      {"failed", 0, 1},       {"failed", -1, 1},
+                {"failed", 700, 1},  {"timeout", 124, 124}, {"cancelled", -1, 130}, {"lost", -1, 125}};
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++)
         assert_int_equal(helio_exit_of_job(jobs[i].state, jobs[i].reported), jobs[i].code);
 }

@@ -22,14 +22,19 @@ static const struct {
     {"fields", "event: transition\nid: 7\ndata: {\"x\": 1}\n\n", "[transition|{\"x\": 1}|7]"},
     {"two lines are joined", "data: a\ndata: b\n\n", "[message|a\nb|]"},
     {"only one space is taken away", "data:  a\ndata:b\n\n", "[message| a\nb|]"},
-    {"CR and CRLF end lines", "data: a\r\rdata: b\r\n\r\ndata: c\n\r", "[message|a|][message|b|][message|c|]"},
+    {"CR and CRLF end lines", "data: a\r\rdata: b\r\n\r\ndata: c\n\r",
+     "[message|a|][message|b|][message|c|]"},
     {"comments are nothing", ": hello\n\n:\n\ndata: a\n\n", "[message|a|]"},
     {"no data, no event", "event: x\nid: 3\n\ndata: a\n\n", "[message|a|3]"},
     {"an unfinished event is no event", "data: a\n", ""},
     {"a field without a colon is empty", "data\n\n", "[message||]"},
     {"unknown fields are passed over", "retry: 5\nfoo: bar\ndata: a\n\n", "[message|a|]"},
-    {"a byte order mark is passed over", "\xEF\xBB\xBF" "data: a\n\n", "[message|a|]"},
-    {"the id stays", "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n", "[message|a|1][message|b|1][message|c|]"},
+    {"a byte order mark is passed over",
+     "\xEF\xBB\xBF"
+     "data: a\n\n",
+     "[message|a|]"},
+    {"the id stays", "id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n",
+     "[message|a|1][message|b|1][message|c|]"},
     {"the type does not stay", "event: x\ndata: a\n\ndata: b\n\n", "[x|a|][message|b|]"},
 };
 

@@ -16,16 +16,17 @@
 #include "federation/base/clock.h"
 
 static const helio_column_t columns[] = {
-    {"ID", "id", HELIO_CELL_ID, false},           {"NAME", "name", HELIO_CELL_TEXT, false},
-    {"STATE", "state", HELIO_CELL_STATE, false},  {"GPUS", "gpus", HELIO_CELL_COUNT, false},
-    {"AGE", "at", HELIO_CELL_AGE, false},         {"COST", "cost_usd|cost", HELIO_CELL_MONEY, true},
+    {"ID", "id", HELIO_CELL_ID, false},          {"NAME", "name", HELIO_CELL_TEXT, false},
+    {"STATE", "state", HELIO_CELL_STATE, false}, {"GPUS", "gpus", HELIO_CELL_COUNT, false},
+    {"AGE", "at", HELIO_CELL_AGE, false},        {"COST", "cost_usd|cost", HELIO_CELL_MONEY, true},
     {"SITES", "sites", HELIO_CELL_LIST, true},
 };
 
 static const char rows_text[] =
     "[{\"id\":\"01k9x2m4q8r7aaaabbbbccccdd\",\"name\":\"naïve ✔\",\"state\":\"running\",\"gpus\":16,"
     "\"at\":\"2026-11-22T07:00:00.000Z\",\"cost\":12.3,\"sites\":[\"lulea\",\"oregon\"]},"
-    "{\"id\":\"01k9x2m4q8r7aaaabbbbccccee.12\",\"name\":\"say \\\"hi\\\", all\",\"state\":\"queued\",\"gpus\":8,"
+    "{\"id\":\"01k9x2m4q8r7aaaabbbbccccee.12\",\"name\":\"say \\\"hi\\\", "
+    "all\",\"state\":\"queued\",\"gpus\":8,"
     "\"at\":\"2026-11-22T06:00:00Z\",\"cost_usd\":null,\"sites\":null}]";
 
 static char *print(const char *json_text, helio_format_t format, bool colour, bool object)
@@ -75,7 +76,8 @@ static void output__csv_quotes_and_carries_plain_values(void **state)
     (void)state;
     check(rows_text, HELIO_FORMAT_CSV,
           "id,name,state,gpus,at,cost_usd,sites\n"
-          "01k9x2m4q8r7aaaabbbbccccdd,naïve ✔,running,16,2026-11-22T07:00:00.000Z,12.3,\"[\"\"lulea\"\",\"\"oregon\"\"]\"\n"
+          "01k9x2m4q8r7aaaabbbbccccdd,naïve "
+          "✔,running,16,2026-11-22T07:00:00.000Z,12.3,\"[\"\"lulea\"\",\"\"oregon\"\"]\"\n"
           "01k9x2m4q8r7aaaabbbbccccee.12,\"say \"\"hi\"\", all\",queued,8,2026-11-22T06:00:00Z,,\n");
 }
 
@@ -83,8 +85,10 @@ static void output__json_and_jsonl_keep_values_and_order(void **state)
 {
     (void)state;
     check("[{\"b\":0.1,\"a\":[1,\"é\"]},{\"c\":null}]", HELIO_FORMAT_JSON,
-          "[\n  {\n    \"b\": 0.1,\n    \"a\": [\n      1,\n      \"é\"\n    ]\n  },\n  {\n    \"c\": null\n  }\n]\n");
-    check("[{\"b\":0.1,\"a\":[1]},{\"c\":null}]", HELIO_FORMAT_JSONL, "{\"b\":0.1,\"a\":[1]}\n{\"c\":null}\n");
+          "[\n  {\n    \"b\": 0.1,\n    \"a\": [\n      1,\n      \"é\"\n    ]\n  },\n  {\n    \"c\": null\n "
+          " }\n]\n");
+    check("[{\"b\":0.1,\"a\":[1]},{\"c\":null}]", HELIO_FORMAT_JSONL,
+          "{\"b\":0.1,\"a\":[1]}\n{\"c\":null}\n");
     check("[]", HELIO_FORMAT_JSON, "[]\n");
     check("[]", HELIO_FORMAT_JSONL, "");
 }
@@ -130,7 +134,8 @@ static void output__colour_only_when_asked_for(void **state)
 static void output__an_object_is_titles_and_values(void **state)
 {
     (void)state;
-    const char *object = "{\"id\":\"01k9x2m4q8r7aaaabbbbccccdd\",\"state\":\"held\",\"extra\":3,\"nested\":{}}";
+    const char *object =
+        "{\"id\":\"01k9x2m4q8r7aaaabbbbccccdd\",\"state\":\"held\",\"extra\":3,\"nested\":{}}";
     char *text = print(object, HELIO_FORMAT_TABLE, false, true);
     assert_string_equal(text, "ID                01k9x2m4q8r7aaaabbbbccccdd\nSTATE             held\n");
     free(text);
@@ -160,16 +165,21 @@ static const struct {
     double value;
     const char *text;
 } quantities[] = {
-    {helio_human_number, 0, "0"},          {helio_human_number, 0.0312, "0.0312"}, {helio_human_number, 398, "398"},
-    {helio_human_number, 99.96, "100"},    {helio_human_number, 1.07, "1.07"},     {helio_human_number, 12000, "12000"},
-    {helio_human_number, NAN, "?"},        {helio_human_number, INFINITY, "?"},    {helio_human_number, -4.5, "-4.5"},
-    {helio_human_duration, 4, "4s"},       {helio_human_duration, 59.6, "1m"},     {helio_human_duration, 700, "11m"},
-    {helio_human_duration, 7500, "2h05m"}, {helio_human_duration, 273600, "3d04h"}, {helio_human_duration, -90, "-1m"},
-    {helio_human_duration, 1e300, "?"},    {helio_human_money, 0.0042, "$0.0042"}, {helio_human_money, 12.3, "$12.30"},
-    {helio_human_money, 312.4, "$312"},    {helio_human_money, -3, "-$3.00"},      {helio_human_money, 0, "$0.00"},
-    {helio_human_energy, 0.35, "350 Wh"},  {helio_human_energy, 71, "71 kWh"},     {helio_human_energy, 1234, "1.23 MWh"},
-    {helio_human_mass, 850, "850 g"},      {helio_human_mass, 1900, "1.9 kg"},     {helio_human_mass, 2.3e6, "2.3 t"},
-    {helio_human_mass, 999.7, "1 kg"},     {helio_human_bytes, 512, "512 B"},      {helio_human_bytes, 1.5e9, "1.5 GB"},
+    {helio_human_number, 0, "0"},           {helio_human_number, 0.0312, "0.0312"},
+    {helio_human_number, 398, "398"},       {helio_human_number, 99.96, "100"},
+    {helio_human_number, 1.07, "1.07"},     {helio_human_number, 12000, "12000"},
+    {helio_human_number, NAN, "?"},         {helio_human_number, INFINITY, "?"},
+    {helio_human_number, -4.5, "-4.5"},     {helio_human_duration, 4, "4s"},
+    {helio_human_duration, 59.6, "1m"},     {helio_human_duration, 700, "11m"},
+    {helio_human_duration, 7500, "2h05m"},  {helio_human_duration, 273600, "3d04h"},
+    {helio_human_duration, -90, "-1m"},     {helio_human_duration, 1e300, "?"},
+    {helio_human_money, 0.0042, "$0.0042"}, {helio_human_money, 12.3, "$12.30"},
+    {helio_human_money, 312.4, "$312"},     {helio_human_money, -3, "-$3.00"},
+    {helio_human_money, 0, "$0.00"},        {helio_human_energy, 0.35, "350 Wh"},
+    {helio_human_energy, 71, "71 kWh"},     {helio_human_energy, 1234, "1.23 MWh"},
+    {helio_human_mass, 850, "850 g"},       {helio_human_mass, 1900, "1.9 kg"},
+    {helio_human_mass, 2.3e6, "2.3 t"},     {helio_human_mass, 999.7, "1 kg"},
+    {helio_human_bytes, 512, "512 B"},      {helio_human_bytes, 1.5e9, "1.5 GB"},
 };
 
 static void humanise__says_three_figures_and_a_unit(void **state)
@@ -186,8 +196,11 @@ static void humanise__ids_are_short_by_their_end(void **state)
 {
     (void)state;
     static const char *const ids[][2] = {
-        {"01k9x2m4q8r7aaaabbbbccccdd", "bbccccdd"}, {"01k9x2m4q8r7aaaabbbbccccdd.7", "bbccccdd.7"},
-        {"short", "short"}, {"", ""}, {".5", ".5"},
+        {"01k9x2m4q8r7aaaabbbbccccdd", "bbccccdd"},
+        {"01k9x2m4q8r7aaaabbbbccccdd.7", "bbccccdd.7"},
+        {"short", "short"},
+        {"", ""},
+        {".5", ".5"},
     };
     for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
         char text[HELIO_HUMAN_SIZE];

@@ -69,8 +69,15 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     world_t *world = *state;
-    static const char *const names[] = {"system.yaml", "config/helio/config.yaml", "config/helio/token",
-                                        "here/.helio.yaml", "here/token", "config/helio", "config", "here", ""};
+    static const char *const names[] = {"system.yaml",
+                                        "config/helio/config.yaml",
+                                        "config/helio/token",
+                                        "here/.helio.yaml",
+                                        "here/token",
+                                        "config/helio",
+                                        "config",
+                                        "here",
+                                        ""};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[160];
         (void)snprintf(path, sizeof path, "%s/%s", world->root, names[i]);
@@ -88,8 +95,10 @@ static helio_rc load(world_t *world)
 {
     char here[160];
     (void)snprintf(here, sizeof here, "%s/here", world->root);
-    helio_client_io_t io = {.environment = world->environment, .directory = here,
-                            .system_settings = world->system_path, .interrupt_fd = -1};
+    helio_client_io_t io = {.environment = world->environment,
+                            .directory = here,
+                            .system_settings = world->system_path,
+                            .interrupt_fd = -1};
     helio_buffer_clear(&world->complaint);
     return helio_settings_load(&io, &world->arguments, world->arena, &world->settings, &world->complaint);
 }
@@ -139,10 +148,11 @@ static void settings__each_source_beats_the_next(void **state)
 static void settings__contexts_are_chosen_by_flag_variable_or_file(void **state)
 {
     world_t *world = *state;
-    put_in(world, "config/helio/config.yaml",
-           "broker: http://top\ncontext: b\ncontexts:\n"
-           "  - {name: a, broker: http://a, token: hel_a}\n  - {name: b, broker: http://b, token_file: token}\n",
-           0600);
+    put_in(
+        world, "config/helio/config.yaml",
+        "broker: http://top\ncontext: b\ncontexts:\n"
+        "  - {name: a, broker: http://a, token: hel_a}\n  - {name: b, broker: http://b, token_file: token}\n",
+        0600);
     put_in(world, "config/helio/token", "hel_b\n", 0600);
     load_well(world);
     assert_string_equal(world->settings.broker, "http://b");

@@ -1,0 +1,757 @@
+/*  Whole commands against a scripted broker that refuses, stumbles, lies and dies. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <locale.h>
+
+#include "client/lib/client.h"
+#include "tests/unit/client/lib/broker_double.h"
+
+#define ID_A "01k9x2m4q8r7aaaabbbbccccdd"
+#define ID_B "01k9x2m4q8r7aaaabbbbccccee"
+#define JOB(id, state, more) \
+    "{\"id\":\"" id "\",\"name\":\"train\",\"state\":\"" state "\",\"site\":\"lulea\",\"epoch\":1" more "}"
+#define SUBMITTED_A "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false}]}"
+#define SECRET "hel_abcdef_verysecretvalue"
+#define RULES(...) ((const rule_t[]){__VA_ARGS__, {0}})
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+typedef struct outcome {
+    int code;
+    char *out;
+    char *err;
+    broker_double_t *broker; /* stopped */
+} outcome_t;
+
+static int run_at(const char *url, const char *const *words, const char *input, broker_double_t *broker,
+                  char **ret_out, char **ret_err)
+{
+    char *argv[24] = {(char *)(uintptr_t) "helio"};
+    char broker_variable[80], token_variable[] = "HELIO_TOKEN=" SECRET;
+    (void)snprintf(broker_variable, sizeof broker_variable, "HELIO_BROKER=%s", url);
+    char *environment[] = {broker_variable, token_variable, NULL};
+    int argc = 1;
+    for (; words[argc - 1]; argc++)
+        argv[argc] = (char *)(uintptr_t)words[argc - 1];
+    size_t out_size, err_size;
+    FILE *in = input[0] ? fmemopen((char *)(uintptr_t)input, strlen(input), "r") : fopen("/dev/null", "r");
+    FILE *out = open_memstream(ret_out, &out_size), *err = open_memstream(ret_err, &err_size);
+    helio_client_io_t io = {.in = in,
+                            .out = out,
+                            .err = err,
+                            .environment = environment,
+                            .interrupts = broker ? &broker->presses : NULL,
+                            .interrupt_fd = broker ? broker->press_pipe[0] : -1,
+                            .patience_ms = 2};
+    int code = helio_client_main(argc, argv, &io);
+    fclose(in);
+    fclose(out);
+    fclose(err);
+    return code;
+}
+
+static outcome_t play_with(const rule_t *rules, const char *const *words, const char *input)
+{
+    outcome_t outcome = {.broker = broker_double_new(rules)};
+    char url[64];
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", outcome.broker->port);
+    outcome.code = run_at(url, words, input, outcome.broker, &outcome.out, &outcome.err);
+    broker_double_stop(outcome.broker);
+    if (strstr(outcome.out, SECRET) || strstr(outcome.err, SECRET))
+        fail_msg("the token was printed");
+    return outcome;
+}
+
+static outcome_t play(const rule_t *rules, const char *const *words)
+{
+    return play_with(rules, words, "");
+}
+
+static void end(outcome_t *outcome)
+{
+    free(outcome->out);
+    free(outcome->err);
+    broker_double_destroy(&outcome->broker);
+}
+
+static void expect(const outcome_t *outcome, int code, const char *out, const char *err_part)
+{
+    bool good = outcome->code == code && (!out || strcmp(outcome->out, out) == 0) &&
+                (!err_part || strstr(outcome->err, err_part) != NULL);
+    if (!good)
+        fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome->code, code,
+                 outcome->out, outcome->err, outcome->broker->requests.data);
+}
+
+/*  ---- answers ---- */
+
+static void statuses__become_exit_codes_with_a_remedy(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *headers, *body;
+        int code, requests;
+        const char *err;
+    } cases[] = {
+        {401, NULL, "{\"detail\":\"unknown token\"}", 4, 1, "wrong, expired or revoked"},
+        {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "needs another role"},
+        {404, NULL, "{\"detail\":\"no such job\",\"reason\":\"NotFound\"}", 3, 1, "no such job (NotFound)"},
+        {409, NULL, "{\"detail\":\"two jobs end so\"}", 6, 1, "two jobs end so"},
+        {422, NULL, "{\"detail\":\"no site has 99 GPUs\",\"reason\":\"NeverFits\"}", 5, 1, "(NeverFits)"},
+        {400, NULL, "{\"detail\":\"x\",\"diagnostic\":\"job.yaml:1:1: error: x\\n  ^\\n\"}", 2, 1,
+         "job.yaml:1:1: error"},
+        {429, "Retry-After: 3600\r\n", "{\"detail\":\"busy\"}", 1, 1, "try again in 1h00m"},
+        {429, "Retry-After: 0\r\n", "{\"detail\":\"busy\"}", 1, 3, "busy"},
+        {503, NULL, "{\"detail\":\"no leader\"}", 7, 3, "no leader"},
+        {503, NULL, "<html>", 7, 3, "the broker answers 503"},
+        {504, NULL, "", 8, 3, "504"},
+        {500, NULL, "", 1, 1, "500"},
+        {302, "Location: http://127.0.0.1:1/\r\n", "", 1, 1, "302"},
+        {200, NULL, "no json", 125, 1, "no JSON"},
+        {200, NULL, "[1]", 125, 1, "no job"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const rule_t rules[] = {
+            {"GET /v1/jobs/abcdef", 0, cases[i].status, cases[i].headers, cases[i].body, WHOLE, 0}, {0}};
+        outcome_t outcome = play(rules, WORDS("show", "abcdef"));
+        expect(&outcome, cases[i].code, "", cases[i].err);
+        assert_int_equal(broker_double_count(outcome.broker, "GET /v1/jobs/abcdef "), cases[i].requests);
+        end(&outcome);
+    }
+}
+
+static void requests__carry_the_token_and_are_repeated_when_it_is_harmless(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites", 1, 0, NULL, NULL, DROP, 0},
+                                   {"GET /v1/sites", 1, 503, NULL, "", WHOLE, 0},
+                                   {"GET /v1/sites", 0, 200, NULL, "[]", WHOLE, 0}),
+                             WORDS("sites", "-o", "json"));
+    expect(&outcome, 0, "[]\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "Authorization: Bearer " SECRET "\r\n"), 3);
+    end(&outcome);
+}
+
+static void requests__that_change_something_are_sent_once(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"POST /v1/sites/a%20b/drain", 0, 0, NULL, NULL, DROP, 0}),
+                             WORDS("drain", "a b", "--reason", "\"x\""));
+    expect(&outcome, 7, "", "cannot reach the broker at http://127.0.0.1");
+    assert_int_equal(broker_double_count(outcome.broker, "POST "), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "{\"reason\":\"\\\"x\\\"\"}"), 1);
+    end(&outcome);
+}
+
+static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
+{
+    (void)state;
+    broker_double_t *broker = broker_double_new(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}));
+    char url[64], *out, *err;
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", broker->port);
+    broker_double_destroy(&broker); /* now nobody listens on that port */
+    static const char *const commands[] = {"ls", "wait", "logs", "events"};
+    for (size_t i = 0; i < 4; i++) {
+        bool takes_id = commands[i][0] == 'w' || commands[i][1] == 'o';
+        assert_int_equal(run_at(url, WORDS(commands[i], takes_id ? "abcdef" : NULL), "", NULL, &out, &err),
+                         7);
+        assert_string_equal(out, "");
+        assert_non_null(strstr(err, i == 2 ? "went away" : url));
+        free(out);
+        free(err);
+    }
+}
+
+static void answers__that_break_off_are_no_answers(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, "[]", CUT, 0}), WORDS("sites"));
+    expect(&outcome, 7, "", "cannot reach the broker");
+    end(&outcome);
+}
+
+/*  ---- submit ---- */
+
+static void submit__prints_one_id_a_line(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL,
+               "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false},{\"id\":\"" ID_B "\",\"existed\":true}]}",
+               WHOLE, 0}),
+        WORDS("submit", "-", "-o", "name", "--idempotency-key", "k1"),
+        "name: a\nrun: echo a\n---\nname: b\nrun: echo b\n");
+    expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "Content-Type: application/yaml\r\n"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "Idempotency-Key: k1\r\n"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "run: echo a\n---\nname: b\nrun: echo b\n"), 1);
+    end(&outcome);
+}
+
+static void submit__json_lines_travel_byte_for_byte(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL,
+                         "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}", WHOLE, 0}),
+                  WORDS("submit", "-"), "{ \"run\":\"echo  1\" }\n{\"run\": \"echo 2\"}\n");
+    expect(&outcome, 0, "Submitted " ID_A "\nSubmitted " ID_B "\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker,
+                                         "{\"jobs\":[{ \"run\":\"echo  1\" },{\"run\": \"echo 2\"}]}\n===="),
+                     1);
+    end(&outcome);
+}
+
+static void submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0},
+                                        {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
+                                  WORDS("submit", "-", "-o", "name"), "run: echo\n");
+    expect(&outcome, 0, ID_A "\n", NULL);
+    const char *key = strstr(outcome.broker->requests.data, "Idempotency-Key: ");
+    assert_non_null(key);
+    char line[80];
+    (void)helio_text_copy((helio_text_t){key, (uint32_t)strcspn(key, "\r")}, line, sizeof line);
+    assert_true(strlen(line) > strlen("Idempotency-Key: ") + 16);
+    assert_int_equal(broker_double_count(outcome.broker, line), 3);
+    end(&outcome);
+}
+
+static void submit__wrong_documents_are_shown_here_and_nothing_is_sent(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}), WORDS("submit", "-"),
+                                  "run: echo\n---\nrun: echo\nquue: batch\n---\ntime: 5\nrun: x\n");
+    expect(&outcome, 2, "", "stdin:4:1: error");
+    assert_non_null(strstr(outcome.err, "did you mean 'queue'?"));
+    assert_non_null(strstr(outcome.err, "stdin:6:")); /* all of them, not only the first */
+    assert_non_null(strstr(outcome.err, "^"));
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+}
+
+static void submit__an_answer_for_other_jobs_is_no_success(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {"{}", "{\"jobs\":[]}", "{\"id\":\"x\"}",
+                                          "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 201, NULL, answers[i], WHOLE, 0}),
+                                      WORDS("submit", "-"), "run: echo\n");
+        expect(&outcome, 125, "", "does not name 1 jobs");
+        end(&outcome);
+    }
+}
+
+/*  ---- ls ---- */
+
+static void ls__goes_through_pages_and_filters(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&cursor=" ID_A " ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
+                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("ls", "--state", "running", "--name", "a&b", "--all", "-o", "name"));
+    expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
+    end(&outcome);
+}
+
+static void ls__says_when_there_are_more(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("ls", "-l1"));
+    expect(&outcome, 0,
+           "ID        NAME   QUEUE  STATE    SITE   GPUS  AGE  RUN  REASON\n"
+           "bbccccdd  train  -      running  lulea     8    -    -  -\n",
+           "--all");
+    end(&outcome);
+}
+
+static void ls__a_cursor_that_stands_still_ends(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("ls", "--all", "-o", "name"));
+    expect(&outcome, 0, ID_A "\n" ID_A "\n", NULL);
+    end(&outcome);
+}
+
+/*  ---- wait ---- */
+
+#define STREAM_OPEN                                            \
+    {                                                          \
+        "GET /v1/events", 0, 200, NULL, ": hello\n\n", HOLD, 0 \
+    }
+
+static void wait__exits_with_the_jobs_own_code(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job;
+        int code;
+    } cases[] = {
+        {JOB(ID_A, "succeeded", ",\"exit_code\":0"), 0},   {JOB(ID_A, "failed", ",\"exit_code\":3"), 3},
+        {JOB(ID_A, "failed", ",\"exit_code\":null"), 1},   {JOB(ID_A, "timeout", ",\"exit_code\":124"), 124},
+        {JOB(ID_A, "cancelled", ",\"exit_code\":0"), 130}, {JOB(ID_A, "lost", ",\"exit_code\":0"), 125},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES(STREAM_OPEN, {"GET /v1/jobs/bbccccdd ", 0, 200, NULL, cases[i].job, WHOLE, 0}),
+                 WORDS("wait", "bbccccdd"));
+        expect(&outcome, cases[i].code, "", NULL);
+        end(&outcome);
+    }
+}
+
+static void wait__of_several_gives_the_first_bad_code_in_the_order_given(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES(STREAM_OPEN, {"GET /v1/jobs/good", 0, 200, NULL, JOB(ID_A, "succeeded", ""), WHOLE, 0},
+                   {"GET /v1/jobs/bad5", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":5"), WHOLE, 0},
+                   {"GET /v1/jobs/bad6", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":6"), WHOLE, 0}),
+             WORDS("wait", "good", "bad6", "bad5"));
+    expect(&outcome, 6, "", NULL);
+    end(&outcome);
+}
+
+static void wait__is_woken_by_the_event_stream(void **state)
+{
+    (void)state;
+    /* The bell rings for another job, then for an unreadable one, then for this one. */
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 0, 200, NULL,
+                    "id: 1\ndata: {\"id\":\"" ID_B "\",\"to\":\"failed\"}\n\nid: 2\ndata: [\n\n"
+                    "id: 3\nevent: transition\ndata: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n",
+                    HOLD, 0},
+                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "succeeded", ""), WHOLE, 0}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 0, "", "succeeded at lulea");
+    end(&outcome);
+}
+
+static void wait__polls_where_there_is_no_stream(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+                   {"GET /v1/jobs/", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":9"), WHOLE, 0}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 9, "", NULL);
+    end(&outcome);
+}
+
+static void wait__outlives_a_broker_that_goes_away(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 3, 200, NULL, "data: {}\n\n", CUT, 0},
+                   {"GET /v1/events", 0, 503, NULL, "", WHOLE, 0},
+                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                   {"GET /v1/jobs/", 6, 0, NULL, NULL, DROP, 0},
+                   {"GET /v1/jobs/", 6, 503, "Retry-After: 1\r\n", "", WHOLE, 0},
+                   {"GET /v1/jobs/", 2, 500, NULL, "", WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":4"), WHOLE, 0}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 4, "", "answers again");
+    const char *first = strstr(outcome.err, "trying again until it answers");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "trying again until it answers")); /* once, not for every attempt */
+    end(&outcome);
+}
+
+static void wait__a_lost_connection_is_never_success(void **state)
+{
+    (void)state;
+    /* The stream says that it succeeded, but nobody confirms it. */
+    outcome_t outcome = play(RULES({"GET /v1/events", 0, 200, NULL,
+                                    "data: {\"id\":\"" ID_A "\",\"to\":\"succeeded\"}\n\n", CUT, 0},
+                                   {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                                   {"GET /v1/jobs/", 0, 0, NULL, NULL, DROP, 0}),
+                             WORDS("wait", "--timeout", "200ms", ID_A));
+    expect(&outcome, 8, "", "not over in time");
+    end(&outcome);
+}
+
+static void wait__a_job_or_a_token_that_is_gone_ends_it(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 3, "", "no such job");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/events", 0, 401, NULL, "", WHOLE, 0},
+                         {"GET /v1/jobs/", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                         {"GET /v1/jobs/", 0, 401, NULL, "", WHOLE, 0}),
+                   WORDS("wait", ID_A));
+    expect(&outcome, 4, "", "401");
+    end(&outcome);
+}
+
+static void wait__a_state_it_does_not_know_is_an_error(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "done", ""), WHOLE, 0}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 125, "", "versions differ");
+    end(&outcome);
+}
+
+static void wait__ctrl_c_leaves_without_touching_the_job(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1}),
+             WORDS("wait", ID_A));
+    expect(&outcome, 130, "", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE"), 0);
+    end(&outcome);
+}
+
+/*  ---- run, logs ---- */
+
+static void run__prints_each_byte_of_the_log_once_and_exits_with_the_code(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+              {"GET /v1/events", 0, 200, NULL, "", CUT, 0},
+              {"GET /v1/jobs/" ID_A " ", 1, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"epoch\":0}", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 3, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+               JOB(ID_A, "failed", ",\"exit_code\":7,\"cost_usd\":3.5"), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 1, 404, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "hello ", CUT, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=6 ", 1, 503, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=6 ", 0, 200, NULL, "world\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=12 ", 0, 200, NULL, "", WHOLE, 0}),
+        WORDS("run", "-"), "run: echo hello world\n");
+    expect(&outcome, 7, "hello world\n", "running at lulea");
+    assert_non_null(strstr(outcome.err, "submitted " ID_A));
+    assert_non_null(strstr(outcome.err, "cost $3.50"));
+    end(&outcome);
+}
+
+static void run__a_job_that_moves_has_the_log_of_each_attempt(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 5, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+               "{\"id\":\"" ID_A
+               "\",\"state\":\"succeeded\",\"site\":\"oregon\",\"epoch\":2,\"exit_code\":0}",
+               WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=4 ", 0, 200, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=0 ", 0, 200, NULL, "two\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=4 ", 0, 200, NULL, "", WHOLE, 0}),
+        WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 0, "one\ntwo\n", "-- attempt 2 --");
+    end(&outcome);
+}
+
+static void run__a_job_that_never_started_has_no_log(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
+                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+                         "{\"id\":\"" ID_A "\",\"state\":\"cancelled\",\"epoch\":0}", WHOLE, 0}),
+                  WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 130, "", "cancelled");
+    assert_int_equal(broker_double_count(outcome.broker, "/logs"), 0);
+    end(&outcome);
+}
+
+static void run__a_log_whose_end_cannot_be_read_does_not_hide_the_code(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":2"), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs", 0, 503, NULL, "", WHOLE, 0}),
+        WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 2, "", "end of the output could not be read");
+    end(&outcome);
+}
+
+static void run__ctrl_c_asks_first_and_cancels_then(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+                        {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+                        {"GET /v1/jobs/" ID_A "/logs", 0, 404, NULL, "", WHOLE, 0},
+                        {"DELETE /v1/jobs/" ID_A " ", 0, 202, NULL, "{}", WHOLE, 0},
+                        {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                        {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
+                        {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                        {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 1},
+                        {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "cancelled", ""), WHOLE, 0}),
+                  WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 130, "", "press Ctrl-C again to cancel " ID_A);
+    assert_int_equal(broker_double_count(outcome.broker, "DELETE /v1/jobs/" ID_A " "), 1);
+    end(&outcome);
+}
+
+static void run__a_rejected_submission_is_not_followed(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"never\",\"reason\":\"NeverFits\"}", WHOLE, 0}),
+        WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 5, "", "never (NeverFits)");
+    assert_int_equal(broker_double_count(outcome.broker, "GET"), 0);
+    end(&outcome);
+}
+
+static void logs__reads_on_from_where_it_broke_until_there_is_no_more(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/jobs/x12345/logs?offset=0 ", 1, 0, NULL, NULL, DROP, 0},
+                                   {"GET /v1/jobs/x12345/logs?offset=0 ", 0, 200, NULL, "abc", CUT, 0},
+                                   {"GET /v1/jobs/x12345/logs?offset=3 ", 0, 200, NULL, "def", WHOLE, 0},
+                                   {"GET /v1/jobs/x12345/logs?offset=6 ", 0, 200, NULL, "", WHOLE, 0}),
+                             WORDS("logs", "x12345"));
+    expect(&outcome, 0, "abcdef", NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/jobs/", 0, 404, NULL, "{\"detail\":\"no log yet\"}", WHOLE, 0}),
+                   WORDS("logs", "x12345"));
+    expect(&outcome, 3, "", "no log yet");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/jobs/", 0, 503, NULL, "{\"detail\":\"the site is silent\"}", WHOLE, 0}),
+                   WORDS("logs", "x12345"));
+    expect(&outcome, 7, "", "the site is silent");
+    end(&outcome);
+}
+
+/*  ---- events, explain, doctor, others ---- */
+
+static void events__go_on_after_the_last_one_that_was_seen(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 1, 200, NULL,
+                    "id: 5\ndata: {\"seq\":5,\"id\":\"" ID_A "\"}\n\nid: 6\ndata: {\"half", CUT, 0},
+                   {"GET /v1/events", 1, 503, NULL, "", WHOLE, 0},
+                   {"GET /v1/events", 1, 200, NULL, "id: 6\ndata: {\"seq\":6}\n\n", CUT, 0},
+                   {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0}),
+             WORDS("events", "-f", "-o", "jsonl", "--after", "4"));
+    expect(&outcome, 4, "{\"seq\":5,\"id\":\"" ID_A "\"}\n{\"seq\":6}\n", "lost the broker");
+    assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 4\r\n"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 5\r\n"), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 6\r\n"), 1);
+    end(&outcome);
+}
+
+static void events__without_follow_end_when_it_is_quiet(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 0, 200, NULL,
+                    "id: 1\ndata: {\"seq\":1,\"time\":\"2026-11-22T07:00:00.123Z\",\"id\":\"" ID_A
+                    "\",\"name\":\"t\",\"from\":\"queued\",\"to\":\"offered\",\"site\":\"lulea\"}\n\n",
+                    HOLD, 0}),
+             WORDS("events"));
+    expect(&outcome, 0,
+           "TIME                  ID        NAME  FROM    TO       SITE   REASON\n"
+           "2026-11-22T07:00:00Z  bbccccdd  t     queued  offered  lulea  -\n",
+           NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 0\r\n"), 1);
+    end(&outcome);
+}
+
+static void explain__says_it_in_sentences(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL,
+               "{\"id\":\"" ID_A
+               "\",\"name\":\"train\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\","
+               "\"detail\":\"2 nodes of 8\",\"expected_start\":\"2026-11-22T14:20:00Z\",\"chosen\":\"lulea\","
+               "\"chosen_pool\":\"h100\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":300,"
+               "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
+               "\"carbon_g\":11800,\"reason\":null},"
+               "{\"site\":\"tokyo\",\"pool\":\"a\",\"reason\":\"NeverFits\",\"detail\":\"no H100\"}],"
+               "\"history\":[]}",
+               WHOLE, 0}),
+        WORDS("explain", "bbccccdd"));
+    expect(&outcome, 0,
+           "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
+           "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
+           "Chosen            lulea: -$43.00 and -9.9 kg CO2e against the next best, oregon\n"
+           "\n"
+           "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
+           "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  -\n"
+           "   oregon  h100  -                     $355  70 kWh  11.8 kg   $350  -\n"
+           "   tokyo   a     -                        -       -        -      -  NeverFits: no H100\n",
+           NULL);
+    end(&outcome);
+}
+
+static void doctor__finds_everything_well(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
+                   {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+                   {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\"}",
+                    WHOLE, 0},
+                   {"GET /v1/sites", 0, 200, NULL,
+                    "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
+             WORDS("doctor"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_null(strstr(outcome.out, "✗"));
+    assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
+    assert_non_null(strstr(outcome.out, "1 of 2 ready"));
+    end(&outcome);
+}
+
+static void doctor__names_what_is_wrong_with_a_remedy(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /healthz", 0, 200, "Date: Sun, 22 Nov 2020 07:00:00 GMT\r\n", "ok", WHOLE, 0},
+                   {"GET /readyz", 0, 503, NULL, "", WHOLE, 0}, {"GET /v1/", 0, 401, NULL, "{}", WHOLE, 0}),
+             WORDS("doctor"));
+    expect(&outcome, 1, NULL, NULL); /* the clock, the first of them */
+    assert_non_null(strstr(outcome.out, "✗ clock"));
+    assert_non_null(strstr(outcome.out, "✗ ready"));
+    assert_non_null(strstr(outcome.out, "✗ identity"));
+    assert_non_null(strstr(outcome.out, "help: the token is wrong"));
+    end(&outcome);
+}
+
+static void token_add__prints_the_new_token_alone(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"POST /v1/tokens", 0, 201, NULL,
+                                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\"}", WHOLE, 0}),
+                             WORDS("token", "add", "--tenant", "nlp", "--user", "ana", "--ttl", "2d"));
+    expect(&outcome, 0, "hel_new_one\n", "only time");
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"ttl_s\":172800}"),
+        1);
+    end(&outcome);
+}
+
+static void cancel__goes_on_after_one_that_is_not_there(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"DELETE /v1/jobs/first1 ", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0},
+                   {"DELETE /v1/jobs/second ", 0, 202, NULL, "{\"id\":\"" ID_B "\"}", WHOLE, 0}),
+             WORDS("cancel", "first1", "second"));
+    expect(&outcome, 3, "", "cancelling " ID_B);
+    end(&outcome);
+}
+
+static void attest__needs_the_word_dead(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("attest", "lulea"));
+    expect(&outcome, 2, "", "--dead");
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}),
+                   WORDS("attest", "lulea", "--dead"));
+    expect(&outcome, 0, "", "attested dead");
+    end(&outcome);
+}
+
+static void keys_add__sends_no_secret(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/helio-key-XXXXXX";
+    int fd = mkstemp(path);
+    static const char file[] = "curve\n    public-key = \"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\"\n"
+                               "    secret-key = \"D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\"\n";
+    assert_true(write(fd, file, sizeof file - 1) == (ssize_t)(sizeof file - 1));
+    close(fd);
+    outcome_t outcome =
+        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", path));
+    expect(&outcome, 2, "", "holds a secret key");
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
+                   WORDS("keys", "add", "lulea", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"));
+    expect(&outcome, 0, "", "lulea may connect");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "\"public_key\":\"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\""),
+        1);
+    end(&outcome);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
+        cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
+        cmocka_unit_test(requests__that_change_something_are_sent_once),
+        cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
+        cmocka_unit_test(answers__that_break_off_are_no_answers),
+        cmocka_unit_test(submit__prints_one_id_a_line),
+        cmocka_unit_test(submit__json_lines_travel_byte_for_byte),
+        cmocka_unit_test(submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key),
+        cmocka_unit_test(submit__wrong_documents_are_shown_here_and_nothing_is_sent),
+        cmocka_unit_test(submit__an_answer_for_other_jobs_is_no_success),
+        cmocka_unit_test(ls__goes_through_pages_and_filters),
+        cmocka_unit_test(ls__says_when_there_are_more),
+        cmocka_unit_test(ls__a_cursor_that_stands_still_ends),
+        cmocka_unit_test(wait__exits_with_the_jobs_own_code),
+        cmocka_unit_test(wait__of_several_gives_the_first_bad_code_in_the_order_given),
+        cmocka_unit_test(wait__is_woken_by_the_event_stream),
+        cmocka_unit_test(wait__polls_where_there_is_no_stream),
+        cmocka_unit_test(wait__outlives_a_broker_that_goes_away),
+        cmocka_unit_test(wait__a_lost_connection_is_never_success),
+        cmocka_unit_test(wait__a_job_or_a_token_that_is_gone_ends_it),
+        cmocka_unit_test(wait__a_state_it_does_not_know_is_an_error),
+        cmocka_unit_test(wait__ctrl_c_leaves_without_touching_the_job),
+        cmocka_unit_test(run__prints_each_byte_of_the_log_once_and_exits_with_the_code),
+        cmocka_unit_test(run__a_job_that_moves_has_the_log_of_each_attempt),
+        cmocka_unit_test(run__a_job_that_never_started_has_no_log),
+        cmocka_unit_test(run__a_log_whose_end_cannot_be_read_does_not_hide_the_code),
+        cmocka_unit_test(run__ctrl_c_asks_first_and_cancels_then),
+        cmocka_unit_test(run__a_rejected_submission_is_not_followed),
+        cmocka_unit_test(logs__reads_on_from_where_it_broke_until_there_is_no_more),
+        cmocka_unit_test(events__go_on_after_the_last_one_that_was_seen),
+        cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
+        cmocka_unit_test(explain__says_it_in_sentences),
+        cmocka_unit_test(doctor__finds_everything_well),
+        cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
+        cmocka_unit_test(token_add__prints_the_new_token_alone),
+        cmocka_unit_test(cancel__goes_on_after_one_that_is_not_there),
+        cmocka_unit_test(attest__needs_the_word_dead),
+        cmocka_unit_test(keys_add__sends_no_secret),
+    };
+    /* The double is on this machine, whatever proxy the environment names. */
+    (void)setenv("no_proxy", "*", 1);
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
