@@ -123,7 +123,8 @@ create function helio.job_task(id text) returns integer language sql immutable p
 
 -- The last six characters of an id as a number: what a search by suffix looks up.
 create function helio.id_tail(job uuid) returns integer language sql immutable parallel safe
-    return ('x' || right(job::text, 8))::bit(32)::integer & 1073741823;
+    return ((get_byte(uuid_send(job), 12) & 63) << 24) | (get_byte(uuid_send(job), 13) << 16)
+        | (get_byte(uuid_send(job), 14) << 8) | get_byte(uuid_send(job), 15);
 
 -- The smallest (fill '0') or largest (fill 'z') id that begins with a prefix.
 create function helio.id_bound(prefix text, fill text) returns uuid language sql immutable parallel safe

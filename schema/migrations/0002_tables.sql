@@ -194,7 +194,6 @@ create table helio.jobs (
     constraint jobs_pkey primary key (job_id)
 );
 create unique index jobs_idempotency on helio.jobs (tenant, idempotency_key) where idempotency_key is not null;
-create index jobs_tail on helio.jobs (helio.id_tail(job_id));
 comment on column helio.jobs.source is 'The document as received, byte for byte.';
 -- Documents are short and stay inside the row; what is long is compressed fast.
 alter table helio.jobs alter column source set compression lz4;
@@ -205,6 +204,14 @@ create table helio.open_jobs (
     tasks_left integer not null check (tasks_left > 0),
     constraint open_jobs_pkey primary key (job_id)
 );
+
+-- Ends of ids of jobs that are over, for the search by suffix; those of open jobs are looked through. Ends are random: an
+-- index over them costs a page per row, which a burst of submissions must not pay.
+create table helio.job_tails (
+    tail   integer not null,
+    job_id uuid not null
+);
+create index job_tails_tail on helio.job_tails (tail);
 
 -- Absent = queued, never placed. Half of each page stays free, so that a batch of updates finds room beside its rows.
 create table helio.job_state (

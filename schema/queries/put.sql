@@ -51,8 +51,11 @@ with n as (
 ), shortened as (
     update helio.open_jobs o set tasks_left = o.tasks_left - e.tasks
     from ended e where o.job_id = e.job and o.tasks_left > e.tasks
+), closed as (
+    delete from helio.open_jobs o using ended e where o.job_id = e.job and o.tasks_left <= e.tasks
+    returning o.job_id
 )
-delete from helio.open_jobs o using ended e where o.job_id = e.job and o.tasks_left <= e.tasks
+insert into helio.job_tails (tail, job_id) select helio.id_tail(job_id), job_id from closed
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,

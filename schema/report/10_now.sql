@@ -73,7 +73,7 @@ create or replace function helio.find_jobs(id text, of_tenant text) returns seto
     as $$
 declare
     word text := translate(lower(split_part(id, '.', 1)), 'ilo', '110');
-    tail bigint := 0;
+    wanted bigint := 0;
 begin
     if length(word) in (26, 36) then
         return query select j.job_id from helio.jobs j
@@ -84,7 +84,7 @@ begin
         return;
     end if;
     for i in reverse 5..0 loop
-        tail := tail * 32 + strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(word, length(word) - i, 1)) - 1;
+        wanted := wanted * 32 + strpos('0123456789abcdefghjkmnpqrstvwxyz', substr(word, length(word) - i, 1)) - 1;
     end loop;
     return query
         (select j.job_id from helio.jobs j
@@ -92,9 +92,12 @@ begin
            and (of_tenant is null or j.tenant = of_tenant)
          order by j.job_id limit 11)
         union
-        (select j.job_id from helio.jobs j
-         where helio.id_tail(j.job_id) = tail::integer and helio.job_text(j.job_id, -1) like '%' || word
-           and (of_tenant is null or j.tenant = of_tenant)
+        (select j.job_id
+         from (select o.job_id from helio.open_jobs o where helio.id_tail(o.job_id) = wanted::integer
+               union all
+               select t.job_id from helio.job_tails t where t.tail = wanted::integer) f
+         join helio.jobs j using (job_id)
+         where helio.job_text(j.job_id, -1) like '%' || word and (of_tenant is null or j.tenant = of_tenant)
          order by j.job_id limit 11);
 end
 $$;

@@ -467,6 +467,9 @@ static void store__jobs_are_open_until_their_last_task_is_over(void **state)
     }
     commit(store);
     assert_value(conninfo, "select count(*) from helio.open_jobs", "0");
+    assert_value(
+        conninfo,
+        "select count(*) from helio.job_tails t join helio.jobs j on t.tail = helio.id_tail(j.job_id)", "2");
     helio_store_destroy(&store);
 }
 
