@@ -1,0 +1,183 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "broker/program/settings.h"
+
+static helio_rc parse(helio_arguments_t *arguments, helio_error_t *err, int argc, char *const *argv)
+{
+    return helio_arguments_parse(argc, argv, arguments, err);
+}
+#define PARSE(arguments, err, ...)                                                                 \
+    parse(arguments, err, (int)(sizeof((char *[]){"helio-broker", __VA_ARGS__}) / sizeof(char *)), \
+          (char *[]){"helio-broker", __VA_ARGS__, NULL})
+
+static void arguments__flags_and_words_mix_in_any_order(void **state)
+{
+    (void)state;
+    helio_arguments_t arguments;
+    helio_error_t err = {0};
+    assert_int_equal(
+        PARSE(&arguments, &err, "--config", "b.yaml", "token", "--tenant=demo", "add", "--ttl", "9d"),
+        HELIO_OK);
+    assert_string_equal(arguments.config, "b.yaml");
+    assert_string_equal(arguments.tenant, "demo");
+    assert_string_equal(arguments.ttl, "9d");
+    assert_int_equal(arguments.word_count, 2);
+    assert_string_equal(arguments.words[0], "token");
+    assert_string_equal(arguments.words[1], "add");
+}
+
+static void arguments__a_key_that_begins_with_dashes_is_a_word(void **state)
+{
+    (void)state;
+    helio_arguments_t arguments;
+    assert_int_equal(
+        PARSE(&arguments, NULL, "site", "add", "lulea", "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
+        HELIO_OK);
+    assert_int_equal(arguments.word_count, 4);
+}
+
+static void arguments__mistakes_are_named(void **state)
+{
+    (void)state;
+    helio_arguments_t arguments;
+    helio_error_t err = {0};
+    assert_int_equal(PARSE(&arguments, &err, "run", "--confg", "x"), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "--confg"));
+    assert_int_equal(PARSE(&arguments, &err, "run", "--config"), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "--config wants a value"));
+    assert_int_equal(PARSE(&arguments, &err, "run", "--config="), HELIO_INVALID);
+    assert_int_equal(PARSE(&arguments, &err, "a", "b", "c", "d", "e", "f", "g", "h", "i"), HELIO_INVALID);
+}
+
+/* ---- the file
+ * ---------------------------------------------------------------------------------------------------- */
+
+typedef struct fixture {
+    char path[64];
+    helio_arena_t *arena;
+    helio_settings_t settings;
+    helio_error_t err;
+} fixture_t;
+
+static int set_up(void **state)
+{
+    fixture_t *self = helio_new(1, sizeof *self);
+    (void)snprintf(self->path, sizeof self->path, "/tmp/helio-settings-XXXXXX");
+    int fd = mkstemp(self->path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    self->arena = helio_arena_new();
+    *state = self;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    fixture_t *self = *state;
+    (void)unlink(self->path);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    return 0;
+}
+
+static helio_rc load(fixture_t *self, const char *text, helio_arguments_t arguments)
+{
+    FILE *file = fopen(self->path, "we");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    arguments.config = self->path;
+    self->err = (helio_error_t){0};
+    return helio_settings_load(&arguments, self->arena, &self->settings, &self->err);
+}
+
+static void settings__a_database_is_all_that_must_be_said(void **state)
+{
+    fixture_t *self = *state;
+    assert_int_equal(load(self, "database: host=/run/postgresql dbname=helio\n", (helio_arguments_t){0}),
+                     HELIO_OK);
+    assert_string_equal(self->settings.database.data, "host=/run/postgresql dbname=helio");
+    helio_engine_options_t engine = helio_settings_engine(&self->settings);
+    helio_broker_options_t defaults = helio_broker_options_default();
+    assert_int_equal(engine.core.lease_ms, defaults.lease_ms);
+    assert_int_equal(engine.core.renew_ms, defaults.renew_ms);
+    assert_int_equal(engine.core.summary_ms, defaults.summary_ms);
+    assert_int_equal(engine.core.silent_after_ms, defaults.silent_after_ms);
+    assert_int_equal(engine.core.queued_max, defaults.queued_max);
+    assert_int_equal(engine.core.queued_per_tenant_max, defaults.queued_per_tenant_max);
+    assert_int_equal(engine.core.offers_unanswered_max, defaults.offers_unanswered_max);
+    assert_int_equal(engine.batch_rows_max, 20000);
+    assert_null(engine.record_path);
+    assert_string_equal(engine.endpoint, "tcp://0.0.0.0:7443");
+}
+
+static void settings__everything_can_be_set_and_flags_win(void **state)
+{
+    fixture_t *self = *state;
+    static const char text[] =
+        "database: a\nlisten_sites: tcp://10.0.0.1:9\nlisten_http: 10.0.0.1:8\n"
+        "key_file: /k\nrecord: /r\nlog_level: debug\nlease: 5m\nsummary: 2s\n"
+        "silent_after: 30s\ncommit_deadline: 3s\nreaders: 4\n"
+        "limits: {queued: 10, queued_per_tenant: 5, offers_unanswered: 3, batch_rows: 7}\n";
+    assert_int_equal(load(self, text, (helio_arguments_t){.database = "b", .log_level = "error"}), HELIO_OK);
+    assert_string_equal(self->settings.database.data, "b");
+    assert_int_equal(self->settings.log_level, HELIO_ERROR);
+    assert_int_equal(self->settings.readers, 4);
+    helio_engine_options_t engine = helio_settings_engine(&self->settings);
+    assert_string_equal(engine.endpoint, "tcp://10.0.0.1:9");
+    assert_string_equal(engine.secret_key_path, "/k");
+    assert_string_equal(engine.record_path, "/r");
+    assert_int_equal(engine.core.lease_ms, 300000);
+    assert_int_equal(engine.core.renew_ms, 30000);
+    assert_int_equal(engine.core.queued_max, 10);
+    assert_int_equal(engine.batch_rows_max, 7);
+    assert_int_equal(engine.store.commit_deadline_ms, 3000);
+}
+
+static void settings__mistakes_name_line_and_remedy(void **state)
+{
+    fixture_t *self = *state;
+    static const struct {
+        const char *text, *expected;
+    } cases[] = {
+        {"database: a\nlisten_htp: x\n", ":2:"},
+        {"database: a\nlisten_htp: x\n", "listen_http"}, /* did you mean */
+        {"database: a\nlease: 15\n", ":2:"},
+        {"database: a\nlog_level: loud\n", "loud"},
+        {"database: a\nlimits: {queued: -1}\n", ":2:"},
+        {"lease: 15m\n", "database"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_not_equal(load(self, cases[i].text, (helio_arguments_t){0}), HELIO_OK);
+        if (!strstr(self->err.text, cases[i].expected))
+            fail_msg("case %zu: '%s' is not in: %s", i, cases[i].expected, self->err.text);
+    }
+    assert_int_equal(load(self, "database: a\n", (helio_arguments_t){.log_level = "loud"}), HELIO_INVALID);
+    helio_arguments_t absent = {.config = "/nonexistent/broker.yaml"};
+    assert_int_equal(helio_settings_load(&absent, self->arena, &self->settings, &self->err), HELIO_NOT_FOUND);
+    assert_non_null(strstr(self->err.text, "/nonexistent/broker.yaml"));
+}
+
+#define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments__flags_and_words_mix_in_any_order),
+        cmocka_unit_test(arguments__a_key_that_begins_with_dashes_is_a_word),
+        cmocka_unit_test(arguments__mistakes_are_named),
+        CASE(settings__a_database_is_all_that_must_be_said),
+        CASE(settings__everything_can_be_set_and_flags_win),
+        CASE(settings__mistakes_name_line_and_remedy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
