@@ -101,6 +101,23 @@ static const char *remedy(const helio_client_t *client, long status)
     return "";
 }
 
+/*  Several jobs end or begin like the id that was given. */
+static int complain_ambiguous(const helio_client_t *client, const json_t *ids, int code)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    size_t i;
+    json_t *id;
+    json_array_foreach(ids, i, id)
+    {
+        if (i == 20) {
+            helio_buffer_text(&list, "\n  …");
+            break;
+        }
+        helio_buffer_printf(&list, "\n  %.64s", json_string_value(id) ? json_string_value(id) : "?");
+    }
+    return helio_client_fail(client, code, "several jobs match; type more of the id:%s", list.data);
+}
+
 int helio_answer_complain(const helio_client_t *client, long status, helio_text_t body,
                           uint64_t retry_after_ms)
 {
@@ -114,6 +131,9 @@ int helio_answer_complain(const helio_client_t *client, long status, helio_text_
         fprintf(client->io->err, "%s%s", safe.data, safe.data[safe.size - 1] == '\n' ? "" : "\n");
         return code;
     }
+    const json_t *ambiguous = json_object_get(problem, "ambiguous");
+    if (json_is_array(ambiguous) && json_array_size(ambiguous))
+        return complain_ambiguous(client, ambiguous, code);
     const char *detail = helio_output_string(problem, "detail|title");
     const char *reason = helio_output_string(problem, "reason");
     char wait[80] = "";

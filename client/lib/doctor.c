@@ -114,14 +114,6 @@ static bool check_broker(checkup_t *self)
                    client->settings->broker_from);
     good(self, "broker", text);
     check_clock(self, response.date_wall_ms);
-    const char *slash = strchr(response.server, '/');
-    if (slash && strncmp(slash + 1, HELIO_RELEASE, strcspn(slash + 1, " ")) != 0) {
-        (void)snprintf(text, sizeof text, "helio is %s, the broker %.40s", HELIO_RELEASE, slash + 1);
-        line(self, "!", "version", text, "commands that one of them does not know will fail");
-    } else {
-        (void)snprintf(text, sizeof text, "helio %s", HELIO_RELEASE);
-        good(self, "version", text);
-    }
     rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/readyz", .once = true}, &response,
                            &err);
     if (rc == HELIO_OK && response.status == 200)
@@ -147,6 +139,16 @@ static json_t *look(checkup_t *self, const char *path, long *ret_status)
                : NULL;
 }
 
+static void check_version(checkup_t *self, const char *broker)
+{
+    char text[128];
+    (void)snprintf(text, sizeof text, "helio is %s, the broker %.40s", HELIO_RELEASE, broker);
+    if (strcmp(broker, HELIO_RELEASE) == 0 || !broker[0])
+        good(self, "version", HELIO_RELEASE);
+    else
+        line(self, "!", "version", text, "commands that one of them does not know will fail");
+}
+
 static void check_identity(checkup_t *self)
 {
     long status;
@@ -164,6 +166,7 @@ static void check_identity(checkup_t *self)
                    helio_output_string(who, "user|user_name"), helio_output_string(who, "tenant"),
                    helio_output_string(who, "role"), expires[0] ? ", until " : "", expires);
     good(self, "identity", text);
+    check_version(self, helio_output_string(who, "version"));
 }
 
 static void check_sites(checkup_t *self)

@@ -5,7 +5,14 @@
 #include "client/lib/answer.h"
 #include "federation/base/clock.h"
 
-enum { TRIES_AFTER_END = 8 }; /* to get the rest of a log when the job is over */
+enum {
+    TRIES_AFTER_END = 8, /* to get the rest of a log when the attempt is over */
+    /* In units of the client's patience (250 ms): how long an open stream may bring nothing when the attempt
+     * is over. The rest of an attempt whose site is gone may never come, and must not keep the next attempt's
+     * from coming. */
+    SILENCE_AFTER_MOVE = 20,
+    SILENCE_AFTER_END = 240
+};
 
 struct helio_joblog {
     const helio_client_t *client;
@@ -20,6 +27,7 @@ struct helio_joblog {
     uint64_t stream_offset; /* where it began: did it bring anything? */
     uint32_t failures;
     int64_t open_at_ms;
+    int64_t heard_ms; /* the last byte, or when it was opened or the attempt was over */
 };
 
 helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id)
@@ -42,6 +50,8 @@ void helio_joblog_destroy(helio_joblog_t **self_p)
 
 void helio_joblog_update(helio_joblog_t *self, uint32_t epoch, bool started, bool over)
 {
+    if (self->next_epoch != epoch || self->over != over)
+        self->heard_ms = helio_clock_boot_ms();
     self->next_epoch = epoch;
     self->started |= started && epoch > 0;
     self->over = over;
@@ -55,6 +65,7 @@ static void on_data(void *arg, const char *bytes, size_t size)
     (void)fflush(self->client->io->out);
     self->offset += size;
     self->bytes += size;
+    self->heard_ms = helio_clock_boot_ms();
 }
 
 static void open_stream(helio_joblog_t *self)
@@ -69,6 +80,7 @@ static void open_stream(helio_joblog_t *self)
                                   .on_data = on_data,
                                   .arg = self});
     self->stream_offset = self->offset;
+    self->heard_ms = helio_clock_boot_ms();
 }
 
 /*  The attempt's log is at its end, or will not come. */
@@ -85,6 +97,20 @@ static void close_epoch(helio_joblog_t *self)
     }
 }
 
+static bool attempt_is_over(const helio_joblog_t *self)
+{
+    return self->over || self->next_epoch != self->epoch;
+}
+
+static void give_up(helio_joblog_t *self)
+{
+    self->cut = true;
+    helio_client_say(self->client,
+                     "the end of the output could not be read; helio logs --epoch %u %s tries again",
+                     self->epoch, self->id);
+    close_epoch(self);
+}
+
 static void stream_ended(helio_joblog_t *self)
 {
     long status = helio_stream_status(self->stream);
@@ -94,15 +120,17 @@ static void stream_ended(helio_joblog_t *self)
     helio_stream_destroy(&self->stream);
     self->failures = moved ? 0 : self->failures + 1;
     self->open_at_ms = helio_clock_boot_ms() + helio_remote_backoff_ms(self->client->remote, self->failures);
-    bool attempt_over = self->over || self->next_epoch != self->epoch;
-    if (attempt_over && (whole || missing)) {
+    if (attempt_is_over(self) && (whole || missing))
         close_epoch(self);
-    } else if (attempt_over && self->failures >= TRIES_AFTER_END) {
-        self->cut = true;
-        helio_client_say(self->client, "the end of the output could not be read; helio logs %s tries again",
-                         self->id);
-        close_epoch(self);
-    }
+    else if (attempt_is_over(self) && self->failures >= TRIES_AFTER_END)
+        give_up(self);
+}
+
+static bool is_silent(const helio_joblog_t *self)
+{
+    int64_t units = self->next_epoch != self->epoch ? SILENCE_AFTER_MOVE : SILENCE_AFTER_END;
+    return attempt_is_over(self) &&
+           helio_clock_boot_ms() > self->heard_ms + units * self->client->io->patience_ms;
 }
 
 void helio_joblog_turn(helio_joblog_t *self)
@@ -113,6 +141,10 @@ void helio_joblog_turn(helio_joblog_t *self)
         self->epoch = self->next_epoch;
     if (self->stream && helio_stream_is_over(self->stream))
         stream_ended(self);
+    if (self->stream && is_silent(self)) {
+        helio_stream_destroy(&self->stream);
+        give_up(self);
+    }
     if (!self->stream && !self->done && helio_clock_boot_ms() >= self->open_at_ms)
         open_stream(self);
 }

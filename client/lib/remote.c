@@ -127,8 +127,6 @@ static size_t on_header(char *bytes, size_t one, size_t size, void *arg)
             time_t seconds = curl_getdate(date, NULL);
             self->response.date_wall_ms = seconds > 0 ? (int64_t)seconds * 1000 : 0;
         }
-    } else if (header_is(line, "Server", &value)) {
-        (void)helio_text_copy(value, self->response.server, sizeof self->response.server);
     }
     return size;
 }

@@ -28,7 +28,6 @@ typedef struct helio_response {
     helio_buffer_t body;
     uint64_t retry_after_ms; /* 0 = not said */
     int64_t date_wall_ms;    /* the broker's clock; 0 = not said */
-    char server[64];         /* the Server header, "" = none */
 } helio_response_t;
 
 void helio_response_clear(helio_response_t *self);

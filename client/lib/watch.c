@@ -11,8 +11,9 @@
 
 enum {
     IDLE_S = 45,
-    QUIET = 4,         /* units of patience without a byte: what was recorded has been sent */
-    BATCH_ROWS = 10000 /* printed at once */
+    QUIET = 4,           /* units of patience without a byte: what was recorded has been sent */
+    QUIET_AT_FIRST = 12, /* the same before anything has come: a database may be busy */
+    BATCH_ROWS = 10000   /* printed at once */
 };
 
 typedef struct watch {
@@ -145,7 +146,8 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
             return code;
         if (helio_client_interrupts(io) != interrupts)
             return HELIO_EXIT_INTERRUPTED;
-        bool quiet = helio_clock_boot_ms() > self->heard_ms + (int64_t)io->patience_ms * QUIET;
+        int64_t units = helio_events_last_id(self->events)[0] ? QUIET : QUIET_AT_FIRST;
+        bool quiet = helio_clock_boot_ms() > self->heard_ms + units * io->patience_ms;
         bool over = helio_stream_is_over(self->stream);
         if (!follow && ((open && quiet) || (over && helio_stream_is_whole(self->stream))))
             return print_rows(self, false);

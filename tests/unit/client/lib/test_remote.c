@@ -102,6 +102,8 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "needs another role"},
         {404, NULL, "{\"detail\":\"no such job\",\"reason\":\"NotFound\"}", 3, 1, "no such job (NotFound)"},
         {409, NULL, "{\"detail\":\"two jobs end so\"}", 6, 1, "two jobs end so"},
+        {409, NULL, "{\"detail\":\"x\",\"ambiguous\":[\"" ID_A "\",\"" ID_B "\"]}", 6, 1,
+         "\n  " ID_A "\n  " ID_B "\n"},
         {422, NULL, "{\"detail\":\"no site has 99 GPUs\",\"reason\":\"NeverFits\"}", 5, 1, "(NeverFits)"},
         {400, NULL, "{\"detail\":\"x\",\"diagnostic\":\"job.yaml:1:1: error: x\\n  ^\\n\"}", 2, 1,
          "job.yaml:1:1: error"},
@@ -470,6 +472,22 @@ static void run__a_job_that_moves_has_the_log_of_each_attempt(void **state)
     end(&outcome);
 }
 
+static void run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 2, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"state\":\"succeeded\",\"site\":\"oregon\",\"epoch\":2}", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", HOLD, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&offset=0 ", 0, 200, NULL, "two\n", HOLD, 0}),
+        WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 0, "one\ntwo\n", "helio logs --epoch 1 " ID_A);
+    end(&outcome);
+}
+
 static void run__a_job_that_never_started_has_no_log(void **state)
 {
     (void)state;
@@ -617,7 +635,7 @@ static void doctor__finds_everything_well(void **state)
     outcome_t outcome =
         play(RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
                    {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
-                   {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\"}",
+                   {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}",
                     WHOLE, 0},
                    {"GET /v1/sites", 0, 200, NULL,
                     "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
@@ -626,6 +644,7 @@ static void doctor__finds_everything_well(void **state)
     assert_null(strstr(outcome.out, "✗"));
     assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
     assert_non_null(strstr(outcome.out, "1 of 2 ready"));
+    assert_non_null(strstr(outcome.out, "! version   helio is " HELIO_RELEASE ", the broker 0.0.1"));
     end(&outcome);
 }
 
@@ -734,6 +753,7 @@ int main(void)
         cmocka_unit_test(wait__ctrl_c_leaves_without_touching_the_job),
         cmocka_unit_test(run__prints_each_byte_of_the_log_once_and_exits_with_the_code),
         cmocka_unit_test(run__a_job_that_moves_has_the_log_of_each_attempt),
+        cmocka_unit_test(run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next),
         cmocka_unit_test(run__a_job_that_never_started_has_no_log),
         cmocka_unit_test(run__a_log_whose_end_cannot_be_read_does_not_hide_the_code),
         cmocka_unit_test(run__ctrl_c_asks_first_and_cancels_then),
