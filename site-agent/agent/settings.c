@@ -1,0 +1,261 @@
+#include "site-agent/agent/settings.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "federation/net/curve.h"
+
+enum { PATH_SIZE = 4096, KEY_FILE_MAX = 4096 };
+
+static const char *const level_words[] = {"debug", "info", "warn", "error"};
+enum { LEVEL_COUNT = sizeof level_words / sizeof level_words[0] };
+
+static const char *level_word(uint32_t value)
+{
+    return value < LEVEL_COUNT ? level_words[value] : "unknown";
+}
+
+static helio_rc level_of(helio_text_t word, uint32_t *ret_value)
+{
+    for (uint32_t i = 0; i < LEVEL_COUNT; i++)
+        if (helio_text_is(word, level_words[i])) {
+            *ret_value = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
+static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
+
+#define USER(member) .offset = offsetof(helio_agent_user_t, member)
+#define AT(member) .offset = offsetof(helio_agent_settings_t, member)
+
+static const helio_spec_field_t user_fields[] = {
+    {.key = "tenant",
+     .kind = HELIO_SPEC_TEXT,
+     USER(tenant),
+     .required = true,
+     .most = 32,
+     .example = "nlp",
+     .doc = "A tenant of the federation."},
+    {.key = "user",
+     .kind = HELIO_SPEC_TEXT,
+     USER(user),
+     .most = 64,
+     .fallback = "\"*\"",
+     .example = "ada",
+     .doc = "One of its users; * is everybody."},
+    {.key = "unix",
+     .kind = HELIO_SPEC_TEXT,
+     USER(unix_name),
+     .required = true,
+     .most = 32,
+     .example = "nlp-jobs",
+     .doc = "The account on this host that their jobs run as."},
+    {.key = "allow_root",
+     .kind = HELIO_SPEC_BOOL,
+     USER(allow_root),
+     .fallback = "false",
+     .example = "false",
+     .doc = "Must be said when that account is root."},
+};
+static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("user", helio_agent_user_t, user_fields, NULL);
+
+static const helio_spec_field_t agent_fields[] = {
+    {.key = "state_dir",
+     .kind = HELIO_SPEC_PATH,
+     AT(state_dir),
+     .fallback = "/var/lib/heliostat",
+     .example = "/var/lib/heliostat",
+     .doc = "Journal and attempts; made with mode 0700. One agent at a time."},
+    {.key = "broker",
+     .kind = HELIO_SPEC_WORDS,
+     AT(brokers),
+     .required = true,
+     .most = 16,
+     .example = "[\"tcp://broker.example:7443\"]",
+     .doc = "Where the brokers listen for sites, in order of preference."},
+    {.key = "broker_key",
+     .kind = HELIO_SPEC_TEXT,
+     AT(broker_key),
+     .required = true,
+     .most = 1024,
+     .example = "/etc/heliostat/broker.pub",
+     .doc = "The brokers' public key (40 characters), or a file that holds it."},
+    {.key = "key_file",
+     .kind = HELIO_SPEC_PATH,
+     AT(key_file),
+     .fallback = "/etc/heliostat/agent.key",
+     .example = "/etc/heliostat/agent.key",
+     .doc = "The site's secret key, mode 0600, made by `helio-agent keygen`."},
+    {.key = "shim",
+     .kind = HELIO_SPEC_PATH,
+     AT(shim),
+     .example = "/usr/libexec/heliostat/helio-shim",
+     .doc = "The program around each local job. Not said: the one installed beside the agent."},
+    {.key = "users",
+     .kind = HELIO_SPEC_LIST,
+     AT(users),
+     .most = 4096,
+     .table = &user_table,
+     .example = "[{tenant: nlp, user: \"*\", unix: nlp-jobs}]",
+     .doc = "Which account jobs run as; the first that fits. Who fits none cannot run here."},
+    {.key = "secrets_dir",
+     .kind = HELIO_SPEC_PATH,
+     AT(secrets_dir),
+     .example = "/etc/heliostat/secrets",
+     .doc = "Folder (mode 0700) of the values of secrets that jobs name."},
+    {.key = "attempts_max",
+     .kind = HELIO_SPEC_U32,
+     AT(attempts_max),
+     .least = 1,
+     .most = 100000,
+     .fallback = "10000",
+     .example = "10000",
+     .doc = "Attempts held at once; more are refused."},
+    {.key = "kill_margin",
+     .kind = HELIO_SPEC_DURATION,
+     AT(kill_margin_ms),
+     .least = 100,
+     .most = 3600000,
+     .fallback = "60s",
+     .example = "60s",
+     .doc = "Jobs under a lease are stopped so long before it ends; a quarter of the lease at most."},
+    {.key = "retention",
+     .kind = HELIO_SPEC_DURATION,
+     AT(retention_ms),
+     .fallback = "7d",
+     .example = "7d",
+     .doc = "How long the logs of ended attempts are kept."},
+    {.key = "log_max",
+     .kind = HELIO_SPEC_BYTES,
+     AT(log_max_bytes),
+     .fallback = "64MiB",
+     .example = "64MiB",
+     .doc = "Most bytes of one attempt's log."},
+    {.key = "log_level",
+     .kind = HELIO_SPEC_WORD,
+     AT(log_level),
+     .words = &levels,
+     .fallback = "info",
+     .example = "info",
+     .doc = "The least level that is logged."},
+};
+static const helio_spec_table_t agent_table =
+    HELIO_SPEC_TABLE("agent", helio_agent_settings_t, agent_fields, NULL);
+
+static const helio_spec_field_t file_fields[] = {
+    {.kind = HELIO_SPEC_INCLUDE, AT(site), .table = &helio_spec_site_table},
+    {.key = "agent",
+     .kind = HELIO_SPEC_GROUP,
+     .table = &agent_table,
+     .required = true,
+     .example = "{broker: [\"tcp://broker.example:7443\"], broker_key: /etc/heliostat/broker.pub}",
+     .doc = "How the agent of this site runs."},
+};
+const helio_spec_table_t helio_agent_settings_table =
+    HELIO_SPEC_TABLE("site", helio_agent_settings_t, file_fields, NULL);
+
+static helio_rc read_file(const char *path, size_t most, helio_buffer_t *out, helio_error_t *err)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return helio_fail(err, errno == ENOENT ? HELIO_NOT_FOUND : HELIO_IO, "%s: %s", path, strerror(errno));
+    char bytes[8192];
+    size_t size;
+    out->max = most + 1;
+    while ((size = fread(bytes, 1, sizeof bytes, file)) > 0 && !out->overflow)
+        helio_buffer_append(out, bytes, size);
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    if (failed)
+        return helio_fail(err, HELIO_IO, "%s: cannot be read", path);
+    if (out->overflow || out->size > most)
+        return helio_fail(err, HELIO_TOO_BIG, "%s: larger than %zu bytes", path, most);
+    return HELIO_OK;
+}
+
+/*  Relative to the folder of the file that says it. */
+static helio_text_t resolve(helio_arena_t *arena, const char *file, helio_text_t path)
+{
+    if (path.size == 0 || path.data[0] == '/')
+        return helio_arena_text(arena, path);
+    const char *slash = strrchr(file, '/');
+    return slash ? helio_arena_printf(arena, "%.*s/%.*s", (int)(slash - file), file, HELIO_TEXT_ARGS(path))
+                 : helio_arena_printf(arena, "./%.*s", HELIO_TEXT_ARGS(path));
+}
+
+/*  Installed as PREFIX/bin and PREFIX/libexec/heliostat; in a build folder side by side. */
+static helio_text_t default_shim(helio_arena_t *arena)
+{
+    char self[PATH_SIZE];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size <= 0)
+        return HELIO_TEXT("/usr/libexec/heliostat/helio-shim");
+    self[size] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    helio_text_t beside = helio_arena_printf(arena, "%s/helio-shim", self);
+    if (access(beside.data, X_OK) == 0)
+        return beside;
+    return helio_arena_printf(arena, "%s/../libexec/heliostat/helio-shim", self);
+}
+
+helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
+                                   helio_agent_settings_t *ret_settings, helio_buffer_t *complaint)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
+    helio_error_t err = {0};
+    helio_rc rc = read_file(path, HELIO_SPEC_SOURCE_MAX, &bytes, &err);
+    if (rc != HELIO_OK) {
+        helio_buffer_printf(complaint, "%s\n", err.text);
+        return rc;
+    }
+    helio_agent_settings_t settings;
+    helio_diagnostic_t diagnostic;
+    helio_spec_source_t source = {.text = helio_arena_text(arena, helio_buffer_view(&bytes)), .name = path};
+    rc = helio_spec_read(&helio_agent_settings_table, source, HELIO_SPEC_SOURCE_MAX, arena, &settings,
+                         &diagnostic);
+    if (rc != HELIO_OK) {
+        helio_diagnostic_text(&diagnostic, isatty(STDERR_FILENO) == 1 && !getenv("NO_COLOR"), complaint);
+        return rc;
+    }
+    settings.state_dir = resolve(arena, path, settings.state_dir);
+    settings.key_file = resolve(arena, path, settings.key_file);
+    settings.secrets_dir = resolve(arena, path, settings.secrets_dir);
+    settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
+    if (!helio_curve_key_is_valid(settings.broker_key))
+        settings.broker_key = resolve(arena, path, settings.broker_key);
+    *ret_settings = settings;
+    return HELIO_OK;
+}
+
+helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret_key[41], helio_error_t *err)
+{
+    helio_text_t key = settings->broker_key;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
+    if (!helio_curve_key_is_valid(key)) {
+        helio_error_t why = {0};
+        helio_rc rc = read_file(key.data, KEY_FILE_MAX, &bytes, &why);
+        if (rc != HELIO_OK)
+            return helio_fail(err, rc, "broker_key is neither a key of 40 characters nor a readable file: %s",
+                              why.text);
+        while (bytes.size && (bytes.data[bytes.size - 1] == '\n' || bytes.data[bytes.size - 1] == '\r'))
+            bytes.size--;
+        size_t from = bytes.size;
+        while (from && bytes.data[from - 1] != '\n')
+            from--;
+        key = (helio_text_t){bytes.data ? bytes.data + from : "", (uint32_t)(bytes.size - from)};
+        if (!helio_curve_key_is_valid(key))
+            return helio_fail(
+                err, HELIO_INVALID,
+                "%.*s: its last line is not a public key; `helio-broker keygen` prints the right one",
+                HELIO_TEXT_ARGS(settings->broker_key));
+    }
+    (void)helio_text_copy(key, ret_key, 41);
+    return HELIO_OK;
+}
