@@ -59,7 +59,7 @@ configure() {
 listen_addresses = '127.0.0.1'
 port = $(cat "$dir/port")
 unix_socket_directories = '$(socket_dir "$dir")'
-max_connections = 60
+max_connections = 120
 shared_buffers = 64MB
 log_min_messages = warning
 CONF

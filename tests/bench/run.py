@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""First measurements, each as a ratio to the bare database on the same PostgreSQL in the same run. Asserts nothing.
+
+    tests/bench/run.py --build BUILD_DIR [--rounds 3] [--seconds 5] [--only submit|cycle]
+
+What is measured, round by round, interleaved with its peer so that a noisy machine is noisy for both:
+  batch    POST /v1/jobs, 1,000 documents a call, 2 connections: jobs a second, durable  ÷ bare unnest of 1,000 rows (the same bytes)
+  single   one document a call, 64 connections                                         ÷ bare one-row inserts on 64 connections, and pgbench -c 64
+  cycle    submit → placed → ordered → accepted → ran → completed → booked, all durable, with agent doubles: jobs a second
+Prints median [least..most] and the ratios.
+"""
+import argparse, os, statistics, subprocess, sys, tempfile, time, shutil
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, TOP + "/tests/faults")
+from kill9 import free_port  # noqa: E402
+
+
+def out(*args, **kw):
+    return subprocess.run(args, check=True, text=True, stdout=subprocess.PIPE, **kw).stdout
+
+
+class Bed:
+    """PostgreSQL, a migrated database, one broker, agent doubles."""
+
+    def __init__(self, build, sites):
+        self.dir = tempfile.mkdtemp(prefix="helio-bench-")
+        os.chmod(self.dir, 0o755)
+        self.build, self.procs = build, []
+        self.conninfo = out(TOP + "/tests/postgres.sh", "up", self.dir + "/pg").strip()
+        self.http, self.sites_port = free_port(), free_port()
+        broker = build + "/helio-broker"
+        key = out(broker, "keygen", self.dir + "/broker.key").split()[-1]
+        conf = self.dir + "/broker.yaml"
+        with open(conf, "w") as f:
+            f.write(f'database: "{self.conninfo}"\nlisten_http: 127.0.0.1:{self.http}\n'
+                    f"listen_sites: tcp://127.0.0.1:{self.sites_port}\nkey_file: {self.dir}/broker.key\n")
+        out(broker, "migrate", "--config", conf)
+        out(broker, "tenant", "add", "demo", "--config", conf)
+        self.token = out(broker, "token", "add", "--tenant", "demo", "--user", "bench", "--role", "admin",
+                         "--config", conf).split()[-1]
+        doubles = []
+        for i in range(sites):
+            name = f"site{i}"
+            pub = out(broker, "keygen", f"{self.dir}/{name}.key").split()[-1]
+            out(broker, "site", "add", name, pub, "--config", conf)
+            doubles.append(name + ":" + open(f"{self.dir}/{name}.key").read().strip())
+        log = open(self.dir + "/broker.log", "w")
+        self.procs.append(subprocess.Popen([broker, "run", "--config", conf], stderr=log, stdout=log))
+        self.wait("readyz")
+        self.doubles = [build + "/tests/bench/bench_agents", f"tcp://127.0.0.1:{self.sites_port}", key] + doubles
+
+    def wait(self, path):
+        for _ in range(150):
+            if subprocess.run(["curl", "-fs", "-o", "/dev/null", f"http://127.0.0.1:{self.http}/{path}"]).returncode == 0:
+                return
+            time.sleep(0.1)
+        raise SystemExit("the broker is not ready; see " + self.dir + "/broker.log")
+
+    def start_doubles(self):
+        self.procs.append(subprocess.Popen(self.doubles))
+
+    def sql(self, query):
+        return out("psql", "-qXAt", self.conninfo, "-c", query).strip()
+
+    def bare(self, kind, seconds, connections):
+        return float(out(self.build + "/tests/bench/bench_bare", self.conninfo, kind, str(seconds), str(connections)))
+
+    def pgbench(self, seconds, clients):
+        script = self.dir + "/insert.sql"
+        with open(script, "w") as f:
+            f.write("insert into pgb (tenant, source) values ('demo', repeat('x', 400));\n")
+        self.sql("drop table if exists pgb; create table pgb (id bigint generated always as identity primary key, "
+                 "tenant text, source text)")
+        text = out("pgbench", "-n", "-f", script, "-c", str(clients), "-j", "2", "-T", str(seconds), "-M", "prepared",
+                   self.conninfo, stderr=subprocess.DEVNULL)
+        return float(next(line.split()[2] for line in text.splitlines() if line.startswith("tps")))
+
+    def submit(self, connections, per_call, amount):
+        rate, p50, p99 = map(float, out(self.build + "/tests/bench/bench_submit", str(self.http), self.token,
+                                        str(connections), str(per_call), str(amount)).split())
+        return rate, p50, p99
+
+    def done(self):
+        return int(self.sql("select count(*) from helio.attempts where completes"))
+
+    def down(self):
+        for proc in reversed(self.procs):
+            proc.terminate()
+            proc.wait()
+        subprocess.run([TOP + "/tests/postgres.sh", "down", self.dir + "/pg"])
+        shutil.rmtree(self.dir)
+
+
+def spread(values, unit="/s"):
+    return f"{statistics.median(values):>9,.0f}{unit} [{min(values):,.0f}..{max(values):,.0f}]"
+
+
+def ratio(a, b):
+    each = [x / y for x, y in zip(a, b)]
+    return f"x{statistics.median(each):.2f} [{min(each):.2f}..{max(each):.2f}]"
+
+
+def measure_submit(args):
+    bed = Bed(args.build, 0)
+    batch, bare, single, bare1, pgb, lat = [], [], [], [], [], []
+    try:
+        for _ in range(args.rounds):
+            bare.append(bed.bare("unnest", args.seconds, 1))
+            batch.append(bed.submit(2, 1000, args.seconds)[0])
+            bare1.append(bed.bare("single", args.seconds, 64 if args.clients is None else args.clients))
+            pgb.append(bed.pgbench(args.seconds, 50))
+            rate, p50, p99 = bed.submit(64, 1, args.seconds)
+            single.append(rate)
+            lat.append((p50, p99))
+    finally:
+        bed.down()
+    print("durable submit, 1,000 a call      ", spread(batch))
+    print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", ratio(batch, bare))
+    print("durable submit, one a call, 64    ", spread(single),
+          f"  p50 {statistics.median(l[0] for l in lat):.1f} ms, p99 {statistics.median(l[1] for l in lat):.1f} ms")
+    print("  bare one-row inserts            ", spread(bare1), "  ratio", ratio(single, bare1))
+    print("  pgbench one-row inserts, 50     ", spread(pgb), "  ratio", ratio(single, pgb))
+
+
+def measure_cycle(args):
+    rates, bare = [], []
+    for _ in range(args.rounds):
+        bed = Bed(args.build, args.sites)
+        try:
+            bare.append(bed.bare("unnest", args.seconds, 1))
+            bed.start_doubles()
+            time.sleep(2)
+            total = args.jobs
+            began = time.monotonic()
+            bed.submit(2, 500, f"={total}")
+            while bed.done() < total:
+                time.sleep(0.1)
+                if time.monotonic() - began > 300:
+                    raise SystemExit(f"{bed.done()} of {total} jobs after 300 s")
+            rates.append(total / (time.monotonic() - began))
+            booked = bed.sql("select count(*) from helio.ledger")
+            assert int(booked) >= total, booked
+        finally:
+            bed.down()
+    print(f"end to end, {args.sites} sites, {args.jobs} jobs   ", spread(rates))
+    print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", ratio(rates, bare))
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    args.add_argument("--rounds", type=int, default=3)
+    args.add_argument("--seconds", type=int, default=5)
+    args.add_argument("--sites", type=int, default=4)
+    args.add_argument("--jobs", type=int, default=40000)
+    args.add_argument("--clients", type=int, default=None)
+    args.add_argument("--only", choices=["submit", "cycle"])
+    args = args.parse_args()
+    args.build = os.path.abspath(args.build)
+    print(f"{os.cpu_count()} cores, {out('psql', '--version').strip()}, load {os.getloadavg()[0]:.1f}, "
+          f"{args.rounds} rounds of {args.seconds} s; median [least..most]")
+    if args.only != "cycle":
+        measure_submit(args)
+    if args.only != "submit":
+        measure_cycle(args)
+
+
+if __name__ == "__main__":
+    main()
