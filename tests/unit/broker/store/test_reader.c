@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "broker/store/reader.h"
+#include "federation/base/id.h"
 #include "tests/support/pg_fixture.h"
 
 /*  A federation of one site, five jobs in all kinds of states, and what led there. Job n ends in …000n. */
@@ -136,7 +137,7 @@ static void assert_rc(asked_t asked, helio_rc rc)
 /*  The text of job n's id. */
 static const char *id_of(int n)
 {
-    static char ids[8][32];
+    static char ids[8][HELIO_ID_SIZE];
     char sql[128];
     (void)snprintf(sql, sizeof sql, "select helio.job_text('0199aaaa-0000-7000-8000-00000000000%d', -1)", n);
     char *id = helio_pg_value(conninfo, sql);
@@ -187,7 +188,7 @@ static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
     assert_json(ASK("read_job", id + 10, NULL), "j->>'name'", "job2");
     assert_json(ASK("read_job", id_of(1) + 18, NULL), "j->>'name'", "job1"); /* over: looked up another way */
     assert_json(ASK("read_job", "0199aaaa-0000-7000-8000-000000000002", NULL), "j->>'name'", "job2");
-    char upper[32], prefix[32], task[40];
+    char upper[HELIO_ID_SIZE], prefix[32], task[HELIO_KEY_SIZE];
     for (size_t i = 0; i <= strlen(id); i++)
         upper[i] = (char)(id[i] >= 'a' && id[i] <= 'z' ? id[i] - 32 : id[i]);
     assert_json(ASK("read_job", upper, NULL), "j->>'name'", "job2");
@@ -195,14 +196,14 @@ static void read_job__finds_by_prefix_suffix_hex_and_task(void **state)
     assert_json(ASK("read_job", prefix, NULL), "jsonb_array_length(j->'ambiguous')", "5");
     assert_json(ASK("read_job", prefix, "other"), "j->>'name'",
                 "job5"); /* another tenant's are not there at all */
-    (void)snprintf(task, sizeof task, "%s.1", id_of(4));
+    (void)snprintf(task, sizeof task, "%.26s.1", id_of(4));
     assert_json(ASK("read_job", task, NULL), "concat_ws(' ', j->>'id' = '' , j->>'state', j->>'attempts')",
                 "f running 1");
-    (void)snprintf(task, sizeof task, "%s.2", id_of(4) + 20);
+    (void)snprintf(task, sizeof task, "%.26s.2", id_of(4) + 20);
     assert_json(ASK("read_job", task, NULL), "j->>'state'", "queued");
-    (void)snprintf(task, sizeof task, "%s.9", id_of(4));
+    (void)snprintf(task, sizeof task, "%.26s.9", id_of(4));
     assert_rc(ASK("read_job", task, NULL), HELIO_NOT_FOUND);
-    (void)snprintf(task, sizeof task, "%s.0", id_of(1));
+    (void)snprintf(task, sizeof task, "%.26s.0", id_of(1));
     assert_rc(ASK("read_job", task, NULL), HELIO_NOT_FOUND);
 }
 

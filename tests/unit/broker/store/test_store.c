@@ -167,6 +167,17 @@ static const void *nth(const loaded_t *all, uint32_t kind, uint32_t n)
     return NULL;
 }
 
+/*  The same, and it is there. */
+static const void *the(const loaded_t *all, uint32_t kind, uint32_t n)
+{
+    const void *record = nth(all, kind, n);
+    if (!record) {
+        fail_msg("no %s %u was loaded", helio_broker_events[kind].name, n);
+        abort();
+    }
+    return record;
+}
+
 static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -220,23 +231,22 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     commit(store);
 
     loaded_t all = load(store);
-    const helio_ev_load_job_t *back = nth(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
-    assert_non_null(back);
+    const helio_ev_load_job_t *back = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
     assert_true(helio_record_equal(&helio_row_job_type, &back->row, &job));
     assert_true(helio_text_is(back->spec.name, "hello"));
-    back = nth(&all, HELIO_BROKER_EV_LOAD_JOB, 1);
+    back = the(&all, HELIO_BROKER_EV_LOAD_JOB, 1);
     assert_true(helio_record_equal(&helio_row_job_type, &back->row, &array));
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_JOB, 2));
     assert_true(
-        helio_record_equal(&helio_row_state_type, nth(&all, HELIO_BROKER_EV_LOAD_STATE, 0), &running));
-    assert_true(helio_record_equal(&helio_row_state_type, nth(&all, HELIO_BROKER_EV_LOAD_STATE, 1), &task));
-    assert_true(helio_record_equal(&helio_row_site_type, nth(&all, HELIO_BROKER_EV_LOAD_SITE, 0), &site));
-    assert_true(helio_record_equal(&helio_row_pool_type, nth(&all, HELIO_BROKER_EV_LOAD_POOL, 0), &pool));
-    const helio_row_federation_t *federation = nth(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
+        helio_record_equal(&helio_row_state_type, the(&all, HELIO_BROKER_EV_LOAD_STATE, 0), &running));
+    assert_true(helio_record_equal(&helio_row_state_type, the(&all, HELIO_BROKER_EV_LOAD_STATE, 1), &task));
+    assert_true(helio_record_equal(&helio_row_site_type, the(&all, HELIO_BROKER_EV_LOAD_SITE, 0), &site));
+    assert_true(helio_record_equal(&helio_row_pool_type, the(&all, HELIO_BROKER_EV_LOAD_POOL, 0), &pool));
+    const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
     assert_int_equal(federation->incarnation, 1);
     assert_int_equal(federation->broker_epoch, 1);
     assert_true(federation->seed != 0);
-    assert_non_null(nth(&all, HELIO_BROKER_EV_LOAD_QUEUE, 4));
+    assert_non_null(the(&all, HELIO_BROKER_EV_LOAD_QUEUE, 4));
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
 }
@@ -339,7 +349,7 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
         assert_value(conninfo, checks[i].sql, checks[i].expected);
     loaded_t all = load(store);
-    const helio_row_federation_t *federation = nth(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
+    const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
     assert_int_equal(federation->last_transition_seq, 9);
     assert_int_equal(federation->last_decision_id, 5);
     helio_arena_destroy(&all.arena);
@@ -453,13 +463,12 @@ static void store__jobs_are_open_until_their_last_task_is_over(void **state)
     assert_value(conninfo, "select string_agg(tasks_left::text, ',') from helio.open_jobs", "2");
     loaded_t all = load(store);
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_JOB, 1));
-    const helio_row_key_t *key = nth(&all, HELIO_BROKER_EV_LOAD_KEY, 0);
+    const helio_row_key_t *key = the(&all, HELIO_BROKER_EV_LOAD_KEY, 0);
     const helio_row_key_t expected = {
         HELIO_TEXT("acme"), HELIO_TEXT("once"), {hash_a, sizeof hash_a}, job.job};
-    assert_non_null(key);
     assert_true(helio_record_equal(&helio_row_key_type, key, &expected));
     assert_non_null(
-        nth(&all, HELIO_BROKER_EV_LOAD_STATE, 1)); /* also of the task that is over: its job is not */
+        the(&all, HELIO_BROKER_EV_LOAD_STATE, 1)); /* also of the task that is over: its job is not */
     helio_arena_destroy(&all.arena);
     for (int32_t i = 1; i < 3; i++) {
         helio_row_state_t last = state_row(2, i, HELIO_JOB_CANCELLED);
@@ -544,7 +553,7 @@ static void store__one_broker_leads_and_the_next_has_a_higher_epoch(void **state
            HELIO_BUSY) /* the server notices the closed socket in its own time */
         ;
     loaded_t all = load(second);
-    const helio_row_federation_t *federation = nth(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
+    const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
     assert_int_equal(federation->broker_epoch, 2);
     assert_int_equal(federation->incarnation, 1);
     helio_arena_destroy(&all.arena);
@@ -565,7 +574,7 @@ static void store__another_timeline_or_system_raises_the_incarnation(void **stat
         while (helio_store_open(store, &err) == HELIO_BUSY)
             ;
         loaded_t all = load(store);
-        const helio_row_federation_t *federation = nth(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
+        const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
         assert_int_equal(federation->incarnation, i + 2);
         helio_arena_destroy(&all.arena);
         helio_store_destroy(&store);
