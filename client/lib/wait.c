@@ -40,6 +40,8 @@ static void say_state(const helio_client_t *client, const helio_followed_t *job)
 {
     char at[HELIO_RFC3339_SIZE], id[HELIO_HUMAN_SIZE];
     const char *reason = helio_output_string(job->answer, "reason");
+    if (strcmp(reason, job->state) == 0)
+        reason = "";
     helio_rfc3339(helio_clock_wall_ms(), at);
     helio_short_id(job->id, id);
     helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "",
@@ -152,6 +154,8 @@ static void say_summary(const helio_client_t *client, const helio_followed_t *jo
         {"emitted", "carbon_g", HELIO_CELL_CARBON, false},
     };
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0}, value = {0};
+    if (!helio_output_find(job->answer, "run_seconds"))
+        return; /* it never ran */
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         helio_buffer_reset(&value);
         helio_output_cell(&client->output, job->answer, &columns[i], &value);

@@ -439,7 +439,7 @@ static void run__prints_each_byte_of_the_log_once_and_exits_with_the_code(void *
                "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"epoch\":0}", WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 3, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
               {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
-               JOB(ID_A, "failed", ",\"exit_code\":7,\"cost_usd\":3.5"), WHOLE, 0},
+               JOB(ID_A, "failed", ",\"exit_code\":7,\"run_seconds\":60,\"cost_usd\":3.5"), WHOLE, 0},
               {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 1, 404, NULL, "", WHOLE, 0},
               {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "hello ", CUT, 0},
               {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=6 ", 1, 503, NULL, "", WHOLE, 0},
@@ -632,14 +632,14 @@ static void explain__says_it_in_sentences(void **state)
 static void doctor__finds_everything_well(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
-                   {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
-                   {"GET /v1/whoami", 0, 200, NULL, "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}",
-                    WHOLE, 0},
-                   {"GET /v1/sites", 0, 200, NULL,
-                    "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
-             WORDS("doctor"));
+    outcome_t outcome = play(
+        RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /v1/whoami", 0, 200, NULL,
+               "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}", WHOLE, 0},
+              {"GET /v1/sites", 0, 200, NULL,
+               "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
+        WORDS("doctor"));
     expect(&outcome, 0, NULL, NULL);
     assert_null(strstr(outcome.out, "✗"));
     assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
