@@ -24,8 +24,7 @@ static void cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
         job->intent = HELIO_INTENT_CANCEL;
         job->before = HELIO_JOB_STOPPING;
-        (void)helio_text_copy(HELIO_TEXT("cancelled; waiting for its site to say so"), job->reason,
-                              sizeof job->reason);
+        core_job_say(job, "cancelled; waiting for its site to say so");
         core_job_touch(self, job);
         break;
     case HELIO_JOB_STOPPING:

@@ -48,9 +48,11 @@ typedef struct queue {
 
 /*  What all tasks of one submitted document share. Freed with its last open task. */
 struct submission {
-    helio_arena_t *arena; /* owns the views of row and spec */
+    helio_arena_t *arena; /* owns the views of row */
     helio_row_job_t row;
-    helio_job_spec_t spec;
+    uint32_t retries; /* of the spec only what is asked for later */
+    uint32_t tasks_at_once;
+    uint32_t on_site_loss;
     tenant_t *tenant;
     queue_t *queue;
     job_class_t *class;
@@ -84,7 +86,7 @@ struct job {
     bool ran;               /* some epoch ran: HELIO_RESUME */
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
-    char reason[257];
+    char *reason; /* of the last move; NULL = none */
     char last_site[33]; /* of the latest placement */
     char last_pool[33];
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
@@ -206,6 +208,7 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
 /*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
  *  dirty. A terminal job is freed at the end of the step. */
 void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
+void core_job_say(job_t *job, const char *reason);
 void core_job_touch(helio_broker_core_t *self, job_t *job);
 void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
 void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */

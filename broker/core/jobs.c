@@ -47,14 +47,16 @@ static void class_put(helio_broker_core_t *self, job_class_t *class)
 submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec)
 {
     submission_t *submission = helio_new(1, sizeof *submission);
-    submission->arena = helio_arena_new();
+    submission->arena = helio_arena_new_sized(helio_record_views_size(&helio_row_job_type, row));
     helio_record_copy(&helio_row_job_type, submission->arena, row, &submission->row);
-    helio_record_copy(&helio_job_spec_type, submission->arena, spec, &submission->spec);
+    submission->retries = spec->retries;
+    submission->tasks_at_once = spec->tasks_at_once;
+    submission->on_site_loss = spec->on_site_loss;
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
     HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, submission->queue);
     assert(submission->tenant && submission->queue);
     helio_requirement_t want =
-        helio_requirement_of(&submission->spec, submission->row.tenant, submission->row.home_site, row->time_limit_ms);
+        helio_requirement_of(spec, submission->row.tenant, submission->row.home_site, row->time_limit_ms);
     submission->class = class_get(self, &want, submission->queue);
     submission->row.class_id = submission->class->id;
     return submission;
@@ -77,7 +79,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
 
 static void feed(helio_broker_core_t *self, submission_t *submission)
 {
-    uint32_t limit = submission->spec.tasks_at_once;
+    uint32_t limit = submission->tasks_at_once;
     while (submission->throttled && (!limit || submission->fed_tasks < limit)) {
         job_t *job = submission->throttled;
         DL_DELETE(submission->throttled, job);
@@ -105,6 +107,15 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
     else
         DL_APPEND(submission->throttled, job);
     feed(self, submission);
+}
+
+/*  The reason that its row shows; at most 256 bytes of it. */
+void core_job_say(job_t *job, const char *reason)
+{
+    free(job->reason);
+    job->reason = reason[0] ? helio_strdup(reason) : NULL;
+    if (job->reason && strlen(job->reason) > 256)
+        job->reason[256] = '\0';
 }
 
 void core_job_touch(helio_broker_core_t *self, job_t *job)
@@ -166,7 +177,7 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
     uint32_t from = job->state;
     assert(helio_job_state_edge(from, to));
     write_transition(self, job, to, reason, actor);
-    (void)helio_text_copy(helio_text_of(reason), job->reason, sizeof job->reason);
+    core_job_say(job, reason);
     self->figures.jobs[from]--;
     self->figures.jobs[to]++;
     bool live = helio_job_state_is_live(to), terminal = helio_job_state_is_terminal(to);
@@ -247,6 +258,7 @@ void core_job_forget(helio_broker_core_t *self, job_t *job)
     submission->tenant->open_jobs--;
     self->open_jobs--;
     unfeed(job);
+    free(job->reason);
     free(job);
     submission_put(self, submission);
 }

@@ -127,7 +127,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
-    (void)helio_text_copy(row->reason, job->reason, sizeof job->reason);
+    core_job_say(job, helio_arena_string(self->effects->arena, row->reason));
     (void)helio_text_copy(row->site, job->last_site, sizeof job->last_site);
     (void)helio_text_copy(row->pool, job->last_pool, sizeof job->last_pool);
     if (helio_job_state_is_live(job->state)) {

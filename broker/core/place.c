@@ -243,7 +243,7 @@ void core_order(helio_broker_core_t *self, job_t *job)
                 .cpus_per_node = want->cpus,
                 .memory_bytes_per_node = want->memory_bytes,
                 .time_limit_ms = submission->row.time_limit_ms,
-                .on_site_loss = submission->spec.on_site_loss,
+                .on_site_loss = submission->on_site_loss,
                 .resume = job->ran,
                 .source = submission->row.source,
             },

@@ -86,7 +86,7 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
     if (report->exit_code == 0)
         return HELIO_JOB_SUCCEEDED;
     job->failures++;
-    return job->failures <= job->submission->spec.retries && job->intent == HELIO_INTENT_NONE ? HELIO_JOB_QUEUED
+    return job->failures <= job->submission->retries && job->intent == HELIO_INTENT_NONE ? HELIO_JOB_QUEUED
                                                                                               : HELIO_JOB_FAILED;
 }
 
@@ -113,7 +113,7 @@ static void on_ended(helio_broker_core_t *self, const site_t *site, job_t *job, 
                          : to == HELIO_JOB_SUCCEEDED ? "exit code 0"
                          : to == HELIO_JOB_QUEUED
                              ? core_printf(self, "exit code %d; retry %u of %u", report->exit_code, job->failures,
-                                           job->submission->spec.retries)
+                                           job->submission->retries)
                              : core_printf(self, "exit code %d", report->exit_code);
     if (to == HELIO_JOB_QUEUED)
         job->finished_ms = 0;

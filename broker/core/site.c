@@ -307,7 +307,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
     DL_FOREACH_SAFE(site->live, job, next)
     {
         suspect(self, job);
-        uint32_t policy = job->submission->spec.on_site_loss;
+        uint32_t policy = job->submission->on_site_loss;
         if (policy == HELIO_SITE_LOSS_EAGER)
             requeue_lost(self, job, "the site went silent; placed again at once", "broker");
         else if (policy == HELIO_SITE_LOSS_LEASE && lease_over)

@@ -148,11 +148,16 @@ static arena_block_t *arena_block_new(size_t capacity)
     return block;
 }
 
-helio_arena_t *helio_arena_new(void)
+helio_arena_t *helio_arena_new_sized(size_t bytes)
 {
     helio_arena_t *self = helio_new(1, sizeof *self);
-    self->blocks = arena_block_new(ARENA_BLOCK);
+    self->blocks = arena_block_new(bytes ? bytes : ARENA_ALIGN);
     return self;
+}
+
+helio_arena_t *helio_arena_new(void)
+{
+    return helio_arena_new_sized(ARENA_BLOCK);
 }
 
 void helio_arena_reset(helio_arena_t *self)

@@ -55,6 +55,7 @@ helio_text_t helio_buffer_view(const helio_buffer_t *self);
 typedef struct helio_arena helio_arena_t;
 
 helio_arena_t *helio_arena_new(void);
+helio_arena_t *helio_arena_new_sized(size_t bytes); /* for long-lived things: the first block is no larger than asked */
 void helio_arena_destroy(helio_arena_t **self_p);
 void helio_arena_reset(helio_arena_t *self); /* everything handed out is gone; the first block is kept */
 void *helio_arena_alloc(helio_arena_t *self, size_t count, size_t size) __attribute__((returns_nonnull)); /* zeroed */
