@@ -137,6 +137,19 @@ void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
 
 /*  ---- roff ---- */
 
+/*  A character beyond ASCII by its number, which roff reads whatever the locale. Returns its last byte. The
+ * text is our own tables', hence well-formed. */
+static const char *roff_character(helio_buffer_t *out, const char *at)
+{
+    unsigned char first = (unsigned char)*at;
+    int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
+    uint32_t code = first & (0x3Fu >> more);
+    for (; more && at[1]; more--)
+        code = code << 6 | ((unsigned char)*++at & 0x3Fu);
+    helio_buffer_printf(out, "\\[u%04X]", code);
+    return at;
+}
+
 /*  Backslashes, dashes and a leading dot or quote mean something to roff. */
 static void roff_text(helio_buffer_t *out, const char *text)
 {
@@ -149,6 +162,8 @@ static void roff_text(helio_buffer_t *out, const char *text)
             helio_buffer_text(out, "\\e");
         else if (*at == '-')
             helio_buffer_text(out, "\\-");
+        else if ((unsigned char)*at >= 0x80)
+            at = roff_character(out, at);
         else if (*at == '\n' && at[1] == '\n') {
             helio_buffer_text(out, "\n.PP\n");
             at++;
@@ -180,7 +195,9 @@ static void roff_options(helio_buffer_t *out, helio_options_t options)
 
 static void roff_command(helio_buffer_t *out, const helio_command_t *command)
 {
-    helio_buffer_printf(out, ".SS helio %s %s\n", command->name, command->synopsis);
+    helio_buffer_printf(out, ".SS helio %s ", command->name);
+    roff_text(out, command->synopsis);
+    helio_buffer_text(out, "\n");
     roff_text(out, command->summary);
     helio_buffer_text(out, ".\n");
     if (command->doc[0]) {

@@ -31,8 +31,8 @@ struct helio_settings {
 };
 
 /*  HELIO_INVALID with the whole complaint (with a caret where a file is wrong) in `complaint`. Everything
- * lives in the arena. Warnings are no errors: an absent broker or token is, when it is needed
- * (helio_settings_ready). */
+ * lives in the arena. An absent broker or token is no error here: not every command
+ * needs them. */
 HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_client_io_t *io, const helio_arguments_t *arguments,
                                               helio_arena_t *arena, helio_settings_t *ret_settings,
                                               helio_buffer_t *complaint);

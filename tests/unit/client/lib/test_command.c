@@ -119,6 +119,8 @@ static void help__manual_and_completion_name_every_command_and_option(void **sta
     }
     assert_non_null(strstr(roff.data, ".B 125\n"));
     assert_null(strstr(roff.data, "\n..")); /* would end a macro */
+    for (size_t i = 0; i < roff.size; i++)
+        assert_true((unsigned char)roff.data[i] < 0x80);
     helio_buffer_clear(&overview);
     helio_buffer_clear(&roff);
     for (size_t s = 0; s < 3; s++)
