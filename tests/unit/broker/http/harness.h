@@ -1,0 +1,496 @@
+/*  harness.h -- the HTTP shell on a real socket, with stand-ins for engine and reader, and a client that
+ * speaks bytes.
+ *
+ *  The stand-ins answer at once on the desk's thread by what the test has scripted, or keep the call until
+ * the test answers it (hold). What they were asked is recorded. Their state is guarded by one mutex; asserts
+ * are made on the test's thread only.
+ */
+#ifndef HELIO_TESTS_HTTP_HARNESS_H
+#define HELIO_TESTS_HTTP_HARNESS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "broker/http/http.h"
+#include "broker/http/token.h"
+#include "federation/base/clock.h"
+
+enum { SCRIPT_MAX = 16, CLIENT_TIMEOUT_MS = 20000 };
+
+typedef struct scripted_read {
+    const char *query;
+    helio_rc rc;
+    const char *json;
+} scripted_read_t;
+
+typedef struct world {
+    helio_http_t *http;
+    helio_log_t *log;
+    helio_engine_listener_t listener;
+    helio_token_fresh_t user, operator_, admin, other;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+    /*  script */
+    helio_rc post_rc;   /* of posting itself */
+    helio_rc answer_rc; /* of an event's answer */
+    const char *answer_reason, *answer_text;
+    uint32_t jobs_existed; /* bit i: job i existed */
+    bool hold;             /* keep calls until world_answer */
+    helio_engine_figures_t figures;
+    scripted_read_t reads[SCRIPT_MAX];
+    uint32_t read_count;
+    const char *log_pieces[SCRIPT_MAX]; /* "" = nothing yet; NULL = the rc below */
+    bool log_ends[SCRIPT_MAX];
+    uint32_t log_count, log_next;
+    helio_rc log_rc;
+    /*  record */
+    helio_call_t *held;
+    uint32_t events;    /* how many EVENT calls came */
+    uint32_t event;     /* the last one */
+    uint32_t submitted; /* jobs in the last SUBMIT */
+    char tenant[64], user_name[80], key_text[64], site[64], reason[300], public_key[64];
+    char sources[4][256], keys[4][160];
+    uint8_t hashes[4][32];
+    helio_row_token_t token_row;
+    char token_id[40];
+    uint8_t token_hash[32];
+    uint32_t read_calls;
+    char last_query[64];
+    char last_params[HELIO_READ_PARAMS_MAX][64]; /* "<null>" for null */
+    uint64_t log_offset;
+    uint32_t log_epoch;
+} world_t;
+
+static inline void keep(helio_text_t text, char *ret_string, size_t capacity)
+{
+    (void)helio_text_copy(text, ret_string, capacity);
+}
+
+static inline void record_event(world_t *w, helio_call_t *call)
+{
+    w->events++;
+    w->event = call->event;
+    switch (call->event) {
+    case HELIO_BROKER_EV_SUBMIT: {
+        const helio_ev_submit_t *event = call->payload;
+        w->submitted = event->jobs.count;
+        keep(event->tenant, w->tenant, sizeof w->tenant);
+        keep(event->user, w->user_name, sizeof w->user_name);
+        for (uint32_t i = 0; i < event->jobs.count && i < 4; i++) {
+            keep(event->jobs.items[i].source, w->sources[i], sizeof w->sources[i]);
+            keep(event->jobs.items[i].idempotency_key, w->keys[i], sizeof w->keys[i]);
+            memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
+        }
+        break;
+    }
+    case HELIO_BROKER_EV_TOKEN: {
+        const helio_ev_token_t *event = call->payload;
+        w->token_row = event->token;
+        keep(event->token.token_id, w->token_id, sizeof w->token_id);
+        keep(event->token.tenant, w->tenant, sizeof w->tenant);
+        keep(event->token.user, w->user_name, sizeof w->user_name);
+        memcpy(w->token_hash, event->token.hash.data, 32);
+        break;
+    }
+    case HELIO_BROKER_EV_SITE_KEY: {
+        const helio_ev_site_key_t *event = call->payload;
+        keep(event->key.site, w->site, sizeof w->site);
+        keep(event->key.public_key, w->public_key, sizeof w->public_key);
+        break;
+    }
+    case HELIO_BROKER_EV_DRAIN:
+    case HELIO_BROKER_EV_UNDRAIN:
+    case HELIO_BROKER_EV_ATTEST: {
+        const helio_ev_site_command_t *event = call->payload;
+        keep(event->site, w->site, sizeof w->site);
+        keep(event->reason, w->reason, sizeof w->reason);
+        break;
+    }
+    case HELIO_BROKER_EV_CANCEL:
+    case HELIO_BROKER_EV_RELEASE: {
+        const helio_ev_command_t *event = call->payload;
+        helio_job_key_text(event->key, w->key_text);
+        keep(event->tenant, w->tenant, sizeof w->tenant);
+        break;
+    }
+    default:
+        break;
+    }
+}
+
+/*  A job's id by its place, so that tests can name it. */
+static inline helio_uuid_t job_id(uint32_t index)
+{
+    helio_uuid_t id = {{0x01, 0x93, 0x50, 0, 0, 0, 0x70, 0, 0x80, 0, 0, 0, 0, 0, 0, (uint8_t)(index + 1)}};
+    return id;
+}
+
+static inline void answer_call(world_t *w, helio_call_t *call)
+{
+    helio_accepted_job_t jobs[64];
+    helio_fx_answer_t answer = {.rc = (uint32_t)w->answer_rc,
+                                .reason = helio_text_of(w->answer_reason),
+                                .text = helio_text_of(w->answer_text)};
+    if (call->event == HELIO_BROKER_EV_SUBMIT && w->answer_rc == HELIO_OK) {
+        for (uint32_t i = 0; i < w->submitted && i < 64; i++)
+            jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};
+        answer.jobs.items = jobs;
+        answer.jobs.count = w->submitted;
+    }
+    call->on_answer(call, &answer);
+}
+
+static inline void answer_log(world_t *w, helio_call_t *call)
+{
+    w->log_offset = call->offset;
+    w->log_epoch = call->epoch;
+    uint32_t at = w->log_next < w->log_count ? w->log_next++ : w->log_count;
+    if (at == w->log_count || !w->log_pieces[at]) {
+        call->on_log(call, w->log_rc ? w->log_rc : HELIO_UNAVAILABLE, NULL);
+        return;
+    }
+    helio_log_piece_t piece = {
+        .offset = call->offset, .data = helio_text_of(w->log_pieces[at]), .end = w->log_ends[at]};
+    call->on_log(call, HELIO_OK, &piece);
+}
+
+static inline helio_rc fake_post(void *engine, helio_call_t *call)
+{
+    world_t *w = engine;
+    (void)pthread_mutex_lock(&w->mutex);
+    helio_rc rc = w->post_rc;
+    if (rc == HELIO_OK) {
+        if (call->kind == HELIO_CALL_EVENT)
+            record_event(w, call);
+        if (w->hold)
+            w->held = call;
+        else if (call->kind == HELIO_CALL_EVENT)
+            answer_call(w, call);
+        else if (call->kind == HELIO_CALL_LOG_READ)
+            answer_log(w, call);
+        else
+            call->on_figures(call, &w->figures);
+    }
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->mutex);
+    return rc;
+}
+
+static inline helio_rc fake_read(void *reader, helio_read_t *read)
+{
+    world_t *w = reader;
+    (void)pthread_mutex_lock(&w->mutex);
+    w->read_calls++;
+    keep(helio_text_of(read->query), w->last_query, sizeof w->last_query);
+    for (uint32_t i = 0; i < read->param_count; i++)
+        keep(helio_text_of(read->params[i] ? read->params[i] : "<null>"), w->last_params[i],
+             sizeof w->last_params[i]);
+    scripted_read_t script = {.rc = HELIO_NOT_FOUND};
+    for (uint32_t i = 0; i < w->read_count; i++)
+        if (strcmp(w->reads[i].query, read->query) == 0)
+            script = w->reads[i];
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->mutex);
+    if (script.rc == HELIO_BUSY)
+        return HELIO_BUSY;
+    helio_error_t err = {.code = script.rc, .text = "of the database"};
+    read->done(read, script.rc, helio_text_of(script.json), &err);
+    return HELIO_OK;
+}
+
+static inline void script_read(world_t *w, const char *query, helio_rc rc, const char *json)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    uint32_t at = 0;
+    while (at < w->read_count && strcmp(w->reads[at].query, query) != 0)
+        at++;
+    assert_true(at < SCRIPT_MAX);
+    w->reads[at] = (scripted_read_t){query, rc, json};
+    w->read_count = at == w->read_count ? at + 1 : w->read_count;
+    (void)pthread_mutex_unlock(&w->mutex);
+}
+
+/*  Waits until the stand-in keeps a call; then answers it by the script. */
+static inline void world_await_held(world_t *w)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    while (!w->held)
+        (void)pthread_cond_wait(&w->changed, &w->mutex);
+    (void)pthread_mutex_unlock(&w->mutex);
+}
+
+static inline void world_answer(world_t *w)
+{
+    (void)pthread_mutex_lock(&w->mutex);
+    helio_call_t *call = w->held;
+    w->held = NULL;
+    answer_call(w, call);
+    (void)pthread_mutex_unlock(&w->mutex);
+}
+
+static inline void world_put_token(world_t *w, helio_token_fresh_t *token, const char *tenant,
+                                   const char *role, int64_t expires_ms, int64_t revoked_ms)
+{
+    if (!token->id[0])
+        assert_int_equal(helio_token_issue(token), HELIO_OK);
+    helio_row_token_t row = {.token_id = helio_text_of(token->id),
+                             .hash = {(const char *)token->hash, sizeof token->hash},
+                             .tenant = helio_text_of(tenant),
+                             .user = HELIO_TEXT("ana"),
+                             .role = helio_text_of(role),
+                             .created_ms = 1,
+                             .expires_ms = expires_ms,
+                             .revoked_ms = revoked_ms};
+    w->listener.on_token(w->listener.arg, &row);
+}
+
+static inline void world_transition(world_t *w, uint64_t seq, uint32_t to)
+{
+    helio_row_transition_t row = {.seq = seq, .to = to};
+    w->listener.on_transition(w->listener.arg, &row);
+}
+
+static inline world_t *world_up_with(helio_http_options_t options)
+{
+    world_t *w = helio_new(1, sizeof *w);
+    (void)pthread_mutex_init(&w->mutex, NULL);
+    (void)pthread_cond_init(&w->changed, NULL);
+    w->log = helio_log_new(STDERR_FILENO, HELIO_ERROR, "test");
+    options.listen = "127.0.0.1:0";
+    w->http = helio_http_new(&options, w->log);
+    w->listener = helio_http_listener(w->http);
+    world_put_token(w, &w->user, "acme", "user", 0, 0);
+    world_put_token(w, &w->operator_, "ops", "operator", 0, 0);
+    world_put_token(w, &w->admin, "ops", "admin", 0, 0);
+    world_put_token(w, &w->other, "globex", "user", 0, 0);
+    helio_error_t err;
+    helio_http_ports_t ports = {fake_post, fake_read, w, w};
+    if (helio_http_start(w->http, ports, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    return w;
+}
+
+static inline world_t *world_up(void)
+{
+    return world_up_with((helio_http_options_t){0});
+}
+
+static inline void world_down(world_t *w)
+{
+    helio_http_stop(w->http);
+    helio_http_destroy(&w->http);
+    helio_log_destroy(&w->log);
+    (void)pthread_mutex_destroy(&w->mutex);
+    (void)pthread_cond_destroy(&w->changed);
+    free(w);
+}
+
+/* ---- the client ------------------------------------------------------------------------------------------
+ */
+
+typedef struct client {
+    int fd;
+    char data[256 << 10]; /* received and not yet consumed */
+    size_t size;
+} client_t;
+
+typedef struct reply {
+    int status;
+    char head[4096];
+    char body[128 << 10];
+    size_t body_size;
+} reply_t;
+
+static inline client_t *client_up(const world_t *w)
+{
+    client_t *c = helio_new(1, sizeof *c);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(helio_http_port(w->http))};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    c->fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_int_equal(connect(c->fd, (struct sockaddr *)&address, sizeof address), 0);
+    return c;
+}
+
+static inline void client_down(client_t *c)
+{
+    (void)close(c->fd);
+    free(c);
+}
+
+static inline void client_send(client_t *c, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size) {
+        ssize_t sent = send(c->fd, at, size, MSG_NOSIGNAL);
+        if (sent <= 0)
+            return; /* the server hung up: the answer tells */
+        at += sent;
+        size -= (size_t)sent;
+    }
+}
+
+/*  false: the end of the stream. */
+static inline bool client_receive(client_t *c)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
+    if (poll(&fd, 1, CLIENT_TIMEOUT_MS) != 1)
+        fail_msg("the server says nothing");
+    assert_true(c->size < sizeof c->data - 1);
+    ssize_t got = recv(c->fd, c->data + c->size, sizeof c->data - 1 - c->size, 0);
+    if (got <= 0)
+        return false;
+    c->size += (size_t)got;
+    c->data[c->size] = '\0';
+    return true;
+}
+
+static inline void client_consume(client_t *c, size_t size)
+{
+    memmove(c->data, c->data + size, c->size - size + 1);
+    c->size -= size;
+}
+
+static inline bool client_is_silent(const client_t *c)
+{
+    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
+    return c->size == 0 && poll(&fd, 1, 0) == 0;
+}
+
+/*  Reads until the text is there and consumes everything up to its end; false at the end of the stream. */
+static inline bool client_until(client_t *c, const char *text)
+{
+    for (;;) {
+        c->data[c->size] = '\0';
+        char *at = c->size ? strstr(c->data, text) : NULL;
+        if (at) {
+            client_consume(c, (size_t)(at - c->data) + strlen(text));
+            return true;
+        }
+        if (!client_receive(c))
+            return false;
+    }
+}
+
+static inline const char *reply_header(const reply_t *r, const char *name)
+{
+    static _Thread_local char value[256];
+    char needle[80];
+    (void)snprintf(needle, sizeof needle, "\r\n%s: ", name);
+    const char *at = strcasestr(r->head, needle);
+    if (!at)
+        return NULL;
+    at += strlen(needle);
+    size_t size = strcspn(at, "\r");
+    (void)helio_text_copy((helio_text_t){at, (uint32_t)size}, value, sizeof value);
+    return value;
+}
+
+/*  The head of the next answer; false: the connection ended without one. */
+static inline bool client_head(client_t *c, reply_t *r)
+{
+    memset(r, 0, sizeof *r);
+    char *end;
+    while (!(end = c->size ? strstr(c->data, "\r\n\r\n") : NULL))
+        if (!client_receive(c))
+            return false;
+    size_t size = (size_t)(end - c->data) + 4;
+    assert_true(size < sizeof r->head);
+    memcpy(r->head, c->data, size);
+    client_consume(c, size);
+    assert_int_equal(sscanf(r->head, "HTTP/1.%*c %d", &r->status), 1);
+    return true;
+}
+
+static inline void client_chunks(client_t *c, reply_t *r)
+{
+    for (;;) {
+        char *end;
+        while (!(end = c->size ? strstr(c->data, "\r\n") : NULL))
+            if (!client_receive(c))
+                return;
+        size_t size = strtoul(c->data, NULL, 16), head = (size_t)(end - c->data) + 2;
+        while (c->size < head + size + 2)
+            if (!client_receive(c))
+                return;
+        assert_true(r->body_size + size < sizeof r->body);
+        memcpy(r->body + r->body_size, c->data + head, size);
+        r->body_size += size;
+        client_consume(c, head + size + 2);
+        if (size == 0)
+            return;
+    }
+}
+
+static inline bool client_reply_to(client_t *c, reply_t *r, bool head_only)
+{
+    do {
+        if (!client_head(c, r))
+            return false;
+    } while (r->status == 100);
+    const char *length = reply_header(r, "Content-Length");
+    if (head_only)
+        return true;
+    if (length) {
+        r->body_size = strtoul(length, NULL, 10);
+        assert_true(r->body_size < sizeof r->body);
+        while (c->size < r->body_size)
+            if (!client_receive(c))
+                return false;
+        memcpy(r->body, c->data, r->body_size);
+        client_consume(c, r->body_size);
+    } else {
+        client_chunks(c, r);
+    }
+    return true;
+}
+
+static inline bool client_reply(client_t *c, reply_t *r)
+{
+    return client_reply_to(c, r, false);
+}
+
+/*  A whole request. token "" = none. extra: header lines, each ending in CRLF. body NULL = none. */
+static inline void client_ask(client_t *c, const char *method, const char *target, const char *token,
+                              const char *extra, const char *body)
+{
+    helio_buffer_t text = {0};
+    helio_buffer_printf(&text, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, target, extra);
+    if (*token)
+        helio_buffer_printf(&text, "Authorization: Bearer %s\r\n", token);
+    if (body)
+        helio_buffer_printf(&text, "Content-Length: %zu\r\n", strlen(body));
+    helio_buffer_printf(&text, "\r\n%s", body ? body : "");
+    client_send(c, text.data, text.size);
+    helio_buffer_clear(&text);
+}
+
+/*  One request on a connection of its own. */
+static inline void ask(world_t *w, reply_t *r, const char *method, const char *target, const char *token,
+                       const char *extra, const char *body)
+{
+    client_t *c = client_up(w);
+    client_ask(c, method, target, token, extra, body);
+    assert_true(client_reply(c, r));
+    client_down(c);
+}
+
+#define assert_contains(text, part)                         \
+    do {                                                    \
+        if (!strstr((text), (part)))                        \
+            fail_msg("'%s' is not in: %s", (part), (text)); \
+    } while (0)
+
+#endif

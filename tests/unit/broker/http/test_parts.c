@@ -1,0 +1,397 @@
+/*  The parts that need no socket: targets, media ranges, tokens, problems, routes against the published
+ * description. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <stdio.h>
+#include <strings.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "broker/http/request.h"
+#include "broker/http/route.h"
+#include "broker/http/submission.h"
+
+/* ---- targets
+ * ----------------------------------------------------------------------------------------------- */
+
+static void target__is_taken_apart_and_decoded(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    helio_target_t target;
+    helio_error_t err;
+    assert_int_equal(helio_target_parse(HELIO_TEXT("/v1/j%6fbs?name=a+b%20c&x&y="), arena, &target, &err),
+                     HELIO_OK);
+    assert_int_equal(target.segment_count, 2);
+    assert_string_equal(target.segments[1], "jobs");
+    assert_string_equal(helio_target_query(&target, "name"), "a b c");
+    assert_string_equal(helio_target_query(&target, "x"), "");
+    assert_string_equal(helio_target_query(&target, "y"), "");
+    assert_null(helio_target_query(&target, "z"));
+    assert_int_equal(helio_target_parse(HELIO_TEXT("/"), arena, &target, &err), HELIO_OK);
+    assert_int_equal(target.segment_count, 0);
+    helio_arena_destroy(&arena);
+}
+
+static void target__hostile_ones_are_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",       "*",      "v1",       "http://a/b",  "//",
+                                      "/a//b",  "/a/",    "/.",       "/a/../b",     "/%2e%2e",
+                                      "/%",     "/%4",    "/%4g",     "/a%2fb",      "/%00",
+                                      "/%0a",   "/a\x01", "/a\x7f",   "/a?%",        "/a?b=%1",
+                                      "/a?b&b", "/a?=b",  "/a?b%00=", "/a?b=%0d%0a", "/1/2/3/4/5/6/7/8/9"};
+    helio_arena_t *arena = helio_arena_new();
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        helio_target_t target = {.segment_count = 77};
+        helio_error_t err;
+        if (helio_target_parse(helio_text_of(bad[i]), arena, &target, &err) == HELIO_OK)
+            fail_msg("'%s' was taken", bad[i]);
+        assert_int_equal(target.segment_count, 77);
+    }
+    char many[512] = "/a?";
+    for (int i = 0; i < 17; i++) {
+        char pair[8] = {(char)('a' + i), '=', '&', 0};
+        memcpy(many + strlen(many), pair, 4);
+    }
+    helio_target_t target;
+    assert_int_equal(helio_target_parse(helio_text_of(many), arena, &target, NULL), HELIO_TOO_BIG);
+    helio_arena_destroy(&arena);
+}
+
+static void accept__ranges_cover_what_they_say(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *accept, *type;
+        bool taken;
+    } cells[] = {
+        {"*/*", "application/json", true},
+        {"", "application/json", true},
+        {"application/json", "application/json", true},
+        {"Application/JSON", "application/json", true},
+        {"application/*", "application/json", true},
+        {"text/*", "application/json", false},
+        {"text/html,application/json;q=0.1", "application/json", true},
+        {"application/json;q=0", "application/json", false},
+        {"application/json; q=0.0", "application/json", false},
+        {"application/json;q=0.01", "application/json", true},
+        {"text/html , */*;q=0.8", "application/json", true},
+        {"application/jsonx", "application/json", false},
+        {";;;,,,", "application/json", true},
+        {"app", "application/json", false},
+        {"text/html;level=1;q=0, text/plain", "text/plain", true},
+        {"application/json;", "application/json", true},
+        {"application/json;q=", "application/json", true},
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++)
+        if (helio_accepts(cells[i].accept, cells[i].type) != cells[i].taken)
+            fail_msg("'%s' for %s", cells[i].accept, cells[i].type);
+}
+
+/* ---- tokens
+ * ------------------------------------------------------------------------------------------------ */
+
+static helio_row_token_t row_of(const helio_token_fresh_t *token, const char *role)
+{
+    return (helio_row_token_t){.token_id = helio_text_of(token->id),
+                               .hash = {(const char *)token->hash, sizeof token->hash},
+                               .tenant = HELIO_TEXT("acme"),
+                               .user = HELIO_TEXT("ana"),
+                               .role = helio_text_of(role),
+                               .created_ms = 1};
+}
+
+static void token__opens_from_its_row_to_its_end(void **state)
+{
+    (void)state;
+    helio_token_table_t *table = helio_token_table_new();
+    helio_token_fresh_t fresh, second;
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    assert_int_equal(helio_token_issue(&second), HELIO_OK);
+    assert_string_not_equal(fresh.text, second.text);
+    helio_text_t text = helio_text_of(fresh.text);
+    assert_null(helio_token_table_check(table, text, 5));
+    helio_row_token_t row = row_of(&fresh, "operator");
+    row.expires_ms = 100;
+    helio_token_table_put(table, &row);
+    const helio_token_t *token = helio_token_table_check(table, text, 99);
+    assert_non_null(token);
+    assert_int_equal(token->role, HELIO_ROLE_OPERATOR);
+    assert_string_equal(token->tenant, "acme");
+    assert_null(helio_token_table_check(table, text, 100));
+    row.revoked_ms = 50;
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, text, 60));
+    assert_false(helio_token_in_force(token, 60)); /* who held it sees it too */
+    helio_token_table_destroy(&table);
+}
+
+static void token__a_new_row_of_an_id_replaces_the_old_one(void **state)
+{
+    (void)state;
+    helio_token_table_t *table = helio_token_table_new();
+    helio_token_fresh_t fresh, other;
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    assert_int_equal(helio_token_issue(&other), HELIO_OK);
+    helio_row_token_t row = row_of(&fresh, "admin");
+    helio_token_table_put(table, &row);
+    row.hash.data = (const char *)other.hash; /* the same id, another secret */
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    char mixed[sizeof fresh.text];
+    memcpy(mixed, other.text, sizeof mixed);
+    memcpy(mixed + 4, fresh.id, HELIO_TOKEN_ID_CHARS);
+    assert_non_null(helio_token_table_check(table, helio_text_of(mixed), 5));
+    helio_token_table_destroy(&table);
+}
+
+static void token__a_row_that_is_not_understood_admits_nobody(void **state)
+{
+    (void)state;
+    helio_token_table_t *table = helio_token_table_new();
+    helio_token_fresh_t fresh;
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    helio_row_token_t row = row_of(&fresh, "root");
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    row = row_of(&fresh, "admin");
+    row.hash.size = 0;
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    row = row_of(&fresh, "admin");
+    helio_token_table_put(table, &row);
+    assert_non_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    row.role = HELIO_TEXT("root"); /* a role of a later release: rather nobody than the old role */
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    helio_token_table_destroy(&table);
+}
+
+/* ---- problems
+ * ---------------------------------------------------------------------------------------------- */
+
+static void problem__is_json_whatever_the_text(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"plain",           "\"\\\n\t\x01\x7f", "\xff\xfe", "\xc3",
+                                        "\xed\xa0\x80",    "\xf5\x80\x80\x80", "\xc0\xaf", "日本",
+                                        "\xf0\x9f\x98\x80"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        helio_buffer_t out = {0};
+        helio_problem_json(409, NULL, texts[i], &out);
+        json_t *json = json_loadb(out.data, out.size, 0, NULL);
+        assert_non_null(json);
+        assert_int_equal(json_integer_value(json_object_get(json, "status")), 409);
+        assert_string_equal(json_string_value(json_object_get(json, "reason")), "Conflict");
+        assert_non_null(json_object_get(json, "detail"));
+        json_decref(json);
+        helio_buffer_clear(&out);
+    }
+}
+
+static void problem__every_result_code_has_a_status_of_the_table(void **state)
+{
+    (void)state;
+    static const helio_rc codes[] = {
+#define X(name, text, retryable) HELIO_##name,
+        HELIO_RC_TABLE(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        uint32_t status = helio_status_of_rc(codes[i]);
+        assert_int_equal(helio_status_at(helio_status_index(status)), status);
+        assert_int_equal(codes[i] == HELIO_OK, status == 200);
+    }
+}
+
+/* ---- submissions
+ * ------------------------------------------------------------------------------------------- */
+
+static void submission__hostile_bodies_end_in_a_diagnostic(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"",
+                                      "\n\n",
+                                      "---\n---\n",
+                                      "{",
+                                      "[",
+                                      "[1]",
+                                      "{\"jobs\": 3}",
+                                      "{\"jobs\": []}",
+                                      "a",
+                                      "\xff",
+                                      "run: &a x\nname: *a",
+                                      "run: !!python x",
+                                      "{\"run\": \"a\"} x",
+                                      "\"run\"",
+                                      "run: a\nrun: b",
+                                      "[[[[[[[[[[[[[[[[[[[[[[[[",
+                                      "%YAML 9.9\n---\nrun: a"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        helio_arena_t *arena = helio_arena_new();
+        helio_ev_submit_t event = {0};
+        helio_diagnostic_t diagnostic = {0};
+        int document;
+        if (helio_submission_read(helio_text_of(bad[i]), "", arena, &event, &diagnostic, &document) ==
+            HELIO_OK)
+            fail_msg("'%s' was taken", bad[i]);
+        assert_true(diagnostic.message[0]);
+        helio_buffer_t out = {0};
+        helio_problem_of_diagnostic(400, &diagnostic, document, &out);
+        json_t *json = json_loadb(out.data, out.size, 0, NULL);
+        assert_non_null(json);
+        json_decref(json);
+        helio_buffer_clear(&out);
+        helio_arena_destroy(&arena);
+    }
+}
+
+static void submission__more_jobs_than_the_bound_are_too_big(void **state)
+{
+    (void)state;
+    helio_buffer_t body = {0};
+    for (int i = 0; i <= HELIO_SUBMISSION_JOBS_MAX; i++)
+        helio_buffer_text(&body, "{\"run\":\"a\"}\n");
+    helio_arena_t *arena = helio_arena_new();
+    helio_ev_submit_t event = {0};
+    helio_diagnostic_t diagnostic;
+    int document;
+    assert_int_equal(
+        helio_submission_read(helio_buffer_view(&body), "", arena, &event, &diagnostic, &document),
+        HELIO_TOO_BIG);
+    assert_int_equal(diagnostic.problem, HELIO_SPEC_TOO_BIG_PROBLEM);
+    helio_arena_destroy(&arena);
+    helio_buffer_clear(&body);
+}
+
+/* ---- a body that crawls
+ * ------------------------------------------------------------------------------------ */
+
+static void body__that_crawls_is_cut(void **state)
+{
+    (void)state;
+    helio_http_t *http = helio_http_new(&(helio_http_options_t){.idle_timeout_ms = 1000}, NULL);
+    helio_exchange_t *exchange = helio_exchange_new(http, HELIO_TEXT("/v1/jobs"));
+    exchange->body_max = 1000;
+    assert_true(helio_request_take(exchange, "a", 1, 900000));
+    assert_false(helio_request_take(exchange, "b", 1, 1100000));
+    assert_int_equal(exchange->body.size, 1);
+    helio_exchange_destroy(&exchange);
+    helio_http_destroy(&http);
+}
+
+/* ---- routes
+ * ------------------------------------------------------------------------------------------------ */
+
+static const char *scalar(yaml_document_t *document, int node)
+{
+    yaml_node_t *found = yaml_document_get_node(document, node);
+    assert_int_equal(found->type, YAML_SCALAR_NODE);
+    return (const char *)found->data.scalar.value;
+}
+
+static yaml_node_t *member(yaml_document_t *document, yaml_node_t *mapping, const char *name)
+{
+    assert_int_equal(mapping->type, YAML_MAPPING_NODE);
+    for (yaml_node_pair_t *pair = mapping->data.mapping.pairs.start; pair < mapping->data.mapping.pairs.top;
+         pair++)
+        if (strcmp(scalar(document, pair->key), name) == 0)
+            return yaml_document_get_node(document, pair->value);
+    return NULL;
+}
+
+/*  Each method of one path has its route, open to everyone exactly when the description says so. Returns how
+ * many. */
+static uint32_t compare_path(yaml_document_t *document, const char *pattern, yaml_node_t *path)
+{
+    uint32_t count, described = 0;
+    const helio_route_t *routes = helio_routes(&count);
+    for (yaml_node_pair_t *pair = path->data.mapping.pairs.start; pair < path->data.mapping.pairs.top;
+         pair++) {
+        const char *word = scalar(document, pair->key);
+        if (strcmp(word, "parameters") == 0)
+            continue;
+        uint32_t at = 0;
+        while (at < count &&
+               (strcmp(routes[at].pattern, pattern) != 0 || strcasecmp(routes[at].method, word) != 0))
+            at++;
+        if (at == count)
+            fail_msg("docs/openapi.yaml describes %s %s, which there is not", word, pattern);
+        bool open = member(document, yaml_document_get_node(document, pair->value), "security") != NULL;
+        assert_int_equal(open, routes[at].access == HELIO_ACCESS_ANYONE);
+        described++;
+    }
+    return described;
+}
+
+static void route__table_and_published_description_agree(void **state)
+{
+    (void)state;
+    FILE *file = fopen(HELIO_SOURCE_DIR "/docs/openapi.yaml", "r");
+    assert_non_null(file);
+    yaml_parser_t parser;
+    yaml_document_t document;
+    assert_int_equal(yaml_parser_initialize(&parser), 1);
+    yaml_parser_set_input_file(&parser, file);
+    assert_int_equal(yaml_parser_load(&parser, &document), 1);
+    yaml_node_t *paths = member(&document, yaml_document_get_root_node(&document), "paths");
+    assert_non_null(paths);
+    uint32_t count, described = 0;
+    (void)helio_routes(&count);
+    for (yaml_node_pair_t *pair = paths->data.mapping.pairs.start; pair < paths->data.mapping.pairs.top;
+         pair++)
+        described += compare_path(&document, scalar(&document, pair->key),
+                                  yaml_document_get_node(&document, pair->value));
+    if (described != count)
+        fail_msg("the table has %u routes, docs/openapi.yaml describes %u", count, described);
+    yaml_document_delete(&document);
+    yaml_parser_delete(&parser);
+    (void)fclose(file);
+}
+
+static void route__every_route_is_found_by_its_own_pattern_alone(void **state)
+{
+    (void)state;
+    uint32_t count;
+    const helio_route_t *routes = helio_routes(&count);
+    helio_arena_t *arena = helio_arena_new();
+    for (uint32_t i = 0; i < count; i++) {
+        helio_target_t target;
+        const char *parameter = NULL;
+        char allow[HELIO_ALLOW_SIZE];
+        assert_int_equal(helio_target_parse(helio_text_of(routes[i].pattern), arena, &target, NULL),
+                         HELIO_OK);
+        assert_ptr_equal(helio_route_find(routes[i].method, &target, &parameter, allow), &routes[i]);
+        assert_int_equal(parameter != NULL, strchr(routes[i].pattern, '{') != NULL);
+        assert_true(routes[i].doc[0]);
+        assert_null(helio_route_find("BREW", &target, &parameter, allow));
+        assert_true(allow[0]);
+    }
+    helio_arena_destroy(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(target__is_taken_apart_and_decoded),
+        cmocka_unit_test(target__hostile_ones_are_refused),
+        cmocka_unit_test(accept__ranges_cover_what_they_say),
+        cmocka_unit_test(token__opens_from_its_row_to_its_end),
+        cmocka_unit_test(token__a_new_row_of_an_id_replaces_the_old_one),
+        cmocka_unit_test(token__a_row_that_is_not_understood_admits_nobody),
+        cmocka_unit_test(problem__is_json_whatever_the_text),
+        cmocka_unit_test(problem__every_result_code_has_a_status_of_the_table),
+        cmocka_unit_test(submission__hostile_bodies_end_in_a_diagnostic),
+        cmocka_unit_test(submission__more_jobs_than_the_bound_are_too_big),
+        cmocka_unit_test(body__that_crawls_is_cut),
+        cmocka_unit_test(route__table_and_published_description_agree),
+        cmocka_unit_test(route__every_route_is_found_by_its_own_pattern_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

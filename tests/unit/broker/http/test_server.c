@@ -1,0 +1,708 @@
+#include "tests/unit/broker/http/harness.h"
+
+#define YAML "Content-Type: application/yaml\r\n"
+#define JSON "Content-Type: application/json\r\n"
+
+static world_t *w;
+static reply_t r;
+
+static int up(void **state)
+{
+    (void)state;
+    w = world_up();
+    return 0;
+}
+
+static int down(void **state)
+{
+    (void)state;
+    world_down(w);
+    return 0;
+}
+
+/* ---- who and what
+ * ------------------------------------------------------------------------------------------ */
+
+static void http__health_needs_no_token(void **state)
+{
+    (void)state;
+    ask(w, &r, "GET", "/healthz", "", "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(r.body, "ok\n");
+    assert_string_equal(reply_header(&r, "Cache-Control"), "no-store");
+    assert_string_equal(reply_header(&r, "X-Content-Type-Options"), "nosniff");
+}
+
+static void http__ready_says_what_the_engine_says(void **state)
+{
+    (void)state;
+    ask(w, &r, "GET", "/readyz", "", "", NULL);
+    assert_int_equal(r.status, 503);
+    assert_non_null(reply_header(&r, "Retry-After"));
+    w->figures.ready = true;
+    ask(w, &r, "GET", "/readyz", "", "", NULL);
+    assert_int_equal(r.status, 200);
+}
+
+static void http__an_unknown_path_is_a_problem_document(void **state)
+{
+    (void)state;
+    ask(w, &r, "GET", "/v2/jobs", w->user.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    assert_string_equal(reply_header(&r, "Content-Type"), "application/problem+json");
+    assert_contains(r.body, "\"reason\":\"NotFound\"");
+    assert_contains(r.body, "\"status\":404");
+}
+
+static void http__a_wrong_method_names_the_right_ones(void **state)
+{
+    (void)state;
+    ask(w, &r, "PUT", "/v1/jobs", w->user.text, "", NULL);
+    assert_int_equal(r.status, 405);
+    assert_string_equal(reply_header(&r, "Allow"), "POST, GET, HEAD");
+}
+
+static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
+{
+    (void)state;
+    helio_token_fresh_t expired = {0}, revoked = {0};
+    world_put_token(w, &expired, "acme", "admin", 1000, 0);
+    world_put_token(w, &revoked, "acme", "admin", 0, 5);
+    char wrong[sizeof w->user.text];
+    memcpy(wrong, w->user.text, sizeof wrong);
+    wrong[sizeof wrong - 2] ^= 1;
+    const char *tokens[] = {"",    "x",          "hel_",      "hel__x", "hel_abc", "hel_abc_def",
+                            wrong, expired.text, revoked.text};
+    for (size_t i = 0; i < sizeof tokens / sizeof tokens[0]; i++) {
+        ask(w, &r, "GET", "/v1/whoami", tokens[i], "", NULL);
+        assert_int_equal(r.status, 401);
+        assert_string_equal(reply_header(&r, "WWW-Authenticate"), "Bearer realm=\"heliostat\"");
+    }
+    ask(w, &r, "GET", "/v1/whoami", "", "Authorization: Basic aGVsOmhlbA==\r\n", NULL);
+    assert_int_equal(r.status, 401);
+    assert_int_equal(w->events + w->read_calls, 0);
+}
+
+static void http__a_revoked_token_is_refused_at_once_on_a_live_connection(void **state)
+{
+    (void)state;
+    client_t *c = client_up(w);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "\"tenant\":\"acme\"");
+    world_put_token(w, &w->user, "acme", "user", 0, 7);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 401);
+    client_down(c);
+}
+
+static void http__roles_open_what_they_open_and_nothing_more(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *target;
+        int user, operator_, admin;
+    } cells[] = {
+        {"POST", "/v1/jobs/01j9a0000000000000000000aa/release", 403, 202, 202},
+        {"POST", "/v1/sites/lulea/drain", 403, 200, 200},
+        {"POST", "/v1/sites/lulea/undrain", 403, 200, 200},
+        {"POST", "/v1/sites", 403, 403, 400},
+        {"GET", "/v1/tokens", 403, 403, 200},
+        {"POST", "/v1/tokens", 403, 403, 400},
+        {"DELETE", "/v1/tokens/none", 403, 403, 404},
+        {"GET", "/v1/audit", 403, 403, 200},
+        {"GET", "/v1/queues", 200, 200, 200},
+    };
+    script_read(w, "read_tokens", HELIO_OK, "[]");
+    script_read(w, "read_audit", HELIO_OK, "{}");
+    script_read(w, "read_queues", HELIO_OK, "[]");
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        ask(w, &r, cells[i].method, cells[i].target, w->user.text, "", NULL);
+        assert_int_equal(r.status, cells[i].user);
+        ask(w, &r, cells[i].method, cells[i].target, w->operator_.text, "", NULL);
+        assert_int_equal(r.status, cells[i].operator_);
+        ask(w, &r, cells[i].method, cells[i].target, w->admin.text, "", NULL);
+        assert_int_equal(r.status, cells[i].admin);
+    }
+}
+
+static void http__what_a_user_reads_is_bound_to_its_tenant(void **state)
+{
+    (void)state;
+    script_read(w, "read_job", HELIO_NOT_FOUND, NULL);
+    ask(w, &r, "GET", "/v1/jobs/abcdef", w->user.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    assert_string_equal(w->last_params[0], "abcdef");
+    assert_string_equal(w->last_params[1], "acme");
+    ask(w, &r, "GET", "/v1/jobs/abcdef", w->operator_.text, "", NULL);
+    assert_string_equal(w->last_params[1], "<null>");
+    ask(w, &r, "GET", "/v1/jobs?tenant=globex", w->user.text, "", NULL);
+    assert_int_equal(r.status, 403);
+}
+
+static void http__headers_that_cannot_be_met_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *target, *headers, *body;
+        int status;
+    } cells[] = {
+        {"GET", "/v1/whoami", "Accept: text/html\r\n", NULL, 406},
+        {"GET", "/v1/whoami", "Accept: text/html, application/*;q=0.5\r\n", NULL, 200},
+        {"GET", "/v1/whoami", "Accept: application/json;q=0\r\n", NULL, 406},
+        {"POST", "/v1/jobs", "", NULL, 411},
+        {"POST", "/v1/jobs", "Content-Type: application/x-www-form-urlencoded\r\n", "a=b", 415},
+        {"POST", "/v1/tokens", "Content-Type: text/xml\r\n", "<a/>", 415},
+        {"POST", "/v1/jobs", YAML "Idempotency-Key: two words\r\n", "run: a", 400},
+        {"GET", "/v1/jobs?stat=queued", "", NULL, 400},
+        {"GET", "/v1/jobs?limit=x", "", NULL, 400},
+        {"GET", "/v1/jobs?limit=1001", "", NULL, 400},
+        {"GET", "/v1/jobs?state=sleeping", "", NULL, 400},
+        {"GET", "/v1/jobs?cursor=%27;drop", "", NULL, 400},
+        {"GET", "/v1/jobs/..%2f..", "", NULL, 400},
+        {"GET", "/v1/jobs/%00", "", NULL, 400},
+        {"GET", "/v1/jobs/abc", "", NULL, 404},
+        {"GET", "/v1/jobs/abcdef.x", "", NULL, 404},
+    };
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        ask(w, &r, cells[i].method, cells[i].target, w->admin.text, cells[i].headers, cells[i].body);
+        if (r.status != cells[i].status)
+            fail_msg("%s %s: %d instead of %d: %s", cells[i].method, cells[i].target, r.status,
+                     cells[i].status, r.body);
+    }
+    assert_int_equal(w->read_calls + w->events, 0);
+}
+
+/* ---- connections
+ * ------------------------------------------------------------------------------------------- */
+
+static void http__a_connection_carries_many_requests_also_at_once(void **state)
+{
+    (void)state;
+    client_t *c = client_up(w);
+    client_ask(c, "GET", "/healthz", "", "", NULL);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML, "run: echo one");
+    client_ask(c, "GET", "/nowhere", "", "", NULL);
+    const int expected[] = {200, 200, 201, 404};
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(client_reply(c, &r));
+        assert_int_equal(r.status, expected[i]);
+    }
+    client_down(c);
+}
+
+static void http__a_head_has_no_body(void **state)
+{
+    (void)state;
+    client_t *c = client_up(w);
+    client_ask(c, "HEAD", "/healthz", "", "", NULL);
+    assert_true(client_reply_to(c, &r, true));
+    assert_int_equal(r.status, 200);
+    client_ask(c, "HEAD", "/v1/events", w->user.text, "", NULL);
+    assert_true(client_reply_to(c, &r, true));
+    assert_int_equal(r.status, 405);
+    client_ask(c, "GET", "/healthz", "", "", NULL);
+    assert_true(client_reply(c, &r)); /* bytes of a body would come first */
+    assert_int_equal(r.status, 200);
+    client_down(c);
+}
+
+static void http__garbage_harms_nobody_but_its_sender(void **state)
+{
+    (void)state;
+    world_t *hasty = world_up_with((helio_http_options_t){.idle_timeout_ms = 1000}); /* some only end by it */
+    char endless[100 << 10];
+    memset(endless, 'a', sizeof endless);
+    static const char tls[] = "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n";
+    static const char *const texts[] = {
+        "\r\n\r\n\r\n\r\nx", "GET\r\n\r\n", "GET / HTTP/9.9\r\n\r\n",
+        "GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
+        "POST /v1/jobs HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nZZ\r\n"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] + 2; i++) {
+        client_t *c = client_up(hasty);
+        if (i == 0)
+            client_send(c, tls, sizeof tls - 1);
+        else if (i == 1)
+            client_send(c, endless, sizeof endless);
+        else
+            client_send(c, texts[i - 2], strlen(texts[i - 2]));
+        (void)shutdown(c->fd, SHUT_WR);
+        while (client_receive(c)) /* whatever it says, it ends */
+            c->size = 0;
+        client_down(c);
+    }
+    ask(hasty, &r, "GET", "/healthz", "", "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(hasty->events, 0);
+    world_down(hasty);
+}
+
+static void http__a_client_that_leaves_while_it_waits_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    w->hold = true;
+    client_t *c = client_up(w);
+    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
+    world_await_held(w);
+    client_down(c);
+    world_answer(w);
+    w->hold = false;
+    ask(w, &r, "GET", "/healthz", "", "", NULL);
+    assert_int_equal(r.status, 200);
+}
+
+static void http__a_body_beyond_the_bound_is_not_read(void **state)
+{
+    (void)state;
+    client_t *c = client_up(w);
+    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML "Content-Length: 99999999\r\n", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 413);
+    assert_string_equal(reply_header(&r, "Connection"), "close");
+    client_down(c);
+}
+
+static void http__a_chunked_body_beyond_the_bound_is_refused(void **state)
+{
+    (void)state;
+    world_t *small = world_up_with((helio_http_options_t){.body_max = 1000});
+    client_t *c = client_up(small);
+    char piece[600 + 32];
+    memset(piece, '#', sizeof piece);
+    client_ask(c, "POST", "/v1/jobs", small->user.text, YAML "Transfer-Encoding: chunked\r\n", NULL);
+    for (int i = 0; i < 4; i++) {
+        client_send(c, "258\r\n", 5);
+        client_send(c, piece, 600);
+        client_send(c, "\r\n", 2);
+    }
+    client_send(c, "0\r\n\r\n", 5);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 413);
+    client_down(c);
+    world_down(small);
+}
+
+static void http__a_refused_body_of_moderate_size_keeps_the_connection(void **state)
+{
+    (void)state;
+    client_t *c = client_up(w);
+    client_ask(c, "POST", "/v1/jobs", "", YAML, "run: GET /evil HTTP/1.1\r\n\r\n");
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 401);
+    client_ask(c, "DELETE", "/v1/nowhere", "", JSON, "GET /evil HTTP/1.1\r\n\r\n");
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 404);
+    client_ask(c, "GET", "/healthz", "", "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200);
+    assert_true(client_is_silent(c)); /* the bodies were not taken for requests */
+    client_down(c);
+}
+
+static void http__bodies_of_all_requests_together_are_bounded(void **state)
+{
+    (void)state;
+    world_t *small = world_up_with((helio_http_options_t){.bodies_max = 100});
+    char body[300];
+    memset(body, '#', sizeof body);
+    body[sizeof body - 1] = '\0';
+    ask(small, &r, "POST", "/v1/jobs", small->user.text, YAML, body);
+    assert_int_equal(r.status, 503);
+    assert_contains(r.body, "\"reason\":\"Busy\"");
+    ask(small, &r, "POST", "/v1/jobs", small->user.text, YAML, "run: echo");
+    assert_int_equal(r.status, 201); /* the refused ones were given back */
+    world_down(small);
+}
+
+/* ---- jobs
+ * -------------------------------------------------------------------------------------------------- */
+
+static void http__a_job_is_answered_only_when_the_engine_has_answered(void **state)
+{
+    (void)state;
+    w->hold = true;
+    client_t *c = client_up(w);
+    client_ask(c, "POST", "/v1/jobs", w->user.text, YAML "Idempotency-Key: k1\r\n",
+               "# mine\nrun: echo hello\n");
+    world_await_held(w);
+    assert_true(client_is_silent(c));
+    world_answer(w);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 201);
+    char id[HELIO_ID_SIZE], location[64];
+    helio_uuid_text(job_id(0), id);
+    (void)snprintf(location, sizeof location, "/v1/jobs/%s", id);
+    assert_string_equal(reply_header(&r, "Location"), location);
+    assert_contains(r.body, id);
+    assert_contains(r.body, "\"jobs\":[{\"id\":");
+    assert_string_equal(w->tenant, "acme");
+    assert_string_equal(w->user_name, "ana");
+    assert_string_equal(w->sources[0], "# mine\nrun: echo hello\n");
+    assert_string_equal(w->keys[0], "k1");
+    client_down(c);
+}
+
+static void http__many_jobs_are_one_event_with_a_key_each(void **state)
+{
+    (void)state;
+    w->jobs_existed = 2;
+    ask(w, &r, "POST", "/v1/jobs", w->user.text,
+        "Content-Type: application/x-ndjson\r\nIdempotency-Key: batch\r\n",
+        "{\"run\": \"a\"}\n{\"run\": \"b\"}\n");
+    assert_int_equal(r.status, 201);
+    assert_int_equal(w->events, 1);
+    assert_int_equal(w->submitted, 2);
+    assert_string_equal(w->sources[1], "{\"run\": \"b\"}");
+    assert_string_equal(w->keys[0], "batch#0");
+    assert_string_equal(w->keys[1], "batch#1");
+    assert_contains(r.body, "\"existed\":false},{");
+    assert_contains(r.body, "\"existed\":true}]}");
+    assert_null(reply_header(&r, "Location"));
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON,
+        "{\"jobs\": [{\"run\": \"a\"}, {\"run\": \"b\"}, {\"run\": \"c\"}]}");
+    assert_int_equal(w->submitted, 3);
+    assert_string_equal(w->sources[2], "{\"run\": \"c\"}");
+}
+
+static void http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\nqueu: batch\n");
+    assert_int_equal(r.status, 400);
+    assert_contains(r.body, "\"reason\":\"Invalid\"");
+    assert_contains(r.body, "\"line\":2");
+    assert_contains(r.body, "\"code\":\"UnknownKey\"");
+    assert_contains(r.body, "did you mean");
+    assert_contains(r.body, "\"diagnostic\":\"request:2:1");
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: a\n---\nrun: [b\n");
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, "{\"jobs\": [{\"run\": \"a\"}, {\"runn\": \"b\"}]}");
+    assert_int_equal(r.status, 400);
+    assert_contains(r.body, "\"document\":1");
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "");
+    assert_int_equal(r.status, 400);
+    assert_int_equal(w->events, 0);
+}
+
+static void http__every_result_of_the_engine_has_its_status(void **state)
+{
+    (void)state;
+    static const struct {
+        helio_rc rc;
+        int status;
+        const char *reason;
+    } cells[] = {{HELIO_INVALID, 400, "Invalid"},         {HELIO_FORBIDDEN, 403, "Forbidden"},
+                 {HELIO_CONFLICT, 409, "Conflict"},       {HELIO_TOO_BIG, 413, "TooBig"},
+                 {HELIO_INFEASIBLE, 422, "NeverFits"},    {HELIO_BUSY, 429, "Busy"},
+                 {HELIO_UNAVAILABLE, 503, "Unavailable"}, {HELIO_FENCED, 503, "Unavailable"},
+                 {HELIO_TIMEOUT, 504, "Timeout"}};
+    for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
+        char reason[64];
+        w->answer_rc = cells[i].rc;
+        ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
+        assert_int_equal(r.status, cells[i].status);
+        (void)snprintf(reason, sizeof reason, "\"reason\":\"%s\"", cells[i].reason);
+        assert_contains(r.body, reason);
+        bool retry = cells[i].status == 429 || cells[i].status == 503;
+        assert_int_equal(reply_header(&r, "Retry-After") != NULL, retry);
+    }
+    w->answer_reason = "Gated";
+    w->answer_text = "say \"please\"\n";
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
+    assert_contains(r.body, "\"reason\":\"Gated\",\"detail\":\"say \\\"please\\\"\\n\"");
+}
+
+static void http__a_full_engine_is_429_and_a_full_reader_too(void **state)
+{
+    (void)state;
+    w->post_rc = HELIO_BUSY;
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
+    assert_int_equal(r.status, 429);
+    assert_string_equal(reply_header(&r, "Retry-After"), "1");
+    script_read(w, "read_gpus", HELIO_BUSY, NULL);
+    ask(w, &r, "GET", "/v1/gpus", w->user.text, "", NULL);
+    assert_int_equal(r.status, 429);
+}
+
+static void http__no_answer_in_time_is_504_and_the_late_one_is_let_go(void **state)
+{
+    (void)state;
+    world_t *hasty = world_up_with((helio_http_options_t){.request_timeout_ms = 1});
+    hasty->hold = true;
+    ask(hasty, &r, "POST", "/v1/jobs", hasty->user.text, YAML, "run: echo");
+    assert_int_equal(r.status, 504);
+    assert_contains(r.body, "Idempotency-Key");
+    world_answer(hasty);
+    hasty->hold = false;
+    ask(hasty, &r, "GET", "/healthz", "", "", NULL);
+    assert_int_equal(r.status, 200);
+    world_down(hasty);
+}
+
+static void http__what_the_database_says_of_itself_is_not_told(void **state)
+{
+    (void)state;
+    script_read(w, "read_gpus", HELIO_UNAVAILABLE, NULL);
+    ask(w, &r, "GET", "/v1/gpus", w->user.text, "", NULL);
+    assert_int_equal(r.status, 503);
+    assert_null(strstr(r.body, "of the database"));
+}
+
+static void http__a_list_passes_its_filters_on(void **state)
+{
+    (void)state;
+    script_read(w, "read_jobs", HELIO_OK, "{\"jobs\":[],\"next\":null}");
+    ask(w, &r, "GET",
+        "/v1/jobs?state=running&queue=batch&name=a%20b&limit=7&cursor=01j9a0000000000000000000aa.3",
+        w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(r.body, "{\"jobs\":[],\"next\":null}\n");
+    static const char *const expected[] = {"acme", "running", "batch", "a b", "01j9a0000000000000000000aa.3",
+                                           "7"};
+    for (size_t i = 0; i < 6; i++)
+        assert_string_equal(w->last_params[i], expected[i]);
+}
+
+static void http__a_whole_id_is_cancelled_without_asking_the_database(void **state)
+{
+    (void)state;
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa.4", w->user.text, "", NULL);
+    assert_int_equal(r.status, 202);
+    assert_int_equal(w->event, HELIO_BROKER_EV_CANCEL);
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa.4");
+    assert_string_equal(w->tenant, "acme");
+    assert_int_equal(w->read_calls, 0);
+}
+
+static void http__a_part_of_an_id_is_resolved_first(void **state)
+{
+    (void)state;
+    script_read(w, "read_job_where", HELIO_OK,
+                "{\"id\" : \"01j9a0000000000000000000aa\", \"state\" : \"running\"}");
+    ask(w, &r, "DELETE", "/v1/jobs/0000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 202);
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
+    assert_string_equal(w->last_params[1], "acme");
+    script_read(w, "read_job_where", HELIO_OK, "{\"ambiguous\" : [\"a\", \"b\"]}");
+    ask(w, &r, "DELETE", "/v1/jobs/0000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "\"reason\":\"Ambiguous\"");
+    assert_contains(r.body, ",\"ambiguous\" : [\"a\", \"b\"]}");
+    script_read(w, "read_job_where", HELIO_NOT_FOUND, NULL);
+    ask(w, &r, "DELETE", "/v1/jobs/0000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 404);
+    assert_int_equal(w->events, 1);
+}
+
+static void http__cancelling_what_is_over_says_so(void **state)
+{
+    (void)state;
+    w->answer_rc = HELIO_NOT_FOUND;
+    script_read(w, "read_job_where", HELIO_OK,
+                "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "succeeded");
+    script_read(w, "read_job_where", HELIO_NOT_FOUND, NULL);
+    ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
+    assert_int_equal(r.status, 404);
+}
+
+/* ---- sites, tokens
+ * ------------------------------------------------------------------------------------------ */
+
+static void http__site_commands_carry_their_reason(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/sites/lulea/drain", w->operator_.text, JSON, "{\"reason\": \"new switch\"}");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_DRAIN);
+    assert_string_equal(w->site, "lulea");
+    assert_string_equal(w->reason, "new switch");
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": false}");
+    assert_int_equal(r.status, 400);
+    assert_int_equal(w->events, 1);
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": true}");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_ATTEST);
+}
+
+static void http__commands_are_read_strictly(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"[]",
+                                      "{",
+                                      "{\"reason\": 3}",
+                                      "{\"reasn\": \"x\"}",
+                                      "{\"reason\": \"a\\u0007b\"}",
+                                      "{\"reason\": \"x\", \"reason\": \"y\"}",
+                                      "null",
+                                      "\xff\xfe"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ask(w, &r, "POST", "/v1/sites/lulea/drain", w->operator_.text, JSON, bad[i]);
+        if (r.status != 400)
+            fail_msg("%s: %d", bad[i], r.status);
+    }
+    assert_int_equal(w->events, 0);
+}
+
+static void http__a_key_is_enrolled_when_it_is_one(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/sites", w->admin.text, JSON,
+        "{\"site\": \"lulea\", \"public_key\": \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\"}");
+    assert_int_equal(r.status, 201);
+    assert_string_equal(w->site, "lulea");
+    assert_string_equal(w->public_key, "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7");
+    ask(w, &r, "POST", "/v1/sites", w->admin.text, JSON, "{\"site\": \"lulea\", \"public_key\": \"short\"}");
+    assert_int_equal(r.status, 400);
+    ask(w, &r, "POST", "/v1/sites", w->admin.text, JSON,
+        "{\"site\": \"-x\", \"public_key\": \"rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\"}");
+    assert_int_equal(r.status, 400);
+    assert_int_equal(w->events, 1);
+}
+
+static void http__an_issued_token_opens_once_it_is_in_force_until_revoked(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/tokens", w->admin.text, JSON,
+        "{\"tenant\": \"acme\", \"user\": \"bo\", \"role\": \"user\", \"ttl_s\": 60}");
+    assert_int_equal(r.status, 201);
+    char token[HELIO_TOKEN_SIZE];
+    const char *at = strstr(r.body, "\"token\":\"");
+    assert_non_null(at);
+    keep((helio_text_t){at + 9, (uint32_t)strcspn(at + 9, "\"")}, token, sizeof token);
+    assert_true(w->token_row.expires_ms == w->token_row.created_ms + 60000);
+    ask(w, &r, "GET", "/v1/whoami", token, "", NULL);
+    assert_int_equal(r.status, 401); /* its row is not committed yet */
+    helio_row_token_t row = {.token_id = helio_text_of(w->token_id),
+                             .hash = {(const char *)w->token_hash, 32},
+                             .tenant = HELIO_TEXT("acme"),
+                             .user = HELIO_TEXT("bo"),
+                             .role = HELIO_TEXT("user"),
+                             .created_ms = w->token_row.created_ms,
+                             .expires_ms = w->token_row.expires_ms};
+    w->listener.on_token(w->listener.arg, &row);
+    ask(w, &r, "GET", "/v1/whoami", token, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "\"user\":\"bo\"");
+    char target[64], id[40];
+    keep(helio_text_of(w->token_id), id, sizeof id);
+    (void)snprintf(target, sizeof target, "/v1/tokens/%s", id);
+    ask(w, &r, "DELETE", target, w->admin.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_true(w->token_row.revoked_ms > 0);
+    assert_string_equal(w->token_id, id);
+    assert_memory_equal(w->token_hash, row.hash.data, 32);
+}
+
+static void http__metrics_tell_of_engine_sites_and_requests(void **state)
+{
+    (void)state;
+    w->figures.leader = true;
+    w->figures.core.jobs[HELIO_JOB_QUEUED] = 12;
+    script_read(w, "read_sites", HELIO_OK,
+                "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null}]");
+    world_transition(w, 1, HELIO_JOB_RUNNING);
+    ask(w, &r, "GET", "/v1/whoami", w->user.text, "", NULL);
+    ask(w, &r, "GET", "/metrics", "", "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "# TYPE helio_jobs gauge\n");
+    assert_contains(r.body, "helio_jobs{state=\"queued\"} 12\n");
+    assert_contains(r.body, "helio_broker_leader 1\n");
+    assert_contains(r.body, "helio_job_transitions_total{to=\"running\"} 1\n");
+    assert_contains(r.body, "helio_site_up{site=\"lu\\\"lea\"} 1\n");
+    assert_contains(r.body, "helio_site_gpus{site=\"lu\\\"lea\"} 96\n");
+    assert_null(strstr(r.body, "helio_site_pue_ratio{")); /* not known is not 0 */
+    assert_contains(r.body, "helio_http_requests_total{route=\"GET /v1/whoami\",code=\"200\"} 1\n");
+    assert_contains(r.body,
+                    "helio_http_request_duration_seconds_bucket{route=\"GET /v1/whoami\",le=\"+Inf\"} 1\n");
+    uint32_t reads = w->read_calls;
+    ask(w, &r, "GET", "/metrics", "", "", NULL);
+    assert_int_equal(w->read_calls, reads); /* a scrape is not a query each time */
+}
+
+static void http__a_bad_or_taken_address_is_told(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {
+        "",        "127.0.0.1", "127.0.0.1:", ":80", "localhost:80", "127.0.0.1:70000",
+        "[::1:80", "[]:80",     "::1:80"};
+    helio_error_t err;
+    helio_http_ports_t ports = {fake_post, fake_read, w, w};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        helio_http_t *http = helio_http_new(&(helio_http_options_t){.listen = bad[i]}, w->log);
+        assert_int_equal(helio_http_start(http, ports, &err), HELIO_INVALID);
+        helio_http_destroy(&http);
+    }
+    char taken[32];
+    (void)snprintf(taken, sizeof taken, "127.0.0.1:%u", (unsigned)helio_http_port(w->http));
+    helio_http_t *http = helio_http_new(&(helio_http_options_t){.listen = taken}, w->log);
+    assert_int_equal(helio_http_start(http, ports, &err), HELIO_IO);
+    assert_contains(err.text, taken);
+    helio_http_destroy(&http);
+}
+
+static void http__stopping_answers_what_waits(void **state)
+{
+    (void)state;
+    world_t *own = world_up();
+    own->hold = true;
+    client_t *c = client_up(own);
+    client_ask(c, "POST", "/v1/jobs", own->user.text, YAML, "run: echo");
+    world_await_held(own);
+    helio_http_stop(own->http);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 503);
+    client_down(c);
+    world_answer(own); /* the engine ends later than the shell */
+    world_down(own);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
+    const struct CMUnitTest tests[] = {
+        TEST(http__health_needs_no_token),
+        TEST(http__ready_says_what_the_engine_says),
+        TEST(http__an_unknown_path_is_a_problem_document),
+        TEST(http__a_wrong_method_names_the_right_ones),
+        TEST(http__every_v1_path_refuses_who_has_no_valid_token),
+        TEST(http__a_revoked_token_is_refused_at_once_on_a_live_connection),
+        TEST(http__roles_open_what_they_open_and_nothing_more),
+        TEST(http__what_a_user_reads_is_bound_to_its_tenant),
+        TEST(http__headers_that_cannot_be_met_are_refused),
+        TEST(http__a_connection_carries_many_requests_also_at_once),
+        TEST(http__a_head_has_no_body),
+        TEST(http__garbage_harms_nobody_but_its_sender),
+        TEST(http__a_client_that_leaves_while_it_waits_leaves_nothing_behind),
+        TEST(http__a_body_beyond_the_bound_is_not_read),
+        TEST(http__a_chunked_body_beyond_the_bound_is_refused),
+        TEST(http__a_refused_body_of_moderate_size_keeps_the_connection),
+        TEST(http__bodies_of_all_requests_together_are_bounded),
+        TEST(http__a_job_is_answered_only_when_the_engine_has_answered),
+        TEST(http__many_jobs_are_one_event_with_a_key_each),
+        TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
+        TEST(http__every_result_of_the_engine_has_its_status),
+        TEST(http__a_full_engine_is_429_and_a_full_reader_too),
+        TEST(http__no_answer_in_time_is_504_and_the_late_one_is_let_go),
+        TEST(http__what_the_database_says_of_itself_is_not_told),
+        TEST(http__a_list_passes_its_filters_on),
+        TEST(http__a_whole_id_is_cancelled_without_asking_the_database),
+        TEST(http__a_part_of_an_id_is_resolved_first),
+        TEST(http__cancelling_what_is_over_says_so),
+        TEST(http__site_commands_carry_their_reason),
+        TEST(http__commands_are_read_strictly),
+        TEST(http__a_key_is_enrolled_when_it_is_one),
+        TEST(http__an_issued_token_opens_once_it_is_in_force_until_revoked),
+        TEST(http__metrics_tell_of_engine_sites_and_requests),
+        TEST(http__a_bad_or_taken_address_is_told),
+        TEST(http__stopping_answers_what_waits),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
