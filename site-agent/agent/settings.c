@@ -30,39 +30,7 @@ static helio_rc level_of(helio_text_t word, uint32_t *ret_value)
 
 static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
 
-#define USER(member) .offset = offsetof(helio_agent_user_t, member)
 #define AT(member) .offset = offsetof(helio_agent_settings_t, member)
-
-static const helio_spec_field_t user_fields[] = {
-    {.key = "tenant",
-     .kind = HELIO_SPEC_TEXT,
-     USER(tenant),
-     .required = true,
-     .most = 32,
-     .example = "nlp",
-     .doc = "A tenant of the federation."},
-    {.key = "user",
-     .kind = HELIO_SPEC_TEXT,
-     USER(user),
-     .most = 64,
-     .fallback = "\"*\"",
-     .example = "ada",
-     .doc = "One of its users; * is everybody."},
-    {.key = "unix",
-     .kind = HELIO_SPEC_TEXT,
-     USER(unix_name),
-     .required = true,
-     .most = 32,
-     .example = "nlp-jobs",
-     .doc = "The account on this host that their jobs run as."},
-    {.key = "allow_root",
-     .kind = HELIO_SPEC_BOOL,
-     USER(allow_root),
-     .fallback = "false",
-     .example = "false",
-     .doc = "Must be said when that account is root."},
-};
-static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("user", helio_agent_user_t, user_fields, NULL);
 
 static const helio_spec_field_t agent_fields[] = {
     {.key = "state_dir",
@@ -96,18 +64,7 @@ static const helio_spec_field_t agent_fields[] = {
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
      .doc = "The program around each local job. Not said: the one installed beside the agent."},
-    {.key = "users",
-     .kind = HELIO_SPEC_LIST,
-     AT(users),
-     .most = 4096,
-     .table = &user_table,
-     .example = "[{tenant: nlp, user: \"*\", unix: nlp-jobs}]",
-     .doc = "Which account jobs run as; the first that fits. Who fits none cannot run here."},
-    {.key = "secrets_dir",
-     .kind = HELIO_SPEC_PATH,
-     AT(secrets_dir),
-     .example = "/etc/heliostat/secrets",
-     .doc = "Folder (mode 0700) of the values of secrets that jobs name."},
+    {.kind = HELIO_SPEC_INCLUDE, AT(local), .table = &helio_local_settings_table},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -124,18 +81,6 @@ static const helio_spec_field_t agent_fields[] = {
      .fallback = "60s",
      .example = "60s",
      .doc = "Jobs under a lease are stopped so long before it ends; a quarter of the lease at most."},
-    {.key = "retention",
-     .kind = HELIO_SPEC_DURATION,
-     AT(retention_ms),
-     .fallback = "7d",
-     .example = "7d",
-     .doc = "How long the logs of ended attempts are kept."},
-    {.key = "log_max",
-     .kind = HELIO_SPEC_BYTES,
-     AT(log_max_bytes),
-     .fallback = "64MiB",
-     .example = "64MiB",
-     .doc = "Most bytes of one attempt's log."},
     {.key = "log_level",
      .kind = HELIO_SPEC_WORD,
      AT(log_level),
@@ -178,14 +123,18 @@ static helio_rc read_file(const char *path, size_t most, helio_buffer_t *out, he
     return HELIO_OK;
 }
 
-/*  Relative to the folder of the file that says it. */
+/*  Relative to the folder of the file that says it; absolute, since a backend's programs have folders of
+ * their own. */
 static helio_text_t resolve(helio_arena_t *arena, const char *file, helio_text_t path)
 {
     if (path.size == 0 || path.data[0] == '/')
         return helio_arena_text(arena, path);
     const char *slash = strrchr(file, '/');
-    return slash ? helio_arena_printf(arena, "%.*s/%.*s", (int)(slash - file), file, HELIO_TEXT_ARGS(path))
-                 : helio_arena_printf(arena, "./%.*s", HELIO_TEXT_ARGS(path));
+    char folder[PATH_SIZE], full[PATH_SIZE];
+    (void)helio_text_copy(slash ? (helio_text_t){file, (uint32_t)(slash - file)} : HELIO_TEXT("."), folder,
+                          sizeof folder);
+    const char *from = folder[0] ? folder : "/";
+    return helio_arena_printf(arena, "%s/%.*s", realpath(from, full) ? full : from, HELIO_TEXT_ARGS(path));
 }
 
 /*  Installed as PREFIX/bin and PREFIX/libexec/heliostat; in a build folder side by side. */
@@ -226,10 +175,12 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     }
     settings.state_dir = resolve(arena, path, settings.state_dir);
     settings.key_file = resolve(arena, path, settings.key_file);
-    settings.secrets_dir = resolve(arena, path, settings.secrets_dir);
+    settings.local.secrets = resolve(arena, path, settings.local.secrets);
     settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
     if (!helio_curve_key_is_valid(settings.broker_key))
         settings.broker_key = resolve(arena, path, settings.broker_key);
+    if (helio_text_is(settings.site.backend, "local"))
+        settings.site.leases = true; /* the shim around each job enforces them */
     *ret_settings = settings;
     return HELIO_OK;
 }

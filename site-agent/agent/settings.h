@@ -3,16 +3,9 @@
 #define HELIO_AGENT_SETTINGS_H
 
 #include "federation/spec/spec.h"
+#include "site-agent/backends/local.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
-
-/*  Whose jobs run as which Unix user; the first entry that fits counts. */
-typedef struct helio_agent_user {
-    helio_text_t tenant;
-    helio_text_t user; /* "*" = everybody of the tenant */
-    helio_text_t unix_name;
-    bool allow_root;
-} helio_agent_user_t;
 
 typedef struct helio_agent_settings {
     helio_site_profile_t site;
@@ -24,15 +17,9 @@ typedef struct helio_agent_settings {
     helio_text_t broker_key; /* Z85 after loading */
     helio_text_t key_file;
     helio_text_t shim;
-    struct {
-        helio_agent_user_t *items;
-        uint32_t count;
-    } users;
-    helio_text_t secrets_dir; /* "" = none */
+    helio_local_settings_t local; /* users, secrets, … of the backend `local` */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
-    uint64_t retention_ms;
-    uint64_t log_max_bytes;
     uint32_t log_level; /* helio_level_t */
 } helio_agent_settings_t;
 
@@ -48,6 +35,6 @@ HELIO_MUST_CHECK helio_rc helio_agent_settings_load(const char *path, helio_aren
 HELIO_MUST_CHECK helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret_key[41],
                                                  helio_error_t *err);
 
-extern const helio_spec_table_t helio_agent_settings_table;
+extern const helio_spec_table_t helio_agent_settings_table; /* the whole file */
 
 #endif

@@ -1,0 +1,224 @@
+#include "site-agent/agent/check.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "federation/base/clock.h"
+#include "federation/net/curve.h"
+#include "federation/net/dialer.h"
+#include "site-agent/agent/host.h"
+
+enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
+
+typedef struct tally {
+    uint32_t failed;
+} tally_t;
+
+static void line(tally_t *tally, const char *what, helio_rc rc, const char *detail)
+{
+    if (rc != HELIO_OK)
+        tally->failed++;
+    (void)printf("%s %s: %s\n", rc == HELIO_OK ? "✔" : "✗", what, detail);
+    (void)fflush(stdout);
+}
+
+static void check_state_dir(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    helio_error_t err = {0};
+    int fd = -1;
+    helio_rc rc = helio_state_dir_lock(settings->state_dir.data, &fd, &err);
+    if (rc == HELIO_OK)
+        (void)close(fd);
+    line(tally, "state_dir", rc, rc == HELIO_OK ? settings->state_dir.data : err.text);
+}
+
+static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings, helio_keypair_t *ret_pair)
+{
+    helio_error_t err = {0};
+    char text[TEXT_SIZE];
+    helio_rc rc = helio_keypair_load(settings->key_file.data, ret_pair, &err);
+    if (rc == HELIO_OK)
+        (void)snprintf(text, sizeof text, "%.500s, public key %s", settings->key_file.data,
+                       ret_pair->public_key);
+    line(tally, "key_file", rc, rc == HELIO_OK ? text : err.text);
+    return rc;
+}
+
+/* ---- brokers
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct knock {
+    bool connected, failed;
+    char why[300];
+} knock_t;
+
+static void on_connected(void *arg, const char *endpoint)
+{
+    (void)endpoint;
+    ((knock_t *)arg)->connected = true;
+}
+
+static void on_failed(void *arg, const char *endpoint, const char *why)
+{
+    knock_t *knock = arg;
+    (void)endpoint;
+    knock->failed = true;
+    (void)helio_text_copy(helio_text_of(why), knock->why, sizeof knock->why);
+}
+
+static void on_message(void *arg, helio_text_t frame)
+{
+    (void)arg;
+    (void)frame;
+}
+
+/*  The handshake alone: a HELLO would take the session away from an agent that runs. */
+static helio_rc shake_hands(const helio_dialer_target_t *target, const char *secret_key, helio_error_t *err)
+{
+    helio_net_t *net = NULL;
+    helio_loop_t *loop = NULL;
+    helio_dialer_t *dialer = NULL;
+    knock_t knock = {0};
+    helio_dialer_options_t options = {.targets = target,
+                                      .target_count = 1,
+                                      .secret_key = secret_key,
+                                      .connect_ms = HANDSHAKE_MS,
+                                      .linger_ms = -1,
+                                      .on_message = on_message,
+                                      .on_connected = on_connected,
+                                      .on_failed = on_failed,
+                                      .arg = &knock};
+    helio_rc rc = helio_net_new(0, &net, err);
+    if (rc == HELIO_OK)
+        rc = helio_loop_new(&loop, err);
+    if (rc == HELIO_OK)
+        rc = helio_dialer_new(net, loop, &options, &dialer, err);
+    int64_t until_ms = helio_clock_boot_ms() + HANDSHAKE_MS;
+    while (rc == HELIO_OK && !knock.connected && !knock.failed && helio_clock_boot_ms() < until_ms)
+        rc = helio_loop_turn(loop, 100, err);
+    if (rc == HELIO_OK && !knock.connected)
+        rc = helio_fail(
+            err, HELIO_UNAVAILABLE,
+            "%s: %s; check the address, the firewall, broker_key, and that the broker knows this site "
+            "(helio-broker site add NAME PUBLIC_KEY)",
+            target->endpoint, knock.failed ? knock.why : "no answer within 5 s");
+    helio_dialer_destroy(&dialer);
+    if (loop)
+        helio_loop_destroy(&loop);
+    if (net)
+        helio_net_destroy(&net);
+    return rc;
+}
+
+static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings, const helio_keypair_t *keys)
+{
+    helio_error_t err = {0};
+    char broker_key[HELIO_CURVE_SIZE], what[64], endpoint[300];
+    helio_rc rc = helio_agent_broker_key(settings, broker_key, &err);
+    line(tally, "broker_key", rc, rc == HELIO_OK ? broker_key : err.text);
+    for (uint32_t i = 0; rc == HELIO_OK && keys && i < settings->brokers.count; i++) {
+        (void)helio_text_copy(settings->brokers.items[i].text, endpoint, sizeof endpoint);
+        (void)snprintf(what, sizeof what, "broker %u", i + 1);
+        helio_dialer_target_t target = {endpoint, broker_key};
+        helio_rc one = shake_hands(&target, keys->secret_key, &err);
+        line(tally, what, one, one == HELIO_OK ? endpoint : err.text);
+    }
+}
+
+/* ---- users and backend
+ * -------------------------------------------------------------------------------------- */
+
+static helio_rc check_user(const helio_local_user_t *user, char text[TEXT_SIZE])
+{
+    char name[64];
+    (void)helio_text_copy(user->unix_user, name, sizeof name);
+    errno = 0;
+    const struct passwd *account = getpwnam(name);
+    int head = snprintf(text, TEXT_SIZE, "%.*s/%.*s as %s", HELIO_TEXT_ARGS(user->tenant),
+                        HELIO_TEXT_ARGS(user->user), name);
+    const char *fault = NULL;
+    if (!account)
+        fault = ": there is no such account; useradd it, or name another";
+    else if (account->pw_uid == 0 && !user->allow_root)
+        fault = ": root is refused unless the entry says allow_root: true";
+    else if (geteuid() != 0 && account->pw_uid != geteuid())
+        fault = ": an agent that is not root can start jobs as its own account only";
+    if (fault)
+        (void)snprintf(text + head, (size_t)(TEXT_SIZE - head), "%s", fault);
+    return fault ? HELIO_INVALID : HELIO_OK;
+}
+
+static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    char text[TEXT_SIZE];
+    if (settings->local.users.count == 0 && helio_text_is(settings->site.backend, "local"))
+        line(tally, "users", HELIO_INVALID,
+             "nobody may run jobs here; add e.g. users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
+    for (uint32_t i = 0; i < settings->local.users.count; i++) {
+        helio_rc rc = check_user(&settings->local.users.items[i], text);
+        line(tally, "user", rc, text);
+    }
+}
+
+static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    char text[TEXT_SIZE];
+    uint64_t gpus = 0, nodes = 0;
+    for (uint32_t p = 0; p < settings->site.pools.count; p++) {
+        const helio_pool_t *pool = &settings->site.pools.items[p];
+        gpus += (uint64_t)pool->nodes * pool->gpus_per_node;
+        nodes += pool->nodes;
+    }
+    (void)snprintf(text, sizeof text, "%llu GPUs on %llu nodes in %u pools declared",
+                   (unsigned long long)gpus, (unsigned long long)nodes, settings->site.pools.count);
+    if (nodes == 0)
+        (void)snprintf(text, sizeof text, "the site file declares no nodes: add pools");
+    line(tally, "gpus", nodes ? HELIO_OK : HELIO_INVALID, text);
+}
+
+static void ignore_event(void *arg, const helio_aev_backend_t *event)
+{
+    (void)arg;
+    (void)event;
+}
+
+static void check_backend(tally_t *tally, const helio_agent_settings_t *settings,
+                          helio_make_backend_fn *make_backend)
+{
+    helio_error_t err = {0};
+    char text[TEXT_SIZE];
+    helio_backend_sink_t sink = {.on_event = ignore_event};
+    helio_backend_t *backend = NULL;
+    helio_rc rc = make_backend(settings, &sink, &backend, &err);
+    if (rc == HELIO_OK && backend->class->check)
+        rc = backend->class->check(backend, &err);
+    (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(settings->site.backend));
+    line(tally, "backend", rc, rc == HELIO_OK ? text : err.text);
+    helio_backend_destroy(&backend);
+}
+
+uint32_t helio_agent_check(const helio_agent_settings_t *settings, helio_make_backend_fn *make_backend)
+{
+    tally_t tally = {0};
+    char text[TEXT_SIZE];
+    (void)snprintf(text, sizeof text, "site %.*s", HELIO_TEXT_ARGS(settings->site.name));
+    line(&tally, "config", HELIO_OK, text);
+    check_state_dir(&tally, settings);
+    HELIO_AUTO(helio_keypair_wipe) helio_keypair_t keys = {0};
+    helio_rc rc = check_key(&tally, settings, &keys);
+    check_brokers(&tally, settings, rc == HELIO_OK ? &keys : NULL);
+    if (helio_text_is(settings->site.backend, "local")) {
+        bool found = access(settings->shim.data, X_OK) == 0;
+        (void)snprintf(text, sizeof text, "%.400s%s", settings->shim.data,
+                       found ? "" : ": not there, or not executable; install helio-shim, or say shim: PATH");
+        line(&tally, "shim", found ? HELIO_OK : HELIO_NOT_FOUND, text);
+    }
+    check_backend(&tally, settings, make_backend);
+    check_gpus(&tally, settings);
+    check_users(&tally, settings);
+    return tally.failed;
+}

@@ -1,0 +1,18 @@
+/*  choice.c -- which backend a site file means. */
+#include "site-agent/agent/check.h"
+#include "site-agent/backends/local.h"
+
+helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
+                            helio_backend_t **ret_backend, helio_error_t *err)
+{
+    if (!helio_text_is(settings->site.backend, "local"))
+        return helio_fail(err, HELIO_INVALID, "this release has no backend '%.*s'; it has: local",
+                          HELIO_TEXT_ARGS(settings->site.backend));
+    helio_local_options_t options = {.state_dir = settings->state_dir.data,
+                                     .shim = settings->shim.data,
+                                     .site = settings->site.name,
+                                     .settings = &settings->local,
+                                     .lease_margin_ms = settings->kill_margin_ms,
+                                     .sink = *sink};
+    return helio_local_new(&options, ret_backend, err);
+}

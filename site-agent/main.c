@@ -1,0 +1,204 @@
+/*  helio-agent: runs a site's share of the federation's jobs. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "federation/net/curve.h"
+#include "site-agent/agent/agent.h"
+#include "site-agent/agent/check.h"
+#include "site-agent/agent/host.h"
+
+static void usage(FILE *out)
+{
+    (void)fprintf(
+        out,
+        "usage: helio-agent [run] [--config FILE]\n"
+        "       helio-agent check [--config FILE]     says what `run` would miss, and how to mend it\n"
+        "       helio-agent keygen PATH               makes the site's secret key; prints the public one\n"
+        "       helio-agent --help | --version\n\n"
+        "The site file is " HELIO_AGENT_CONFIG_PATH " unless --config names another. TERM ends the agent; "
+        "jobs keep running.\n");
+}
+
+static int complain(const helio_error_t *err)
+{
+    (void)fprintf(stderr, "helio-agent: error: %s\n", err->text);
+    return 1;
+}
+
+static int keygen(const char *path)
+{
+    helio_error_t err = {0};
+    HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
+    if (helio_keypair_new(&pair, &err) != HELIO_OK || helio_keypair_save(&pair, path, &err) != HELIO_OK)
+        return complain(&err);
+    (void)puts(pair.public_key);
+    return 0;
+}
+
+typedef struct signals {
+    int fd;
+    helio_agent_t *agent;
+    helio_log_t *log;
+} signals_t;
+
+static void on_signal(void *arg)
+{
+    signals_t *self = arg;
+    struct signalfd_siginfo info;
+    if (read(self->fd, &info, sizeof info) != (ssize_t)sizeof info)
+        return;
+    if (info.ssi_signo == SIGHUP) {
+        helio_log(self->log, HELIO_WARN, "hangup_ignored", "hint=\"settings are read at start only\"");
+        return;
+    }
+    helio_log(self->log, HELIO_INFO, "stopping", "signal=%u", info.ssi_signo);
+    helio_notify("STOPPING=1");
+    helio_agent_stop(self->agent, "stopped by its operator");
+}
+
+/*  Before any library may start a thread. SIGPIPE would end us at the first peer that hangs up. */
+static int block_signals(void)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return -1;
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    return sigaction(SIGPIPE, &ignore, NULL) == 0 ? fd : -1;
+}
+
+static int serve(const helio_agent_settings_t *settings, helio_loop_t *loop, helio_log_t *log, int signal_fd)
+{
+    helio_error_t err = {0};
+    helio_agent_t *agent = NULL;
+    helio_agent_parts_t parts = {settings, helio_make_backend, loop, log};
+    helio_rc rc = helio_agent_new(&parts, &agent, &err);
+    if (rc == HELIO_OK) {
+        signals_t signals = {signal_fd, agent, log};
+        helio_source_t *source = helio_source_new(loop, signal_fd, HELIO_LOOP_IN, on_signal, &signals);
+        helio_log(log, HELIO_INFO, "agent_started", "site=%.*s release=%s",
+                  HELIO_TEXT_ARGS(settings->site.name), HELIO_RELEASE);
+        helio_notify("READY=1");
+        rc = helio_agent_run(agent, &err);
+        helio_source_destroy(&source);
+    }
+    if (rc != HELIO_OK) {
+        char text[600];
+        helio_log(log, HELIO_ERROR, "agent_failed", "text=%s",
+                  helio_log_quote(helio_text_of(err.text), text, sizeof text));
+    }
+    helio_agent_destroy(&agent);
+    return rc == HELIO_OK ? 0 : 1;
+}
+
+static int run(const helio_agent_settings_t *settings, int signal_fd)
+{
+    helio_error_t err = {0};
+    int lock = -1;
+    if (helio_state_dir_lock(settings->state_dir.data, &lock, &err) != HELIO_OK)
+        return complain(&err);
+    helio_loop_t *loop = NULL;
+    int status = 1;
+    if (helio_loop_new(&loop, &err) != HELIO_OK) {
+        status = complain(&err);
+    } else {
+        helio_log_t *log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-agent");
+        status = serve(settings, loop, log, signal_fd);
+        helio_log_destroy(&log);
+        helio_loop_destroy(&loop);
+    }
+    (void)close(lock);
+    return status;
+}
+
+typedef struct arguments {
+    const char *command, *config, *path;
+    bool help, version;
+} arguments_t;
+
+/*  "check" and "--check" mean the same. */
+static bool parse(int argc, char **argv, arguments_t *ret)
+{
+    *ret = (arguments_t){.config = HELIO_AGENT_CONFIG_PATH};
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+            ret->help = true;
+        else if (strcmp(word, "--version") == 0)
+            ret->version = true;
+        else if (strcmp(word, "--config") == 0 && i + 1 < argc)
+            ret->config = argv[++i];
+        else if (strncmp(word, "--config=", 9) == 0)
+            ret->config = word + 9;
+        else if (strcmp(word, "--check") == 0 && !ret->command)
+            ret->command = "check";
+        else if (word[0] != '-' && !ret->command)
+            ret->command = word;
+        else if (word[0] != '-' && !ret->path)
+            ret->path = word;
+        else
+            return false;
+    }
+    if (!ret->command)
+        ret->command = "run";
+    return true;
+}
+
+static int with_settings(const arguments_t *arguments)
+{
+    bool check = strcmp(arguments->command, "check") == 0;
+    int signal_fd = check ? -1 : block_signals();
+    if (!check && signal_fd < 0) {
+        (void)fprintf(stderr, "helio-agent: error: signals: %s\n", strerror(errno));
+        return 1;
+    }
+    helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
+    helio_agent_settings_t settings;
+    int status;
+    if (helio_agent_settings_load(arguments->config, arena, &settings, &complaint) != HELIO_OK) {
+        (void)fprintf(stderr, "%s", complaint.data ? complaint.data : "");
+        if (check)
+            (void)puts("✗ config: see above");
+        status = 1;
+    } else {
+        status = check ? helio_agent_check(&settings, helio_make_backend) != 0 : run(&settings, signal_fd);
+    }
+    helio_arena_destroy(&arena);
+    if (signal_fd >= 0)
+        (void)close(signal_fd);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    arguments_t arguments;
+    if (!parse(argc, argv, &arguments)) {
+        usage(stderr);
+        return 2;
+    }
+    if (arguments.help) {
+        usage(stdout);
+        return 0;
+    }
+    if (arguments.version) {
+        (void)puts("helio-agent " HELIO_RELEASE);
+        return 0;
+    }
+    bool keys = strcmp(arguments.command, "keygen") == 0;
+    if (keys && arguments.path)
+        return keygen(arguments.path);
+    if (!keys && !arguments.path &&
+        (strcmp(arguments.command, "run") == 0 || strcmp(arguments.command, "check") == 0))
+        return with_settings(&arguments);
+    usage(stderr);
+    return 2;
+}
