@@ -132,7 +132,7 @@ static bool receive(helio_dialer_t *self)
     bool received = zmq_msg_recv(&frame, self->socket, ZMQ_DONTWAIT) >= 0;
     if (received && zmq_msg_more(&frame)) {
         helio_socket_skip_parts(self->socket); /* frames are single-part: not ours */
-    } else if (received) {
+    } else if (received && zmq_msg_size(&frame) <= self->options.frame_max_bytes) {
         self->failures = 0;
         self->calling = true;
         self->options.on_message(self->options.arg,
@@ -306,9 +306,7 @@ static void set_defaults(helio_dialer_options_t *options)
 static helio_rc check_target(const helio_dialer_target_t *target, helio_error_t *err)
 {
     const char *endpoint = target->endpoint;
-    bool tcp = strncmp(endpoint, "tcp://", 6) == 0, ipc = strncmp(endpoint, "ipc://", 6) == 0;
-    if (strlen(endpoint) > ENDPOINT_MAX || (!tcp && !ipc) || !endpoint[6] ||
-        (tcp && !strrchr(endpoint + 6, ':')))
+    if (!helio_endpoint_is_valid(endpoint, false))
         return helio_fail(err, HELIO_INVALID, "%.*s: is not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX,
                           endpoint);
     if (!target->server_key || !helio_curve_key_is_valid(helio_text_of(target->server_key)))

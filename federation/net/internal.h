@@ -16,6 +16,10 @@ void *helio_net_context(helio_net_t *self);
 /*  Watches a ZeroMQ socket (not owned) for input. Destroy the source before closing the socket. */
 helio_source_t *helio_source_of_socket(helio_loop_t *loop, void *socket, helio_loop_fn *fn, void *arg);
 
+/*  tcp://HOST:PORT with a port of 1..65535 ("*" too when binding), or ipc://PATH. libzmq would take port
+ * 65537 for 1. */
+bool helio_endpoint_is_valid(const char *endpoint, bool binding);
+
 /*  The options that every socket towards the network gets. False: one of them was refused (errno). */
 bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages,
                           const char *endpoint);

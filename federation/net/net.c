@@ -8,7 +8,8 @@
 
 #include "federation/net/internal.h"
 
-enum { SOCKETS_DEFAULT = 1023 };
+/*  libzmq compares its limit with the encrypted size, which is 33 bytes more. */
+enum { SOCKETS_DEFAULT = 1023, CURVE_OVERHEAD = 64 };
 
 struct helio_net {
     void *context;
@@ -54,6 +55,26 @@ void *helio_net_context(helio_net_t *self)
     return self->context;
 }
 
+bool helio_endpoint_is_valid(const char *endpoint, bool binding)
+{
+    enum { SCHEME = 6, ENDPOINT_MAX = 255, PORT_DIGITS = 5 };
+    if (strlen(endpoint) > ENDPOINT_MAX)
+        return false;
+    if (strncmp(endpoint, "ipc://", SCHEME) == 0)
+        return endpoint[SCHEME] != '\0';
+    const char *port = strrchr(endpoint, ':');
+    if (strncmp(endpoint, "tcp://", SCHEME) != 0 || port <= endpoint + SCHEME)
+        return false;
+    port++;
+    if (binding && strcmp(port, "*") == 0)
+        return true;
+    size_t digits = strspn(port, "0123456789");
+    if (!digits || digits > PORT_DIGITS || port[digits])
+        return false;
+    long number = strtol(port, NULL, 10);
+    return number >= 1 && number <= UINT16_MAX;
+}
+
 bool helio_socket_int(void *socket, int option, int value)
 {
     return zmq_setsockopt(socket, option, &value, sizeof value) == 0;
@@ -67,7 +88,7 @@ bool helio_socket_text(void *socket, int option, const char *value)
 bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue_messages,
                           const char *endpoint)
 {
-    int64_t frame_max = frame_max_bytes;
+    int64_t frame_max = (int64_t)frame_max_bytes + CURVE_OVERHEAD;
     int queue = (int)queue_messages;
     /* Nothing is left to a default: libzmq's are "unlimited", "for ever" and "queue for peers that are not
      * there". */

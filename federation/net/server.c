@@ -223,6 +223,8 @@ static bool receive(helio_server_t *self)
         if (zmq_msg_more(&body)) {
             self->counters.dropped_multipart++;
             helio_socket_skip_parts(self->socket);
+        } else if (zmq_msg_size(&body) > self->options.frame_max_bytes) {
+            self->counters.dropped_big++;
         } else {
             helio_peer_t *peer = peer_of(self, route, route_size, &body);
             if (peer)
@@ -352,6 +354,8 @@ static helio_rc open_socket(helio_server_t *self, helio_net_t *net, helio_error_
     static const int enforce = 1;
     const char *endpoint = self->options.endpoint;
     size_t size = sizeof self->endpoint;
+    if (!helio_endpoint_is_valid(endpoint, true))
+        return bind_failed(endpoint, EINVAL, err);
     self->socket = zmq_socket(helio_net_context(net), ZMQ_ROUTER);
     if (!self->socket)
         return helio_fail(err, HELIO_IO, "%s: cannot make a socket: %s", endpoint, zmq_strerror(errno));

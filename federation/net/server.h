@@ -46,7 +46,7 @@ const char *helio_gone_word(helio_gone_t why); /* "unreachable", … */
 typedef struct helio_server_options {
     const char *endpoint;         /* "tcp://0.0.0.0:7075"; "tcp://127.0.0.1:*" picks a port */
     const char *secret_key;       /* Z85 */
-    uint32_t frame_max_bytes;     /* larger: the connection is closed by ZeroMQ [1 MiB] */
+    uint32_t frame_max_bytes;     /* larger is dropped; much larger closes the connection [1 MiB] */
     uint32_t outbox_max_messages; /* per peer, beyond ZeroMQ's own queue [4096] */
     uint32_t outbox_max_bytes;    /* per peer [8 MiB] */
     uint32_t queue_messages;      /* ZeroMQ's high-water mark per connection and direction [128] */
@@ -68,6 +68,7 @@ typedef struct helio_server_counters {
     uint64_t dropped_anonymous; /* no User-Id */
     uint64_t dropped_unknown;   /* key not, or no longer, in the table */
     uint64_t dropped_multipart;
+    uint64_t dropped_big;   /* beyond frame_max_bytes */
     uint64_t dropped_named; /* connections that chose their own routing id */
     uint64_t gone[HELIO_GONE_COUNT];
     uint64_t peers;                         /* now */

@@ -11,6 +11,8 @@
 enum { PARTS = 7, PART_MAX = 255, BURST = 64, CURVE_BYTES = 32 };
 enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, ROUTING_ID, MECHANISM, CREDENTIALS };
 
+static const char ENDPOINT[] = "inproc://zeromq.zap.01"; /* as RFC 27 has it */
+
 typedef struct part {
     char bytes[PART_MAX];
     size_t size;
@@ -97,7 +99,7 @@ helio_rc helio_zap_new(helio_net_t *net, helio_loop_t *loop, helio_zap_fn *allow
     void *socket = zmq_socket(helio_net_context(net), ZMQ_REP);
     if (!socket)
         return helio_fail(err, HELIO_IO, "cannot make the authenticator's socket: %s", zmq_strerror(errno));
-    if (!helio_socket_int(socket, ZMQ_LINGER, 0) || zmq_bind(socket, "inproc://zeromq.zap.01") != 0) {
+    if (!helio_socket_int(socket, ZMQ_LINGER, 0) || zmq_bind(socket, ENDPOINT) != 0) {
         bool taken = errno == EADDRINUSE;
         const char *why = zmq_strerror(errno);
         (void)zmq_close(socket);
@@ -118,6 +120,7 @@ void helio_zap_destroy(helio_zap_t **self_p)
     if (!self)
         return;
     helio_source_destroy(&self->source);
+    (void)zmq_unbind(self->socket, ENDPOINT); /* at once; zmq_close would do it some time later */
     (void)zmq_close(self->socket);
     free(self);
     *self_p = NULL;
