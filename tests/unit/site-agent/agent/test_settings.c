@@ -1,0 +1,236 @@
+/*  The site file as its agent reads it; static series; the lock on the state directory; word to the
+ * supervisor. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "federation/net/curve.h"
+#include "site-agent/agent/host.h"
+#include "site-agent/agent/series.h"
+#include "site-agent/agent/settings.h"
+
+static char directory[64];
+static helio_arena_t *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/helio-settings-XXXXXX");
+    arena = helio_arena_new();
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status;
+    (void)type;
+    (void)walk;
+    return remove(path);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    helio_arena_destroy(&arena);
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const char *write_file(const char *name, const char *text)
+{
+    static char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    return path;
+}
+
+static const char good[] =
+    "name: north\n"
+    "backend: local\n"
+    "carbon_g_per_kwh: 24\n"
+    "pools:\n"
+    "  - {name: h100, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 4, price_usd_per_gpu_h: 2.5}\n"
+    "agent:\n"
+    "  state_dir: state\n"
+    "  broker: [\"tcp://127.0.0.1:7443\"]\n"
+    "  broker_key: broker.pub\n"
+    "  key_file: agent.key\n"
+    "  shim: /opt/helio-shim\n"
+    "  users: [{tenant: demo, user: \"*\", unix: nobody}]\n";
+
+static void settings__are_read_with_paths_beside_the_file(void **state)
+{
+    (void)state;
+    helio_agent_settings_t settings;
+    helio_buffer_t complaint = {0};
+    char expected[96];
+    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", good), arena, &settings, &complaint),
+                     HELIO_OK);
+    (void)snprintf(expected, sizeof expected, "%s/state", directory);
+    assert_string_equal(settings.state_dir.data, expected);
+    (void)snprintf(expected, sizeof expected, "%s/agent.key", directory);
+    assert_string_equal(settings.key_file.data, expected);
+    assert_string_equal(settings.shim.data, "/opt/helio-shim");
+    assert_true(helio_text_is(settings.site.name, "north"));
+    assert_true(settings.site.leases); /* the shims enforce them */
+    assert_int_equal(settings.site.pools.count, 1);
+    assert_int_equal(settings.brokers.count, 1);
+    assert_int_equal(settings.local.users.count, 1);
+    assert_int_equal(settings.attempts_max, 10000);
+    assert_int_equal(settings.kill_margin_ms, 60000);
+    assert_int_equal(settings.log_level, 1);
+    helio_buffer_clear(&complaint);
+}
+
+static void settings__complain_with_line_and_suggestion(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"name: x\nagent:\n  brokr: [a]\n", "did you mean 'broker'"},
+        {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  attempts_max: 0\n", ":5:"},
+        {"name: x\nagnt: {}\n", "did you mean 'agent'"},
+        {"name: x\nagent:\n  broker_key: k\n", "broker"},
+        {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  users: [{tenant: t}]\n", "unix"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        helio_agent_settings_t settings;
+        helio_buffer_t complaint = {0};
+        assert_int_not_equal(
+            helio_agent_settings_load(write_file("bad.yaml", cases[i].text), arena, &settings, &complaint),
+            HELIO_OK);
+        if (!strstr(complaint.data, cases[i].says))
+            fail_msg("case %zu: '%s' says nothing of '%s'", i, complaint.data, cases[i].says);
+        helio_buffer_clear(&complaint);
+    }
+}
+
+static void settings__name_the_file_that_is_missing(void **state)
+{
+    (void)state;
+    helio_agent_settings_t settings;
+    helio_buffer_t complaint = {0};
+    assert_int_equal(helio_agent_settings_load("/nonexistent/site.yaml", arena, &settings, &complaint),
+                     HELIO_NOT_FOUND);
+    assert_non_null(strstr(complaint.data, "/nonexistent/site.yaml"));
+    helio_buffer_clear(&complaint);
+}
+
+static void broker_key__is_taken_as_such_or_from_the_last_line_of_a_file(void **state)
+{
+    (void)state;
+    helio_keypair_t pair;
+    char text[128], key[41] = "";
+    assert_int_equal(helio_keypair_new(&pair, NULL), HELIO_OK);
+    helio_agent_settings_t settings = {.broker_key = helio_text_of(pair.public_key)};
+    assert_int_equal(helio_agent_broker_key(&settings, key, NULL), HELIO_OK);
+    assert_string_equal(key, pair.public_key);
+    (void)snprintf(text, sizeof text, "wrote broker.key\n%s\n", pair.public_key);
+    settings.broker_key = helio_text_of(write_file("broker.pub", text));
+    key[0] = '\0';
+    assert_int_equal(helio_agent_broker_key(&settings, key, NULL), HELIO_OK);
+    assert_string_equal(key, pair.public_key);
+    static const char *const bad[] = {"", "\n", "hello\n", "0123456789012345678901234567890123456789x\n"};
+    helio_error_t err;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        settings.broker_key = helio_text_of(write_file("broker.pub", bad[i]));
+        assert_int_equal(helio_agent_broker_key(&settings, key, &err), HELIO_INVALID);
+        assert_non_null(strstr(err.text, "helio-broker keygen"));
+    }
+    settings.broker_key = HELIO_TEXT("/nonexistent/broker.pub");
+    assert_int_equal(helio_agent_broker_key(&settings, key, &err), HELIO_NOT_FOUND);
+}
+
+static void series__are_constant_and_hourly_for_two_days(void **state)
+{
+    (void)state;
+    helio_agent_settings_t settings;
+    helio_buffer_t complaint = {0};
+    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", good), arena, &settings, &complaint),
+                     HELIO_OK);
+    helio_aev_series_t series;
+    int64_t wall_ms = INT64_C(1795000000000);
+    helio_static_series(&settings.site, wall_ms, arena, &series);
+    assert_int_equal(series.series.count, 4);
+    const helio_series_t *carbon = &series.series.items[0];
+    assert_int_equal(carbon->signal, HELIO_SIGNAL_CARBON);
+    assert_int_equal(carbon->values.count, 48);
+    assert_true(carbon->values.items[47] > 23.9 && carbon->values.items[47] < 24.1);
+    assert_int_equal(carbon->start_wall_ms % 3600000, 0);
+    assert_true(carbon->start_wall_ms <= wall_ms && wall_ms - carbon->start_wall_ms < 3600000);
+    const helio_series_t *price = &series.series.items[3];
+    assert_int_equal(price->signal, HELIO_SIGNAL_PRICE);
+    assert_true(helio_text_is(price->pool, "h100"));
+    settings.site.carbon_g_per_kwh = -1; /* not known: not told */
+    helio_static_series(&settings.site, wall_ms, arena, &series);
+    assert_int_equal(series.series.count, 3);
+}
+
+static void state_dir__is_made_private_and_locked_against_a_second_agent(void **state)
+{
+    (void)state;
+    char path[96];
+    (void)snprintf(path, sizeof path, "%s/state", directory);
+    int fd = -1, second = -1;
+    helio_error_t err;
+    assert_int_equal(helio_state_dir_lock(path, &fd, &err), HELIO_OK);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0700);
+    assert_int_equal(helio_state_dir_lock(path, &second, &err), HELIO_CONFLICT);
+    assert_non_null(strstr(err.text, "another agent runs with state_dir"));
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(helio_state_dir_lock(path, &fd, &err), HELIO_OK);
+    assert_int_equal(close(fd), 0);
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_int_equal(helio_state_dir_lock(path, &fd, &err), HELIO_FORBIDDEN);
+    assert_non_null(strstr(err.text, "chmod go-w"));
+    assert_int_equal(helio_state_dir_lock("/nonexistent/a/b", &fd, &err), HELIO_IO);
+}
+
+static void notify__reaches_the_supervisors_socket(void **state)
+{
+    (void)state;
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(address.sun_path, sizeof address.sun_path, "%s/notify", directory);
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&address, sizeof address), 0);
+    assert_int_equal(setenv("NOTIFY_SOCKET", address.sun_path, 1), 0);
+    helio_notify("READY=1");
+    char text[32] = "";
+    assert_int_equal(recv(fd, text, sizeof text - 1, MSG_DONTWAIT), 7);
+    assert_string_equal(text, "READY=1");
+    assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
+    helio_notify("READY=1"); /* nobody asked */
+    assert_int_equal(recv(fd, text, sizeof text - 1, MSG_DONTWAIT), -1);
+    assert_int_equal(close(fd), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(settings__are_read_with_paths_beside_the_file),
+        TEST(settings__complain_with_line_and_suggestion),
+        TEST(settings__name_the_file_that_is_missing),
+        TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
+        TEST(series__are_constant_and_hourly_for_two_days),
+        TEST(state_dir__is_made_private_and_locked_against_a_second_agent),
+        TEST(notify__reaches_the_supervisors_socket),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
