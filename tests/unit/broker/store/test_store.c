@@ -668,6 +668,45 @@ static void store__a_commit_whose_answer_was_lost_is_found_committed(void **stat
     helio_store_destroy(&store);
 }
 
+/*  A cancelled wait for the synchronous standby commits with a warning: no promise, so no word of it before a
+ * standby (or the operator, who does without) confirms. */
+static void store__a_commit_without_its_standby_is_not_reported(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_pg_exec(conninfo, "alter system set synchronous_standby_names = 'nobody'");
+    helio_pg_exec(conninfo, "select pg_reload_conf()");
+    helio_error_t err = {.text = ""};
+    int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    uint64_t batch = 0;
+    while (helio_store_connected(store) && helio_clock_boot_ms() < give_up_ms) {
+        if (helio_store_committed(store) ==
+            batch) { /* also when the setting took hold later than the last one */
+            helio_row_job_t job = job_row((uint32_t)batch);
+            append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+            batch = helio_store_open_batch(store);
+            helio_store_seal(store);
+        }
+        helio_pg_exec(conninfo,
+                      "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and "
+                      "datname = current_database()");
+        struct pollfd fd = {.fd = helio_store_fd(store), .events = POLLIN};
+        (void)poll(&fd, 1, 20);
+        assert_int_equal(helio_store_process(store, helio_clock_boot_ms(), &err), HELIO_OK);
+    }
+    assert_false(helio_store_connected(store));
+    assert_non_null(strstr(helio_store_trouble(store), "standby"));
+    assert_int_equal(helio_store_committed(store), batch - 1);
+    char expected[24];
+    (void)snprintf(expected, sizeof expected, "%" PRIu64, batch);
+    assert_value(conninfo, "select count(*) from helio.jobs", expected); /* it is there all the same */
+    helio_pg_exec(conninfo, "alter system reset synchronous_standby_names");
+    helio_pg_exec(conninfo, "select pg_reload_conf()");
+    assert_int_equal(drive(store, batch, &err), HELIO_OK);
+    assert_value(conninfo, "select count(*) from helio.jobs", expected);
+    helio_store_destroy(&store);
+}
+
 /*  kill -9 of the server with a batch in flight, at many moments: after the restart each is there exactly
  * once. */
 static void store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch(void **state)
@@ -857,6 +896,7 @@ int main(void)
         cmocka_unit_test(store__who_does_not_lead_any_more_commits_nothing),
         cmocka_unit_test(store__a_lost_idle_connection_heals_by_itself),
         cmocka_unit_test(store__a_commit_whose_answer_was_lost_is_found_committed),
+        cmocka_unit_test(store__a_commit_without_its_standby_is_not_reported),
         cmocka_unit_test(store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch),
         cmocka_unit_test(store__a_newer_leader_is_noticed_on_the_way_back),
         cmocka_unit_test(store__a_database_that_failed_over_ends_the_leader),
