@@ -67,7 +67,7 @@ stage walls suite build-release walls
 stage unit-release suite build-release unit
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
 stage simulation suite build-release sim
-stage pgtap tests/pgtap_run.sh
+stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh
 if [ -n "$quick" ]; then
   stage kill9 tests/faults/kill9.py --build build-release --jobs 60 --kills 4

@@ -1,0 +1,177 @@
+#!/bin/bash
+# Bad input meets a clear error that names the place and the remedy, and nothing that was accepted is lost.
+#   tests/integration/bad_input.sh BUILD_DIR
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?usage: bad_input.sh BUILD_DIR}" && pwd)
+lab=$(mktemp -d)
+chmod 755 "$lab"
+pids=()
+cleanup() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
+  wait 2>/dev/null
+  "$top/tests/postgres.sh" down "$lab/pg" 2>/dev/null
+  rm -rf "$lab"
+}
+trap cleanup EXIT
+checks=0 faults=0
+# expect NAME EXIT_CODE PATTERN… -- COMMAND…: the command must exit so, and its output must match every pattern
+expect() {
+  local name=$1 code=$2 patterns=() got out
+  shift 2
+  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
+  shift
+  checks=$((checks + 1))
+  out=$(timeout 60 "$@" 2>&1 </dev/null)
+  got=$?
+  if [ "$got" != "$code" ]; then echo "FAULT $name: exit $got, expected $code:"; echo "$out" | head -5; faults=$((faults + 1)); return; fi
+  for pattern in "${patterns[@]}"; do
+    if ! grep -qiE -- "$pattern" <<<"$out"; then echo "FAULT $name: does not say '$pattern':"; echo "$out" | head -8; faults=$((faults + 1)); return; fi
+  done
+}
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+http=$(free_port) sites=$(free_port)
+broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
+
+# ---- the database: down, not migrated, wrong version
+"$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
+conf() { printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$1" "$http" "$sites" "$lab/broker.key"; }
+conf "host=127.0.0.1 port=1 user=x dbname=x connect_timeout=2" >"$lab/down.yaml"
+expect "migrate without a database" 1 "127.0.0.1" "port 1|connect" -- "$broker" migrate --config "$lab/down.yaml"
+database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
+conf "$database" >"$lab/broker.yaml"
+expect "a database that was never migrated" 1 "helio-broker migrate" -- "$broker" run --config "$lab/broker.yaml"
+expect "migrate" 0 -- "$broker" migrate --config "$lab/broker.yaml"
+expect "migrate again changes nothing" 0 -- "$broker" migrate --config "$lab/broker.yaml"
+psql -qX "$database" -c "update helio.schema_migrations set checksum = '\\x00' where version = (select max(version) from helio.schema_migrations)" 2>"$lab/err" ||
+  psql -qX "$database" -c "update helio.schema_migrations set checksum = '00' where name = (select max(name) from helio.schema_migrations)" || cat "$lab/err"
+expect "an edited migration" 1 "checksum|differs|edited" -- "$broker" run --config "$lab/broker.yaml"
+psql -qX "$database" -c "drop schema helio cascade" -c "drop schema helio_report cascade" >/dev/null 2>&1
+"$broker" migrate --config "$lab/broker.yaml" >/dev/null || exit 1
+
+# ---- settings
+sed 's/listen_http/listen_htp/' "$lab/broker.yaml" >"$lab/typo.yaml"
+expect "an unknown setting" 1 "typo.yaml:2" "listen_http" -- "$broker" run --config "$lab/typo.yaml"
+expect "no such settings file" 1 "nowhere.yaml" -- "$broker" run --config "$lab/nowhere.yaml"
+"$broker" tenant add demo --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
+for site in near far; do "$agent" keygen "$lab/$site.key" >"$lab/$site.pub"; done
+"$broker" site add near "$(tail -n 1 "$lab/near.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+chmod 644 "$lab/broker.key"
+expect "a key file that others may read" 1 "broker.key" "0600|600|chmod" -- "$broker" run --config "$lab/broker.yaml"
+chmod 600 "$lab/broker.key"
+
+"$broker" run --config "$lab/broker.yaml" >"$lab/broker.log" 2>&1 &
+pids+=($!)
+for _ in $(seq 100); do curl -fs -o /dev/null "http://127.0.0.1:$http/readyz" && break; sleep 0.1; done
+expect "a port in use" 1 "$http|$sites" "in use|already" -- "$broker" run --config "$lab/broker.yaml"
+
+# ---- the site's file, and a site that is not known
+site_file() { # NAME KEY
+  cat <<CONF
+name: $1
+backend: local
+region: EU-SE
+lat: 60
+lon: 20
+timezone: Europe/Stockholm
+pue: 1.2
+pools:
+  - {name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 4, cpus_per_node: 8, price_usd_per_gpu_h: 2}
+agent:
+  state_dir: $lab/$1-state
+  broker: ["tcp://127.0.0.1:$sites"]
+  broker_key: "$(tail -n 1 "$lab/broker.pub")"
+  key_file: $lab/$2.key
+  shim: $build/helio-shim
+  users: [{tenant: demo, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
+CONF
+}
+site_file near near >"$lab/near.yaml"
+sed 's/pue: 1.2/pue: 0.2/' "$lab/near.yaml" >"$lab/bad.yaml"
+expect "a PUE below 1" 1 "bad.yaml:7" "pue" -- "$agent" --config "$lab/bad.yaml" --check
+sed 's/gpus_per_node: 4/gpus_per_nod: 4/' "$lab/near.yaml" >"$lab/bad.yaml"
+expect "an unknown key in the site file" 1 "bad.yaml:9" "gpus_per_node" -- "$agent" --config "$lab/bad.yaml"
+sed 's/memory: 80GB/memory: 80/' "$lab/near.yaml" >"$lab/bad.yaml"
+expect "memory without a unit" 1 "bad.yaml:9" "GB" -- "$agent" --config "$lab/bad.yaml"
+"$agent" --config "$lab/near.yaml" >"$lab/near.log" 2>&1 &
+pids+=($!)
+site_file far far >"$lab/far.yaml" # its key was never added
+timeout 5 "$agent" --config "$lab/far.yaml" >"$lab/far.log" 2>&1 </dev/null
+checks=$((checks + 1))
+[ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || { echo "FAULT an unknown key made a site"; faults=$((faults + 1)); }
+expect "a second agent on one state folder" 1 "near-state" "lock|in use|another|running" -- "$agent" --config "$lab/near.yaml"
+export HELIO_URL=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
+for _ in $(seq 100); do [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 1 ] && break; sleep 0.1; done
+
+# ---- jobs
+job() { cat >"$lab/job.yaml"; }
+job <<<'run: "true"
+flexble: 12h'
+expect "an unknown key" 2 "job.yaml:2:1" "\^" "flexible|placement" -- "$helio" submit "$lab/job.yaml"
+job <<<'run: "true"
+time: 90'
+expect "a time without unit" 2 "job.yaml:2:7" "\^" "90s|unit" -- "$helio" submit "$lab/job.yaml"
+job <<<'gpu: H100:99
+run: "true"'
+expect "more GPUs than any node may have" 2 "job.yaml:1" -- "$helio" submit "$lab/job.yaml"
+job <<<'gpu: B300:1
+run: "true"'
+expect "a job that fits nowhere" 5 "near" "NoSuchGPU" -- "$helio" submit "$lab/job.yaml"
+job <<<'queue: fast
+run: "true"'
+expect "an unknown queue" 2 "fast" "queues" -- "$helio" submit "$lab/job.yaml"
+head -c 300000 /dev/zero | tr '\0' x >"$lab/huge.yaml"
+expect "a document larger than the bound" 2 "256|bound|large|big" -- "$helio" submit "$lab/huge.yaml"
+job <<<'run: "true"'
+expect "a good job" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name
+first=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
+second=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
+checks=$((checks + 1))
+[ -n "$first" ] && [ "$first" = "$second" ] || { echo "FAULT one key gave two jobs: $first $second"; faults=$((faults + 1)); }
+job <<<'run: "false"'
+expect "the same key, another document" 6 "key" -- "$helio" submit "$lab/job.yaml" --idempotency-key k1
+expect "a job that is not there" 3 "zzzzzz" -- "$helio" show zzzzzz
+expect "no token" 4 "token" -- env -u HELIO_TOKEN "$helio" ls
+expect "a wrong token" 4 "token" -- env HELIO_TOKEN=hel_aaaa_bbbb "$helio" ls
+expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_URL=http://127.0.0.1:1 "$helio" ls
+expect "a command that is not there" 2 "submit" -- "$helio" submti
+
+# ---- hostile bytes on both ports: the broker stays, and serves
+for port in "$http" "$sites"; do
+  for _ in 1 2 3 4 5; do head -c 4096 /dev/urandom | timeout 2 bash -c "cat >/dev/tcp/127.0.0.1/$port" 2>/dev/null; done
+done
+printf 'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n' | timeout 2 bash -c "exec 3<>/dev/tcp/127.0.0.1/$http; cat >&3; head -c 200 <&3" >"$lab/answer" 2>/dev/null
+code() { curl -s -o "$lab/body" -w '%{http_code}' -H "Authorization: Bearer $token" "$@"; }
+http_is() { # NAME CODE PATTERN CURL…
+  local name=$1 want=$2 pattern=$3 got
+  shift 3
+  checks=$((checks + 1))
+  got=$(code "$@")
+  if [ "$got" != "$want" ] || ! grep -qE "$pattern" "$lab/body"; then echo "FAULT $name: HTTP $got, expected $want: $(head -c 300 "$lab/body")"; faults=$((faults + 1)); fi
+}
+url=http://127.0.0.1:$http
+http_is "JSON cut short" 400 '"reason"' -X POST -H 'Content-Type: application/json' -d '{"run": "true"' $url/v1/jobs
+http_is "deep nesting" 400 '"reason"' -X POST -H 'Content-Type: application/json' --data-binary "@-" $url/v1/jobs < <(python3 -c 'print("[" * 100000)')
+
+http_is "an unknown route" 404 '"status"' $url/v1/nothing
+http_is "a wrong method" 405 '"status"' -X PUT $url/v1/jobs
+http_is "one bad of two: none is stored" 400 'job.?2|line|"reason"' -X POST -H 'Content-Type: application/x-ndjson' --data-binary $'{"run": "true", "name": "both"}\n{"runn": 1}\n' $url/v1/jobs
+checks=$((checks + 1))
+[ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where name = 'both'")" = 0 ] || { echo "FAULT a part of a refused call was stored"; faults=$((faults + 1)); }
+
+# ---- the database goes away and comes back: 503 meanwhile, nothing accepted is lost
+"$top/tests/postgres.sh" kill "$lab/pg"
+sleep 0.5
+job <<<'run: "true"'
+checks=$((checks + 1))
+timeout 25 "$helio" submit "$lab/job.yaml" --idempotency-key k2 >"$lab/out" 2>&1
+[ $? != 0 ] || { echo "FAULT a submission was answered without a database"; faults=$((faults + 1)); }
+"$top/tests/postgres.sh" start "$lab/pg"
+for _ in $(seq 150); do curl -fs -o /dev/null "$url/readyz" && break; sleep 0.1; done
+expect "a submission after the database is back" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k2
+checks=$((checks + 1))
+"$helio" wait "$first" --timeout 30s >/dev/null 2>&1 || { echo "FAULT the accepted job did not succeed"; faults=$((faults + 1)); }
+if grep -qE "$(cut -d_ -f3 <<<"$token")" "$lab"/*.log; then echo "FAULT the token is in a log"; faults=$((faults + 1)); fi
+echo "$checks checks, $faults faults"
+[ "$faults" = 0 ]

@@ -1,0 +1,32 @@
+#!/bin/bash
+# The quickstart as a newcomer runs it, twice in a row, in a state folder of its own; then its --down and --purge.
+#   tests/integration/quickstart.sh BUILD_DIR
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?usage: quickstart.sh BUILD_DIR}" && pwd)
+state=$(mktemp -d)/state
+trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || true; rm -rf "$(dirname "$state")"' EXIT
+chmod 755 "$(dirname "$state")"
+
+run() { "$top/deploy/quickstart.sh" "$@" --state "$state" --build "$build" </dev/null; }
+run --check
+run --check # a second time in a row, over the first one's state
+run          # leaves the federation running
+url=$(cat "$state/client/url")
+[ "$(curl -fs -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] || { echo "it does not keep running"; exit 1; }
+curl -fs "$url/metrics" | grep -q '^helio_build_info' || { echo "no metrics at $url"; exit 1; }
+pids=$(cat "$state"/run/*.pid | cut -d' ' -f1)
+run --down
+for pid in $pids; do
+  if [ -d "/proc/$pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status"; then echo "process $pid outlived --down"; exit 1; fi
+done
+run --purge
+[ ! -e "$state" ] || { echo "--purge left $state"; exit 1; }
+if [ "$(id -u)" = 0 ] && id nobody >/dev/null 2>&1; then # as an unprivileged user too
+  home=$(mktemp -d)
+  chown nobody "$home"
+  (cd / && runuser -u nobody -- env HOME="$home" bash "$top/deploy/quickstart.sh" --check --state "$home/state" --build "$build" </dev/null) ||
+    { echo "it fails as an unprivileged user"; exit 1; }
+  rm -rf "$home"
+fi
+echo "twice with --check, once left running, --down, --purge, and as an unprivileged user"
