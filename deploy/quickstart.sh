@@ -75,7 +75,7 @@ down() {
   stop broker
   if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
 }
-client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_URL="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
+client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
 
 if [ "$mode" = down ]; then down; echo "stopped; its state is in $state (--purge removes it)"; exit 0; fi
 if [ "$mode" = purge ]; then
@@ -244,7 +244,7 @@ The federation is running:
   PostgreSQL        psql "$database"    (schema helio_report)
   logs              $state/log
 Use it:
-  export HELIO_URL=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
+  export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
   helio run examples/hello.yaml; helio sites; helio events -f
 Stop it:  deploy/quickstart.sh --down      (--purge removes its state too)
 END

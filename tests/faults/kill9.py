@@ -58,7 +58,7 @@ class Lab:
         self.run(broker, "tenant", "add", "demo", "--home", "north", "--config", conf)
         token = self.run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
                          "--config", conf).split()[-1]
-        self.env = dict(os.environ, HELIO_URL=f"http://127.0.0.1:{self.http}", HELIO_TOKEN=token, NO_COLOR="1")
+        self.env = dict(os.environ, HELIO_BROKER=f"http://127.0.0.1:{self.http}", HELIO_TOKEN=token, NO_COLOR="1")
         self.commands = {"broker": [broker, "run", "--config", conf]}
         for site, price, nodes in (("north", 2.9, 4), ("south", 2.1, 4)):
             os.mkdir(self.path(site))

@@ -101,7 +101,7 @@ timeout 5 "$agent" --config "$lab/far.yaml" >"$lab/far.log" 2>&1 </dev/null
 checks=$((checks + 1))
 [ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || { echo "FAULT an unknown key made a site"; faults=$((faults + 1)); }
 expect "a second agent on one state folder" 1 "near-state" "lock|in use|another|running" -- "$agent" --config "$lab/near.yaml"
-export HELIO_URL=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
+export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
 for _ in $(seq 100); do [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 1 ] && break; sleep 0.1; done
 
 # ---- jobs
@@ -134,7 +134,7 @@ expect "the same key, another document" 6 "key" -- "$helio" submit "$lab/job.yam
 expect "a job that is not there" 3 "zzzzzz" -- "$helio" show zzzzzz
 expect "no token" 4 "token" -- env -u HELIO_TOKEN "$helio" ls
 expect "a wrong token" 4 "token" -- env HELIO_TOKEN=hel_aaaa_bbbb "$helio" ls
-expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_URL=http://127.0.0.1:1 "$helio" ls
+expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_BROKER=http://127.0.0.1:1 "$helio" ls
 expect "a command that is not there" 2 "submit" -- "$helio" submti
 
 # ---- hostile bytes on both ports: the broker stays, and serves

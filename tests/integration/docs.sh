@@ -10,7 +10,7 @@ state=$(mktemp -d)/state
 chmod 755 "$(dirname "$state")"
 trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || true; rm -rf "$(dirname "$state")"' EXIT
 "$top/deploy/quickstart.sh" --state "$state" --build "$build" </dev/null >"$(dirname "$state")/up.log" 2>&1 || { tail -n 20 "$(dirname "$state")/up.log"; exit 1; }
-HELIO_URL=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
+HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
   python3 - "$top" <<'PY'
 import os, re, subprocess, sys, glob
 top = sys.argv[1]
