@@ -31,9 +31,10 @@ static const struct {
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 typedef enum query { PUT, DELETE, DELETE_UP_TO, EXPIRE, SELECT, BEGIN, COMMIT, QUERY_COUNT } query_t;
+static const char put_sql[] = "INSERT INTO entry (kind, id, at_ms, bytes, sum) VALUES (?1, ?2, ?3, ?4, ?5) "
+                              "ON CONFLICT (kind, id) DO UPDATE SET at_ms = ?3, bytes = ?4, sum = ?5";
 static const char *const queries[QUERY_COUNT] = {
-    [PUT] = "INSERT INTO entry (kind, id, at_ms, bytes, sum) VALUES (?1, ?2, ?3, ?4, ?5)"
-            " ON CONFLICT (kind, id) DO UPDATE SET at_ms = ?3, bytes = ?4, sum = ?5",
+    [PUT] = put_sql,
     [DELETE] = "DELETE FROM entry WHERE kind = ?1 AND id = ?2",
     [DELETE_UP_TO] = "DELETE FROM entry WHERE kind = ?1 AND id <= ?2",
     [EXPIRE] = "DELETE FROM entry WHERE kind = ?1 AND at_ms < ?2",
