@@ -31,9 +31,13 @@ static void pause_more(helio_log_stream_t *stream)
 
 static void look(helio_exchange_t *self)
 {
-    self->stream.logs.look_ms = helio_clock_boot_ms() + LOOK_MS;
-    helio_await_read(self, on_where, "read_job_where", 2,
-                     (const char *[]){self->stream.logs.job, helio_exchange_tenant(self)});
+    helio_log_stream_t *stream = &self->stream.logs;
+    char epoch[12];
+    (void)snprintf(epoch, sizeof epoch, "%u", stream->epoch);
+    stream->look_ms = helio_clock_boot_ms() + LOOK_MS;
+    helio_await_read(self, on_where, stream->fixed_epoch ? "read_attempt_where" : "read_job_where",
+                     stream->fixed_epoch ? 3 : 2,
+                     (const char *[]){stream->job, helio_exchange_tenant(self), epoch});
 }
 
 static void idle(helio_exchange_t *self)
@@ -122,8 +126,8 @@ static bool refuse(helio_exchange_t *self, uint32_t status, const char *text)
     return false;
 }
 
-/*  Reads {id, task, array, site, epoch, state}. false: it is of no use, a problem was answered or the stream
- * ended. */
+/*  Reads {id, array, site, epoch, state, newest (of one attempt)}. false: it is of no use, a problem was
+ * answered or the stream ended. */
 static bool learn(helio_exchange_t *self, const json_t *where)
 {
     helio_log_stream_t *stream = &self->stream.logs;
@@ -140,7 +144,8 @@ static bool learn(helio_exchange_t *self, const json_t *where)
     }
     (void)helio_text_copy(helio_text_of(id), stream->job, sizeof stream->job);
     (void)helio_text_copy(helio_text_of(site), stream->site, sizeof stream->site);
-    stream->over = helio_job_state_is_terminal(known);
+    bool past = (uint32_t)json_integer_value(json_object_get(where, "newest")) > stream->epoch;
+    stream->over = helio_job_state_is_terminal(known) || (stream->fixed_epoch && past);
     if (!stream->fixed_epoch && epoch != stream->epoch) {
         if (self->want) /* a new attempt's log begins at its beginning */
             stream->offset = 0;
@@ -191,7 +196,7 @@ void helio_jobs_logs(helio_exchange_t *self)
     stream->follow = follow && strcmp(follow, "0") != 0 && strcmp(follow, "false") != 0;
     stream->fixed_epoch = helio_exchange_query(self, "epoch") != NULL;
     if (!helio_exchange_number(self, "offset", 0, INT64_MAX, &stream->offset) ||
-        !helio_exchange_number(self, "epoch", 0, UINT32_MAX, &epoch) || !helio_exchange_take_place(self))
+        !helio_exchange_number(self, "epoch", 0, INT32_MAX, &epoch) || !helio_exchange_take_place(self))
         return;
     stream->epoch = (uint32_t)epoch;
     if (!helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job)) {

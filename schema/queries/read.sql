@@ -72,6 +72,24 @@ select case when count(*) > 1
           where t.task < 0 or t.task = any (j.tasks)) end
 from found
 
+-- name: read_attempt_where
+-- $1 id as for read_job, of a task where it is an array; $2 tenant; $3 epoch. As read_job_where, but `site` and `epoch` are
+-- those of that attempt, and `newest` is the job's latest epoch.
+with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
+select case when count(*) > 1
+    then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
+    else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
+              'user', j.user_name, 'array', j.tasks is not null, 'site', p.site, 'epoch', $3::int4,
+              'newest', coalesce((select max(n.epoch) from helio.placements n
+                                  where n.job_id = j.job_id and n.task = t.task), 0),
+              'state', helio.state_word(coalesce(s.state, 0::int2)))::text
+          from found join helio.jobs j using (job_id)
+          cross join lateral (select helio.job_task($1::text) as task) t
+          left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+          left join helio.placements p on p.job_id = j.job_id and p.task = t.task and p.epoch = $3::int4
+          where t.task < 0 or t.task = any (j.tasks)) end
+from found
+
 -- name: read_sites
 -- All sites, with their pools.
 select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,

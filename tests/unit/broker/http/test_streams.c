@@ -257,7 +257,7 @@ static void logs__that_cannot_be_had_are_a_problem_not_an_empty_text(void **stat
 static void logs__followed_survive_a_silent_site(void **state)
 {
     (void)state;
-    script_read(w, "read_job_where", HELIO_OK, WHERE("\"lulea\"", 1, "running"));
+    script_read(w, "read_attempt_where", HELIO_OK, WHERE("\"lulea\"", 1, "running"));
     log_piece("before\n", false);
     log_piece(NULL, false);
     log_piece(NULL, false);
@@ -269,6 +269,22 @@ static void logs__followed_survive_a_silent_site(void **state)
     assert_true(client_until(c, "after\n"));
     assert_true(client_until(c, "0\r\n\r\n"));
     client_down(c);
+}
+
+static void logs__of_a_past_attempt_come_from_its_own_site_and_end(void **state)
+{
+    (void)state;
+    script_read(
+        w, "read_attempt_where", HELIO_OK,
+        "{\"id\":\"01j9a0000000000000000000aa\",\"array\":false,\"site\":\"lulea\",\"epoch\":2,\"newest\":3,"
+        "\"state\":\"running\"}");
+    log_piece("old\n", false);
+    log_piece("", false);
+    ask(w, &r, "GET", LOGS "?follow=1&epoch=2", w->user.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(r.body, "old\n");
+    assert_string_equal(w->last_params[2], "2");
+    assert_int_equal(w->log_epoch, 2);
 }
 
 int main(void)
@@ -289,6 +305,7 @@ int main(void)
         TEST(logs__of_a_job_that_never_ran_are_empty),
         TEST(logs__that_cannot_be_had_are_a_problem_not_an_empty_text),
         TEST(logs__followed_survive_a_silent_site),
+        TEST(logs__of_a_past_attempt_come_from_its_own_site_and_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
