@@ -1,7 +1,8 @@
 /*  submit.c -- submits over HTTP as fast as it is answered: every answered job is durable.
  *
  *      bench_submit PORT TOKEN CONNECTIONS JOBS_PER_CALL SECONDS|=TOTAL_JOBS
- *  Prints jobs per second and the call's p50 and p99 in ms.
+ *  Prints jobs per second and the call's p50 and p99 in ms. No two documents are the same, as in a real
+ * sweep: each has a name and a text to run of its own, numbered through all connections and calls.
  */
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -16,11 +17,25 @@
 #include "federation/base/clock.h"
 #include "federation/base/memory.h"
 
-enum { THREADS_MAX = 256, LATENCIES_MAX = 200000 };
+enum {
+    THREADS_MAX = 256,
+    LATENCIES_MAX = 200000,
+    SERIAL_DIGITS = 10,
+    RUN_SIZE = 240 /* of the text to run without its number */
+};
+
+static const char before_name[] = "{\"name\": \"";
+static const char before_run[] = "\", \"gpu\": \"H100:1\", \"nodes\": 1, \"time\": \"10m\", \"env\": "
+                                 "{\"LR\": \"1e-4\", \"BATCH\": \"256\"}, "
+                                 "\"placement\": {\"goal\": \"balanced\"}, \"run\": \"";
+static const char after_run[] = "\"}\n";
 
 typedef struct work {
     int port;
-    helio_text_t request;
+    helio_buffer_t request;
+    size_t body;    /* offset of the first document */
+    uint64_t first; /* number of this connection's first document */
+    uint64_t per_call;
     int64_t until_ms;
     uint64_t calls_max;
     uint64_t calls;
@@ -78,13 +93,33 @@ static void receive(int fd)
     }
 }
 
+static void put_serial(char *at, uint64_t serial)
+{
+    for (int i = SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
+        at[i] = (char)('0' + serial % 10);
+}
+
+/*  Makes the documents of the request new ones of the same size. */
+static void number(work_t *work)
+{
+    size_t size =
+        sizeof before_name - 1 + sizeof before_run - 1 + sizeof after_run - 1 + 2 * SERIAL_DIGITS + RUN_SIZE;
+    char *document = work->request.data + work->body;
+    for (uint64_t i = 0; i < work->per_call; i++, document += size) {
+        uint64_t serial = work->first + work->calls * work->per_call + i;
+        put_serial(document + sizeof before_name - 1, serial);
+        put_serial(document + sizeof before_name - 1 + SERIAL_DIGITS + sizeof before_run - 1, serial);
+    }
+}
+
 static void *run(void *arg)
 {
     work_t *work = arg;
     int fd = dial(work->port);
     while (work->calls < work->calls_max && helio_clock_boot_ms() < work->until_ms) {
+        number(work);
         int64_t began = helio_clock_boot_us();
-        send_all(fd, work->request);
+        send_all(fd, helio_buffer_view(&work->request));
         receive(fd);
         if (work->calls < LATENCIES_MAX)
             work->latencies[work->calls] = (double)(helio_clock_boot_us() - began) / 1000;
@@ -94,20 +129,19 @@ static void *run(void *arg)
     return NULL;
 }
 
-static helio_text_t make_request(helio_buffer_t *out, const char *token, uint64_t jobs)
+static void make_request(work_t *work, const char *token)
 {
     helio_buffer_t body = {0};
-    for (uint64_t i = 0; i < jobs; i++)
-        helio_buffer_printf(&body,
-                            "{\"name\": \"bench\", \"gpu\": \"H100:1\", \"nodes\": 1, \"time\": \"10m\", \"env\": {\"LR\": \"1e-4\", "
-                            "\"BATCH\": \"256\"}, \"placement\": {\"goal\": \"balanced\"}, \"run\": \"%0*d\"}\n",
-                            250, 7);
-    helio_buffer_printf(out,
+    for (uint64_t i = 0; i < work->per_call; i++)
+        helio_buffer_printf(&body, "%s%0*d%s%0*d%0*d%s", before_name, SERIAL_DIGITS, 0, before_run,
+                            SERIAL_DIGITS, 0, RUN_SIZE, 7, after_run);
+    helio_buffer_printf(&work->request,
                         "POST /v1/jobs HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
-                        "Content-Type: application/x-ndjson\r\nContent-Length: %zu\r\n\r\n%s",
-                        token, body.size, body.data);
+                        "Content-Type: application/x-ndjson\r\nContent-Length: %zu\r\n\r\n",
+                        token, body.size);
+    work->body = work->request.size;
+    helio_buffer_append(&work->request, body.data, body.size);
     helio_buffer_clear(&body);
-    return helio_buffer_view(out);
 }
 
 static int by_value(const void *a, const void *b)
@@ -125,16 +159,16 @@ int main(int argc, char **argv)
     uint64_t threads = strtoull(argv[3], NULL, 10), per_call = strtoull(argv[4], NULL, 10);
     bool total = argv[5][0] == '=';
     uint64_t calls = total ? strtoull(argv[5] + 1, NULL, 10) / per_call / threads : UINT64_MAX;
-    helio_buffer_t buffer = {0};
-    helio_text_t request = make_request(&buffer, argv[2], per_call);
     static work_t works[THREADS_MAX];
     int64_t began = helio_clock_boot_ms();
     for (uint64_t i = 0; i < threads && i < THREADS_MAX; i++) {
         works[i] = (work_t){.port = (int)strtol(argv[1], NULL, 10),
-                            .request = request,
+                            .per_call = per_call,
+                            .first = i * 100000000,
                             .until_ms = total ? INT64_MAX : began + strtoll(argv[5], NULL, 10) * 1000,
                             .calls_max = calls,
                             .latencies = helio_new(LATENCIES_MAX, sizeof(double))};
+        make_request(&works[i], argv[2]);
         if (pthread_create(&works[i].thread, NULL, run, &works[i]))
             return 1;
     }
@@ -146,12 +180,12 @@ int main(int argc, char **argv)
         for (uint64_t k = 0; k < works[i].calls && k < LATENCIES_MAX && count < LATENCIES_MAX * 4; k++)
             all[count++] = works[i].latencies[k];
         free(works[i].latencies);
+        helio_buffer_clear(&works[i].request);
     }
     double seconds = (double)(helio_clock_boot_ms() - began) / 1000;
     qsort(all, count, sizeof *all, by_value);
     printf("%.0f %.2f %.2f\n", (double)(done * per_call) / seconds, count ? all[count / 2] : 0,
            count ? all[count * 99 / 100] : 0);
     free(all);
-    helio_buffer_clear(&buffer);
     return 0;
 }
