@@ -110,7 +110,7 @@ typedef struct release_arg {
 static void send(world_t *self, uint32_t site, const helio_effect_t *effect)
 {
     agent_node_t *agent = &self->agents[site];
-    switch ((helio_agent_effect_t)effect->kind) {
+    switch (effect->kind) {
     case HELIO_AGENT_FX_START:
         backend_start(self, site, effect->payload);
         break;

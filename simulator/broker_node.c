@@ -28,7 +28,7 @@ static void on_committed(world_t *self, happening_t *item)
 
 static void send(world_t *self, const helio_effect_t *effect)
 {
-    switch ((helio_broker_effect_t)effect->kind) {
+    switch (effect->kind) {
     case HELIO_BROKER_FX_ANSWER:
         workload_answer(self, effect->payload);
         break;
