@@ -125,12 +125,15 @@ void helio_answer_failure(helio_exchange_t *self, const helio_result_t *result, 
 {
     assert(result->rc != HELIO_OK);
     uint32_t status = helio_status_of_rc(result->rc);
+    /* the core's words say why a job is refused; "Invalid" for a conflict would tell programs less than the
+     * code does */
+    const char *reason = strcmp(result->reason, "Invalid") == 0 ? NULL : result->reason;
     if (result->text[0])
-        helio_answer_problem(self, status, result->reason, "%s", result->text);
+        helio_answer_problem(self, status, reason, "%s", result->text);
     else if (result->rc == HELIO_NOT_FOUND && what)
-        helio_answer_problem(self, status, result->reason, "there is no %s", what);
+        helio_answer_problem(self, status, reason, "there is no %s", what);
     else
-        helio_answer_problem(self, status, result->reason, "%s", failure_text(result->rc));
+        helio_answer_problem(self, status, reason, "%s", failure_text(result->rc));
 }
 
 bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json)

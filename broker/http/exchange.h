@@ -79,11 +79,12 @@ struct helio_exchange {
     helio_buffer_t body;
     uint64_t body_reserved; /* of http's budget */
     uint32_t body_max;
-    uint64_t discarded_bytes;
-    bool begun;    /* the headers were seen */
-    bool has_body; /* announced one */
-    bool complete; /* the body is there */
-    bool sent;     /* the answer was given to the library */
+    uint64_t received_bytes;
+    uint64_t discarded_bytes; /* of those, since it was refused */
+    bool begun;               /* the headers were seen */
+    bool has_body;            /* announced one */
+    bool complete;            /* the body is there */
+    bool sent;                /* the answer was given to the library */
 
     /*  the answer */
     uint32_t status; /* 0 = none yet */
@@ -176,6 +177,8 @@ struct helio_http {
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
     atomic_bool stopping;
+    _Atomic int64_t open; /* exchanges that the library has begun and not completed */
+    int idle_fd;          /* while stopping: readable once none is open */
     /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */
     helio_buffer_t sites_json;
     int64_t sites_at_ms;

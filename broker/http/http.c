@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -22,6 +24,7 @@ enum {
     CONNECTION_MEMORY = 64 << 10, /* bounds the header block; also the unit in which bodies are read */
     STREAM_BLOCK = 16 << 10,
     CONNECTIONS_MOST = 4096,
+    STOP_GRACE_MS = 2000,   /* for clients to take their last answers */
     DISCARD_EARLY = 1 << 20 /* a refused body larger than this is not even read */
 };
 
@@ -35,12 +38,20 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
         text.size = HELIO_TARGET_MAX + 1;
     helio_exchange_t *exchange = helio_exchange_new(cls, text);
     exchange->connection = connection;
+    (void)atomic_fetch_add(&exchange->http->open, 1);
     exchange->started_us = helio_clock_boot_us();
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info)
         exchange->fd = info->connect_fd;
     return exchange;
+}
+
+static void tell_idle(helio_http_t *self)
+{
+    uint64_t one = 1;
+    ssize_t written = write(self->idle_fd, &one, sizeof one);
+    (void)written; /* only fails when the counter is saturated: it is readable then */
 }
 
 static void on_completed(void *cls, struct MHD_Connection *connection, void **con_cls,
@@ -58,6 +69,8 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
                                              : (uint64_t)(helio_clock_boot_us() - exchange->started_us));
     helio_exchange_destroy(&exchange);
     *con_cls = NULL;
+    if (atomic_fetch_sub(&self->open, 1) == 1 && atomic_load(&self->stopping))
+        tell_idle(self);
 }
 
 static void resume(helio_exchange_t *exchange)
@@ -212,6 +225,10 @@ helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *l
     self->tokens = helio_token_table_new();
     self->desk = helio_desk_new(self, resume);
     atomic_init(&self->stopping, false);
+    atomic_init(&self->open, 0);
+    self->idle_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (self->idle_fd < 0)
+        abort();
     return self;
 }
 
@@ -224,6 +241,7 @@ void helio_http_destroy(helio_http_t **self_p)
     helio_desk_destroy(&self->desk);
     helio_token_table_destroy(&self->tokens);
     helio_buffer_clear(&self->sites_json);
+    (void)close(self->idle_fd);
     free(self);
     *self_p = NULL;
 }
@@ -340,6 +358,20 @@ helio_rc helio_http_start(helio_http_t *self, helio_http_ports_t ports, helio_er
     return HELIO_OK;
 }
 
+/*  The library cuts what is being sent when it stops: what was answered last should arrive. */
+static void let_answers_leave(helio_http_t *self)
+{
+    int64_t until_ms = helio_clock_boot_ms() + STOP_GRACE_MS;
+    struct pollfd fd = {.fd = self->idle_fd, .events = POLLIN};
+    for (int64_t left_ms = STOP_GRACE_MS; left_ms > 0 && atomic_load(&self->open) > 0;
+         left_ms = until_ms - helio_clock_boot_ms()) {
+        uint64_t count;
+        (void)poll(&fd, 1, (int)left_ms);
+        ssize_t got = read(self->idle_fd, &count, sizeof count);
+        (void)got; /* nothing to read: the grace is over, or a signal */
+    }
+}
+
 void helio_http_stop(helio_http_t *self)
 {
     if (!self->daemon)
@@ -348,6 +380,7 @@ void helio_http_stop(helio_http_t *self)
     MHD_socket fd = MHD_quiesce_daemon(self->daemon);
     helio_desk_stop(
         self->desk); /* from here on nothing is suspended: the library may not be stopped otherwise */
+    let_answers_leave(self);
     MHD_stop_daemon(self->daemon);
     if (fd != MHD_INVALID_SOCKET)
         (void)close(fd);

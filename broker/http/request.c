@@ -237,14 +237,24 @@ void helio_request_judge(helio_exchange_t *self, const char *method, const helio
 static bool crawls(const helio_exchange_t *self, int64_t now_us)
 {
     int64_t grace_us = (int64_t)self->http->options.idle_timeout_ms * 1000;
-    int64_t earned_us = (int64_t)(self->body.size + self->discarded_bytes) * 1000000 / BODY_RATE_BYTES_PER_S;
+    int64_t earned_us = (int64_t)self->received_bytes * 1000000 / BODY_RATE_BYTES_PER_S;
     return now_us - self->started_us > grace_us + earned_us;
+}
+
+/*  What was kept of a refused body, and its share of the budget. */
+static void drop_body(helio_exchange_t *self)
+{
+    (void)atomic_fetch_sub_explicit(&self->http->metrics.bodies_bytes, self->body_reserved,
+                                    memory_order_relaxed);
+    self->body_reserved = 0;
+    helio_buffer_clear(&self->body);
 }
 
 bool helio_request_take(helio_exchange_t *self, const char *bytes, size_t size, int64_t now_us)
 {
     if (crawls(self, now_us))
         return false;
+    self->received_bytes += size;
     if (!self->status && (size > self->body_max || self->body.size > self->body_max - size))
         helio_answer_problem(self, 413, NULL, "the body may have %u bytes", self->body_max);
     if (!self->status) {
@@ -255,6 +265,7 @@ bool helio_request_take(helio_exchange_t *self, const char *bytes, size_t size, 
             helio_answer_problem(self, 503, "Busy", "too many large requests at a time; try again shortly");
     }
     if (self->status) {
+        drop_body(self);
         self->discarded_bytes += size;
         return self->discarded_bytes <= DISCARD_MAX;
     }
