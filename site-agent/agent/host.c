@@ -26,7 +26,10 @@ static helio_rc check_directory(int fd, const char *path, helio_error_t *err)
 
 helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
 {
-    if (mkdir(path, 0700) != 0 && errno != EEXIST)
+    bool made = mkdir(path, 0700) == 0;
+    /* Whatever the umask: jobs' users pass through to their own folders, and can read nothing of ours on the
+     * way. */
+    if (!made ? errno != EEXIST : chmod(path, 0711) != 0)
         return helio_fail(err, HELIO_IO, "state_dir %s cannot be made: %s", path, strerror(errno));
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0)

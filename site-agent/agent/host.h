@@ -4,7 +4,7 @@
 
 #include "federation/base/memory.h"
 
-/*  Makes the directory (mode 0700, its parent must exist) and locks it until the descriptor is closed.
+/*  Makes the directory (mode 0711, its parent must exist) and locks it until the descriptor is closed.
  * HELIO_CONFLICT: another agent holds it; HELIO_FORBIDDEN: not ours, or open to others; the text names the
  * remedy. */
 HELIO_MUST_CHECK helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err);

@@ -38,7 +38,7 @@ static const helio_spec_field_t agent_fields[] = {
      AT(state_dir),
      .fallback = "/var/lib/heliostat",
      .example = "/var/lib/heliostat",
-     .doc = "Journal and attempts; made with mode 0700. One agent at a time."},
+     .doc = "Journal and attempts; made with mode 0711. One agent at a time."},
     {.key = "broker",
      .kind = HELIO_SPEC_WORDS,
      AT(brokers),

