@@ -3,6 +3,12 @@
 #ifndef HELIO_NET_PEERS_H
 #define HELIO_NET_PEERS_H
 
+#include "federation/base/id.h"
+
+/*  No key of these tables is a stranger's choice: our own handles, ROUTER's numbers, public keys that were
+ * granted. */
+#define HASH_FUNCTION(bytes, size, ret_hash) \
+    ((ret_hash) = (unsigned)helio_hash(HELIO_HASH_SEED, (bytes), (size)))
 #include <uthash.h>
 
 #include "federation/net/curve.h"

@@ -578,7 +578,9 @@ static void net__a_slow_reader_gets_everything_in_order_from_its_outbox(void **s
             HELIO_OK);
     }
     assert_true(counters(world).outbox_messages > 0);
+    int64_t end_ms = helio_clock_boot_ms() + LIMIT_MS;
     for (uint32_t expected = 0; expected < COUNT;) {
+        assert_true(helio_clock_boot_ms() < end_ms);
         if (zmq_recv(raw, data, FRAME, ZMQ_DONTWAIT) == FRAME)
             assert_int_equal(data[0], expected++);
         else
