@@ -1,0 +1,240 @@
+#include "site-agent/telemetry/nvml.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NVML_OK = 0 };
+
+typedef struct nvml_memory {
+    unsigned long long total, free, used;
+} nvml_memory_t;
+
+typedef struct nvml_utilisation {
+    unsigned int gpu, memory; /* per cent */
+} nvml_utilisation_t;
+
+/*  result, name in the library, parameters; every function returns a code that is 0 when all went well. */
+#define NVML_CALLS(X)                                                               \
+    X(init, "nvmlInit_v2", (void))                                                  \
+    X(shutdown, "nvmlShutdown", (void))                                             \
+    X(count, "nvmlDeviceGetCount_v2", (unsigned int *))                             \
+    X(handle, "nvmlDeviceGetHandleByIndex_v2", (unsigned int, void **))             \
+    X(name, "nvmlDeviceGetName", (void *, char *, unsigned int))                    \
+    X(uuid, "nvmlDeviceGetUUID", (void *, char *, unsigned int))                    \
+    X(memory, "nvmlDeviceGetMemoryInfo", (void *, nvml_memory_t *))                 \
+    X(power, "nvmlDeviceGetPowerUsage", (void *, unsigned int *))                   \
+    X(utilisation, "nvmlDeviceGetUtilizationRates", (void *, nvml_utilisation_t *)) \
+    X(energy, "nvmlDeviceGetTotalEnergyConsumption", (void *, unsigned long long *))
+
+typedef struct nvml_calls {
+#define X(member, symbol, parameters) int(*member) parameters;
+    NVML_CALLS(X)
+#undef X
+    const char *(*error_text)(int);
+} nvml_calls_t;
+
+struct helio_nvml {
+    void *library;
+    bool initialised;
+    nvml_calls_t call;
+    uint32_t count;
+    helio_gpu_t gpus[HELIO_NVML_GPUS_MAX];
+    void *handles[HELIO_NVML_GPUS_MAX];
+    char reason[256];
+};
+
+/* ---- opening ---------------------------------------------------------------------------------------------
+ */
+
+/*  ISO C has no conversion from an object's address to a function's; POSIX promises that the bytes are the
+ * same. */
+static bool resolve(void *library, const char *symbol, void *ret_function)
+{
+    void *address = dlsym(library, symbol);
+    memcpy(ret_function, &address, sizeof address);
+    return address != NULL;
+}
+
+static const char *resolve_all(helio_nvml_t *self)
+{
+#define X(member, symbol, parameters)                        \
+    if (!resolve(self->library, symbol, &self->call.member)) \
+        return symbol;
+    NVML_CALLS(X)
+#undef X
+    return resolve(self->library, "nvmlErrorString", &self->call.error_text) ? NULL : "nvmlErrorString";
+}
+
+static const char *text_of(const helio_nvml_t *self, int code)
+{
+    const char *text = self->call.error_text(code);
+    return text ? text : "unknown error";
+}
+
+static void add_gpu(helio_nvml_t *self, unsigned int index)
+{
+    helio_gpu_t gpu = {0};
+    void *handle = NULL;
+    nvml_memory_t memory = {0};
+    int code = self->call.handle(index, &handle);
+    if (code == NVML_OK)
+        code = self->call.name(handle, gpu.name, sizeof gpu.name - 1);
+    if (code == NVML_OK)
+        code = self->call.uuid(handle, gpu.uuid, sizeof gpu.uuid - 1);
+    if (code == NVML_OK)
+        code = self->call.memory(handle, &memory);
+    gpu.memory_bytes = memory.total;
+    helio_gpu_model_of(gpu.name, gpu.model);
+    /* One that does not answer keeps its number, so that its neighbours keep theirs: without a handle,
+     * without memory. */
+    if (code != NVML_OK) {
+        (void)snprintf(self->reason, sizeof self->reason, "GPU %u does not answer: %.180s", index,
+                       text_of(self, code));
+        gpu = (helio_gpu_t){0};
+        handle = NULL;
+    }
+    self->handles[self->count] = handle;
+    self->gpus[self->count++] = gpu;
+}
+
+static void open_library(helio_nvml_t *self, const char *library)
+{
+    self->library = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    if (!self->library) {
+        const char *why = dlerror();
+        (void)snprintf(self->reason, sizeof self->reason, "no NVIDIA driver library: %.200s",
+                       why ? why : library);
+        return;
+    }
+    const char *missing = resolve_all(self);
+    if (missing) {
+        (void)snprintf(self->reason, sizeof self->reason,
+                       "the NVIDIA driver is too old: its library lacks %s", missing);
+        return;
+    }
+    int code = self->call.init();
+    if (code != NVML_OK) {
+        (void)snprintf(self->reason, sizeof self->reason, "the NVIDIA driver does not work: %.200s",
+                       text_of(self, code));
+        return;
+    }
+    self->initialised = true;
+    unsigned int count = 0;
+    code = self->call.count(&count);
+    if (code != NVML_OK || count == 0)
+        (void)snprintf(self->reason, sizeof self->reason, "the NVIDIA driver shows no GPU%s%.200s",
+                       code ? ": " : "", code ? text_of(self, code) : "");
+    if (code == NVML_OK && count > HELIO_NVML_GPUS_MAX) {
+        (void)snprintf(self->reason, sizeof self->reason, "%u GPUs, of which the first %d are used", count,
+                       HELIO_NVML_GPUS_MAX);
+        count = HELIO_NVML_GPUS_MAX;
+    }
+    for (unsigned int i = 0; code == NVML_OK && i < count; i++)
+        add_gpu(self, i);
+}
+
+helio_nvml_t *helio_nvml_new(const char *library)
+{
+    helio_nvml_t *self = helio_new(1, sizeof *self);
+    open_library(self, library ? library : "libnvidia-ml.so.1");
+    return self;
+}
+
+void helio_nvml_destroy(helio_nvml_t **self_p)
+{
+    helio_nvml_t *self = self_p ? *self_p : NULL;
+    if (!self)
+        return;
+    *self_p = NULL;
+    if (self->initialised)
+        (void)self->call.shutdown();
+    if (self->library)
+        (void)dlclose(self->library);
+    free(self);
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------
+ */
+
+uint32_t helio_nvml_count(const helio_nvml_t *self)
+{
+    return self->count;
+}
+
+const char *helio_nvml_reason(const helio_nvml_t *self)
+{
+    return self->reason;
+}
+
+const helio_gpu_t *helio_nvml_gpu(const helio_nvml_t *self, uint32_t index)
+{
+    return index < self->count ? &self->gpus[index] : NULL;
+}
+
+helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index, helio_gpu_sample_t *ret_sample,
+                           helio_error_t *err)
+{
+    if (index >= self->count)
+        return helio_fail(err, HELIO_NOT_FOUND, "there is no GPU %u", index);
+    void *handle = self->handles[index];
+    nvml_memory_t memory = {0};
+    if (!handle)
+        return helio_fail(err, HELIO_UNAVAILABLE, "GPU %u does not answer", index);
+    int code = self->call.memory(handle, &memory); /* every model has it: no answer means no GPU */
+    if (code != NVML_OK)
+        return helio_fail(err, HELIO_UNAVAILABLE, "GPU %u does not answer: %.200s", index,
+                          text_of(self, code));
+    unsigned int power_mw = 0;
+    nvml_utilisation_t used = {0};
+    helio_gpu_sample_t sample = {.power_w = -1, .utilisation = -1, .memory_used_bytes = (int64_t)memory.used};
+    if (self->call.power(handle, &power_mw) == NVML_OK)
+        sample.power_w = power_mw / 1000.0;
+    if (self->call.utilisation(handle, &used) == NVML_OK)
+        sample.utilisation = used.gpu > 100 ? 1 : used.gpu / 100.0;
+    sample.has_energy = helio_nvml_energy_mj(self, index, &sample.energy_mj) == HELIO_OK;
+    *ret_sample = sample;
+    return HELIO_OK;
+}
+
+helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t *ret_mj)
+{
+    unsigned long long mj = 0;
+    if (index >= self->count)
+        return HELIO_NOT_FOUND;
+    if (!self->handles[index] || self->call.energy(self->handles[index], &mj) != NVML_OK)
+        return HELIO_UNAVAILABLE;
+    *ret_mj = mj;
+    return HELIO_OK;
+}
+
+/* ---- names -----------------------------------------------------------------------------------------------
+ */
+
+static bool skip(const char **name, const char *word)
+{
+    size_t size = strlen(word);
+    if (strncmp(*name, word, size) != 0)
+        return false;
+    *name += size;
+    return true;
+}
+
+void helio_gpu_model_of(const char *name, char ret_model[32])
+{
+    while (skip(&name, "NVIDIA ") || skip(&name, "Tesla ") || skip(&name, "GeForce ") ||
+           skip(&name, "Graphics Device "))
+        ;
+    /* A family's name alone is no model: "RTX 4090", "RTX A6000", "Quadro GV100". */
+    size_t first = strcspn(name, " -");
+    bool family = strncmp(name, "RTX ", 4) == 0 || strncmp(name, "GTX ", 4) == 0 ||
+                  strncmp(name, "TITAN ", 6) == 0 || strncmp(name, "Quadro ", 7) == 0;
+    size_t used = 0;
+    const char *next = family ? name + first + 1 : "";
+    for (size_t i = 0; i < first && used < 31; i++)
+        ret_model[used++] = name[i];
+    for (size_t i = 0; next[i] && next[i] != ' ' && next[i] != '-' && used < 31; i++)
+        ret_model[used++] = next[i];
+    ret_model[used] = '\0';
+}
