@@ -1,0 +1,101 @@
+/*  local_settings.c -- the keys that the backend `local` adds to a site file, and who a tenant's user is
+ * here. */
+#include <stddef.h>
+
+#include "site-agent/backends/local.h"
+
+#define AT(member) .offset = offsetof(helio_local_settings_t, member)
+#define USER(member) .offset = offsetof(helio_local_user_t, member)
+
+static const helio_spec_field_t user_fields[] = {
+    {.key = "tenant",
+     .kind = HELIO_SPEC_TEXT,
+     USER(tenant),
+     .most = 32,
+     .fallback = "*",
+     .example = "acme",
+     .doc = "The tenant; `*` is any."},
+    {.key = "user",
+     .kind = HELIO_SPEC_TEXT,
+     USER(user),
+     .most = 64,
+     .fallback = "*",
+     .example = "ada",
+     .doc = "The user within the tenant; `*` is any."},
+    {.key = "unix",
+     .kind = HELIO_SPEC_TEXT,
+     USER(unix_user),
+     .required = true,
+     .most = 64,
+     .example = "acme-batch",
+     .doc = "The Unix user that such jobs run as. The first line that fits decides."},
+    {.key = "allow_root",
+     .kind = HELIO_SPEC_BOOL,
+     USER(allow_root),
+     .fallback = "false",
+     .example = "false",
+     .doc = "Needed where `unix` is root: jobs then own the machine."},
+};
+static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("users", helio_local_user_t, user_fields, NULL);
+
+static const helio_spec_field_t settings_fields[] = {
+    {.key = "users",
+     .kind = HELIO_SPEC_LIST,
+     AT(users),
+     .most = 10000,
+     .table = &user_table,
+     .example = "[{tenant: acme, user: \"*\", unix: acme-batch}]",
+     .doc = "Who runs as whom on this machine. A user that no line fits is refused: NoUserMapping."},
+    {.key = "secrets",
+     .kind = HELIO_SPEC_PATH,
+     AT(secrets),
+     .example = "/etc/heliostat/secrets",
+     .doc = "Folder of mode 0700 with a folder for each Unix user; a secret is a file there, called as the "
+            "job calls it."},
+    {.key = "path",
+     .kind = HELIO_SPEC_TEXT,
+     AT(path),
+     .most = 4096,
+     .fallback = "/usr/local/bin:/usr/bin:/bin",
+     .example = "/opt/cuda/bin:/usr/local/bin:/usr/bin:/bin",
+     .doc = "PATH of jobs; a job's own `env` goes before it."},
+    {.key = "grace",
+     .kind = HELIO_SPEC_DURATION,
+     AT(grace_ms),
+     .most = 86400000,
+     .fallback = "30s",
+     .example = "30s",
+     .doc = "Time between the polite signal and KILL for jobs that name no `checkpoint.grace`."},
+    {.key = "retention",
+     .kind = HELIO_SPEC_DURATION,
+     AT(retention_ms),
+     .fallback = "7d",
+     .example = "7d",
+     .doc = "How long an attempt's log is kept after its end was acknowledged."},
+    {.key = "log_max",
+     .kind = HELIO_SPEC_BYTES,
+     AT(log_max_bytes),
+     .fallback = "1GB",
+     .example = "1GB",
+     .doc = "The most that is kept of one attempt's output."},
+};
+const helio_spec_table_t helio_local_settings_table =
+    HELIO_SPEC_TABLE("local", helio_local_settings_t, settings_fields, NULL);
+
+static bool fits(helio_text_t pattern, helio_text_t text)
+{
+    return helio_text_is(pattern, "*") || (pattern.size && helio_text_equal(pattern, text));
+}
+
+helio_rc helio_local_user_of(const helio_local_settings_t *settings, helio_text_t tenant, helio_text_t user,
+                             helio_local_user_t *ret_user)
+{
+    for (uint32_t i = 0; i < settings->users.count; i++) {
+        const helio_local_user_t *line = &settings->users.items[i];
+        if (fits(line->tenant, tenant) && fits(line->user, user)) {
+            *ret_user = *line;
+            return HELIO_OK;
+        }
+    }
+    return HELIO_NOT_FOUND;
+}

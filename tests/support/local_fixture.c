@@ -1,0 +1,206 @@
+#include "tests/support/local_fixture.h"
+
+#include <ftw.h>
+#include <poll.h>
+#include <pwd.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "federation/base/clock.h"
+#include "site-agent/shim/process.h"
+
+static void on_event(void *arg, const helio_aev_backend_t *event)
+{
+    site_t *site = arg;
+    assert_true(site->heard_count < SITE_EVENTS_MAX);
+    heard_t *heard = &site->heard[site->heard_count++];
+    heard->event = *event;
+    (void)helio_text_copy(event->reason, heard->reason, sizeof heard->reason);
+    (void)helio_text_copy(event->local_id, heard->local_id, sizeof heard->local_id);
+}
+
+static void create(site_t *site)
+{
+    helio_local_options_t options = {.state_dir = site->dir,
+                                     .shim = site->shim ? site->shim : HELIO_SHIM_PATH,
+                                     .site = HELIO_TEXT("lulea"),
+                                     .settings = &site->settings,
+                                     .lease_margin_ms = 60000,
+                                     .sink = {site, on_event, NULL}};
+    helio_error_t err = {0};
+    if (helio_local_new(&options, &site->backend, &err))
+        fail_msg("%s", err.text);
+}
+
+void site_open(site_t *site)
+{
+    (void)snprintf(site->dir, sizeof site->dir, "/tmp/helio-local-XXXXXX");
+    assert_non_null(mkdtemp(site->dir));
+    assert_int_equal(chmod(site->dir, 0711), 0);
+    const struct passwd *me = getpwuid(geteuid());
+    assert_non_null(me);
+    (void)snprintf(site->self_name, sizeof site->self_name, "%s", me->pw_name);
+    site->users[0] =
+        (helio_local_user_t){HELIO_TEXT("acme"), HELIO_TEXT("*"), helio_text_of(site->self_name), true};
+    site->settings = (helio_local_settings_t){
+        .path = HELIO_TEXT("/usr/bin:/bin"), .grace_ms = 300, .retention_ms = 1000, .log_max_bytes = 1 << 20};
+    site->settings.users.items = site->users;
+    site->settings.users.count = 1;
+    create(site);
+}
+
+void site_reopen(site_t *site)
+{
+    helio_backend_destroy(&site->backend);
+    create(site);
+}
+
+static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
+{
+    (void)status, (void)kind, (void)at;
+    return remove(path);
+}
+
+void site_close(site_t *site)
+{
+    helio_backend_destroy(&site->backend);
+    (void)nftw(site->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+helio_job_key_t site_key(void)
+{
+    helio_job_key_t key = {.task = HELIO_NO_TASK};
+    for (size_t i = 0; i < sizeof key.job.bytes; i++)
+        key.job.bytes[i] = (uint8_t)(i * 7 + 1);
+    return key;
+}
+
+void site_start(site_t *site, attempt_t *attempt)
+{
+    helio_job_key_t key = site_key();
+    if (attempt->order.key.task > 0)
+        key.task = attempt->order.key.task;
+    attempt->order.key = key;
+    attempt->order.epoch = attempt->epoch ? attempt->epoch : 1;
+    if (!attempt->order.tenant.size) {
+        attempt->order.tenant = HELIO_TEXT("acme");
+        attempt->order.user = HELIO_TEXT("ada");
+    }
+    attempt->order.nodes = attempt->slot_count ? attempt->slot_count : 1;
+    attempt->spec.run = helio_text_of(attempt->run);
+    helio_backend_task_t task = {&attempt->order, &attempt->spec, attempt->slots, attempt->slot_count};
+    site->backend->class->start(site->backend, &task);
+}
+
+void site_adopt(site_t *site, uint32_t epoch)
+{
+    helio_order_t order = {.key = site_key(), .epoch = epoch};
+    helio_job_spec_t spec = {0};
+    helio_backend_task_t task = {.order = &order, .spec = &spec};
+    site->backend->class->adopt(site->backend, &task);
+}
+
+void site_stop(site_t *site, uint32_t epoch, uint32_t mode)
+{
+    helio_stop_t stop = {.key = site_key(), .epoch = epoch, .mode = mode};
+    site->backend->class->stop(site->backend, &stop);
+}
+
+/*  One turn of an agent's loop. */
+static void turn(site_t *site, int64_t until_ms)
+{
+    const helio_backend_class_t *class = site->backend->class;
+    int64_t now_ms = helio_clock_boot_ms();
+    int64_t next_ms = class->next_ms(site->backend);
+    int64_t until = next_ms < until_ms ? next_ms : until_ms;
+    struct pollfd fd = {.fd = class->fd(site->backend), .events = POLLIN};
+    (void)poll(&fd, 1, until > now_ms ? (int)(until - now_ms) : 0);
+    class->process(site->backend, helio_clock_boot_ms(), helio_clock_wall_ms());
+}
+
+const heard_t *site_wait(site_t *site, uint32_t events)
+{
+    int64_t until_ms = helio_clock_boot_ms() + 10000;
+    while (site->heard_count < events && helio_clock_boot_ms() < until_ms)
+        turn(site, until_ms);
+    if (site->heard_count < events)
+        fail_msg("%u events instead of %u", site->heard_count, events);
+    return &site->heard[events - 1];
+}
+
+void site_drive(site_t *site, int64_t ms)
+{
+    int64_t until_ms = helio_clock_boot_ms() + ms;
+    do
+        turn(site, until_ms);
+    while (helio_clock_boot_ms() < until_ms);
+}
+
+void site_log(site_t *site, uint32_t epoch, helio_buffer_t *out)
+{
+    uint64_t at = 0;
+    bool end = false;
+    size_t before;
+    helio_error_t err = {0};
+    do {
+        before = out->size;
+        if (site->backend->class->log_read(site->backend, site_key(), epoch, at, 1000, out, &at, &end, &err))
+            fail_msg("%s", err.text);
+    } while (!end && out->size > before);
+}
+
+void site_wait_log(site_t *site, const char *text)
+{
+    int64_t until_ms = helio_clock_boot_ms() + 10000;
+    for (;;) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+        site_log(site, 1, &log);
+        if (log.size && strstr(log.data, text))
+            return;
+        if (helio_clock_boot_ms() >= until_ms)
+            fail_msg("the log never said '%s' but '%s'", text, log.size ? log.data : "");
+        turn(site, helio_clock_boot_ms() + 10);
+    }
+}
+
+const char *site_path(const site_t *site, const char *room, uint32_t epoch, const char *file,
+                      char ret_path[512])
+{
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_attempt_name(site_key(), epoch, name);
+    (void)snprintf(ret_path, 512, "%s/%s/%s%s%s", site->dir, room, name, *file ? "/" : "", file);
+    return ret_path;
+}
+
+bool read_whole(const char *path, helio_buffer_t *out)
+{
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    char piece[4096];
+    size_t got;
+    while ((got = fread(piece, 1, sizeof piece, file)) > 0)
+        helio_buffer_append(out, piece, got);
+    (void)fclose(file);
+    return true;
+}
+
+long read_number(const char *path)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    return read_whole(path, &text) && text.size ? strtol(text.data, NULL, 10) : -1;
+}
+
+bool is_alive(long pid)
+{
+    helio_process_info_t info;
+    return helio_process_look((pid_t)pid, &info) == HELIO_OK && info.state != 'Z';
+}

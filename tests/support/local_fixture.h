@@ -1,0 +1,59 @@
+/*  local_fixture.h -- a site in a temporary folder, with the real shim and real processes. */
+#ifndef HELIO_TESTS_LOCAL_FIXTURE_H
+#define HELIO_TESTS_LOCAL_FIXTURE_H
+
+#include "site-agent/backends/local.h"
+
+enum { SITE_EVENTS_MAX = 64, SITE_USERS_MAX = 4 };
+
+typedef struct heard {
+    helio_aev_backend_t event; /* its texts are below */
+    char reason[256];
+    char local_id[64];
+} heard_t;
+
+typedef struct site {
+    char dir[64];
+    char self_name[64]; /* the user that runs the tests */
+    helio_backend_t *backend;
+    helio_local_user_t users[SITE_USERS_MAX];
+    helio_local_settings_t settings;
+    const char *shim; /* NULL = the real one */
+    heard_t heard[SITE_EVENTS_MAX];
+    uint32_t heard_count;
+} site_t;
+
+/*  An attempt to start: zero-initialised is one node, no GPU, strict, no limit, the tenant acme's ada. */
+typedef struct attempt {
+    uint32_t epoch; /* 0 = 1 */
+    const char *run;
+    helio_job_spec_t spec;
+    helio_order_t order;
+    helio_slot_t slots[4];
+    uint32_t slot_count;
+} attempt_t;
+
+void site_open(site_t *site);   /* jobs run as the user that runs the tests */
+void site_reopen(site_t *site); /* the agent is started anew */
+void site_close(site_t *site);  /* removes the folder */
+
+helio_job_key_t site_key(void);
+void site_start(site_t *site, attempt_t *attempt);
+void site_adopt(site_t *site, uint32_t epoch);
+void site_stop(site_t *site, uint32_t epoch, uint32_t mode);
+/*  Drives the backend until so many events were heard in all; fails the test after 10 s. */
+const heard_t *site_wait(site_t *site, uint32_t events);
+/*  Drives it until the log of epoch 1 holds the text. */
+void site_wait_log(site_t *site, const char *text);
+void site_drive(site_t *site, int64_t ms);
+/*  The whole log; the caller clears it. */
+void site_log(site_t *site, uint32_t epoch, helio_buffer_t *out);
+/*  "attempts/helio-…-1/claim" of the folder; capacity 512. */
+const char *site_path(const site_t *site, const char *room, uint32_t epoch, const char *file,
+                      char ret_path[512]);
+/*  A file's bytes, NUL-terminated beyond; the caller clears it. False: there is none. */
+bool read_whole(const char *path, helio_buffer_t *out);
+long read_number(const char *path); /* -1 = none */
+bool is_alive(long pid);
+
+#endif
