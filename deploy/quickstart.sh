@@ -146,17 +146,17 @@ listen_sites: tcp://127.0.0.1:$site_port
 key_file: $state/broker.key
 CONF
 "$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
-"$state/bin/helio-broker" tenant add demo --home north --config "$state/broker.yaml" >/dev/null
+"$state/bin/helio-broker" tenant add demo --home north --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
 echo "http://127.0.0.1:$http_port" >"$state/client/url"
 if [ ! -s "$state/client/token" ]; then
-  (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token")
+  (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token" 2>>"$state/log/migrate.log")
 fi
 
 # Two sites: the south is cheaper, the north has the larger nodes. Declared GPUs: jobs see them as CUDA_VISIBLE_DEVICES.
 if [ "$(id -u)" = 0 ]; then job_user=nobody; else job_user=$(id -un); fi
 site() { # NAME REGION LAT LON TIMEZONE CARBON PRICE NODES GPUS_PER_NODE
   [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
-  "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >/dev/null
+  "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
   cat >"$state/$1/site.yaml" <<CONF
 name: $1
 backend: local
@@ -167,7 +167,7 @@ timezone: $5
 pue: 1.15
 carbon_g_per_kwh: $6
 pools:
-  - {name: h100, gpu: H100, memory: 80GB, nodes: $8, gpus_per_node: $9, cpus_per_node: 32, owned: true, price_usd_per_gpu_h: $7,
+  - {name: h100, gpu: H100, memory: 80GB, nodes: $8, gpus_per_node: $9, cpus_per_node: 32, interconnect: nvlink, owned: true, price_usd_per_gpu_h: $7,
      power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}}
 agent:
   state_dir: $state/$1/state

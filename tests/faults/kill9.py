@@ -147,7 +147,7 @@ def free_port():
 
 def body(records, seconds, code):
     """A program that notes its own beginning and end, and survives nothing: it is what the ledger is compared with."""
-    return (f"note() {{ echo \"$1 $HELIO_EPOCH $HELIO_NODE_RANK $(date +%s.%N) $HELIO_GPUS\" >> {records}/$HELIO_JOB_ID; }}; "
+    return (f"note() {{ echo \"$1 $HELIO_EPOCH $HELIO_NODE_RANK $(date +%s.%N) $HELIO_GPUS\" >> {records}/$HELIO_JOB_ID${{HELIO_ARRAY_INDEX:+.$HELIO_ARRAY_INDEX}}; }}; "
             f"note start; sleep {seconds}; note end; exit {code}")
 
 
