@@ -180,6 +180,8 @@ static void look_at_clocks(shim_t *self, int64_t now_ms)
         stop_politely(self, now_ms, self->plan.grace_ms);
     }
     if (self->plan.lease.size) {
+        if (self->phase == RUNNING && now_ms >= self->lease.stop_boot_ms)
+            self->lease_read_ms = 0; /* it may have been renewed since the last look */
         read_lease(self, now_ms);
         if (self->phase == RUNNING && now_ms >= self->lease.stop_boot_ms) {
             self->done.stopped = true;
