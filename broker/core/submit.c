@@ -108,8 +108,13 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
 static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)
 {
     uint64_t tasks = 0;
-    for (uint32_t i = 0; i < event->jobs.count; i++)
-        tasks += task_count(&event->jobs.items[i].spec);
+    for (uint32_t i = 0; i < event->jobs.count; i++) {
+        const helio_submission_t *job = &event->jobs.items[i];
+        if (!job->idempotency_key.size || !key_find(self, event->tenant, job->idempotency_key))
+            tasks += task_count(&job->spec); /* who asks again for what is stored takes no room */
+    }
+    if (!tasks)
+        return true;
     bool all = self->open_jobs + tasks > self->options.queued_max;
     if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
         core_answer(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,

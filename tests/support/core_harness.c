@@ -1,0 +1,704 @@
+#include "tests/support/core_harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "federation/base/clock.h"
+
+enum { POOLS_MAX = 8 };
+
+typedef struct said {
+    uint32_t kind;
+    bool taken;
+    void *record;
+} said_t;
+
+/*  What the rows say of one job or task. */
+typedef struct task {
+    helio_job_key_t key;
+    uint32_t state;
+    uint32_t epoch; /* of the last placement */
+    bool completed;
+    bool written;
+    helio_row_state_t row;
+    UT_hash_handle hh;
+} task_t;
+
+typedef struct document {
+    helio_ev_load_job_t load;
+    struct document *next;
+} document_t;
+
+typedef struct place {
+    helio_row_site_t site;
+    helio_row_pool_t pools[POOLS_MAX];
+    uint32_t pool_count;
+    uint64_t peer;
+    uint64_t dispatch_seq;
+    struct place *next;
+} place_t;
+
+struct harness {
+    helio_broker_options_t options;
+    helio_broker_core_t *core;
+    helio_effects_t *effects;
+    helio_arena_t *arena;
+    int64_t now_ms, wall_ms;
+    uint64_t calls;
+    uint64_t report_seq;
+    uint64_t summary_seq;
+    helio_row_federation_t federation;
+    said_t *said;
+    uint32_t said_count, said_capacity;
+    task_t *tasks;
+    document_t *documents, **documents_end;
+    place_t *places;
+    const helio_ev_submit_t *submitting;
+};
+
+static const char origin[] = "2026-03-01T00:00:00Z";
+
+/* ---- the promises
+ * ------------------------------------------------------------------------------------------ */
+
+static task_t *task_get(harness_t *self, helio_job_key_t key)
+{
+    task_t *task;
+    HASH_FIND(hh, self->tasks, &key, sizeof key, task);
+    if (!task) {
+        task = helio_new(1, sizeof *task);
+        task->key = key;
+        task->state = HELIO_JOB_QUEUED;
+        HASH_ADD(hh, self->tasks, key, sizeof task->key, task);
+    }
+    return task;
+}
+
+static task_t *task_find(const harness_t *self, helio_job_key_t key)
+{
+    task_t *task;
+    HASH_FIND(hh, self->tasks, &key, sizeof key, task);
+    return task;
+}
+
+static place_t *place_get(harness_t *self, helio_text_t name)
+{
+    for (place_t *place = self->places; place; place = place->next)
+        if (helio_text_equal(place->site.site, name))
+            return place;
+    place_t *place = helio_arena_alloc(self->arena, 1, sizeof *place);
+    place->site.site = helio_arena_text(self->arena, name);
+    place->next = self->places;
+    self->places = place;
+    return place;
+}
+
+static void keep_transition(harness_t *self, const helio_row_transition_t *row)
+{
+    task_t *task = task_get(self, row->key);
+    assert_true(row->seq == self->federation.last_transition_seq + 1);
+    self->federation.last_transition_seq = row->seq;
+    assert_int_equal(row->from, task->state);
+    assert_true(helio_job_state_edge(row->from, row->to));
+    assert_true(row->reason.size <= 256);
+    assert_true(row->actor.size > 0 && row->actor.size <= 96);
+    task->state = row->to;
+}
+
+static void keep_state(harness_t *self, const helio_row_state_t *row)
+{
+    task_t *task = task_get(self, row->key);
+    assert_int_equal(row->state, task->state);
+    assert_int_equal(row->epoch, task->epoch);
+    assert_true(row->reason.size <= 256);
+    assert_true((row->finished_ms != 0) == helio_job_state_is_terminal(row->state));
+    assert_true((row->site.size != 0) || !helio_job_state_is_live(row->state));
+    task->row = *row;
+    task->written = true;
+}
+
+static void keep_attempt(harness_t *self, const helio_row_attempt_t *row)
+{
+    assert_false(row->completes && row->fenced);
+    task_t *task = task_get(self, row->key);
+    if (!row->completes)
+        return;
+    assert_false(task->completed);
+    assert_int_equal(row->epoch, task->epoch);
+    task->completed = true;
+}
+
+static void keep_placement(harness_t *self, const helio_row_placement_t *row)
+{
+    task_t *task = task_get(self, row->key);
+    assert_int_equal(row->epoch, task->epoch + 1);
+    assert_true(row->decision_id > 0 && row->decision_id <= self->federation.last_decision_id);
+    task->epoch = row->epoch;
+}
+
+static void keep_pool(harness_t *self, const helio_row_pool_t *row)
+{
+    place_t *place = place_get(self, row->site);
+    for (uint32_t i = 0; i < place->pool_count; i++)
+        if (helio_text_equal(place->pools[i].pool, row->pool)) {
+            place->pools[i] = *row;
+            return;
+        }
+    assert_true(place->pool_count < POOLS_MAX);
+    place->pools[place->pool_count++] = *row;
+}
+
+static void keep_job(harness_t *self, const helio_row_job_t *row)
+{
+    const helio_ev_submit_t *submit = self->submitting;
+    assert_non_null(submit);
+    for (uint32_t i = 0; i < submit->jobs.count; i++) {
+        if (submit->jobs.items[i].source.data != row->source.data &&
+            !helio_text_equal(submit->jobs.items[i].source, row->source))
+            continue;
+        document_t *document = helio_arena_alloc(self->arena, 1, sizeof *document);
+        document->load.row = *row;
+        helio_record_copy(&helio_job_spec_type, self->arena, &submit->jobs.items[i].spec,
+                          &document->load.spec);
+        *self->documents_end = document;
+        self->documents_end = &document->next;
+        return;
+    }
+    fail_msg("a job row of a document that nobody submitted");
+}
+
+static void keep_order(harness_t *self, const helio_fx_order_t *fx)
+{
+    const task_t *task = task_find(self, fx->order.key);
+    assert_non_null(task);
+    assert_int_equal(fx->order.epoch, task->epoch);
+    for (place_t *place = self->places; place; place = place->next)
+        if (place->peer == fx->peer) {
+            assert_true(fx->order.dispatch_seq > place->dispatch_seq);
+            place->dispatch_seq = fx->order.dispatch_seq;
+            return;
+        }
+    fail_msg("an order to a peer that is no site");
+}
+
+static void keep(harness_t *self, uint32_t kind, const void *record)
+{
+    if (kind == HELIO_BROKER_FX_ROW_TRANSITION)
+        keep_transition(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_STATE)
+        keep_state(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_ATTEMPT)
+        keep_attempt(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+        keep_placement(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_SITE)
+        place_get(self, ((const helio_row_site_t *)record)->site)->site = *(const helio_row_site_t *)record;
+    else if (kind == HELIO_BROKER_FX_ROW_POOL)
+        keep_pool(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_JOB)
+        keep_job(self, record);
+    else if (kind == HELIO_BROKER_FX_ORDER)
+        keep_order(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_DECISION) {
+        const helio_row_decision_t *row = record;
+        assert_true(row->decision_id == self->federation.last_decision_id + 1);
+        self->federation.last_decision_id = row->decision_id;
+    }
+}
+
+/* ---- steps
+ * --------------------------------------------------------------------------------------------------- */
+
+void harness_step(harness_t *self, uint32_t kind, const void *payload)
+{
+    static const helio_ev_nothing_t nothing = {0};
+    helio_event_t event = {kind, self->now_ms, self->wall_ms, payload ? payload : &nothing};
+    helio_broker_core_step(self->core, &event, self->effects);
+    assert_true(self->effects->wake_ms >= self->now_ms);
+    for (uint32_t i = 0; i < self->effects->count; i++) {
+        const helio_effect_t *effect = &self->effects->items[i];
+        assert_true(effect->kind < HELIO_BROKER_EFFECT_COUNT);
+        assert_int_equal(effect->release, helio_broker_effects[effect->kind].release);
+        const helio_record_type_t *type = helio_broker_effects[effect->kind].type;
+        said_t said = {effect->kind, false, helio_arena_alloc(self->arena, 1, type->size)};
+        helio_record_copy(type, self->arena, effect->payload, said.record);
+        if (self->said_count == self->said_capacity) {
+            self->said_capacity = self->said_capacity ? self->said_capacity * 2 : 256;
+            self->said = helio_grow(self->said, self->said_capacity, sizeof *self->said);
+        }
+        self->said[self->said_count++] = said;
+        keep(self, said.kind, said.record);
+    }
+}
+
+static harness_t *harness_new(const helio_broker_options_t *options)
+{
+    harness_t *self = helio_new(1, sizeof *self);
+    self->options = options ? *options : helio_broker_options_default();
+    self->core = helio_broker_core_new(self->options);
+    self->effects = helio_effects_new();
+    self->arena = helio_arena_new();
+    self->documents_end = &self->documents;
+    self->now_ms = 1000000;
+    assert_int_equal(helio_rfc3339_parse(helio_text_of(origin), &self->wall_ms), HELIO_OK);
+    self->federation = (helio_row_federation_t){.incarnation = 3, .broker_epoch = 7, .seed = 42};
+    return self;
+}
+
+static void load_static(harness_t *self)
+{
+    harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
+    const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")},
+                                          {.tenant = HELIO_TEXT("other")}};
+    for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
+        harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
+    const helio_row_queue_t queues[] = {{HELIO_TEXT("express"), 1000, HELIO_TIER_CRITICAL, 3600000},
+                                        {HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 3600000},
+                                        {HELIO_TEXT("batch"), 100, HELIO_TIER_BEST_EFFORT, 3600000}};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
+}
+
+harness_t *harness_begin(const helio_broker_options_t *options)
+{
+    harness_t *self = harness_new(options);
+    load_static(self);
+    harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
+    harness_clear(self);
+    return self;
+}
+
+static bool is_over(const harness_t *self, const helio_row_job_t *row)
+{
+    const task_t *task = task_find(self, (helio_job_key_t){row->job, HELIO_NO_TASK});
+    if (!row->tasks.count)
+        return task && helio_job_state_is_terminal(task->state);
+    for (uint32_t i = 0; i < row->tasks.count; i++) {
+        task = task_find(self, (helio_job_key_t){row->job, (int32_t)row->tasks.items[i]});
+        if (!task || !helio_job_state_is_terminal(task->state))
+            return false;
+    }
+    return true;
+}
+
+static void load_jobs(harness_t *self, const harness_t *from)
+{
+    for (const document_t *document = from->documents; document; document = document->next) {
+        document_t *copy = helio_arena_alloc(self->arena, 1, sizeof *copy);
+        helio_record_copy(&helio_ev_load_job_type, self->arena, &document->load, &copy->load);
+        *self->documents_end = copy;
+        self->documents_end = &copy->next;
+        const helio_row_job_t *row = &copy->load.row;
+        if (!is_over(from, row)) {
+            harness_step(self, HELIO_BROKER_EV_LOAD_JOB, &copy->load);
+        } else if (row->idempotency_key.size) {
+            helio_row_key_t key = {row->tenant, row->idempotency_key, row->spec_hash, row->job};
+            harness_step(self, HELIO_BROKER_EV_LOAD_KEY, &key);
+        }
+    }
+    for (const task_t *task = from->tasks; task; task = task->hh.next) {
+        if (!task->written)
+            continue;
+        task_t *copy = task_get(self, task->key);
+        copy->state = task->state;
+        copy->epoch = task->epoch;
+        copy->completed = task->completed;
+        copy->written = true;
+        helio_record_copy(&helio_row_state_type, self->arena, &task->row, &copy->row);
+        bool open = false;
+        for (const document_t *d = from->documents; d && !open; d = d->next)
+            open = helio_uuid_equal(d->load.row.job, task->key.job) && !is_over(from, &d->load.row);
+        if (open)
+            harness_step(self, HELIO_BROKER_EV_LOAD_STATE, &copy->row);
+    }
+}
+
+harness_t *harness_rebuild(const harness_t *from)
+{
+    harness_t *self = harness_new(&from->options);
+    self->now_ms = from->now_ms;
+    self->wall_ms = from->wall_ms;
+    self->report_seq = from->report_seq;
+    self->federation = from->federation;
+    self->federation.broker_epoch++;
+    self->federation.seed = 43;
+    load_static(self);
+    for (const place_t *place = from->places; place; place = place->next) {
+        place_t *copy = place_get(self, place->site.site);
+        helio_record_copy(&helio_row_site_type, self->arena, &place->site, &copy->site);
+        harness_step(self, HELIO_BROKER_EV_LOAD_SITE, &copy->site);
+        for (uint32_t i = 0; i < place->pool_count; i++) {
+            helio_record_copy(&helio_row_pool_type, self->arena, &place->pools[i], &copy->pools[i]);
+            harness_step(self, HELIO_BROKER_EV_LOAD_POOL, &copy->pools[copy->pool_count++]);
+        }
+    }
+    load_jobs(self, from);
+    harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
+    harness_clear(self);
+    return self;
+}
+
+void harness_end(harness_t **self_p)
+{
+    harness_t *self = *self_p;
+    task_t *task, *next;
+    HASH_ITER(hh, self->tasks, task, next)
+    {
+        HASH_DEL(self->tasks, task);
+        free(task);
+    }
+    helio_broker_core_destroy(&self->core);
+    helio_effects_destroy(&self->effects);
+    helio_arena_destroy(&self->arena);
+    free(self->said);
+    free(self);
+    *self_p = NULL;
+}
+
+helio_arena_t *harness_arena(harness_t *self)
+{
+    return self->arena;
+}
+
+int64_t harness_wall_ms(const harness_t *self)
+{
+    return self->wall_ms;
+}
+
+void harness_advance(harness_t *self, int64_t ms)
+{
+    self->now_ms += ms;
+    self->wall_ms += ms;
+}
+
+void harness_tick(harness_t *self)
+{
+    harness_step(self, HELIO_BROKER_EV_TICK, NULL);
+}
+
+void harness_wait(harness_t *self, int64_t ms)
+{
+    int64_t until = self->now_ms + ms;
+    harness_tick(self);
+    while (self->effects->wake_ms < until) {
+        harness_advance(self, self->effects->wake_ms - self->now_ms);
+        harness_tick(self);
+    }
+    harness_advance(self, until - self->now_ms);
+    harness_tick(self);
+}
+
+/* ---- what the core said -----------------------------------------------------------------------------------
+ */
+
+const void *harness_take(harness_t *self, uint32_t effect)
+{
+    for (uint32_t i = 0; i < self->said_count; i++)
+        if (self->said[i].kind == effect && !self->said[i].taken) {
+            self->said[i].taken = true;
+            return self->said[i].record;
+        }
+    return NULL;
+}
+
+uint32_t harness_count(const harness_t *self, uint32_t effect)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < self->said_count; i++)
+        count += self->said[i].kind == effect && !self->said[i].taken;
+    return count;
+}
+
+void harness_clear(harness_t *self)
+{
+    self->said_count = 0;
+}
+
+helio_broker_figures_t harness_figures(const harness_t *self)
+{
+    helio_broker_figures_t figures;
+    helio_broker_core_figures(self->core, &figures);
+    return figures;
+}
+
+uint32_t harness_state(const harness_t *self, helio_job_key_t key)
+{
+    const task_t *task = task_find(self, key);
+    return task ? task->state : HELIO_JOB_QUEUED;
+}
+
+const helio_row_state_t *harness_row(const harness_t *self, helio_job_key_t key)
+{
+    const task_t *task = task_find(self, key);
+    return task && task->written ? &task->row : NULL;
+}
+
+typedef struct search {
+    helio_job_key_t key;
+    bool found;
+} search_t;
+
+static void look(void *arg, const helio_broker_job_view_t *job)
+{
+    search_t *search = arg;
+    search->found = search->found || helio_job_key_equal(search->key, job->key);
+}
+
+bool harness_is_open(const harness_t *self, helio_job_key_t key)
+{
+    search_t search = {key, false};
+    helio_broker_core_each(self->core, look, &search);
+    return search.found;
+}
+
+/* ---- callers
+ * ------------------------------------------------------------------------------------------------ */
+
+helio_job_spec_t harness_spec(harness_t *self, const char *model, uint32_t gpus)
+{
+    helio_job_spec_t spec = {.queue = HELIO_TEXT("standard"), .nodes = 1, .sharing = HELIO_SHARING_NONE};
+    spec.gpus.items = helio_arena_alloc(self->arena, 8, sizeof *spec.gpus.items);
+    if (gpus)
+        harness_or(self, &spec, model, gpus);
+    return spec;
+}
+
+void harness_or(harness_t *self, helio_job_spec_t *spec, const char *model, uint32_t gpus)
+{
+    assert_true(spec->gpus.count < 8);
+    spec->gpus.items[spec->gpus.count++] =
+        (helio_gpu_ask_t){.model = helio_arena_text(self->arena, helio_text_of(model)), .count = gpus};
+}
+
+void harness_words(harness_t *self, void *ret_list, const char *const *words)
+{
+    helio_list_t *list = ret_list;
+    uint32_t count = 0;
+    while (words[count])
+        count++;
+    helio_word_t *items = helio_arena_alloc(self->arena, count, sizeof *items);
+    for (uint32_t i = 0; i < count; i++)
+        items[i].text = helio_arena_text(self->arena, helio_text_of(words[i]));
+    list->items = items;
+    list->count = count;
+}
+
+helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *spec, const char *key,
+                                      const char *document)
+{
+    helio_submission_t job = {.spec = *spec};
+    job.idempotency_key = helio_arena_text(self->arena, helio_text_of(key));
+    job.source = document[0]
+                     ? helio_arena_text(self->arena, helio_text_of(document))
+                     : helio_arena_printf(self->arena, "document %llu", (unsigned long long)++self->calls);
+    uint64_t hash[4];
+    hash[0] = helio_hash(HELIO_HASH_SEED, job.source.data, job.source.size);
+    for (int i = 1; i < 4; i++)
+        hash[i] = helio_hash(hash[i - 1], &i, sizeof i);
+    job.spec_hash = helio_arena_text(self->arena, (helio_text_t){(const char *)hash, sizeof hash});
+    return job;
+}
+
+static const helio_fx_answer_t *answer_of(harness_t *self, uint64_t call)
+{
+    const helio_fx_answer_t *answer = harness_take(self, HELIO_BROKER_FX_ANSWER);
+    assert_non_null(answer);
+    assert_true(answer->call == call);
+    assert_true((answer->rc == HELIO_OK) || answer->text.size > 0);
+    return answer;
+}
+
+const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
+                                            uint32_t count)
+{
+    helio_ev_submit_t event = {.call = ++self->calls,
+                               .tenant = helio_text_of(tenant),
+                               .user = HELIO_TEXT("ada"),
+                               .jobs = {jobs, count}};
+    self->submitting = &event;
+    harness_step(self, HELIO_BROKER_EV_SUBMIT, &event);
+    self->submitting = NULL;
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec)
+{
+    helio_submission_t job = harness_submission(self, spec, "", "");
+    return harness_submit_all(self, tenant, &job, 1);
+}
+
+helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec)
+{
+    const helio_fx_answer_t *answer = harness_submit(self, "acme", spec);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_int_equal(answer->jobs.count, 1);
+    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+}
+
+helio_job_key_t harness_task(helio_job_key_t array, uint32_t task)
+{
+    return (helio_job_key_t){array.job, (int32_t)task};
+}
+
+const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const char *tenant,
+                                         helio_role_t role, helio_job_key_t key)
+{
+    helio_ev_command_t event = {++self->calls, helio_text_of(tenant), HELIO_TEXT("ada"), role, key};
+    harness_step(self, kind, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role,
+                                              const char *site)
+{
+    helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),
+                                     HELIO_TEXT("test")};
+    harness_step(self, kind, &event);
+    return answer_of(self, event.call);
+}
+
+/* ---- sites
+ * --------------------------------------------------------------------------------------------------- */
+
+helio_site_profile_t *harness_site(harness_t *self, const char *name)
+{
+    helio_site_profile_t *site = helio_arena_alloc(self->arena, 1, sizeof *site);
+    *site = (helio_site_profile_t){.name = helio_arena_text(self->arena, helio_text_of(name)),
+                                   .backend = HELIO_TEXT("local"),
+                                   .region = HELIO_TEXT("EU-XX"),
+                                   .pue = 1,
+                                   .carbon_g_per_kwh = 100,
+                                   .containers = true,
+                                   .leases = true};
+    site->pools.items = helio_arena_alloc(self->arena, POOLS_MAX, sizeof *site->pools.items);
+    return site;
+}
+
+helio_pool_t *harness_pool(harness_t *self, helio_site_profile_t *site, const char *name, const char *gpu,
+                           uint32_t nodes, uint32_t gpus, double price_usd_per_gpu_h)
+{
+    assert_true(site->pools.count < POOLS_MAX);
+    helio_pool_t *pool = &site->pools.items[site->pools.count++];
+    *pool = (helio_pool_t){.name = helio_arena_text(self->arena, helio_text_of(name)),
+                           .gpu = helio_arena_text(self->arena, helio_text_of(gpu)),
+                           .gpu_memory_bytes = UINT64_C(80) << 30,
+                           .nodes = nodes,
+                           .max_nodes = nodes,
+                           .gpus_per_node = gpus,
+                           .cpus_per_node = 64,
+                           .memory_bytes_per_node = UINT64_C(512) << 30,
+                           .price_usd_per_gpu_h = price_usd_per_gpu_h,
+                           .base_w = 400};
+    return pool;
+}
+
+void harness_hello(harness_t *self, uint64_t peer, const helio_site_profile_t *site)
+{
+    place_t *place = place_get(self, site->name);
+    place->peer = peer;
+    place->dispatch_seq = 0;
+    helio_ev_site_hello_t event = {
+        .site = site->name, .peer = peer, .agent_version = HELIO_TEXT("0.1.0"), .profile = *site};
+    harness_step(self, HELIO_BROKER_EV_SITE_HELLO, &event);
+}
+
+void harness_inventory(harness_t *self, uint64_t peer, helio_holding_t *holdings, uint32_t count)
+{
+    helio_ev_site_inventory_t event = {.peer = peer, .holdings = {holdings, count}, .last = true};
+    harness_step(self, HELIO_BROKER_EV_SITE_INVENTORY, &event);
+}
+
+void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t *site, uint64_t dispatch_seen,
+                     uint32_t taken)
+{
+    helio_pool_capacity_t *pools = helio_arena_alloc(self->arena, site->pools.count, sizeof *pools);
+    for (uint32_t i = 0; i < site->pools.count; i++) {
+        const helio_pool_t *pool = &site->pools.items[i];
+        uint32_t full = i == 0 ? taken : 0, top = pool->gpus_per_node;
+        assert_true(full <= pool->nodes);
+        pools[i] =
+            (helio_pool_capacity_t){.pool = pool->name,
+                                    .nodes_up = pool->nodes,
+                                    .gpus_total = pool->nodes * top,
+                                    .gpus_allocated = full * top,
+                                    .cpus_free = pool->cpus_per_node * (pool->nodes - full),
+                                    .memory_free_bytes = pool->memory_bytes_per_node * (pool->nodes - full)};
+        pools[i].free_nodes.items = helio_arena_alloc(self->arena, top + 1, sizeof(uint32_t));
+        pools[i].free_nodes.count = top + 1;
+        pools[i].free_nodes.items[0] = full;
+        pools[i].free_nodes.items[top] += pool->nodes - full;
+    }
+    helio_ev_site_summary_t event = {.peer = peer,
+                                     .summary = {.seq = ++self->summary_seq,
+                                                 .wall_ms = self->wall_ms,
+                                                 .dispatch_seen = dispatch_seen,
+                                                 .pools = {pools, site->pools.count},
+                                                 .power_w = -1}};
+    harness_step(self, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+}
+
+void harness_join(harness_t *self, uint64_t peer, const helio_site_profile_t *site)
+{
+    harness_hello(self, peer, site);
+    harness_inventory(self, peer, NULL, 0);
+    harness_summary(self, peer, site, 0, 0);
+}
+
+void harness_renew(harness_t *self, uint64_t peer)
+{
+    helio_ev_site_renew_t event = {peer, 17};
+    harness_step(self, HELIO_BROKER_EV_SITE_RENEW, &event);
+}
+
+void harness_gone(harness_t *self, uint64_t peer)
+{
+    helio_ev_site_gone_t event = {peer, HELIO_TEXT("the connection ended")};
+    harness_step(self, HELIO_BROKER_EV_SITE_GONE, &event);
+}
+
+helio_report_t harness_report_of(const harness_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind)
+{
+    helio_report_t report = {.key = key, .epoch = epoch, .kind = kind, .wall_ms = self->wall_ms};
+    bool ends = kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED ||
+                kind == HELIO_REPORT_KIND_LOST;
+    if (kind == HELIO_REPORT_KIND_RUNNING)
+        report.started_wall_ms = self->wall_ms;
+    if (ends) {
+        report.started_wall_ms = self->wall_ms - 60000;
+        report.ended_wall_ms = self->wall_ms;
+        report.run_ms = report.gpu_ms = 60000;
+    }
+    if (kind == HELIO_REPORT_KIND_LOST || kind == HELIO_REPORT_KIND_REFUSED)
+        report.reason = HELIO_TEXT("NodeFailure");
+    return report;
+}
+
+void harness_report(harness_t *self, uint64_t peer, const helio_report_t *report)
+{
+    helio_report_t numbered = *report;
+    if (!numbered.seq)
+        numbered.seq = ++self->report_seq;
+    helio_ev_site_reports_t event = {.peer = peer, .reports = {&numbered, 1}};
+    harness_step(self, HELIO_BROKER_EV_SITE_REPORTS, &event);
+}
+
+void harness_say(harness_t *self, uint64_t peer, helio_job_key_t key, uint32_t epoch, uint32_t kind)
+{
+    helio_report_t report = harness_report_of(self, key, epoch, kind);
+    harness_report(self, peer, &report);
+}
+
+void harness_run_up_to(harness_t *self, uint64_t peer, helio_job_key_t key, uint32_t epoch, uint32_t state)
+{
+    static const struct {
+        uint32_t state, kind;
+    } ladder[] = {{HELIO_JOB_ACCEPTED, HELIO_REPORT_KIND_ACCEPTED},
+                  {HELIO_JOB_STARTING, HELIO_REPORT_KIND_STARTING},
+                  {HELIO_JOB_RUNNING, HELIO_REPORT_KIND_RUNNING},
+                  {HELIO_JOB_SUSPENDED, HELIO_REPORT_KIND_SUSPENDED}};
+    for (size_t i = 0; i < sizeof ladder / sizeof ladder[0] && ladder[i].state <= state; i++)
+        harness_say(self, peer, key, epoch, ladder[i].kind);
+    assert_int_equal(harness_state(self, key), state);
+}

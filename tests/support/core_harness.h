@@ -1,0 +1,104 @@
+/*  core_harness.h -- a broker core in a test's hands: a clock that moves when told, sites and callers that
+ * say what the test wants, and everything the core answered.
+ *
+ *  Every step is held to the promises of the tables, whatever the test looks at: transitions are listed,
+ * follow on from one another and are numbered without gaps; no epoch of a job is placed twice; a job
+ * completes once; no row is written of a state that no transition led to; a dispatch number ascends within
+ * its session.
+ *
+ *  One owner. What the harness returns lives until harness_end. Fails the running cmocka test by itself.
+ */
+#ifndef HELIO_TEST_CORE_HARNESS_H
+#define HELIO_TEST_CORE_HARNESS_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "broker/core/broker_core.h"
+
+typedef struct harness harness_t;
+
+/*  A core that is loaded: tenants "acme" (home site "north") and "other" (no home), queues "express" (tier
+ * critical, priority 1000), "standard" (standard, 500) and "batch" (best effort, 100), each with a default
+ * limit of one hour. NULL options = the defaults. The time is 2026-03-01T00:00:00Z. */
+harness_t *harness_begin(const helio_broker_options_t *options);
+void harness_end(harness_t **self_p);
+
+/*  A new core, loaded from the rows that this one has written (as a new leader would be), under the next
+ * broker epoch. The times go on. */
+harness_t *harness_rebuild(const harness_t *self);
+
+helio_arena_t *harness_arena(harness_t *self);
+int64_t harness_wall_ms(const harness_t *self);
+void harness_advance(harness_t *self, int64_t ms); /* the clocks alone */
+void harness_step(harness_t *self, uint32_t kind, const void *payload);
+void harness_tick(harness_t *self); /* a TICK now */
+void harness_wait(harness_t *self,
+                  int64_t ms); /* advance, with the TICKs that the core wishes for on the way */
+
+/* ---- what the core said ---------------------------------------------------------------------------------
+ */
+
+/*  The next effect of the kind that was not taken yet, in order of emission; NULL when there is none. */
+const void *harness_take(harness_t *self, uint32_t effect);
+uint32_t harness_count(const harness_t *self, uint32_t effect); /* not taken yet */
+void harness_clear(harness_t *self);                            /* nothing was said */
+helio_broker_figures_t harness_figures(const harness_t *self);
+uint32_t harness_state(const harness_t *self, helio_job_key_t key); /* as written; QUEUED when nothing was */
+const helio_row_state_t *harness_row(const harness_t *self, helio_job_key_t key); /* the last; NULL = none */
+bool harness_is_open(const harness_t *self, helio_job_key_t key); /* the core still knows it */
+
+/* ---- callers ----------------------------------------------------------------------------------------------
+ */
+
+/*  A job of one node; model "" = any GPU, gpus 0 = a CPU job. In the arena, so that a test may add to it. */
+helio_job_spec_t harness_spec(harness_t *self, const char *model, uint32_t gpus);
+/*  Another way to satisfy its `gpu`. */
+void harness_or(harness_t *self, helio_job_spec_t *spec, const char *model, uint32_t gpus);
+void harness_words(harness_t *self, void *ret_list,
+                   const char *const *words); /* NULL-terminated; into spec.sites, … */
+/*  A submission of the document; its hash follows from `document`, "" = from the spec. */
+helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *spec, const char *key,
+                                      const char *document);
+const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
+                                            uint32_t count);
+const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec);
+/*  Of acme, and it must be accepted. */
+helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec);
+helio_job_key_t harness_task(helio_job_key_t array, uint32_t task);
+/*  CANCEL or RELEASE, as user "ada" of the tenant. */
+const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const char *tenant,
+                                         helio_role_t role, helio_job_key_t key);
+const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role,
+                                              const char *site);
+
+/* ---- sites ------------------------------------------------------------------------------------------------
+ */
+
+/*  A site without pools: region "EU-XX", containers and leases, PUE 1, carbon known. In the arena. */
+helio_site_profile_t *harness_site(harness_t *self, const char *name);
+/*  Pool of `nodes` x `gpus` at a price; 64 CPUs and 512 GiB a node. gpu "" = a CPU pool. */
+helio_pool_t *harness_pool(harness_t *self, helio_site_profile_t *site, const char *name, const char *gpu,
+                           uint32_t nodes, uint32_t gpus, double price_usd_per_gpu_h);
+void harness_hello(harness_t *self, uint64_t peer, const helio_site_profile_t *site);
+void harness_inventory(harness_t *self, uint64_t peer, helio_holding_t *holdings, uint32_t count);
+/*  A full summary: every pool has all its nodes free, save that the first `taken` nodes of the first pool are
+ * full. */
+void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t *site, uint64_t dispatch_seen,
+                     uint32_t taken);
+/*  HELLO, an empty inventory, a summary of an empty site. */
+void harness_join(harness_t *self, uint64_t peer, const helio_site_profile_t *site);
+void harness_renew(harness_t *self, uint64_t peer);
+void harness_gone(harness_t *self, uint64_t peer);
+/*  A report with plausible times: an end ran for a minute on one GPU. */
+helio_report_t harness_report_of(const harness_t *self, helio_job_key_t key, uint32_t epoch, uint32_t kind);
+void harness_report(harness_t *self, uint64_t peer, const helio_report_t *report);
+void harness_say(harness_t *self, uint64_t peer, helio_job_key_t key, uint32_t epoch, uint32_t kind);
+/*  Reports ACCEPTED, STARTING and RUNNING, as far as `state`. */
+void harness_run_up_to(harness_t *self, uint64_t peer, helio_job_key_t key, uint32_t epoch, uint32_t state);
+
+#endif

@@ -1,0 +1,336 @@
+/*  Durable accept: what a call stores, what it is answered, and what leaves nothing behind. */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+static harness_t *h;
+static helio_site_profile_t *north;
+
+static int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    north = harness_site(h, "north");
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static void submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 2);
+    spec.name = HELIO_TEXT("llama");
+    spec.nodes = 3;
+    helio_submission_t job = harness_submission(h, &spec, "k1", "name: llama");
+    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &job, 1);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_int_equal(answer->jobs.count, 1);
+    assert_false(answer->jobs.items[0].existed);
+    const helio_row_job_t *row = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    assert_non_null(row);
+    assert_true(helio_uuid_equal(row->job, answer->jobs.items[0].job));
+    assert_int_equal(row->job.bytes[6] >> 4, 7);
+    assert_true(helio_text_is(row->tenant, "acme"));
+    assert_true(helio_text_is(row->user, "ada"));
+    assert_true(helio_text_is(row->idempotency_key, "k1"));
+    assert_true(helio_text_is(row->source, "name: llama"));
+    assert_true(helio_text_is(row->name, "llama"));
+    assert_true(helio_text_is(row->gpu_model, "H100"));
+    assert_int_equal(row->gpus, 6);
+    assert_int_equal(row->nodes, 3);
+    assert_int_equal(row->tier, HELIO_TIER_STANDARD);
+    assert_true(row->submitted_ms == harness_wall_ms(h));
+    assert_null(harness_take(h, HELIO_BROKER_FX_ROW_JOB));
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 1);
+}
+
+static void submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unless_the_job_says(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_job(h, &spec);
+    spec.time_limit_ms = 5000;
+    spec.home = HELIO_TEXT("south");
+    harness_job(h, &spec);
+    const helio_row_job_t *first = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    const helio_row_job_t *second = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+    assert_int_equal(first->time_limit_ms, 3600000);
+    assert_true(helio_text_is(first->home_site, "north"));
+    assert_int_equal(second->time_limit_ms, 5000);
+    assert_true(helio_text_is(second->home_site, "south"));
+    assert_true(first->class_id != second->class_id);
+}
+
+static void submit__equal_requirements_share_a_class(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_job(h, &spec);
+    spec.name = HELIO_TEXT("another name is no requirement");
+    harness_job(h, &spec);
+    assert_int_equal(harness_figures(h).classes, 1);
+    spec.memory_bytes = 1;
+    harness_job(h, &spec);
+    assert_int_equal(harness_figures(h).classes, 2);
+}
+
+static void assert_nothing_stored(void)
+{
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 0);
+    assert_int_equal(harness_figures(h).classes, 0);
+}
+
+static void submit__an_unknown_tenant_is_forbidden(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    const helio_fx_answer_t *answer = harness_submit(h, "nobody", &spec);
+    assert_int_equal(answer->rc, HELIO_FORBIDDEN);
+    assert_true(helio_text_is(answer->reason, "Forbidden"));
+    assert_nothing_stored();
+}
+
+static void submit__an_unknown_queue_is_named(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.queue = HELIO_TEXT("fastlane");
+    const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
+    assert_int_equal(answer->rc, HELIO_INVALID);
+    assert_non_null(strstr(answer->text.data, "fastlane"));
+    assert_nothing_stored();
+}
+
+static void submit__a_dependency_is_refused_rather_than_ignored(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    const char *after[] = {"06d2n2k4r7x8q9", NULL};
+    harness_words(h, &spec.after_ok, after);
+    assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_INVALID);
+    assert_nothing_stored();
+}
+
+static void idempotency__the_same_key_and_document_give_the_same_id_and_no_row(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t job = harness_submission(h, &spec, "k1", "one");
+    helio_uuid_t first = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
+    harness_clear(h);
+    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    assert_int_equal(again->rc, HELIO_OK);
+    assert_true(helio_uuid_equal(first, again->jobs.items[0].job));
+    assert_true(again->jobs.items[0].existed);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 1);
+}
+
+static void idempotency__the_same_key_for_another_document_is_a_conflict(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t one = harness_submission(h, &spec, "k1", "one"),
+                       two = harness_submission(h, &spec, "k1", "two");
+    assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
+    harness_clear(h);
+    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &two, 1);
+    assert_int_equal(answer->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(answer->text.data, "k1"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
+}
+
+static void idempotency__keys_of_two_tenants_do_not_meet(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t one = harness_submission(h, &spec, "k1", "one"),
+                       two = harness_submission(h, &spec, "k1", "two");
+    assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
+    const helio_fx_answer_t *answer = harness_submit_all(h, "other", &two, 1);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_false(answer->jobs.items[0].existed);
+}
+
+static void idempotency__a_key_outlives_its_job(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t job = harness_submission(h, &spec, "k1", "one");
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_false(harness_is_open(h, key));
+    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    assert_true(again->jobs.items[0].existed);
+    assert_true(helio_uuid_equal(again->jobs.items[0].job, key.job));
+}
+
+static void batch__one_bad_job_leaves_nothing_and_is_counted_from_one(void **state)
+{
+    (void)state;
+    helio_job_spec_t good = harness_spec(h, "H100", 1), bad = good;
+    bad.queue = HELIO_TEXT("none");
+    helio_submission_t jobs[] = {harness_submission(h, &good, "a", ""), harness_submission(h, &good, "b", ""),
+                                 harness_submission(h, &bad, "c", "")};
+    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", jobs, 3);
+    assert_int_equal(answer->rc, HELIO_INVALID);
+    assert_non_null(strstr(answer->text.data, "job 3"));
+    assert_nothing_stored();
+    /* their keys are free still */
+    assert_int_equal(harness_submit_all(h, "acme", jobs, 2)->rc, HELIO_OK);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 2);
+}
+
+static void batch__ids_come_in_the_order_of_the_jobs(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t jobs[5];
+    for (int i = 0; i < 5; i++)
+        jobs[i] = harness_submission(h, &spec, "", "");
+    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", jobs, 5);
+    assert_int_equal(answer->jobs.count, 5);
+    for (int i = 0; i < 5; i++) {
+        const helio_row_job_t *row = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
+        assert_true(helio_uuid_equal(row->job, answer->jobs.items[i].job));
+        assert_true(helio_text_equal(row->source, jobs[i].source));
+    }
+}
+
+static void batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t same[] = {harness_submission(h, &spec, "k", "one"),
+                                 harness_submission(h, &spec, "k", "one")};
+    helio_submission_t differ[] = {harness_submission(h, &spec, "m", "one"),
+                                   harness_submission(h, &spec, "m", "two")};
+    assert_int_equal(harness_submit_all(h, "acme", differ, 2)->rc, HELIO_CONFLICT);
+    assert_nothing_stored();
+    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", same, 2);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(helio_uuid_equal(answer->jobs.items[0].job, answer->jobs.items[1].job));
+    assert_true(answer->jobs.items[1].existed);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 1);
+}
+
+static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named(void **state)
+{
+    (void)state;
+    harness_join(h, 1, north);
+    static const struct {
+        const char *model;
+        uint32_t gpus, nodes;
+        const char *word;
+    } rows[] = {{"B200", 1, 1, "NoSuchGPU"}, {"H100", 16, 1, "TooSmall"}, {"H100", 1, 5, "TooSmall"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_job_spec_t spec = harness_spec(h, rows[i].model, rows[i].gpus);
+        spec.nodes = rows[i].nodes;
+        const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
+        assert_int_equal(answer->rc, HELIO_INFEASIBLE);
+        assert_true(helio_text_is(answer->reason, "NeverFits"));
+        assert_non_null(strstr(answer->text.data, "north/a"));
+        assert_non_null(strstr(answer->text.data, rows[i].word));
+    }
+    assert_nothing_stored();
+}
+
+static void
+fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    harness_job(h, &spec);
+    harness_join(h, 1, north);
+    harness_summary(h, 1, north, 0, 4);
+    harness_job(h, &spec);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
+    harness_job(h, &spec);
+    harness_gone(h, 1);
+    harness_job(h, &spec);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 4);
+}
+
+static void bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.queued_max = 3;
+    h = harness_begin(&options);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t first = harness_job(h, &spec);
+    harness_job(h, &spec);
+    helio_submission_t two[] = {harness_submission(h, &spec, "", ""), harness_submission(h, &spec, "", "")};
+    const helio_fx_answer_t *answer = harness_submit_all(h, "other", two, 2);
+    assert_int_equal(answer->rc, HELIO_BUSY);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 2);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first)->rc,
+                     HELIO_OK);
+    assert_int_equal(harness_submit_all(h, "other", two, 2)->rc, HELIO_OK);
+    assert_int_equal(harness_submit(h, "other", &spec)->rc, HELIO_BUSY);
+}
+
+static void bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.queued_per_tenant_max = 4;
+    h = harness_begin(&options);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1), array = spec;
+    uint32_t tasks[] = {0, 1, 2, 3};
+    array.tasks = (helio_u32s_t){tasks, 4};
+    assert_int_equal(harness_submit(h, "acme", &array)->rc, HELIO_OK);
+    assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_BUSY);
+    assert_int_equal(harness_submit(h, "other", &spec)->rc, HELIO_OK);
+}
+
+static void bounds__a_repeated_submission_is_answered_even_when_everything_is_full(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.queued_max = 1;
+    h = harness_begin(&options);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_submission_t job = harness_submission(h, &spec, "k", "one");
+    helio_uuid_t id = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
+    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    assert_int_equal(again->rc, HELIO_OK);
+    assert_true(helio_uuid_equal(again->jobs.items[0].job, id));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch),
+        CASE(submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unless_the_job_says),
+        CASE(submit__equal_requirements_share_a_class),
+        CASE(submit__an_unknown_tenant_is_forbidden),
+        CASE(submit__an_unknown_queue_is_named),
+        CASE(submit__a_dependency_is_refused_rather_than_ignored),
+        CASE(idempotency__the_same_key_and_document_give_the_same_id_and_no_row),
+        CASE(idempotency__the_same_key_for_another_document_is_a_conflict),
+        CASE(idempotency__keys_of_two_tenants_do_not_meet),
+        CASE(idempotency__a_key_outlives_its_job),
+        CASE(batch__one_bad_job_leaves_nothing_and_is_counted_from_one),
+        CASE(batch__ids_come_in_the_order_of_the_jobs),
+        CASE(batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise),
+        CASE(fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named),
+        CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
+        CASE(bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end),
+        CASE(bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count),
+        CASE(bounds__a_repeated_submission_is_answered_even_when_everything_is_full),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
