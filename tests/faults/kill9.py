@@ -280,10 +280,32 @@ def check(lab, ids, jobs):
             faults.append(f"{key} epoch {epoch}: ran {mine:.1f} GPU-seconds, booked {booked:.1f}")
     for (key, epoch), booked in ledger.items():
         faults.append(f"{key} epoch {epoch}: {booked:.1f} GPU-seconds booked, but no process wrote of it")
+    # and against what the programs themselves wrote down, with their own clock
+    attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in lab.sql(
+        "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts")}
+    for key, notes in read_notes(lab).items():
+        for epoch, (start, end) in notes.items():
+            if start and end and abs((end - start) - attempts.get((key, epoch), 0)) > 1.0:
+                faults.append(f"{key} epoch {epoch}: its program ran {end - start:.1f} s, "
+                              f"recorded are {attempts.get((key, epoch), 0):.1f} s")
     total = lab.sql("select count(*), count(distinct (job_id, task)) from helio.attempts where completes")[0]
     if total[0] != total[1]:
         faults.append(f"{total[0]} completions of {total[1]} jobs")
     return faults, compared, worst
+
+
+def read_notes(lab):
+    """job -> epoch -> [first start, last end] as the program itself noted them."""
+    found = collections.defaultdict(dict)
+    for path in glob.glob(lab.records + "/*"):
+        for line in open(path):
+            what, epoch, _, at = line.split()[:4]
+            entry = found[os.path.basename(path)].setdefault(int(epoch), [None, None])
+            if what == "start":
+                entry[0] = min(entry[0] or float(at), float(at))
+            else:
+                entry[1] = max(entry[1] or 0, float(at))
+    return found
 
 
 def read_shims(lab):
