@@ -80,6 +80,10 @@ static helio_rc look_inside(helio_local_t *self, const char *name, helio_local_l
         return read_done(look->folder, &look->done, err);
     }
     if (!helio_mark_exists(look->folder, "claim")) {
+#ifdef HELIO_MUTANT_unclaimed_is_absent
+        look->found = HELIO_LOCAL_ABSENT;
+        return HELIO_OK;
+#endif
         helio_rc rc = close_unclaimed(self, look->folder, err);
         if (rc && rc != HELIO_CONFLICT)
             return rc;

@@ -114,7 +114,9 @@ static helio_rc start(shim_t *self, helio_error_t *err)
     (void)close(writer);
     if (rc)
         return rc;
+#ifndef HELIO_MUTANT_started_unwritten
     rc = write_started(self, err);
+#endif
     if (!rc)
         return helio_ranks_release(&self->ranks, err);
     (void)close(self->ranks.gate); /* the waiting ones go */
@@ -179,6 +181,7 @@ static void look_at_clocks(shim_t *self, int64_t now_ms)
         self->done.limit_reached = true;
         stop_politely(self, now_ms, self->plan.grace_ms);
     }
+#ifndef HELIO_MUTANT_lease_unheeded
     if (self->plan.lease.size) {
         if (self->phase == RUNNING && now_ms >= self->lease.stop_boot_ms)
             self->lease_read_ms = 0; /* it may have been renewed since the last look */
@@ -191,6 +194,7 @@ static void look_at_clocks(shim_t *self, int64_t now_ms)
         if (self->phase == STOPPING && now_ms >= self->lease.kill_boot_ms)
             kill_now(self);
     }
+#endif
     if (self->phase == STOPPING && now_ms >= self->kill_at_ms)
         kill_now(self);
 }
@@ -309,8 +313,10 @@ helio_rc helio_shim_run(const char *folder, helio_error_t *err)
     helio_rc rc = HELIO_OK;
     if (self->folder < 0)
         rc = helio_fail(err, HELIO_NOT_FOUND, "cannot open '%s': %s", folder, strerror(errno));
+#ifndef HELIO_MUTANT_orphans_left
     if (!rc && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
         rc = helio_fail(err, HELIO_UNAVAILABLE, "cannot become a subreaper: %s", strerror(errno));
+#endif
     if (!rc)
         rc = open_signals(&self->signals, err);
     if (!rc)
