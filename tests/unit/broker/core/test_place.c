@@ -1,0 +1,643 @@
+/*  Where a job goes, and what the core believes to be free while it waits to be told. */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2, WEST = 3 };
+
+static harness_t *h;
+static helio_site_profile_t *north, *south;
+
+static int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    north = harness_site(h, "north");
+    south = harness_site(h, "south");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static void again(helio_broker_options_t options)
+{
+    harness_end(&h);
+    h = harness_begin(&options);
+    north = harness_site(h, "north");
+    south = harness_site(h, "south");
+}
+
+static helio_job_key_t job_of(const char *tenant, const helio_job_spec_t *spec)
+{
+    const helio_fx_answer_t *answer = harness_submit(h, tenant, spec);
+    assert_int_equal(answer->rc, HELIO_OK);
+    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+}
+
+static void assert_placed(helio_job_key_t key, const char *site, const char *pool)
+{
+    const helio_row_state_t *row = harness_row(h, key);
+    assert_non_null(row);
+    assert_int_equal(row->state, HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(row->site, site));
+    assert_true(helio_text_is(row->pool, pool));
+}
+
+static void place__the_order_says_everything_and_waits_for_the_placement_row(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 4);
+    spec.nodes = 2;
+    spec.cpus = 16;
+    spec.memory_bytes = 1 << 20;
+    spec.time_limit_ms = 7200000;
+    spec.on_site_loss = HELIO_SITE_LOSS_LEASE;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    const helio_fx_order_t *fx = harness_take(h, HELIO_BROKER_FX_ORDER);
+    assert_non_null(fx);
+    assert_int_equal(fx->peer, NORTH);
+    assert_int_equal(fx->incarnation, 3);
+    assert_true(helio_job_key_equal(fx->order.key, key));
+    assert_int_equal(fx->order.dispatch_seq, 1);
+    assert_int_equal(fx->order.epoch, 1);
+    assert_true(helio_text_is(fx->order.tenant, "acme"));
+    assert_true(helio_text_is(fx->order.user, "ada"));
+    assert_true(helio_text_is(fx->order.pool, "a"));
+    assert_int_equal(fx->order.nodes, 2);
+    assert_int_equal(fx->order.gpus_per_node, 4);
+    assert_int_equal(fx->order.cpus_per_node, 16);
+    assert_int_equal(fx->order.memory_bytes_per_node, 1 << 20);
+    assert_int_equal(fx->order.time_limit_ms, 7200000);
+    assert_int_equal(fx->order.on_site_loss, HELIO_SITE_LOSS_LEASE);
+    assert_false(fx->order.resume);
+    assert_true(fx->order.source.size > 0);
+    assert_int_equal(helio_broker_effects[HELIO_BROKER_FX_ORDER].release, HELIO_RELEASE_HELD);
+    const helio_row_placement_t *row = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
+    assert_non_null(row);
+    assert_int_equal(row->gpus, 8);
+    assert_int_equal(row->planned_cost_micro_usd, 8 * 2 * 2 * 1000000);
+    assert_placed(key, "north", "a");
+}
+
+static void place__the_lowest_price_wins_over_home(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 4, 8, 1.9);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t key = harness_job(h, &spec); /* acme's home is north */
+    harness_tick(h);
+    assert_placed(key, "south", "a");
+}
+
+static void place__home_breaks_a_tie(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    harness_summary(h, NORTH, north, 0, 3); /* fuller than south, and home all the same */
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t of_acme = harness_job(h, &spec);
+    spec.home = HELIO_TEXT("south");
+    helio_job_key_t of_south = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(of_acme, "north", "a");
+    assert_placed(of_south, "south", "a");
+}
+
+static void place__without_a_home_the_largest_free_share_breaks_a_tie(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 8, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 2, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    harness_summary(h, NORTH, north, 0, 3); /* 5 of 8 nodes: more nodes than south, a smaller share */
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_job_key_t first = job_of("other", &spec);
+    harness_tick(h);
+    assert_placed(first, "south", "a");
+    /* now south has 1 of 2 */
+    helio_job_key_t second = job_of("other", &spec);
+    harness_tick(h);
+    assert_placed(second, "north", "a");
+}
+
+static void gpu__the_first_choice_is_taken_even_when_it_is_dearer(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "big", "B200", 1, 8, 9.0);
+    harness_pool(h, south, "small", "H100", 4, 8, 1.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "B200", 4);
+    harness_or(h, &spec, "H100", 8);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec),
+                    third = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(first, "north", "big");
+    assert_placed(second, "north", "big");
+    assert_placed(third, "south", "small"); /* the first choice has no room left */
+    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node,
+                     4);
+    (void)harness_take(h, HELIO_BROKER_FX_ORDER);
+    assert_int_equal(((const helio_fx_order_t *)harness_take(h, HELIO_BROKER_FX_ORDER))->order.gpus_per_node,
+                     8);
+}
+
+static void gpu__any_takes_the_cheapest_of_equal_alternatives(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "big", "B200", 1, 8, 9.0);
+    harness_pool(h, south, "small", "H100", 4, 8, 1.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "B200", 4);
+    harness_or(h, &spec, "H100", 8);
+    spec.gpus_any = true;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(key, "south", "small"); /* 8 x 1 USD against 4 x 9 USD */
+}
+
+static void gpu__a_cpu_job_runs_on_a_cpu_pool_and_is_bounded_by_its_cpus(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "cpu", "", 1, 0, 0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "", 0);
+    spec.cpus = 40;
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(first, "north", "cpu");
+    assert_int_equal(harness_state(h, second), HELIO_JOB_QUEUED); /* 64 CPUs a node */
+}
+
+static void gang__all_nodes_of_one_pool_or_none(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, north, "b", "H100", 2, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_summary(h, NORTH, north, 0, 2); /* a: 2 nodes free, b: 2 nodes free */
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.nodes = 3;
+    helio_job_key_t gang = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, gang), HELIO_JOB_QUEUED);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 0);
+    harness_summary(h, NORTH, north, 0, 1);
+    harness_tick(h);
+    assert_placed(gang, "north", "a");
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 1);
+}
+
+static uint32_t place_many(uint32_t gpus, uint32_t jobs)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", gpus);
+    for (uint32_t i = 0; i < jobs; i++)
+        harness_job(h, &spec);
+    harness_tick(h);
+    return harness_count(h, HELIO_BROKER_FX_ORDER);
+}
+
+static void capacity__a_placement_is_deducted_at_once(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    assert_int_equal(place_many(8, 7), 4);
+    harness_wait(h, 5000);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 4);
+}
+
+static void capacity__a_stale_summary_does_not_give_the_room_back(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    assert_int_equal(place_many(8, 7), 4);
+    harness_summary(h, NORTH, north, 0, 0); /* made before the orders arrived */
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 4);
+    harness_summary(h, NORTH, north, 2, 2); /* it has seen two of four */
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 4);
+    harness_summary(h, NORTH, north, 4, 4);
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 4);
+    harness_summary(h, NORTH, north, 4, 3); /* one is over */
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 5);
+}
+
+static void capacity__nodes_are_filled_best_fit(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 2, 8, 2.0);
+    harness_join(h, NORTH, north);
+    assert_int_equal(place_many(3, 2), 2); /* both on one node: 2 left there, 8 on the other */
+    assert_int_equal(place_many(8, 1), 3);
+    assert_int_equal(place_many(2, 2), 4); /* what is left is one pair */
+}
+
+static void capacity__an_end_frees_its_room_before_the_next_summary(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, second), HELIO_JOB_QUEUED);
+    harness_run_up_to(h, NORTH, first, 1, HELIO_JOB_RUNNING);
+    harness_say(h, NORTH, first, 1, HELIO_REPORT_KIND_ENDED);
+    harness_tick(h);
+    assert_placed(second, "north", "a");
+}
+
+static void capacity__cpus_and_memory_bound_a_pool_that_declares_them(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 1, 8, 3.0)->cpus_per_node = 0; /* does not say: is not bounded */
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.cpus = 40;
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec),
+                    third = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(first, "north", "a");
+    assert_placed(second, "south", "a");
+    assert_placed(third, "south", "a");
+}
+
+static void capacity__a_change_that_does_not_follow_its_base_asks_for_all(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_ev_site_summary_t event = {.peer = NORTH, .summary = {.seq = 99, .base_seq = 98, .power_w = -1}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+    const helio_fx_peer_t *resync = harness_take(h, HELIO_BROKER_FX_RESYNC);
+    assert_non_null(resync);
+    assert_int_equal(resync->peer, NORTH);
+    event.summary.base_seq = 1;
+    event.summary.seq = 2; /* harness_join's summary was number 1 */
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+    assert_null(harness_take(h, HELIO_BROKER_FX_RESYNC));
+}
+
+static void capacity__figures_without_measure_do_not_hurt(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    uint32_t nodes[65];
+    for (int i = 0; i < 65; i++)
+        nodes[i] = UINT32_MAX;
+    helio_pool_capacity_t pools[] = {{.pool = HELIO_TEXT("a"),
+                                      .gpus_total = UINT32_MAX,
+                                      .cpus_free = UINT32_MAX,
+                                      .memory_free_bytes = UINT64_MAX,
+                                      .free_nodes = {nodes, 65}},
+                                     {.pool = HELIO_TEXT("unknown"), .free_nodes = {nodes, 65}}};
+    helio_ev_site_summary_t event = {
+        .peer = NORTH,
+        .summary = {.seq = 9, .wall_ms = INT64_MAX, .dispatch_seen = UINT64_MAX, .pools = {pools, 2}}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+    assert_int_equal(place_many(8, 9), 9);
+}
+
+static void refusal__a_pool_rests_until_its_next_summary(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_REFUSED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_summary(h, NORTH, north, 1, 0);
+    harness_tick(h);
+    assert_placed(key, "north", "a");
+    assert_int_equal(harness_row(h, key)->epoch, 2);
+    assert_int_equal(harness_figures(h).refusals_total, 1);
+}
+
+static void refusal__another_pool_takes_it_meanwhile(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_placed(key, "north", "a");
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_REFUSED);
+    harness_tick(h);
+    assert_placed(key, "south", "a");
+}
+
+static void overload__no_more_offers_than_the_bound_wait_for_an_answer(void **state)
+{
+    (void)state;
+    helio_broker_options_t options = helio_broker_options_default();
+    options.offers_unanswered_max = 2;
+    again(options);
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    assert_int_equal(place_many(1, 5), 2);
+    const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
+    harness_say(h, NORTH, order->order.key, 1, HELIO_REPORT_KIND_ACCEPTED);
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 2);
+    order = harness_take(h, HELIO_BROKER_FX_ORDER);
+    harness_say(h, NORTH, order->order.key, 1, HELIO_REPORT_KIND_REFUSED);
+    harness_summary(h, NORTH, north, 9, 0);
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 2);
+}
+
+static void array__no_more_tasks_than_its_throttle_are_placed(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    uint32_t tasks[] = {3, 5, 7, 11, 13};
+    spec.tasks = (helio_u32s_t){tasks, 5};
+    spec.tasks_at_once = 2;
+    helio_job_key_t array = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 2);
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(harness_state(h, harness_task(array, tasks[i])), HELIO_JOB_OFFERED);
+        if (i < 3)
+            assert_int_equal(harness_state(h, harness_task(array, tasks[i + 2])), HELIO_JOB_QUEUED);
+        harness_run_up_to(h, NORTH, harness_task(array, tasks[i]), 1, HELIO_JOB_RUNNING);
+        harness_say(h, NORTH, harness_task(array, tasks[i]), 1, HELIO_REPORT_KIND_ENDED);
+        harness_tick(h);
+    }
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_SUCCEEDED], 5);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 0);
+}
+
+static void array__a_cancelled_task_of_the_throttle_lets_the_next_one_in(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    uint32_t tasks[] = {0, 1, 2};
+    spec.tasks = (helio_u32s_t){tasks, 3};
+    spec.tasks_at_once = 1;
+    helio_job_key_t array = harness_job(h, &spec);
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, harness_task(array, 0));
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, harness_task(array, 2));
+    harness_join(h, NORTH, north);
+    harness_tick(h);
+    assert_placed(harness_task(array, 1), "north", "a");
+}
+
+static void turn__tier_and_priority_come_before_age(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    static const char *const queues[] = {"batch", "standard", "express"};
+    helio_job_key_t keys[3];
+    for (int i = 0; i < 3; i++) {
+        helio_job_spec_t spec = harness_spec(h, "H100", 8);
+        spec.queue = helio_text_of(queues[i]);
+        keys[i] = harness_job(h, &spec);
+        harness_advance(h, 1000);
+    }
+    harness_join(h, NORTH, north);
+    for (int i = 2; i >= 0; i--) {
+        harness_tick(h);
+        assert_placed(keys[i], "north", "a");
+        harness_run_up_to(h, NORTH, keys[i], 1, HELIO_JOB_RUNNING);
+        harness_say(h, NORTH, keys[i], 1, HELIO_REPORT_KIND_ENDED);
+    }
+}
+
+static void turn__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_its_turn(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_job_key_t first = harness_job(h, &spec), second = harness_job(h, &spec);
+    harness_join(h, NORTH, north);
+    harness_tick(h);
+    assert_placed(first, "north", "a");
+    harness_say(h, NORTH, first, 1, HELIO_REPORT_KIND_REFUSED);
+    harness_summary(h, NORTH, north, 1, 0);
+    harness_tick(h);
+    assert_placed(first, "north", "a");
+    assert_int_equal(harness_state(h, second), HELIO_JOB_QUEUED);
+}
+
+static void turn__a_class_that_does_not_fit_does_not_hold_up_one_that_does(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 2, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_summary(h, NORTH, north, 0, 1);
+    helio_job_spec_t gang = harness_spec(h, "H100", 8), single = harness_spec(h, "H100", 1);
+    gang.nodes = 2;
+    helio_job_key_t big = harness_job(h, &gang), small = harness_job(h, &single);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, big), HELIO_JOB_QUEUED);
+    assert_placed(small, "north", "a");
+}
+
+static void drain__stops_new_offers_and_nothing_else(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t before = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north")->rc,
+                     HELIO_OK);
+    const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+    assert_true(helio_text_is(audit->action, "drain"));
+    assert_true(helio_text_is(audit->object, "north"));
+    harness_run_up_to(h, NORTH, before, 1, HELIO_JOB_RUNNING);
+    helio_job_key_t after = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, after), HELIO_JOB_QUEUED);
+    assert_null(harness_take(h, HELIO_BROKER_FX_STOP));
+    harness_say(h, NORTH, before, 1, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(harness_state(h, before), HELIO_JOB_SUCCEEDED);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, after), HELIO_JOB_QUEUED);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_UNDRAIN, HELIO_ROLE_OPERATOR, "north")->rc,
+                     HELIO_OK);
+    harness_tick(h);
+    assert_placed(after, "north", "a");
+}
+
+static void drain__needs_an_operator_and_a_site(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    static const uint32_t kinds[] = {HELIO_BROKER_EV_DRAIN, HELIO_BROKER_EV_UNDRAIN, HELIO_BROKER_EV_ATTEST};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(harness_site_command(h, kinds[i], HELIO_ROLE_USER, "north")->rc, HELIO_FORBIDDEN);
+        const helio_fx_answer_t *answer = harness_site_command(h, kinds[i], HELIO_ROLE_ADMIN, "nowhere");
+        assert_int_equal(answer->rc, HELIO_NOT_FOUND);
+        assert_non_null(strstr(answer->text.data, "nowhere"));
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+}
+
+static const helio_row_class_t *last_class(void)
+{
+    const helio_row_class_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+        last = row;
+    return last;
+}
+
+static void why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(helio_text_is(last_class()->reason, "WaitingForCapacity"));
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_tick(h);
+    const helio_row_class_t *row = last_class();
+    assert_true(helio_text_is(row->reason, ""));
+    assert_true(helio_text_is(row->summary, "8×H100"));
+    const helio_fx_order_t *fx = harness_take(h, HELIO_BROKER_FX_ORDER);
+    harness_run_up_to(h, NORTH, fx->order.key, 1, HELIO_JOB_ACCEPTED);
+    spec.max_cost_micro_usd = 1;
+    harness_job(h, &spec);
+    harness_tick(h);
+    row = last_class();
+    assert_true(helio_text_is(row->reason, "PolicyCap"));
+    assert_true(helio_text_is(row->detail, "north: CostCap"));
+}
+
+static void why__a_decision_keeps_every_candidate_in_order_of_preference(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_pool(h, north, "b", "A100", 1, 8, 1.0);
+    harness_pool(h, south, "a", "H100", 1, 8, 3.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_job(h, &spec);
+    harness_tick(h);
+    const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
+    assert_true(helio_text_is(decision->reason, ""));
+    assert_true(helio_text_is(decision->chosen_site, "north"));
+    assert_true(helio_text_is(decision->chosen_pool, "a"));
+    assert_true(helio_text_is(decision->policy_version, HELIO_POLICY_VERSION));
+    static const char *const expected[][3] = {
+        {"north", "a", ""}, {"south", "a", ""}, {"north", "b", "NoSuchGPU"}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const helio_row_candidate_t *row = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+        assert_true(row->decision_id == decision->decision_id);
+        assert_int_equal(row->rank, i);
+        assert_true(helio_text_is(row->site, expected[i][0]));
+        assert_true(helio_text_is(row->pool, expected[i][1]));
+        assert_true(helio_text_is(row->rejected_reason, expected[i][2]));
+    }
+    assert_null(harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE));
+}
+
+static void why__an_unchanged_evaluation_is_not_written_again(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_summary(h, NORTH, north, 0, 1);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    for (int i = 0; i < 20; i++) {
+        harness_job(h, &spec);
+        harness_summary(h, NORTH, north, 0, 1);
+        harness_tick(h);
+        harness_advance(h, 100);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), 1);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CLASS), 1);
+}
+
+static void round__more_placements_than_one_round_holds_go_on_with_the_next(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 400, 8, 2.0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    static uint32_t tasks[2500];
+    for (uint32_t i = 0; i < 2500; i++)
+        tasks[i] = i;
+    spec.tasks = (helio_u32s_t){tasks, 2500};
+    harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_OFFERED], 2000);
+    harness_tick(h);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_OFFERED], 2500);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(place__the_order_says_everything_and_waits_for_the_placement_row),
+        CASE(place__the_lowest_price_wins_over_home),
+        CASE(place__home_breaks_a_tie),
+        CASE(place__without_a_home_the_largest_free_share_breaks_a_tie),
+        CASE(gpu__the_first_choice_is_taken_even_when_it_is_dearer),
+        CASE(gpu__any_takes_the_cheapest_of_equal_alternatives),
+        CASE(gpu__a_cpu_job_runs_on_a_cpu_pool_and_is_bounded_by_its_cpus),
+        CASE(gang__all_nodes_of_one_pool_or_none),
+        CASE(capacity__a_placement_is_deducted_at_once),
+        CASE(capacity__a_stale_summary_does_not_give_the_room_back),
+        CASE(capacity__nodes_are_filled_best_fit),
+        CASE(capacity__an_end_frees_its_room_before_the_next_summary),
+        CASE(capacity__cpus_and_memory_bound_a_pool_that_declares_them),
+        CASE(capacity__a_change_that_does_not_follow_its_base_asks_for_all),
+        CASE(capacity__figures_without_measure_do_not_hurt),
+        CASE(refusal__a_pool_rests_until_its_next_summary),
+        CASE(refusal__another_pool_takes_it_meanwhile),
+        CASE(overload__no_more_offers_than_the_bound_wait_for_an_answer),
+        CASE(array__no_more_tasks_than_its_throttle_are_placed),
+        CASE(array__a_cancelled_task_of_the_throttle_lets_the_next_one_in),
+        CASE(turn__tier_and_priority_come_before_age),
+        CASE(turn__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_its_turn),
+        CASE(turn__a_class_that_does_not_fit_does_not_hold_up_one_that_does),
+        CASE(drain__stops_new_offers_and_nothing_else),
+        CASE(drain__needs_an_operator_and_a_site),
+        CASE(why__a_class_says_what_it_waits_for_and_when_it_does_not_any_more),
+        CASE(why__a_decision_keeps_every_candidate_in_order_of_preference),
+        CASE(why__an_unchanged_evaluation_is_not_written_again),
+        CASE(round__more_placements_than_one_round_holds_go_on_with_the_next),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
