@@ -90,7 +90,7 @@ typedef struct helio_backend_class {
     int (*fd)(const helio_backend_t *self);
     /*  CLOCK_BOOTTIME in ms when process wants to be called whatever fd says; 0: now; INT64_MAX: no wish. */
     int64_t (*next_ms)(const helio_backend_t *self);
-    /*  Bounded work: at most a few hundred attempts a call; what is left makes next_ms 0. Early calls are
+    /*  Never waits for anything but the disk; what is left to do makes next_ms 0. Early calls are
      * harmless. */
     void (*process)(helio_backend_t *self, int64_t now_boot_ms, int64_t now_wall_ms);
 

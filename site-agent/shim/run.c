@@ -114,6 +114,7 @@ static helio_rc start(shim_t *self, helio_error_t *err)
     (void)close(writer);
     if (rc)
         return rc;
+    (void)unlinkat(self->folder, "env", 0); /* the ranks have it; secrets do not stay on disk */
 #ifndef HELIO_MUTANT_started_unwritten
     rc = write_started(self, err);
 #endif

@@ -412,6 +412,33 @@ static void users__nobody_runs_as_the_agent_by_accident(void **state)
     }
 }
 
+static void users__are_read_from_a_site_file(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    helio_local_settings_t settings;
+    helio_diagnostic_t what = {0};
+    helio_spec_source_t source = {
+        .text = HELIO_TEXT("users:\n"
+                           "  - {tenant: acme, unix: acme-batch}\n"
+                           "  - {tenant: ops, user: eve, unix: root, allow_root: true}\n"
+                           "secrets: /etc/heliostat/secrets\n"
+                           "grace: 45s\n")};
+    if (helio_spec_read(&helio_local_settings_table, source, 1 << 16, arena, &settings, &what))
+        fail_msg("%s", what.message);
+    assert_int_equal(settings.users.count, 2);
+    assert_true(helio_text_is(settings.users.items[0].user, "*"));
+    assert_false(settings.users.items[0].allow_root);
+    assert_true(settings.users.items[1].allow_root);
+    assert_int_equal(settings.grace_ms, 45000);
+    assert_true(settings.retention_ms == 7ULL * 86400000 && settings.log_max_bytes == 1000000000);
+    source.text = HELIO_TEXT("users: [{tenant: acme}]\n");
+    assert_int_equal(helio_spec_read(&helio_local_settings_table, source, 1 << 16, arena, &settings, &what),
+                     HELIO_INVALID);
+    assert_non_null(strstr(what.message, "unix"));
+    helio_arena_destroy(&arena);
+}
+
 static void users__the_first_line_that_fits_decides(void **state)
 {
     (void)state;
@@ -520,6 +547,7 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     site_start(&site, &attempt);
     expect_end(site_wait(&site, 2), 0);
     site_wait_log(&site, "<s3cret>\n");
+    assert_int_not_equal(access(site_path(&site, "attempts", 1, "env", path), F_OK), 0);
 
     const char *bad[] = {"MISSING", "THEIRS", "../someone/THEIRS", "/etc/passwd", "..", ""};
     for (uint32_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -613,6 +641,7 @@ int main(void)
         cmocka_unit_test(lease__renewed_lets_it_run_and_strict_ones_have_none),
         cmocka_unit_test(lease__none_or_an_old_one_starts_nothing),
         cmocka_unit_test(users__nobody_runs_as_the_agent_by_accident),
+        cmocka_unit_test(users__are_read_from_a_site_file),
         cmocka_unit_test(users__the_first_line_that_fits_decides),
         cmocka_unit_test(users__a_job_is_its_mapped_user_and_no_more),
         cmocka_unit_test(users__checkpoints_of_another_user_are_not_handed_over),
