@@ -49,7 +49,7 @@ stage() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
 slow() { [ -n "$quick" ] || stage "$@"; }
 
 build() { # PRESET
-  cmake --preset "$1" "${cmake_args[@]}" && cmake --build "build-$1"
+  cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1"
 }
 suite() { # BUILD LABEL…: ctest, which prints its own summary last
   local dir=$1

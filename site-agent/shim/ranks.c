@@ -14,7 +14,7 @@
 /*  What a child tells before the gate: all went well, or which step failed. */
 typedef struct word {
     int error;
-    char step[28];
+    char step[60];
 } word_t;
 
 typedef struct launch {

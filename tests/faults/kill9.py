@@ -157,7 +157,7 @@ def make_jobs(count, rng, records):
     while made < count:
         kind = rng.choices(["single", "gang", "array", "fail", "retry", "cancel", "timeout", "cpu"],
                            [40, 12, 4, 10, 4, 10, 6, 14])[0]
-        seconds = round(rng.uniform(0.2, 3), 1)
+        seconds = round(rng.uniform(0.2, 6), 1)
         doc = {"name": f"{kind}-{made}", "gpu": "H100:1", "time": "5m"}
         state, code, cancel, tasks = "succeeded", 0, False, 1
         if kind == "gang":
