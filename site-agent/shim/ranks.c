@@ -182,7 +182,7 @@ static helio_rc hear_all(int words, uint32_t count, helio_error_t *err)
         if (got != (ssize_t)sizeof word)
             return helio_fail(err, HELIO_IO, "a rank died before it was ready");
         if (word.error)
-            return helio_fail(err, HELIO_IO, "%.27s: %s", word.step, strerror(word.error));
+            return helio_fail(err, HELIO_IO, "%.59s: %s", word.step, strerror(word.error));
     }
     return HELIO_OK;
 }
