@@ -43,8 +43,7 @@ conf "$database" >"$lab/broker.yaml"
 expect "a database that was never migrated" 1 "helio-broker migrate" -- "$broker" run --config "$lab/broker.yaml"
 expect "migrate" 0 -- "$broker" migrate --config "$lab/broker.yaml"
 expect "migrate again changes nothing" 0 -- "$broker" migrate --config "$lab/broker.yaml"
-psql -qX "$database" -c "update helio.schema_migrations set checksum = '\\x00' where version = (select max(version) from helio.schema_migrations)" 2>"$lab/err" ||
-  psql -qX "$database" -c "update helio.schema_migrations set checksum = '00' where name = (select max(name) from helio.schema_migrations)" || cat "$lab/err"
+psql -qX "$database" -c "update helio.schema_migrations set sha256 = decode(repeat('00', 32), 'hex')" || exit 1
 expect "an edited migration" 1 "checksum|differs|edited" -- "$broker" run --config "$lab/broker.yaml"
 psql -qX "$database" -c "drop schema helio cascade" -c "drop schema helio_report cascade" >/dev/null 2>&1
 "$broker" migrate --config "$lab/broker.yaml" >/dev/null || exit 1
@@ -122,7 +121,7 @@ job <<<'queue: fast
 run: "true"'
 expect "an unknown queue" 2 "fast" "queues" -- "$helio" submit "$lab/job.yaml"
 head -c 300000 /dev/zero | tr '\0' x >"$lab/huge.yaml"
-expect "a document larger than the bound" 2 "256|bound|large|big" -- "$helio" submit "$lab/huge.yaml"
+expect "a document larger than the bound" 2 "262144" -- "$helio" submit "$lab/huge.yaml"
 job <<<'run: "true"'
 expect "a good job" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name
 first=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
@@ -148,11 +147,11 @@ http_is() { # NAME CODE PATTERN CURL…
   shift 3
   checks=$((checks + 1))
   got=$(code "$@")
-  if [ "$got" != "$want" ] || ! grep -qE "$pattern" "$lab/body"; then echo "FAULT $name: HTTP $got, expected $want: $(head -c 300 "$lab/body")"; faults=$((faults + 1)); fi
+  if ! grep -qx "$want" <<<"$got" || ! grep -qE "$pattern" "$lab/body"; then echo "FAULT $name: HTTP $got, expected $want: $(head -c 300 "$lab/body")"; faults=$((faults + 1)); fi
 }
 url=http://127.0.0.1:$http
 http_is "JSON cut short" 400 '"reason"' -X POST -H 'Content-Type: application/json' -d '{"run": "true"' $url/v1/jobs
-http_is "deep nesting" 400 '"reason"' -X POST -H 'Content-Type: application/json' --data-binary "@-" $url/v1/jobs < <(python3 -c 'print("[" * 100000)')
+http_is "deep nesting" 4.. 'nested deeper' -X POST -H 'Content-Type: application/json' --data-binary "@-" $url/v1/jobs < <(python3 -c 'print("[" * 100000)')
 
 http_is "an unknown route" 404 '"status"' $url/v1/nothing
 http_is "a wrong method" 405 '"status"' -X PUT $url/v1/jobs
