@@ -7,6 +7,8 @@
 
 #include "broker/core/internal.h"
 
+static const int64_t SERIES_AHEAD_MS = INT64_C(366) * 86400000;
+
 uint32_t core_pool_gpus_free(const pool_t *pool)
 {
     uint32_t gpus = 0;
@@ -92,7 +94,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .largest_block_gpus = largest_block(pool),
         .jobs_running = pool->last.jobs_running,
         .jobs_queued = pool->last.jobs_queued,
-        .site_power_w = power_w,
+        .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W : power_w < 0 ? -1 : power_w,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
     pool->written_ms = self->now_ms;
@@ -139,8 +141,12 @@ static bool rebase(site_t *site, uint64_t dispatch_seen)
     return differs;
 }
 
+/*  One that no table can hold, or that says nothing, is passed over: a row must never fail a commit. */
 static void write_series(helio_broker_core_t *self, const site_t *site, const helio_series_t *series)
 {
+    if (!series->step_s || !core_time_is_plausible(self, series->issued_wall_ms, SERIES_AHEAD_MS) ||
+        !core_time_is_plausible(self, series->start_wall_ms, SERIES_AHEAD_MS))
+        return;
     helio_row_series_t row = {
         .site = helio_text_of(site->name),
         .pool = series->pool,

@@ -13,7 +13,8 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
     return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
 }
 
-static void cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
+/*  Returns true: whatever its state, the wish is heard. */
+static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
@@ -49,30 +50,22 @@ static void cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     default:
         break;
     }
+    return true;
 }
 
-/*  Visits one job, or every open task of an array. Returns how many the caller may touch. */
+/*  Visits one job, or every open task of an array, if the caller may touch it. Returns how many were acted on. */
 static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
-                         void (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
+                         bool (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
 {
     const char *actor = actor_of(self, event->user);
-    uint32_t touched = 0;
     job_t *job = core_job_find(self, event->key);
-    if (job) {
-        if (may_touch(event, job)) {
-            touched++;
-            act(self, job, actor);
-        }
-        return touched;
-    }
-    if (event->key.task != HELIO_NO_TASK)
-        return 0;
-    for (uint32_t task = 0; task < HELIO_JOB_ARRAY_MAX; task++) {
-        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)task});
-        if (job && may_touch(event, job)) {
-            touched++;
-            act(self, job, actor);
-        }
+    if (job)
+        return may_touch(event, job) && act(self, job, actor);
+    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    uint32_t touched = 0;
+    for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
+        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]});
+        touched += job && may_touch(event, job) && act(self, job, actor);
     }
     return touched;
 }
@@ -90,12 +83,13 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
 }
 
-static void release_one(helio_broker_core_t *self, job_t *job, const char *actor)
+static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     if (job->state != HELIO_JOB_HELD)
-        return;
+        return false;
     job->site_failures = 0;
     core_job_move(self, job, HELIO_JOB_QUEUED, "released", actor);
+    return true;
 }
 
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)

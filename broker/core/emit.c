@@ -1,6 +1,7 @@
 /*  emit.c -- how effects leave the core. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "broker/core/internal.h"
 
@@ -9,19 +10,34 @@ void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void
     (void)helio_effects_add(self->effects, kind, helio_broker_effects, self->open_batch, record);
 }
 
+helio_text_t core_cut(const char *text, uint32_t max)
+{
+    size_t size = strlen(text);
+    if (size <= max)
+        return (helio_text_t){text, (uint32_t)size};
+    while (max && ((unsigned char)text[max] & 0xc0) == 0x80) /* a byte that continues a character */
+        max--;
+    return (helio_text_t){text, max};
+}
+
+bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms)
+{
+    return wall_ms > 0 && wall_ms <= self->wall_ms + ahead_ms;
+}
+
 const char *core_printf(helio_broker_core_t *self, const char *format, ...)
 {
-    char text[512];
+    char text[516]; /* a few more, so that the cut sees whether a character ends at the bound */
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return helio_arena_string(self->effects->arena, helio_text_of(text));
+    return helio_arena_string(self->effects->arena, core_cut(text, 511));
 }
 
 void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
 {
-    char text[512];
+    char text[516];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
@@ -30,7 +46,7 @@ void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_re
         .call = call,
         .rc = rc,
         .reason = helio_text_of(helio_reason_word(reason)),
-        .text = helio_arena_text(self->effects->arena, helio_text_of(text)),
+        .text = helio_arena_text(self->effects->arena, core_cut(text, 511)),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
 }

@@ -17,12 +17,14 @@ enum {
     ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
     LOST_ATTEMPTS_MAX = 20,          /* a job that lost so many sites is LOST */
     SITE_FAILURES_MAX = 2,           /* attempts that sites could not run: then HELD, with the evidence */
-    QUICK_FAILURE_MS = 60000,
+    QUICK_FAILURE_MS = 60000,        /* a site that loses it later than that failed a long job: not held against it */
     CAPACITY_ROW_MS = 5000,          /* an unchanged pool is written so often */
     CAPACITY_SAMPLE_MS = 60000,
     DECISION_REUSE_MS = 60000,       /* an unchanged evaluation of a class is not written again before */
     REFUSAL_PENALTY_MS = 1000,       /* a pool that refused gets no offer for so long, or until its next summary */
-    LEASE_MARGIN_MS = 10000
+    LEASE_MARGIN_MS = 10000,
+    SITE_POWER_MAX_W = 2000000000,
+    EVIDENCE_HOURS_MAX = 48 /* what a fenced attempt used is spread over its first hours, no more */
 };
 
 typedef struct submission submission_t;
@@ -155,6 +157,13 @@ struct site {
     UT_hash_handle hh_peer; /* by peer */
 };
 
+/*  Where an array's tasks are found by its id alone. */
+typedef struct array {
+    helio_uuid_t job;
+    submission_t *submission;
+    UT_hash_handle hh;
+} array_t;
+
 typedef struct idempotency {
     uint8_t digest[16]; /* of tenant and key */
     uint8_t spec_hash[32];
@@ -184,6 +193,7 @@ struct helio_broker_core {
     site_t *sites;
     site_t *peers;
     job_t *jobs;
+    array_t *arrays;
     job_class_t *classes;
     idempotency_t *keys;
     job_t *dirty;
@@ -199,9 +209,14 @@ void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_re
 void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
                 helio_text_t detail);
 const char *core_printf(helio_broker_core_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
+/*  At most `max` bytes of the text, never a part of a character. */
+helio_text_t core_cut(const char *text, uint32_t max);
+/*  A time that a site says, as any table can hold it: after 1970 and at most so far ahead of now. */
+bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms);
 
 /* jobs.c: jobs, submissions, classes, their rows */
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
+submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
 submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec);
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
@@ -257,6 +272,12 @@ void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the 
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
 /*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
 bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why);
+
+/* plausible.c: what sites say, cut to what can be true */
+/*  Use beyond what the job, and while it is current its placement, can have used until now. True when it was cut. */
+bool core_report_cut(const helio_broker_core_t *self, const job_t *job, bool current, helio_report_t *report);
+void core_profile_bound(helio_site_profile_t *profile); /* its own figures, not those of its pools */
+void core_pool_bound(helio_pool_t *pool);
 
 /* report.c */
 void core_on_reports(helio_broker_core_t *self, const helio_ev_site_reports_t *event);

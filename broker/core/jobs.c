@@ -5,11 +5,37 @@
 
 #include "broker/core/internal.h"
 
+enum { REASON_MAX = 256 };
+
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key)
 {
     job_t *job;
     HASH_FIND(hh, self->jobs, &key, sizeof key, job);
     return job;
+}
+
+submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job)
+{
+    array_t *array;
+    HASH_FIND(hh, self->arrays, &job, sizeof job, array);
+    return array ? array->submission : NULL;
+}
+
+static void array_put(helio_broker_core_t *self, submission_t *submission)
+{
+    array_t *array = helio_new(1, sizeof *array);
+    array->job = submission->row.job;
+    array->submission = submission;
+    HASH_ADD(hh, self->arrays, job, sizeof array->job, array);
+}
+
+static void array_drop(helio_broker_core_t *self, helio_uuid_t job)
+{
+    array_t *array;
+    HASH_FIND(hh, self->arrays, &job, sizeof job, array);
+    if (array)
+        HASH_DEL(self->arrays, array);
+    free(array);
 }
 
 static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue)
@@ -59,6 +85,8 @@ submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job
         helio_requirement_of(spec, submission->row.tenant, submission->row.home_site, row->time_limit_ms);
     submission->class = class_get(self, &want, submission->queue);
     submission->row.class_id = submission->class->id;
+    if (row->tasks.count)
+        array_put(self, submission);
     return submission;
 }
 
@@ -114,8 +142,8 @@ void core_job_say(job_t *job, const char *reason)
 {
     free(job->reason);
     job->reason = reason[0] ? helio_strdup(reason) : NULL;
-    if (job->reason && strlen(job->reason) > 256)
-        job->reason[256] = '\0';
+    if (job->reason)
+        job->reason[core_cut(reason, REASON_MAX).size] = '\0';
 }
 
 void core_job_touch(helio_broker_core_t *self, job_t *job)
@@ -166,7 +194,7 @@ static void write_transition(helio_broker_core_t *self, const job_t *job, uint32
         .epoch = job->epoch,
         .from = job->state,
         .to = to,
-        .reason = helio_text_of(reason),
+        .reason = core_cut(reason, REASON_MAX),
         .actor = helio_text_of(actor),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
@@ -236,6 +264,7 @@ static void submission_put(helio_broker_core_t *self, submission_t *submission)
             feed(self, submission);
         return;
     }
+    array_drop(self, submission->row.job);
     submission->buried_next = self->buried;
     self->buried = submission;
 }

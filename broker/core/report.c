@@ -5,10 +5,69 @@
 
 #include "broker/core/internal.h"
 
+static const uint64_t RUN_MS_MAX = UINT64_C(366) * 86400000;
+static const uint64_t ENERGY_J_MAX = UINT64_C(1000000000000000); /* a large power station's output of ten days */
+static const uint64_t UNITS_MAX = UINT64_C(1000000000000000);
+static const int64_t TIME_AHEAD_MS = 86400000; /* clocks of sites differ, by less than a day */
+
 static bool is_end(uint32_t kind)
 {
     return kind == HELIO_REPORT_KIND_ENDED || kind == HELIO_REPORT_KIND_STOPPED || kind == HELIO_REPORT_KIND_LOST ||
            kind == HELIO_REPORT_KIND_REFUSED;
+}
+
+/*  What a site says is kept for ever, added up and put into columns: a figure or a time that cannot be is replaced by
+ *  the nearest that can, so that one confused agent can neither exhaust the memory nor fail a commit. */
+static helio_report_t bounded(const helio_broker_core_t *self, const helio_report_t *report)
+{
+    helio_report_t r = *report;
+    r.run_ms = r.run_ms < RUN_MS_MAX ? r.run_ms : RUN_MS_MAX;
+    uint64_t gpu_ms_max = r.run_ms * HELIO_JOB_GPUS_PER_NODE_MAX * HELIO_JOB_NODES_MAX;
+    r.gpu_ms = r.gpu_ms < gpu_ms_max ? r.gpu_ms : gpu_ms_max;
+    r.energy_j = r.energy_j < ENERGY_J_MAX ? r.energy_j : ENERGY_J_MAX;
+    r.units_done = r.units_done < UNITS_MAX ? r.units_done : UNITS_MAX;
+    if (r.ended_wall_ms && !core_time_is_plausible(self, r.ended_wall_ms, TIME_AHEAD_MS))
+        r.ended_wall_ms = self->wall_ms;
+    bool started = r.started_wall_ms != 0 || r.run_ms;
+    if (started && !core_time_is_plausible(self, r.started_wall_ms, TIME_AHEAD_MS)) {
+        r.started_wall_ms = (r.ended_wall_ms ? r.ended_wall_ms : self->wall_ms) - (int64_t)r.run_ms;
+        r.started_wall_ms = r.started_wall_ms > 0 ? r.started_wall_ms : 1;
+    }
+    return r;
+}
+
+/*  Where an old attempt ran. Only the latest placement is remembered; of an earlier one the site's first pool that could
+ *  have held it is taken, since what it used there must not be free of charge. */
+static const pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
+{
+    helio_site_now_t any = {.ready = true};
+    for (uint32_t i = 0; i < site->pool_count; i++) {
+        const pool_t *pool = &site->pools[i];
+        if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, job->last_pool))
+            return pool;
+    }
+    for (uint32_t i = 0; i < site->pool_count; i++) {
+        const pool_t *pool = &site->pools[i];
+        bool fits = !job || helio_rejection_group(helio_choice_judge(&job->submission->class->want, &site->profile,
+                                                                     &pool->info, &any)
+                                                      .rejection) != HELIO_REASON_NEVER_FITS;
+        if (fits && (pool->info.gpus_per_node || !report->gpu_ms))
+            return pool;
+    }
+    return NULL;
+}
+
+/*  The row of an attempt is written once, by whoever comes first: no site may write that of an epoch which another one
+ *  has, or which was never issued. */
+static bool can_be_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
+{
+    if (!is_end(report->kind) || report->kind == HELIO_REPORT_KIND_REFUSED || !report->run_ms ||
+        report->epoch > INT32_MAX)
+        return false;
+    if (!job)
+        return true;
+    bool elsewhere = job->last_site[0] && strcmp(job->last_site, site->name) != 0;
+    return report->epoch < job->epoch || (report->epoch == job->epoch && !elsewhere);
 }
 
 /*  Rows of one attempt's end: the attempt itself and its use by the hour. */
@@ -38,20 +97,24 @@ static void write_end(helio_broker_core_t *self, const site_t *site, const job_t
     if (!report->run_ms)
         return;
     static const helio_pool_t no_pool = {0};
-    const pool_t *pool = job ? job->pool : NULL;
+    const pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
+    bool known = pool && (!fenced || (job && job->epoch == report->epoch)); /* a guess gives a price, not a name */
     helio_rates_t rates = helio_rates_of(&site->profile, pool ? &pool->info : &no_pool, 1);
     *ret_used = helio_account_of(&rates, report->gpu_ms, report->energy_j);
+    /* Nothing bounds how many dead attempts a site can speak of, so each may take a few rows only. */
+    uint64_t evidence_ms = UINT64_C(3600000) * EVIDENCE_HOURS_MAX;
+    uint64_t spread_ms = fenced && report->run_ms > evidence_ms ? evidence_ms : report->run_ms;
     helio_account_slice_t *slices;
     uint32_t count =
-        helio_account_split(ret_used, report->started_wall_ms, report->run_ms, self->effects->arena, &slices);
+        helio_account_split(ret_used, report->started_wall_ms, spread_ms, self->effects->arena, &slices);
     for (uint32_t i = 0; i < count; i++) {
         helio_row_ledger_t row = {
             .key = report->key,
             .epoch = report->epoch,
             .tenant = job ? job->submission->row.tenant : (helio_text_t){0},
             .site = helio_text_of(site->name),
-            .pool = pool ? pool->info.name : (helio_text_t){0},
-            .gpu_model = pool ? pool->info.gpu : (helio_text_t){0},
+            .pool = known ? pool->info.name : (helio_text_t){0},
+            .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
             .queue = job ? job->submission->row.queue : (helio_text_t){0},
             .hour_ms = slices[i].hour_ms,
             .gpu_ms = slices[i].use.gpu_ms,
@@ -65,13 +128,19 @@ static void write_end(helio_broker_core_t *self, const site_t *site, const job_t
     }
 }
 
+static void add(uint64_t *sum, uint64_t more)
+{
+    *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more; /* a bigint holds it */
+}
+
 static void take_used(job_t *job, const helio_report_t *report, const helio_account_t *used)
 {
-    job->used.gpu_ms += used->gpu_ms;
-    job->used.energy_j += used->energy_j;
-    job->used.carbon_mg += used->carbon_mg;
-    job->used.cost_micro_usd += used->cost_micro_usd;
-    job->units_done += report->units_done;
+    add(&job->used.gpu_ms, used->gpu_ms);
+    add(&job->used.energy_j, used->energy_j);
+    add(&job->used.carbon_mg, used->carbon_mg);
+    add(&job->units_done, report->units_done);
+    if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
+        job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
     if (report->run_ms)
         job->ran = true;
     if (report->started_wall_ms)
@@ -86,8 +155,8 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
     if (report->exit_code == 0)
         return HELIO_JOB_SUCCEEDED;
     job->failures++;
-    return job->failures <= job->submission->retries && job->intent == HELIO_INTENT_NONE ? HELIO_JOB_QUEUED
-                                                                                              : HELIO_JOB_FAILED;
+    return job->failures <= job->submission->retries && job->intent != HELIO_INTENT_CANCEL ? HELIO_JOB_QUEUED
+                                                                                                : HELIO_JOB_FAILED;
 }
 
 /*  OFFERED and ACCEPTED cannot end by themselves: what the reports skipped is caught up first. */
@@ -157,7 +226,8 @@ static void on_lost(helio_broker_core_t *self, const site_t *site, job_t *job, c
         core_job_move(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
     if (job->state == HELIO_JOB_SUSPENDED)
         core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
-    job->site_failures++;
+    if (report->run_ms < QUICK_FAILURE_MS)
+        job->site_failures++;
     core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
                   actor);
 }
@@ -204,10 +274,14 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     core_job_move(self, job, to, helio_job_state_edge_why(job->state, to), actor);
 }
 
-static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *report, const char *actor)
+static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *said, const char *actor)
 {
+    helio_report_t kept = bounded(self, said);
+    const helio_report_t *report = &kept;
     job_t *job = core_job_find(self, report->key);
     bool current = job && job->site == site && job->epoch == report->epoch;
+    if (job && core_report_cut(self, job, current, &kept))
+        self->figures.illegal_reports_total++;
 #ifdef HELIO_MUTANT_epoch_ignored
     current = job && job->site;
 #endif
@@ -217,8 +291,8 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
     if (!current) {
         helio_account_t used;
         self->figures.stale_reports_total++;
-        if (is_end(report->kind) && report->kind != HELIO_REPORT_KIND_REFUSED && report->run_ms)
-            write_end(self, site, NULL, report, false, true, &used);
+        if (can_be_evidence(site, job, report))
+            write_end(self, site, job, report, false, true, &used);
         return;
     }
     if (job->state == HELIO_JOB_SUSPECT)

@@ -127,11 +127,13 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     helio_arena_t *arena = helio_arena_new();
     helio_record_copy(&helio_site_profile_type, arena, profile, &site->profile);
     site->profile.name = helio_text_of(site->name); /* the principal, whatever the message says */
+    core_profile_bound(&site->profile);
     free(site->pools);
     site->pool_count = site->profile.pools.count;
     site->pools = helio_new(site->pool_count, sizeof *site->pools);
     for (uint32_t i = 0; i < site->pool_count; i++) {
         site->pools[i].info = site->profile.pools.items[i];
+        core_pool_bound(&site->pools[i].info);
         pool_row(self, site, &site->pools[i].info);
     }
     helio_arena_destroy(&site->arena);
@@ -256,17 +258,21 @@ void core_on_renew(helio_broker_core_t *self, const helio_ev_site_renew_t *event
     core_emit(self, HELIO_BROKER_FX_RENEWED, &renewed);
 }
 
-/*  The connection ended. That says nothing of the site's jobs: silence does, later. */
-void core_on_gone(helio_broker_core_t *self, const helio_ev_site_gone_t *event)
+static void end_session(helio_broker_core_t *self, site_t *site)
 {
-    site_t *site = core_site_of_peer(self, event->peer);
-    if (!site)
-        return;
     HASH_DELETE(hh_peer, self->peers, site);
     site->peer = 0;
     site->inventory_closed = false;
     site->capacity_known = false;
     self->capacity_version++;
+}
+
+/*  The connection ended. That says nothing of the site's jobs: silence does, later. */
+void core_on_gone(helio_broker_core_t *self, const helio_ev_site_gone_t *event)
+{
+    site_t *site = core_site_of_peer(self, event->peer);
+    if (site)
+        end_session(self, site);
 }
 
 static void suspect(helio_broker_core_t *self, job_t *job)
@@ -302,6 +308,13 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
         return;
     set_state(self, site, HELIO_SITE_STATE_SILENT);
+    if (site->peer) {
+        /* What it missed meanwhile, and what became of its jobs, only an inventory can settle: it must begin anew. */
+        helio_fx_peer_t refusal = {site->peer, HELIO_TIMEOUT,
+                                   HELIO_TEXT("nothing was heard of this site for too long: say HELLO again")};
+        core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
+        end_session(self, site);
+    }
     bool lease_over = self->now_ms >= lease_over_ms(self, site);
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)

@@ -216,7 +216,6 @@ void harness_step(harness_t *self, uint32_t kind, const void *payload)
     static const helio_ev_nothing_t nothing = {0};
     helio_event_t event = {kind, self->now_ms, self->wall_ms, payload ? payload : &nothing};
     helio_broker_core_step(self->core, &event, self->effects);
-    assert_true(self->effects->wake_ms >= self->now_ms);
     for (uint32_t i = 0; i < self->effects->count; i++) {
         const helio_effect_t *effect = &self->effects->items[i];
         assert_true(effect->kind < HELIO_BROKER_EFFECT_COUNT);
