@@ -17,6 +17,13 @@ helio_rates_t helio_rates_of(const helio_site_profile_t *site, const helio_pool_
     };
 }
 
+/*  To the nearest, and never beyond what sums of many can hold: a figure of the site's can be anything. */
+static int64_t whole(double value)
+{
+    const double most = 9007199254740992.0; /* 2^53 */
+    return isnan(value) ? 0 : llround(fmin(fmax(value, -most), most));
+}
+
 helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j)
 {
     double gpu_h = (double)gpu_ms / HOUR_MS;
@@ -25,10 +32,9 @@ helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, ui
     double kwh = joules / 3.6e6;
     return (helio_account_t){
         .gpu_ms = gpu_ms,
-        .energy_j = (uint64_t)llround(joules),
-        .carbon_mg = (uint64_t)llround(kwh * rates->carbon_g_per_kwh * 1000),
-        .cost_micro_usd =
-            llround((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
+        .energy_j = (uint64_t)whole(fmax(joules, 0)),
+        .carbon_mg = (uint64_t)whole(fmax(kwh * rates->carbon_g_per_kwh * 1000, 0)),
+        .cost_micro_usd = whole((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
     };
 }
 
