@@ -1,0 +1,573 @@
+/*  Sites that go silent and come back: sessions, leases, inventories, attestations (the table of
+ * docs/delivery.md). */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2, NORTH_AGAIN = 11 };
+
+static harness_t *h;
+static helio_site_profile_t *north, *south;
+
+static int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    north = harness_site(h, "north");
+    south = harness_site(h, "south");
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+/*  A job at north in the state. */
+static helio_job_key_t job_of(helio_site_loss_t policy, uint32_t state)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.on_site_loss = policy;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(helio_text_is(harness_row(h, key)->site, "north"));
+    if (state != HELIO_JOB_OFFERED)
+        harness_run_up_to(h, NORTH, key, 1, state);
+    harness_clear(h);
+    return key;
+}
+
+/*  South speaks every 20 s, north says nothing; TICKs when the core wishes for them. */
+static void let_pass(int64_t ms)
+{
+    for (; ms > 0; ms -= 20000) {
+        harness_renew(h, SOUTH);
+        harness_wait(h, ms < 20000 ? ms : 20000);
+    }
+}
+
+static uint32_t site_state(const char *name)
+{
+    const helio_row_site_t *row;
+    uint32_t found = UINT32_MAX;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_SITE)))
+        if (helio_text_is(row->site, name))
+            found = row->state;
+    return found;
+}
+
+static void come_back(uint64_t peer, helio_holding_t *holdings, uint32_t count)
+{
+    harness_hello(h, peer, north);
+    harness_inventory(h, peer, holdings, count);
+}
+
+/* ---- sessions --------------------------------------------------------------------------------------------
+ */
+
+static void session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory(void **state)
+{
+    (void)state;
+    helio_site_profile_t *west = harness_site(h, "west");
+    harness_pool(h, west, "a", "A100", 2, 4, 1.0);
+    harness_hello(h, 3, west);
+    const helio_fx_welcome_t *welcome, *last = NULL;
+    while ((welcome = harness_take(h, HELIO_BROKER_FX_WELCOME)))
+        last = welcome;
+    assert_int_equal(last->peer, 3);
+    assert_int_equal(last->incarnation, 3);
+    assert_int_equal(last->broker_epoch, 7);
+    assert_int_equal(last->lease_ms, 15 * 60000);
+    assert_int_equal(last->renew_ms, 90000);
+    assert_int_equal(last->summary_ms, 1000);
+    assert_int_equal(harness_figures(h).sites_ready, 2);
+    helio_ev_site_inventory_t part = {.peer = 3, .last = false};
+    harness_clear(h);
+    harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &part);
+    assert_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+    harness_inventory(h, 3, NULL, 0);
+    assert_non_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+    assert_int_equal(site_state("west"), HELIO_SITE_STATE_READY);
+    assert_int_equal(harness_figures(h).sites_ready, 3);
+}
+
+static void session__no_work_before_the_inventory_is_closed_and_the_capacity_known(void **state)
+{
+    (void)state;
+    helio_site_profile_t *west = harness_site(h, "west");
+    harness_pool(h, west, "a", "A100", 2, 4, 1.0);
+    helio_job_spec_t spec = harness_spec(h, "A100", 1);
+    harness_hello(h, 3, west);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_summary(h, 3, west, 0, 0); /* too early: ignored */
+    harness_wait(h, 2000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_inventory(h, 3, NULL, 0);
+    harness_wait(h, 2000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_summary(h, 3, west, 0, 0);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void session__a_newer_hello_replaces_the_older_session(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_hello(h, NORTH_AGAIN, north);
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_int_equal(refusal->peer, NORTH);
+    assert_int_equal(refusal->rc, HELIO_CONFLICT);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_null(harness_take(h, HELIO_BROKER_FX_REPORTS_ACK)); /* it must be said in the new one */
+    harness_gone(h, NORTH); /* the old connection's end is not the new one's */
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    harness_inventory(h, NORTH_AGAIN, &holding, 1);
+    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUCCEEDED);
+}
+
+static void session__reports_before_the_inventory_is_closed_are_not_acknowledged(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_hello(h, NORTH_AGAIN, north);
+    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
+    assert_null(harness_take(h, HELIO_BROKER_FX_REPORTS_ACK));
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+}
+
+static void session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker(void **state)
+{
+    (void)state;
+    helio_ev_site_hello_t event = {
+        .site = HELIO_TEXT("north"), .peer = NORTH_AGAIN, .incarnation_seen = 4, .profile = *north};
+    harness_clear(h);
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &event);
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_int_equal(refusal->peer, NORTH_AGAIN);
+    assert_int_equal(refusal->rc, HELIO_FENCED);
+    assert_null(harness_take(h, HELIO_BROKER_FX_WELCOME));
+}
+
+static void session__the_name_in_a_profile_does_not_make_another_site(void **state)
+{
+    (void)state;
+    helio_site_profile_t liar = *south;
+    helio_ev_site_hello_t event = {.site = HELIO_TEXT("north"), .peer = NORTH_AGAIN, .profile = liar};
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &event);
+    harness_clear(h);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
+    const helio_row_site_t *row = harness_take(h, HELIO_BROKER_FX_ROW_SITE);
+    assert_true(helio_text_is(row->site, "north"));
+    assert_int_equal(harness_figures(h).sites, 2);
+}
+
+static void session__words_of_a_peer_that_is_no_session_are_not_heard(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_renew(h, 99);
+    harness_gone(h, 99);
+    harness_inventory(h, 99, NULL, 0);
+    harness_summary(h, 99, north, 0, 0);
+    harness_say(h, 99, key, 1, HELIO_REPORT_KIND_ENDED);
+    for (uint32_t kind = 0; kind < HELIO_BROKER_EFFECT_COUNT; kind++)
+        assert_int_equal(harness_count(h, kind), 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+}
+
+static void session__a_renewal_is_answered_with_its_own_send_time(void **state)
+{
+    (void)state;
+    harness_renew(h, NORTH);
+    const helio_fx_renewed_t *renewed = harness_take(h, HELIO_BROKER_FX_RENEWED);
+    assert_int_equal(renewed->peer, NORTH);
+    assert_int_equal(renewed->sent_boot_ms, 17);
+    assert_int_equal(renewed->lease_ms, 15 * 60000);
+}
+
+/* ---- silence ---------------------------------------------------------------------------------------------
+ */
+
+static void silence__makes_every_live_job_suspect_after_a_minute_and_not_before(void **state)
+{
+    (void)state;
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
+                                      HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    helio_job_key_t keys[5];
+    for (int i = 0; i < 5; i++)
+        keys[i] = job_of(HELIO_SITE_LOSS_STRICT, states[i]);
+    harness_renew(h, NORTH);
+    let_pass(59000);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(harness_state(h, keys[i]), states[i]);
+    let_pass(2000);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(harness_state(h, keys[i]), HELIO_JOB_SUSPECT);
+        assert_int_equal(harness_row(h, keys[i])->before, states[i]);
+    }
+    assert_int_equal(site_state("north"), HELIO_SITE_STATE_SILENT);
+}
+
+static void silence__of_a_lost_connection_that_comes_back_within_a_minute_is_nothing(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(55000);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    come_back(NORTH_AGAIN, &holding, 1);
+    let_pass(30000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 0);
+}
+
+static void silence__within_an_open_session_ends_it_so_that_an_inventory_settles_what_was_missed(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    let_pass(62000); /* the connection lives, the agent hangs */
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_non_null(refusal);
+    assert_int_equal(refusal->peer, NORTH);
+    assert_int_equal(refusal->rc, HELIO_TIMEOUT);
+    harness_renew(h, NORTH); /* what it still says in the old session does not count */
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    come_back(NORTH_AGAIN, &holding, 1);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_figures(h).sites_ready, 2);
+}
+
+static void strict__waits_for_ever_and_resumes_where_it_was(void **state)
+{
+    (void)state;
+    static const uint32_t states[] = {HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING, HELIO_JOB_RUNNING,
+                                      HELIO_JOB_SUSPENDED};
+    helio_job_key_t keys[4];
+    helio_holding_t holdings[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        keys[i] = job_of(HELIO_SITE_LOSS_STRICT, states[i]);
+        holdings[i] = (helio_holding_t){keys[i], 1, states[i], i + 1};
+    }
+    harness_gone(h, NORTH);
+    let_pass(3600000);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(harness_state(h, keys[i]), HELIO_JOB_SUSPECT);
+    come_back(NORTH_AGAIN, holdings, 4);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(harness_state(h, keys[i]), states[i]);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+}
+
+static void lease__is_placed_again_only_after_its_lease_and_the_margin(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_LEASE, HELIO_JOB_RUNNING);
+    harness_renew(h, NORTH);
+    harness_gone(h, NORTH);
+    /* L = 900 s: expiry is declared at 900 * 1.02 + 10 = 928 s */
+    let_pass(927000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    let_pass(2000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south"));
+    assert_int_equal(harness_row(h, key)->epoch, 2);
+}
+
+static void lease__a_renewal_just_before_the_silence_moves_the_expiry(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_LEASE, HELIO_JOB_RUNNING);
+    for (int i = 0; i < 20; i++) {
+        harness_renew(h, NORTH);
+        let_pass(40000);
+    }
+    let_pass(800000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    let_pass(100000);
+    assert_true(harness_state(h, key) != HELIO_JOB_SUSPECT);
+}
+
+static void eager__is_placed_elsewhere_at_suspicion(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(61000);
+    harness_tick(h);
+    assert_int_equal(harness_row(h, key)->epoch, 2);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south"));
+    const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
+    assert_int_equal(order->peer, SOUTH);
+    assert_true(order->order.resume);
+}
+
+static void loss__of_twenty_sites_is_the_end_of_it(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_EAGER, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(62000);
+    for (uint64_t turn = 2; turn <= 20; turn++) {
+        harness_tick(h);
+        assert_int_equal(harness_row(h, key)->epoch, turn);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+        /* both sites lose it by turns: the one that has it falls silent, the other one joins */
+        bool at_south = helio_text_is(harness_row(h, key)->site, "south");
+        harness_join(h, 100 + turn, at_south ? north : south);
+        for (int i = 0; i < 4; i++) {
+            harness_renew(h, 100 + turn);
+            harness_wait(h, 20000);
+        }
+    }
+    assert_int_equal(harness_state(h, key), HELIO_JOB_LOST);
+    assert_int_equal(harness_row(h, key)->attempts, 20);
+    assert_false(harness_is_open(h, key));
+}
+
+static void cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(61000);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    come_back(NORTH_AGAIN, &holding, 1);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+    assert_non_null(stop);
+    assert_int_equal(stop->peer, NORTH_AGAIN);
+    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_STOPPED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
+}
+
+static void cancel__of_a_suspect_lease_or_eager_job_needs_no_return(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_LEASE, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(61000);
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+    let_pass(940000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_row(h, key)->exit_code, 130);
+}
+
+/* ---- attest
+ * ------------------------------------------------------------------------------------------------ */
+
+static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_job_key_t unwanted = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    let_pass(62000);
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, unwanted);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc,
+                     HELIO_OK);
+    assert_int_equal(site_state("north"), HELIO_SITE_STATE_LOST);
+    assert_int_equal(harness_state(h, unwanted), HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_tick(h);
+    assert_int_equal(harness_row(h, key)->epoch, 2);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    come_back(NORTH_AGAIN, &holding, 1);
+    const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
+    assert_int_equal(ruling->ruling.verdict, HELIO_VERDICT_FENCED);
+    assert_int_equal(site_state("north"), HELIO_SITE_STATE_READY);
+}
+
+static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    const helio_fx_answer_t *answer =
+        harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    assert_int_equal(answer->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(answer->text.data, "ready"));
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+}
+
+/* ---- the inventory
+ * ------------------------------------------------------------------------------------------ */
+
+typedef enum held { NOT_HELD, HELD, HELD_OLD_EPOCH } held_t;
+
+/*  Each row: what the broker believes, what the site holds, and what follows. */
+static void inventory__every_row_of_the_table(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t believed;
+        held_t held;
+        uint32_t verdict; /* COUNT = no ruling */
+        uint32_t after;
+        bool order;
+        int stop; /* helio_stop_mode_t; -1 = none */
+    } rows[] = {
+        {HELIO_JOB_OFFERED, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_OFFERED, false, -1},
+        {HELIO_JOB_OFFERED, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_OFFERED, true, -1},
+        {HELIO_JOB_ACCEPTED, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_ACCEPTED, false, -1},
+        {HELIO_JOB_ACCEPTED, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
+        {HELIO_JOB_STARTING, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_STARTING, false, -1},
+        {HELIO_JOB_STARTING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
+        {HELIO_JOB_RUNNING, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_RUNNING, false, -1},
+        {HELIO_JOB_RUNNING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_KILL},
+        {HELIO_JOB_RUNNING, HELD_OLD_EPOCH, HELIO_VERDICT_FENCED, HELIO_JOB_STOPPING, false,
+         HELIO_STOP_MODE_KILL},
+        {HELIO_JOB_SUSPENDED, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_SUSPENDED, false, -1},
+        {HELIO_JOB_STOPPING, HELD, HELIO_VERDICT_KEEP, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_GRACE},
+        {HELIO_JOB_STOPPING, NOT_HELD, HELIO_VERDICT_COUNT, HELIO_JOB_STOPPING, false, HELIO_STOP_MODE_GRACE},
+    };
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        bool was_suspect = i % 2;
+        uint32_t believed = rows[i / 2].believed;
+        end(NULL);
+        begin(NULL);
+        helio_job_key_t key =
+            job_of(HELIO_SITE_LOSS_STRICT, believed == HELIO_JOB_STOPPING ? HELIO_JOB_RUNNING : believed);
+        if (believed == HELIO_JOB_STOPPING)
+            harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+        harness_gone(h, NORTH);
+        if (was_suspect)
+            let_pass(62000);
+        assert_int_equal(harness_state(h, key), was_suspect ? HELIO_JOB_SUSPECT : believed);
+        harness_clear(h);
+        helio_holding_t holding = {key, rows[i / 2].held == HELD_OLD_EPOCH ? 0 : 1, HELIO_JOB_RUNNING, 1};
+        come_back(NORTH_AGAIN, &holding, rows[i / 2].held == NOT_HELD ? 0 : 1);
+        assert_int_equal(harness_state(h, key), rows[i / 2].after);
+        const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
+        assert_int_equal(ruling ? ruling->ruling.verdict : HELIO_VERDICT_COUNT, rows[i / 2].verdict);
+        assert_null(harness_take(h, HELIO_BROKER_FX_RULING));
+        const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
+        assert_true((order != NULL) == rows[i / 2].order);
+        if (order) {
+            assert_int_equal(order->order.epoch, 1); /* the same epoch: nothing was placed anew */
+            assert_int_equal(order->order.gpus_per_node, 1);
+        }
+        const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+        assert_int_equal(stop ? (int)stop->stop.mode : -1, rows[i / 2].stop);
+        assert_non_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+    }
+}
+
+static void inventory__what_nobody_knows_or_is_over_or_another_has_is_fenced(void **state)
+{
+    (void)state;
+    helio_job_key_t over = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    harness_say(h, NORTH, over, 1, HELIO_REPORT_KIND_ENDED);
+    helio_job_key_t running = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING); /* at north */
+    helio_job_key_t unknown = {.job = {{1, 2, 3}}, .task = 9};
+    helio_holding_t holdings[] = {{over, 1, HELIO_JOB_RUNNING, 1},
+                                  {running, 1, HELIO_JOB_RUNNING, 2},
+                                  {unknown, 1, HELIO_JOB_RUNNING, 3},
+                                  {running, 2, HELIO_JOB_RUNNING, 3}};
+    harness_hello(h, SOUTH + 10, south);
+    harness_inventory(h, SOUTH + 10, holdings, 4);
+    for (int i = 0; i < 4; i++) {
+        const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
+        assert_int_equal(ruling->peer, SOUTH + 10);
+        assert_int_equal(ruling->ruling.verdict, HELIO_VERDICT_FENCED);
+        assert_true(helio_job_key_equal(ruling->ruling.key, holdings[i].key));
+        assert_int_equal(ruling->ruling.epoch, holdings[i].epoch);
+    }
+    assert_int_equal(harness_state(h, running), HELIO_JOB_RUNNING);
+}
+
+static void inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    come_back(NORTH_AGAIN, NULL, 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STOPPED);
+    report.run_ms = report.gpu_ms = 0;
+    report.started_wall_ms = 0;
+    harness_report(h, NORTH_AGAIN, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+}
+
+static void inventory__in_parts_is_ruled_part_by_part_and_closed_once(void **state)
+{
+    (void)state;
+    helio_job_key_t one = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_job_key_t two = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_holding_t first = {one, 1, HELIO_JOB_RUNNING, 1}, second = {two, 1, HELIO_JOB_RUNNING, 2};
+    harness_hello(h, NORTH_AGAIN, north);
+    harness_clear(h);
+    helio_ev_site_inventory_t part = {.peer = NORTH_AGAIN, .holdings = {&first, 1}, .last = false};
+    harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &part);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0); /* the second is not missing yet */
+    harness_inventory(h, NORTH_AGAIN, &second, 1);
+    harness_inventory(h, NORTH_AGAIN, NULL, 0); /* once is enough */
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_RULING), 2);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_RULINGS_DONE), 1);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+}
+
+static void profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well(void **state)
+{
+    (void)state;
+    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
+    helio_site_profile_t *changed = harness_site(h, "north");
+    harness_pool(h, changed, "b", "A100", 1, 4, 1.0);
+    harness_hello(h, NORTH_AGAIN, changed);
+    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
+    harness_inventory(h, NORTH_AGAIN, &holding, 1);
+    harness_summary(h, NORTH_AGAIN, changed, 0, 0);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t next = harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(helio_text_is(harness_row(h, next)->site, "south"));
+    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUCCEEDED);
+    harness_tick(h);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory),
+        CASE(session__no_work_before_the_inventory_is_closed_and_the_capacity_known),
+        CASE(session__a_newer_hello_replaces_the_older_session),
+        CASE(session__reports_before_the_inventory_is_closed_are_not_acknowledged),
+        CASE(session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker),
+        CASE(session__the_name_in_a_profile_does_not_make_another_site),
+        CASE(session__words_of_a_peer_that_is_no_session_are_not_heard),
+        CASE(session__a_renewal_is_answered_with_its_own_send_time),
+        CASE(silence__makes_every_live_job_suspect_after_a_minute_and_not_before),
+        CASE(silence__of_a_lost_connection_that_comes_back_within_a_minute_is_nothing),
+        CASE(silence__within_an_open_session_ends_it_so_that_an_inventory_settles_what_was_missed),
+        CASE(strict__waits_for_ever_and_resumes_where_it_was),
+        CASE(lease__is_placed_again_only_after_its_lease_and_the_margin),
+        CASE(lease__a_renewal_just_before_the_silence_moves_the_expiry),
+        CASE(eager__is_placed_elsewhere_at_suspicion),
+        CASE(loss__of_twenty_sites_is_the_end_of_it),
+        CASE(cancel__of_a_suspect_job_is_kept_for_the_return_of_its_site),
+        CASE(cancel__of_a_suspect_lease_or_eager_job_needs_no_return),
+        CASE(attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back),
+        CASE(attest__of_a_site_that_speaks_is_a_conflict),
+        CASE(inventory__every_row_of_the_table),
+        CASE(inventory__what_nobody_knows_or_is_over_or_another_has_is_fenced),
+        CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),
+        CASE(inventory__in_parts_is_ruled_part_by_part_and_closed_once),
+        CASE(profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
