@@ -316,7 +316,7 @@ static helio_rc finish(builder_t *self, helio_spec_node_t **ret_root)
     return HELIO_OK;
 }
 
-helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root)
+helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root)
 {
     static const char mark[] = "\xef\xbb\xbf";
     yaml_parser_t parser;
@@ -335,4 +335,11 @@ helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max, helio_spe
     rc = read_events(&builder, &parser);
     yaml_parser_delete(&parser);
     return rc == HELIO_OK ? finish(&builder, ret_root) : rc;
+}
+
+helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max, helio_spec_node_t **ret_root)
+{
+    if (helio_spec_json_tree(self, source_max, ret_root))
+        return HELIO_OK;
+    return helio_spec_yaml_tree(self, source_max, ret_root);
 }

@@ -62,9 +62,16 @@ size_t helio_spec_path_key(helio_spec_reader_t *self, helio_text_t key);
 size_t helio_spec_path_index(helio_spec_reader_t *self, uint32_t index);
 void helio_spec_path_cut(helio_spec_reader_t *self, size_t size);
 
-/*  node.c: the source as a tree; *ret_root is a MAPPING (the empty document is an empty one). */
+/*  node.c: the source as a tree; *ret_root is a MAPPING (the empty document is an empty one). Through json.c
+ * when it can, else through libyaml: what comes out is the same. */
 HELIO_MUST_CHECK helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max,
                                           helio_spec_node_t **ret_root);
+/*  The two ways, for the tests that hold them together. yaml: complains. */
+HELIO_MUST_CHECK helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max,
+                                               helio_spec_node_t **ret_root);
+/*  json.c: false = not plain JSON, or something is wrong with it; says nothing, as the other way will. */
+HELIO_MUST_CHECK bool helio_spec_json_tree(helio_spec_reader_t *self, size_t source_max,
+                                           helio_spec_node_t **ret_root);
 
 /*  Calls `each` for every field of a table, INCLUDEd ones among them, until it returns false. `base` is the
  * offset of the field's struct within the table's. */

@@ -1,10 +1,10 @@
 /*  fuzz_spec.c -- jobs, sites and streams of jobs from arbitrary bytes. Whatever is accepted must keep the
  * bounds of its record; whatever is refused must have a printable reason; a part of a split must lie within
- * its source. */
+ * its source; what json.c takes libyaml takes too, and both make the same tree of it. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "federation/spec/spec.h"
+#include "federation/spec/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,6 +35,26 @@ static void check_job(const helio_job_spec_t *job)
         require(job->tasks.items[i - 1] < job->tasks.items[i]);
 }
 
+static void check_same_tree(const helio_spec_node_t *a, const helio_spec_node_t *b)
+{
+    require(a->type == b->type && a->plain == b->plain && a->count == b->count);
+    require(a->offset == b->offset && a->end == b->end && helio_text_equal(a->text, b->text));
+    const helio_spec_node_t *x = a->first, *y = b->first;
+    for (; x && y; x = x->next, y = y->next)
+        check_same_tree(x, y);
+    require(!x && !y);
+}
+
+static void check_both_ways(helio_spec_source_t source, helio_arena_t *arena)
+{
+    helio_spec_reader_t reader = {.source = source, .arena = arena};
+    helio_spec_node_t *json, *yaml;
+    if (!helio_spec_json_tree(&reader, HELIO_JOB_SOURCE_MAX, &json))
+        return;
+    require(helio_spec_yaml_tree(&reader, HELIO_JOB_SOURCE_MAX, &yaml) == HELIO_OK);
+    check_same_tree(json, yaml);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     helio_arena_t *arena = helio_arena_new();
@@ -43,6 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     helio_job_spec_t job;
     helio_site_profile_t site;
     helio_spec_parts_t parts;
+    check_both_ways(source, arena);
     if (helio_spec_parse_job(source, arena, &job, &diagnostic) == HELIO_OK)
         check_job(&job);
     else
