@@ -77,6 +77,9 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::int4[], $6::bool
         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[], $15::text[], $16::text[], $17::int8[])
     as n (job, task, epoch, site, kind, completes, fenced, exit_code, started_ms, ended_ms, run_ms, gpu_ms, energy_j,
         units_done, reason, local_id, at_ms)
+-- evidence counts of attempts that were placed at that very site: nobody takes the row of an epoch that another one has
+where not n.fenced or exists (select from helio.placements p
+    where p.job_id = n.job and p.task = n.task and p.epoch = n.epoch and p.site = n.site)
 -- a report that is repeated after its acknowledgement was lost changes nothing; a second completion still fails
 on conflict (job_id, task, epoch) do nothing
 
@@ -91,6 +94,11 @@ from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text
         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[])
     as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
         provenance, fenced)
+-- evidence is charged once, within the time of the attempt that was written: a second story with other hours adds nothing
+where not n.fenced or exists (select from helio.attempts a
+    where a.job_id = n.job and a.task = n.task and a.epoch = n.epoch and a.site = n.site and a.fenced
+      and helio.ms_at(n.hour_ms) > a.started_at - interval '1 hour'
+      and helio.ms_at(n.hour_ms) < a.started_at + a.run_ms * interval '1 millisecond')
 on conflict (job_id, task, epoch, hour) do nothing
 
 -- name: put_transition

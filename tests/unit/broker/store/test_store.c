@@ -515,6 +515,51 @@ static void store__a_second_completion_is_refused_with_its_whole_batch(void **st
     assert_refused(store, conninfo, "put_attempt", "attempts_one_completion");
 }
 
+/*  What a site says of an attempt that is no longer current: (epoch, site, hour) of what it used. */
+static void append_evidence(helio_store_t *store, uint32_t epoch, const char *site, int64_t started_ms)
+{
+    const int64_t hour_ms = 3600000;
+    helio_row_attempt_t attempt = {.key = {job_id(1), HELIO_NO_TASK},
+                                   .epoch = epoch,
+                                   .site = helio_text_of(site),
+                                   .kind = HELIO_REPORT_KIND_ENDED,
+                                   .fenced = true,
+                                   .started_ms = started_ms,
+                                   .run_ms = 60000,
+                                   .at_ms = 1};
+    helio_row_ledger_t ledger = {.key = attempt.key,
+                                 .epoch = epoch,
+                                 .site = attempt.site,
+                                 .hour_ms = started_ms - started_ms % hour_ms,
+                                 .gpu_ms = 60000,
+                                 .fenced = true};
+    append(store, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
+    append(store, HELIO_BROKER_FX_ROW_LEDGER, &ledger);
+}
+
+static void store__evidence_counts_once_and_of_attempts_that_were_placed_there(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    const int64_t start_ms = INT64_C(1795000002999);
+    helio_store_t *store = opened(conninfo);
+    helio_row_placement_t placement = {.key = {job_id(1), HELIO_NO_TASK},
+                                       .epoch = 1,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .pool = HELIO_TEXT("h100"),
+                                       .at_ms = 1};
+    append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
+    append_evidence(store, 1, "lulea", start_ms); /* placed in the same batch */
+    append_evidence(store, 1, "sydney", start_ms);
+    append_evidence(store, 2, "lulea", start_ms); /* never issued */
+    commit(store);
+    append_evidence(store, 1, "lulea", start_ms + 7200000); /* another story of the same attempt */
+    append_evidence(store, 1, "sydney", start_ms - 7200000);
+    commit(store);
+    assert_value(conninfo, "select string_agg(site || epoch, ' ') from helio.attempts", "lulea1");
+    assert_value(conninfo, "select string_agg(site || epoch || ' ' || gpu_ms, ',') from helio.ledger", "lulea1 60000");
+    helio_store_destroy(&store);
+}
+
 static void store__a_second_use_of_an_idempotency_key_is_refused(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -889,6 +934,7 @@ int main(void)
         cmocka_unit_test(store__a_batch_larger_than_one_statement_arrives_whole),
         cmocka_unit_test(store__jobs_are_open_until_their_last_task_is_over),
         cmocka_unit_test(store__a_second_completion_is_refused_with_its_whole_batch),
+        cmocka_unit_test(store__evidence_counts_once_and_of_attempts_that_were_placed_there),
         cmocka_unit_test(store__a_second_use_of_an_idempotency_key_is_refused),
         cmocka_unit_test(store__a_transition_that_is_not_listed_is_refused),
         cmocka_unit_test(store__one_broker_leads_and_the_next_has_a_higher_epoch),
