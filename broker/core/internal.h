@@ -104,6 +104,7 @@ struct job_class {
     helio_text_t summary;
     uint32_t refs;    /* submissions */
     job_t *waiting;   /* FIFO: state QUEUED and eligible */
+    job_t *returned;  /* of waiting: the last that came back from a site; NULL = none */
     uint64_t blocked_at; /* capacity_version at which nothing more fitted; 0 = not blocked */
     helio_reason_t reason;
     char detail[257];
@@ -185,6 +186,8 @@ struct helio_broker_core {
     uint64_t decision_id;
     uint64_t open_batch;
     uint64_t session;
+    int64_t id_ms; /* the millisecond of the last id, and how many it has */
+    uint32_t id_count;
     uint64_t capacity_version;
     bool round_wanted;
     int64_t next_watch_ms; /* silence and leases are looked at then */
@@ -219,6 +222,7 @@ job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
 submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec);
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
+int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
 /*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
  *  dirty. A terminal job is freed at the end of the step. */

@@ -126,12 +126,34 @@ static void unfeed(job_t *job)
     job->fed = false;
 }
 
+int core_job_by_age(const job_t *a, const job_t *b)
+{
+    int order = helio_uuid_compare(a->key.job, b->key.job);
+    return order ? order : (a->key.task > b->key.task) - (a->key.task < b->key.task);
+}
+
+/*  Among those that came back before it, by age: a new leader would line them up alike. When a site is lost its jobs
+ *  come back one after another, oldest first; so the search begins at the last one. */
+static void take_turn_again(job_class_t *class, job_t *job)
+{
+    job_t *at = class->waiting;
+    if (class->returned && core_job_by_age(class->returned, job) < 0)
+        at = class->returned;
+    while (at && core_job_by_age(at, job) < 0)
+        at = at->next;
+    if (at)
+        DL_PREPEND_ELEM(class->waiting, at, job);
+    else
+        DL_APPEND(class->waiting, job);
+    class->returned = job;
+}
+
 /*  first: it was placed before and keeps its turn. */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
 {
     submission_t *submission = job->submission;
     if (first && job->fed)
-        DL_PREPEND(submission->class->waiting, job);
+        take_turn_again(submission->class, job);
     else
         DL_APPEND(submission->throttled, job);
     feed(self, submission);
@@ -178,8 +200,11 @@ static void leave_site(helio_broker_core_t *self, job_t *job)
 
 static void leave_queue(job_t *job)
 {
+    job_class_t *class = job->submission->class;
+    if (class->returned == job)
+        class->returned = NULL;
     if (job->fed)
-        DL_DELETE(job->submission->class->waiting, job);
+        DL_DELETE(class->waiting, job);
     else
         DL_DELETE(job->submission->throttled, job);
 }

@@ -157,15 +157,9 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         core_job_forget(self, job);
 }
 
-static int by_age(const job_t *a, const job_t *b)
-{
-    int order = helio_uuid_compare(a->key.job, b->key.job);
-    return order ? order : (a->key.task > b->key.task) - (a->key.task < b->key.task);
-}
-
 static void finish(helio_broker_core_t *self)
 {
-    HASH_SORT(self->jobs, by_age);
+    HASH_SORT(self->jobs, core_job_by_age);
     for (job_t *job = self->jobs; job; job = job->hh.next)
         if (job->state == HELIO_JOB_QUEUED)
             core_job_enqueue(self, job, false);

@@ -454,6 +454,30 @@ static void turn__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_
     assert_int_equal(harness_state(h, second), HELIO_JOB_QUEUED);
 }
 
+static void turn__jobs_of_a_lost_site_line_up_by_age_before_those_that_never_ran(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 1, 8, 2.0);
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.on_site_loss = HELIO_SITE_LOSS_EAGER;
+    helio_job_key_t keys[6];
+    for (int i = 0; i < 6; i++)
+        keys[i] = harness_job(h, &spec); /* all in one millisecond */
+    harness_join(h, NORTH, north);
+    harness_tick(h);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_OFFERED], 4);
+    harness_gone(h, NORTH);
+    harness_wait(h, 61000);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 6);
+    harness_join(h, SOUTH, south);
+    for (int i = 0; i < 6; i++) {
+        harness_tick(h);
+        assert_placed(keys[i], "south", "a");
+        harness_say(h, SOUTH, keys[i], i < 4 ? 2 : 1, HELIO_REPORT_KIND_ENDED);
+    }
+}
+
 static void turn__a_class_that_does_not_fit_does_not_hold_up_one_that_does(void **state)
 {
     (void)state;
@@ -631,6 +655,7 @@ int main(void)
         CASE(array__a_cancelled_task_of_the_throttle_lets_the_next_one_in),
         CASE(turn__tier_and_priority_come_before_age),
         CASE(turn__equal_jobs_go_first_come_first_served_and_a_refused_one_keeps_its_turn),
+        CASE(turn__jobs_of_a_lost_site_line_up_by_age_before_those_that_never_ran),
         CASE(turn__a_class_that_does_not_fit_does_not_hold_up_one_that_does),
         CASE(drain__stops_new_offers_and_nothing_else),
         CASE(drain__needs_an_operator_and_a_site),

@@ -202,6 +202,8 @@ static void batch__ids_come_in_the_order_of_the_jobs(void **state)
         const helio_row_job_t *row = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
         assert_true(helio_uuid_equal(row->job, answer->jobs.items[i].job));
         assert_true(helio_text_equal(row->source, jobs[i].source));
+        if (i)
+            assert_true(helio_uuid_compare(answer->jobs.items[i - 1].job, row->job) < 0);
     }
 }
 
