@@ -153,11 +153,18 @@ const char *helio_spec_found(const helio_spec_node_t *node, char ret_text[HELIO_
     return ret_text;
 }
 
+/*  Every key that is read passes here, so it is done by hand; what does not fit is cut. */
 size_t helio_spec_path_key(helio_spec_reader_t *self, helio_text_t key)
 {
-    size_t before = self->path_size, room = sizeof self->path - before;
-    int size = snprintf(self->path + before, room, "%s%.*s", before ? "." : "", HELIO_TEXT_ARGS(key));
-    self->path_size += size < 0 ? 0 : (size_t)size < room ? (size_t)size : room - 1;
+    size_t before = self->path_size;
+    if (before && before + 1 < sizeof self->path)
+        self->path[self->path_size++] = '.';
+    size_t room = sizeof self->path - 1 - self->path_size;
+    size_t size = key.size < room ? key.size : room;
+    if (size)
+        memcpy(self->path + self->path_size, key.data, size);
+    self->path_size += size;
+    self->path[self->path_size] = '\0';
     return before;
 }
 

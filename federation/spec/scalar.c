@@ -130,19 +130,32 @@ static bool one_line(helio_text_t text)
     return true;
 }
 
+static helio_rc refuse_no_text(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                               const helio_spec_node_t *node)
+{
+    char found[HELIO_SPEC_FOUND_SIZE], hint[HINT_SIZE];
+    const char *expected = field->rule ? field->rule->expected : "text";
+    (void)snprintf(hint, sizeof hint, "for example '%s: %s'", field->key,
+                   field->example ? field->example : "");
+    bool show = field->example && !strchr(field->example, '\n');
+    return helio_spec_complain(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, show ? hint : NULL,
+                               "%s: expected %s, found %s", self->path, expected,
+                               helio_spec_found(node, found));
+}
+
+static helio_rc refuse_by_rule(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                               const helio_spec_node_t *node)
+{
+    char found[HELIO_SPEC_FOUND_SIZE];
+    return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s: expected %s, found %s",
+                               self->path, field->rule->expected, helio_spec_found(node, found));
+}
+
 helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *field,
                          const helio_spec_node_t *node, double most, helio_text_t *target)
 {
-    char found[HELIO_SPEC_FOUND_SIZE], hint[HINT_SIZE];
-    if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0) {
-        const char *expected = field->rule ? field->rule->expected : "text";
-        (void)snprintf(hint, sizeof hint, "for example '%s: %s'", field->key,
-                       field->example ? field->example : "");
-        bool show = field->example && !strchr(field->example, '\n');
-        return helio_spec_complain(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, show ? hint : NULL,
-                                   "%s: expected %s, found %s", self->path, expected,
-                                   helio_spec_found(node, found));
-    }
+    if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
+        return refuse_no_text(self, field, node);
     if ((double)node->text.size > most)
         return helio_spec_complain(self, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL,
                                    "%s: %u bytes are more than the %.0f that are allowed", self->path,
@@ -151,26 +164,28 @@ helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *fi
         return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
                                    "%s: expected one line without control characters", self->path);
     if (field->rule && !field->rule->good(node->text))
-        return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
-                                   "%s: expected %s, found %s", self->path, field->rule->expected,
-                                   helio_spec_found(node, found));
+        return refuse_by_rule(self, field, node);
     *target = node->text;
     return HELIO_OK;
 }
 
-static helio_rc read_word(helio_spec_reader_t *self, const helio_spec_field_t *field,
-                          const helio_spec_node_t *node, uint32_t *target)
+static helio_rc refuse_word(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                            const helio_spec_node_t *node)
 {
     char hint[HINT_SIZE];
     helio_suggestion_t suggestion = {.written = node->text};
-    if (field->words->of(node->text, target) == HELIO_OK)
-        return HELIO_OK;
     for (uint32_t i = 0; i < field->words->count; i++)
         helio_suggestion_offer(&suggestion, field->words->word(i));
     if (suggestion.best)
         (void)snprintf(hint, sizeof hint, "did you mean '%s'?", suggestion.best);
     return helio_spec_expect(self, field, node, HELIO_SPEC_UNKNOWN_WORD_PROBLEM,
                              suggestion.best ? hint : NULL);
+}
+
+static helio_rc read_word(helio_spec_reader_t *self, const helio_spec_field_t *field,
+                          const helio_spec_node_t *node, uint32_t *target)
+{
+    return field->words->of(node->text, target) == HELIO_OK ? HELIO_OK : refuse_word(self, field, node);
 }
 
 static bool is_any_of(helio_text_t text, const char *const *words)
