@@ -1,7 +1,43 @@
 #include "broker/http/submission.h"
 
-#include <openssl/sha.h>
+#include <openssl/evp.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+enum { HASH_SIZE = 32 };
+
+/*  SHA-256 of every document, with one search for the algorithm a call: OpenSSL's takes locks and as long as
+ * hashing. */
+typedef struct hasher {
+    EVP_MD *algorithm;
+    EVP_MD_CTX *context;
+} hasher_t;
+
+static hasher_t hasher_new(void)
+{
+    hasher_t self = {EVP_MD_fetch(NULL, "SHA256", NULL), EVP_MD_CTX_new()};
+    if (!self.algorithm || !self.context)
+        abort(); /* no memory */
+    return self;
+}
+
+static void hasher_clear(hasher_t *self)
+{
+    EVP_MD_CTX_free(self->context);
+    EVP_MD_free(self->algorithm);
+}
+
+static helio_text_t hash_of(hasher_t *self, helio_text_t text, helio_arena_t *arena)
+{
+    unsigned char *hash = helio_arena_alloc(arena, HASH_SIZE, 1);
+    unsigned size = 0;
+    int good = EVP_DigestInit_ex2(self->context, self->algorithm, NULL) == 1 &&
+               EVP_DigestUpdate(self->context, text.data, text.size) == 1 &&
+               EVP_DigestFinal_ex(self->context, hash, &size) == 1;
+    if (!good || size != HASH_SIZE)
+        abort(); /* no memory: nothing else can fail here */
+    return (helio_text_t){(const char *)hash, HASH_SIZE};
+}
 
 static helio_text_t key_of(const char *key, uint32_t index, uint32_t count, helio_arena_t *arena)
 {
@@ -36,6 +72,7 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
     if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
         return too_many(parts.count, ret_diagnostic);
     helio_submission_t *jobs = helio_arena_alloc(arena, parts.count, sizeof *jobs);
+    HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
     for (uint32_t i = 0; i < parts.count; i++) {
         rc = helio_spec_parse_job(parts.items[i], arena, &jobs[i].spec, ret_diagnostic);
         if (rc != HELIO_OK) {
@@ -43,10 +80,8 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
             return rc;
         }
         helio_text_t source = parts.items[i].text;
-        unsigned char *hash = helio_arena_alloc(arena, SHA256_DIGEST_LENGTH, 1);
-        (void)SHA256((const unsigned char *)source.data, source.size, hash);
         jobs[i].source = source;
-        jobs[i].spec_hash = (helio_text_t){(const char *)hash, SHA256_DIGEST_LENGTH};
+        jobs[i].spec_hash = hash_of(&hasher, source, arena);
         jobs[i].idempotency_key = key_of(idempotency_key, i, parts.count, arena);
     }
     ret_event->jobs.items = jobs;
