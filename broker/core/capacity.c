@@ -86,14 +86,14 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .pool = pool->info.name,
         .at_ms = self->wall_ms,
         .sample = sample,
-        .nodes_up = pool->last.nodes_up,
-        .gpus_total = pool->last.gpus_total,
-        .gpus_allocated = pool->last.gpus_allocated,
-        .gpus_free = core_pool_gpus_free(pool),
-        .gpus_reserved = pool->last.gpus_reserved,
-        .largest_block_gpus = largest_block(pool),
-        .jobs_running = pool->last.jobs_running,
-        .jobs_queued = pool->last.jobs_queued,
+        .nodes_up = core_count_bound(pool->last.nodes_up),
+        .gpus_total = core_count_bound(pool->last.gpus_total),
+        .gpus_allocated = core_count_bound(pool->last.gpus_allocated),
+        .gpus_free = core_count_bound(core_pool_gpus_free(pool)),
+        .gpus_reserved = core_count_bound(pool->last.gpus_reserved),
+        .largest_block_gpus = core_count_bound(largest_block(pool)),
+        .jobs_running = core_count_bound(pool->last.jobs_running),
+        .jobs_queued = core_count_bound(pool->last.jobs_queued),
         .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W : power_w < 0 ? -1 : power_w,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
@@ -158,9 +158,9 @@ static void write_series(helio_broker_core_t *self, const site_t *site, const he
         .issued_ms = series->issued_wall_ms,
         .start_ms = series->start_wall_ms,
         .step_s = series->step_s,
-        .values = series->values,
-        .p10 = series->p10,
-        .p90 = series->p90,
+        .values = core_points_bound(self, series->values),
+        .p10 = core_points_bound(self, series->p10),
+        .p90 = core_points_bound(self, series->p90),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
 }

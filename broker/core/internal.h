@@ -282,6 +282,8 @@ bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *w
 bool core_report_cut(const helio_broker_core_t *self, const job_t *job, bool current, helio_report_t *report);
 void core_profile_bound(helio_site_profile_t *profile); /* its own figures, not those of its pools */
 void core_pool_bound(helio_pool_t *pool);
+uint32_t core_count_bound(uint32_t count); /* of nodes, GPUs or jobs of a pool: those of all pools fit an integer */
+helio_f64s_t core_points_bound(helio_broker_core_t *self, helio_f64s_t points); /* of a series */
 
 /* report.c */
 void core_on_reports(helio_broker_core_t *self, const helio_ev_site_reports_t *event);

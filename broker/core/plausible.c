@@ -9,7 +9,9 @@
 enum {
     CLOCK_SLACK_MS = 600000, /* between a run and its report, and for a broker's clock that was set */
     OVERTIME_MS = 86400000,  /* beyond the limit: the job's grace, a host that slept */
-    WATTS_MAX = 100000       /* of a device or of a host's share of one */
+    WATTS_MAX = 100000,      /* of a device or of a host's share of one */
+    POINT_MAX = 2000000000,  /* of any signal: a gigawatt is the largest that can be */
+    POOL_NODES_MAX = 100000
 };
 
 static uint64_t at_most(uint64_t value, uint64_t most)
@@ -65,4 +67,17 @@ void core_pool_bound(helio_pool_t *pool)
     pool->base_w = bounded(pool->base_w, 0, WATTS_MAX);
     pool->slope_w = bounded(pool->slope_w, 0, WATTS_MAX);
     pool->host_w = bounded(pool->host_w, 0, WATTS_MAX);
+}
+
+uint32_t core_count_bound(uint32_t count)
+{
+    return (uint32_t)at_most(count, (uint64_t)POOL_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX);
+}
+
+helio_f64s_t core_points_bound(helio_broker_core_t *self, helio_f64s_t points)
+{
+    double *items = helio_arena_alloc(self->effects->arena, points.count, sizeof *items);
+    for (uint32_t i = 0; i < points.count; i++)
+        items[i] = bounded(points.items[i], -POINT_MAX, POINT_MAX);
+    return (helio_f64s_t){items, points.count};
 }

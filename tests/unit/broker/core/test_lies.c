@@ -95,6 +95,43 @@ static void lies__a_profile_beyond_measure_is_cut(void **state)
     assert_true(site->pue <= 10 && site->latitude >= -90);
 }
 
+static void lies__figures_of_all_pools_can_be_added_up(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_join(h, NORTH, north);
+    harness_clear(h);
+    harness_advance(h, 60000);
+    uint32_t nodes[65];
+    for (int i = 0; i < 65; i++)
+        nodes[i] = UINT32_MAX;
+    double points[] = {1e308, -1e308, 3};
+    helio_pool_capacity_t pool = {.pool = HELIO_TEXT("a"),
+                                  .nodes_up = UINT32_MAX,
+                                  .gpus_total = UINT32_MAX,
+                                  .gpus_allocated = UINT32_MAX,
+                                  .free_nodes = {nodes, 65},
+                                  .jobs_running = UINT32_MAX};
+    helio_series_t series = {.signal = HELIO_SIGNAL_PRICE,
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = harness_wall_ms(h),
+                             .step_s = 3600,
+                             .values = {points, 3}};
+    helio_ev_site_summary_t event = {
+        .peer = NORTH, .summary = {.seq = 9, .pools = {&pool, 1}, .series = {&series, 1}, .power_w = 1e308}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+    const helio_row_capacity_t *row = harness_take(h, HELIO_BROKER_FX_ROW_CAPACITY);
+    const helio_row_series_t *written = harness_take(h, HELIO_BROKER_FX_ROW_SERIES);
+    assert_non_null(row);
+    assert_non_null(written);
+    const uint32_t most = INT32_MAX / HELIO_SITE_POOLS_MAX;
+    assert_true(row->nodes_up <= most && row->gpus_total <= most && row->gpus_allocated <= most &&
+                row->gpus_free <= most && row->largest_block_gpus <= most && row->jobs_running <= most);
+    assert_true(row->site_power_w <= 2e9);
+    assert_true(written->values.items[0] <= 2e9 && written->values.items[1] >= -2e9);
+    assert_true(written->values.items[2] > 2.9 && written->values.items[2] < 3.1);
+}
+
 static void lies__a_rebuilt_broker_orders_the_gpus_again(void **state)
 {
     (void)state;
@@ -118,6 +155,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(lies__a_run_longer_than_its_job_is_old_is_cut, begin, end),
         cmocka_unit_test_setup_teardown(lies__evidence_of_unknown_jobs_takes_few_rows, begin, end),
         cmocka_unit_test_setup_teardown(lies__a_profile_beyond_measure_is_cut, begin, end),
+        cmocka_unit_test_setup_teardown(lies__figures_of_all_pools_can_be_added_up, begin, end),
         cmocka_unit_test_setup_teardown(lies__a_rebuilt_broker_orders_the_gpus_again, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
