@@ -9,6 +9,7 @@
 #include "federation/net/curve.h"
 #include "site-agent/agent/agent.h"
 #include "site-agent/agent/check.h"
+#include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
 
 static void usage(FILE *out)
@@ -170,7 +171,12 @@ static int with_settings(const arguments_t *arguments)
             (void)puts("✗ config: see above");
         status = 1;
     } else {
-        status = check ? helio_agent_check(&settings, helio_make_backend) != 0 : run(&settings, signal_fd);
+        helio_error_t err = {0};
+        if (helio_site_gpus_open(&settings, NULL, arena, &err) != HELIO_OK)
+            status = complain(&err);
+        else
+            status = check ? helio_agent_check(&settings, helio_make_backend) != 0 : run(&settings, signal_fd);
+        helio_site_gpus_close(&settings);
     }
     helio_arena_destroy(&arena);
     if (signal_fd >= 0)

@@ -10,6 +10,7 @@
 #include "federation/base/clock.h"
 #include "federation/net/curve.h"
 #include "federation/net/dialer.h"
+#include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
 
 enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
@@ -173,8 +174,12 @@ static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
         gpus += (uint64_t)pool->nodes * pool->gpus_per_node;
         nodes += pool->nodes;
     }
-    (void)snprintf(text, sizeof text, "%llu GPUs on %llu nodes in %u pools declared",
-                   (unsigned long long)gpus, (unsigned long long)nodes, settings->site.pools.count);
+    helio_arena_t *arena = helio_arena_new();
+    helio_text_t found = helio_site_gpus_text(settings, NULL, arena);
+    (void)snprintf(text, sizeof text, "%llu GPUs on %llu nodes in %u pools; of this machine: %.*s",
+                   (unsigned long long)gpus, (unsigned long long)nodes, settings->site.pools.count,
+                   HELIO_TEXT_ARGS(found));
+    helio_arena_destroy(&arena);
     if (nodes == 0)
         (void)snprintf(text, sizeof text, "the site file declares no nodes: add pools");
     line(tally, "gpus", nodes ? HELIO_OK : HELIO_INVALID, text);

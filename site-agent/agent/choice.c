@@ -2,6 +2,11 @@
 #include "site-agent/agent/check.h"
 #include "site-agent/backends/local.h"
 
+static bool energy_mj(void *arg, uint32_t gpu, uint64_t *ret_mj)
+{
+    return helio_nvml_energy_mj(arg, gpu, ret_mj) == HELIO_OK;
+}
+
 helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
                             helio_backend_t **ret_backend, helio_error_t *err)
 {
@@ -13,6 +18,8 @@ helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_
                                      .site = settings->site.name,
                                      .settings = &settings->local,
                                      .lease_margin_ms = settings->kill_margin_ms,
+                                     .energy_arg = settings->nvml,
+                                     .energy_mj = settings->nvml ? energy_mj : NULL,
                                      .sink = *sink};
     return helio_local_new(&options, ret_backend, err);
 }

@@ -4,6 +4,7 @@
 
 #include "federation/spec/spec.h"
 #include "site-agent/backends/local.h"
+#include "site-agent/telemetry/nvml.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
 
@@ -21,6 +22,7 @@ typedef struct helio_agent_settings {
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */
+    helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nobody does. Not of the file */
 } helio_agent_settings_t;
 
 /*  Everything lives in the arena. The error's text is the diagnostic: file, line, column, what and how to
