@@ -118,9 +118,21 @@ free_port() { # FIRST: the first port from here on that nobody listens on
 say "PostgreSQL"
 pg_port=$(free_port 25480)
 [ "$(id -u)" != 0 ] || chown postgres "$state/pg"
+# Jobs run on this machine too, and may try every port of it: nobody speaks to the database without the password.
+password_file=$state/pg.pass
+fresh_password=
+if [ ! -s "$password_file" ]; then
+  fresh_password=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+  (umask 077 && echo "*:*:*:helio:$fresh_password" >"$password_file")
+fi
+export PGPASSFILE=$password_file
 if [ ! -f "$state/pg/data/PG_VERSION" ]; then
-  as_pg "$(pg_bin)/initdb" -D "$state/pg/data" -U helio -A trust -E UTF8 --locale=C.UTF-8 -k >"$state/log/initdb.log" 2>&1 ||
-    { tail -n 5 "$state/log/initdb.log"; fail "initdb failed"; }
+  (umask 077 && cut -d: -f5 "$password_file" >"$state/pg/password")
+  [ "$(id -u)" != 0 ] || chown postgres "$state/pg/password"
+  as_pg "$(pg_bin)/initdb" -D "$state/pg/data" -U helio -A scram-sha-256 --pwfile="$state/pg/password" -E UTF8 --locale=C.UTF-8 -k \
+    >"$state/log/initdb.log" 2>&1 || { tail -n 5 "$state/log/initdb.log"; fail "initdb failed"; }
+  rm -f "$state/pg/password"
+  fresh_password=
 fi
 { as_pg tee "$state/pg/data/postgresql.auto.conf" >/dev/null; } <<CONF
 listen_addresses = '127.0.0.1'
@@ -128,7 +140,12 @@ port = $pg_port
 unix_socket_directories = ''
 CONF
 as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 60 start >/dev/null || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
-database="host=127.0.0.1 port=$pg_port user=helio dbname=helio"
+database="host=127.0.0.1 port=$pg_port user=helio dbname=helio passfile=$password_file"
+if [ -n "$fresh_password" ]; then # made by an older version, which asked for none
+  echo "alter role helio password '$fresh_password'" | psql -qX "host=127.0.0.1 port=$pg_port user=helio dbname=postgres"
+  echo "host all all 127.0.0.1/32 scram-sha-256" | as_pg tee "$state/pg/data/pg_hba.conf" >/dev/null
+  as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" reload >/dev/null
+fi
 psql -qXAt "host=127.0.0.1 port=$pg_port user=helio dbname=postgres" -c "select 1 from pg_database where datname = 'helio'" | grep -q 1 ||
   createdb -h 127.0.0.1 -p "$pg_port" -U helio helio
 echo "127.0.0.1:$pg_port, fsync on"
