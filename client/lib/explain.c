@@ -46,12 +46,18 @@ static const json_t *next_best(const json_t *explained, const json_t *candidates
     return best;
 }
 
-static void signed_text(double value, void (*human)(double, char[HELIO_HUMAN_SIZE]),
-                        char ret_text[HELIO_HUMAN_SIZE + 1])
+/*  "$43.00 less": a difference is easier to read with its direction as a word than with a sign. Below `least`
+ * it is nothing that a table would show. */
+static void difference_text(double value, double least, const char *what,
+                            void (*human)(double, char[HELIO_HUMAN_SIZE]), size_t size, char *ret_text)
 {
-    char size[HELIO_HUMAN_SIZE];
-    human(fabs(value), size);
-    (void)snprintf(ret_text, HELIO_HUMAN_SIZE + 1, "%s%s", value < 0 ? "-" : "+", size);
+    char amount[HELIO_HUMAN_SIZE];
+    if (fabs(value) < least) {
+        (void)snprintf(ret_text, size, "the same%s", what[0] ? what : " cost");
+        return;
+    }
+    human(fabs(value), amount);
+    (void)snprintf(ret_text, size, "%s%s %s", amount, what, value < 0 ? "less" : "more");
 }
 
 static void print_choice(const helio_client_t *client, const json_t *explained, const json_t *candidates)
@@ -65,32 +71,57 @@ static void print_choice(const helio_client_t *client, const json_t *explained, 
             continue;
         double cost = number(candidate, "cost_usd") - number(other, "cost_usd");
         double carbon = number(candidate, "carbon_g") - number(other, "carbon_g");
-        char money[HELIO_HUMAN_SIZE + 1], mass[HELIO_HUMAN_SIZE + 1], text[320];
+        char money[64], mass[64], text[320];
         if (!other || isnan(cost) || isnan(carbon)) {
             line(client, "Chosen", helio_output_string(candidate, "site"));
             return;
         }
-        signed_text(cost, helio_human_money, money);
-        signed_text(carbon, helio_human_mass, mass);
-        (void)snprintf(text, sizeof text, "%.64s: %s and %s CO2e against the next best, %.64s",
-                       helio_output_string(candidate, "site"), money, mass,
-                       helio_output_string(other, "site"));
+        difference_text(cost, 1e-6, "", helio_human_money, sizeof money, money);
+        difference_text(carbon, 1e-3, " CO2e", helio_human_mass, sizeof mass, mass);
+        (void)snprintf(text, sizeof text, "%.64s rather than %.64s, the next best: %s, %s",
+                       helio_output_string(candidate, "site"), helio_output_string(other, "site"), money,
+                       mass);
         line(client, "Chosen", text);
         return;
     }
 }
 
+/*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
+static const struct {
+    const char *state, *verb, *place;
+} sentences[] = {
+    {"queued", "is queued", " at "},
+    {"offered", "is offered", " to "},
+    {"suspect", "is suspect", ", last known at "},
+    {"succeeded", "succeeded", " at "},
+    {"failed", "failed", " at "},
+    {"timeout", "ran into its time limit", " at "},
+    {"cancelled", "was cancelled", " at "},
+    {"lost", "was lost", " at "},
+};
+
+static void state_text(const char *state, const char *site, size_t size, char *ret_text)
+{
+    for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
+        if (strcmp(state, sentences[i].state) == 0) {
+            (void)snprintf(ret_text, size, "%s%s%.64s", sentences[i].verb, site[0] ? sentences[i].place : "",
+                           site);
+            return;
+        }
+    (void)snprintf(ret_text, size, "is %.32s%s%.64s", state, site[0] ? " at " : "", site);
+}
+
 static void print_head(const helio_client_t *client, const json_t *explained)
 {
     static const helio_column_t start = {"", "expected_start", HELIO_CELL_TIME, false};
-    char text[512];
-    const char *site = helio_output_string(explained, "site");
+    char text[512], happens[160];
+    state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"),
+               sizeof happens, happens);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t expected = {0};
     helio_output_cell(&client->output, explained, &start, &expected);
-    (void)snprintf(text, sizeof text, "%.64s (%.48s) is %.32s%s%.64s%s%s",
-                   helio_output_string(explained, "name"), helio_output_string(explained, "id"),
-                   helio_output_string(explained, "state"), site[0] ? " at " : "", site,
-                   expected.size ? ", expected to start " : "", expected.size ? expected.data : "");
+    (void)snprintf(text, sizeof text, "%.64s (%.48s) %s%s%s", helio_output_string(explained, "name"),
+                   helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
+                   expected.size ? expected.data : "");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
     helio_safe_text(text, false, &safe);
     fprintf(client->io->out, "%s\n", safe.data);
@@ -103,6 +134,21 @@ static void print_head(const helio_client_t *client, const json_t *explained)
         bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0;
         line(client, waits ? "Now waiting for" : "Reason", text);
     }
+}
+
+/*  A rejected candidate has no start. Its figures stay when they were worked out (it fits, but not now), and
+ * are left out when the filter came first: nothing costs $0.00 for being impossible. */
+static void without_false_figures(json_t *row)
+{
+    static const char *const figures[] = {"cost_usd", "energy_kwh", "carbon_g", "score_usd"};
+    (void)json_object_del(row, "start");
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        double value = number(row, figures[i]);
+        if (!isnan(value) && value > 0)
+            return;
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        (void)json_object_del(row, figures[i]);
 }
 
 /*  The rows of the table: a mark for the chosen one, and why not for the others. */
@@ -122,6 +168,8 @@ static json_t *candidate_rows(const json_t *explained, const json_t *candidates)
                 0 ||
             json_array_append_new(rows, row) != 0)
             abort();
+        if (reason[0])
+            without_false_figures(row);
     }
     return rows;
 }

@@ -612,21 +612,57 @@ static void explain__says_it_in_sentences(void **state)
                "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
                "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
                "\"carbon_g\":11800,\"reason\":null},"
-               "{\"site\":\"tokyo\",\"pool\":\"a\",\"reason\":\"NeverFits\",\"detail\":\"no H100\"}],"
+               "{\"site\":\"paris\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":360,"
+               "\"cost_usd\":361,\"energy_kwh\":70,\"carbon_g\":4000,\"reason\":\"NoCapacity\"},"
+               "{\"site\":\"tokyo\",\"pool\":\"a\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":0,"
+               "\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,\"reason\":\"NeverFits\",\"detail\":\"no "
+               "H100\"}],"
                "\"history\":[]}",
                WHOLE, 0}),
         WORDS("explain", "bbccccdd"));
     expect(&outcome, 0,
            "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
            "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
-           "Chosen            lulea: -$43.00 and -9.9 kg CO2e against the next best, oregon\n"
+           "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
            "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  -\n"
            "   oregon  h100  -                     $355  70 kWh  11.8 kg   $350  -\n"
+           "   paris   h100  -                     $361  70 kWh     4 kg   $360  NoCapacity\n"
            "   tokyo   a     -                        -       -        -      -  NeverFits: no H100\n",
            NULL);
     end(&outcome);
+}
+
+static void explain__has_a_sentence_for_every_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *site, *sentence;
+    } cases[] = {
+        {"queued", "", "t (" ID_A ") is queued\n"},
+        {"held", "", "t (" ID_A ") is held\n"},
+        {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
+        {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
+        {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
+        {"suspect", "lulea", "t (" ID_A ") is suspect, last known at lulea\n"},
+        {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
+        {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
+        {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},
+        {"cancelled", "", "t (" ID_A ") was cancelled\n"},
+        {"lost", "lulea", "t (" ID_A ") was lost at lulea\n"},
+        {"novel", "lulea", "t (" ID_A ") is novel at lulea\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"%s\",\"site\":\"%s\"}",
+                       cases[i].state, cases[i].site);
+        outcome_t outcome = play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                 WORDS("explain", "bbccccdd"));
+        expect(&outcome, 0, cases[i].sentence, NULL);
+        end(&outcome);
+    }
 }
 
 static void doctor__finds_everything_well(void **state)
@@ -762,6 +798,7 @@ int main(void)
         cmocka_unit_test(events__go_on_after_the_last_one_that_was_seen),
         cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
         cmocka_unit_test(explain__says_it_in_sentences),
+        cmocka_unit_test(explain__has_a_sentence_for_every_state),
         cmocka_unit_test(doctor__finds_everything_well),
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
