@@ -73,18 +73,29 @@ bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_te
     return !any_plain || matched;
 }
 
-/*  Residency: region "EU" allows "EU" itself and everything below it, "EU-…". Patterns work too. */
+/*  "EU" is "EU" itself and everything below it, "EU-…". Patterns work too. */
+static bool is_within(helio_text_t region, helio_text_t asked)
+{
+    bool below = asked.size && region.size > asked.size && region.data[asked.size] == '-' &&
+                 helio_text_equal(asked, (helio_text_t){region.data, asked.size});
+    return below || helio_pattern_match(asked, region);
+}
+
+/*  Residency. As for sites, whatever is excluded stays so: "EU, !EU-PL" and "!EU" keep everything below them out. */
 static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
 {
-    if (helio_patterns_allow(want->regions.items, want->regions.count, region))
-        return true;
+    bool any_plain = false, matched = false;
     for (uint32_t i = 0; i < want->regions.count; i++) {
         helio_text_t asked = want->regions.items[i].text;
-        if (asked.size && asked.data[0] != '!' && region.size > asked.size && region.data[asked.size] == '-' &&
-            helio_text_equal(asked, (helio_text_t){region.data, asked.size}))
-            return true;
+        if (asked.size && asked.data[0] == '!') {
+            if (is_within(region, (helio_text_t){asked.data + 1, asked.size - 1}))
+                return false;
+        } else {
+            any_plain = true;
+            matched = matched || is_within(region, asked);
+        }
     }
-    return false;
+    return !any_plain || matched;
 }
 
 static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)

@@ -1,0 +1,195 @@
+/*  What an attempt used: the sums that a bill rests on. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "federation/base/rng.h"
+#include "federation/energy/account.h"
+
+static const int64_t HOUR_MS = 3600000;
+
+static helio_arena_t *arena;
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = helio_arena_new();
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    helio_arena_destroy(&arena);
+    return 0;
+}
+
+/* ---- rates and totals
+ * ----------------------------------------------------------------------------------------- */
+
+static void rates__follow_the_site_the_pool_and_the_utilisation(void **state)
+{
+    (void)state;
+    helio_site_profile_t site = {.pue = 1.25, .carbon_g_per_kwh = 120, .electricity_usd_per_kwh = 0.1};
+    helio_pool_t pool = {.host_w = 50, .base_w = 100, .slope_w = 600, .price_usd_per_gpu_h = 2};
+    helio_rates_t rates = helio_rates_of(&site, &pool, 0.5);
+    assert_true(rates.watts_per_gpu == 450);
+    assert_true(rates.pue == 1.25 && rates.carbon_g_per_kwh == 120 && rates.price_usd_per_gpu_h == 2);
+    assert_true(rates.electricity_usd_per_kwh == 0); /* the rent contains it */
+    pool.owned = true;
+    assert_true(helio_rates_of(&site, &pool, 1).electricity_usd_per_kwh == 0.1);
+    site.pue = 0; /* not said */
+    site.carbon_g_per_kwh = -1;
+    rates = helio_rates_of(&site, &pool, 1);
+    assert_true(rates.pue == 1 && rates.carbon_g_per_kwh == 0);
+}
+
+static void account__is_power_times_time_and_what_follows_from_it(void **state)
+{
+    (void)state;
+    helio_rates_t rates = {.watts_per_gpu = 400,
+                           .pue = 1.5,
+                           .price_usd_per_gpu_h = 2,
+                           .electricity_usd_per_kwh = 0.1,
+                           .carbon_g_per_kwh = 300};
+    helio_account_t use = helio_account_of(&rates, 3600000, 0);
+    assert_int_equal(use.gpu_ms, 3600000);
+    assert_int_equal(use.energy_j, 2160000);       /* 0.6 kWh */
+    assert_int_equal(use.carbon_mg, 180000);       /* 180 g */
+    assert_int_equal(use.cost_micro_usd, 2060000); /* 2 USD and 0.06 USD */
+}
+
+static void account__measured_energy_takes_the_place_of_the_model_and_bears_the_pue(void **state)
+{
+    (void)state;
+    helio_rates_t rates = {.watts_per_gpu = 400, .pue = 1.5, .carbon_g_per_kwh = 300};
+    helio_account_t use = helio_account_of(&rates, 3600000, 1000000);
+    assert_int_equal(use.energy_j, 1500000);
+    assert_int_equal(use.carbon_mg, 125000);
+    assert_int_equal(helio_account_of(&rates, 0, 1000000).energy_j, 1500000); /* a CPU job */
+    assert_int_equal(helio_account_of(&rates, 0, 0).energy_j, 0);
+}
+
+static void account__negative_prices_count(void **state)
+{
+    (void)state;
+    helio_rates_t rates = {.watts_per_gpu = 1000, .pue = 1, .electricity_usd_per_kwh = -0.05};
+    assert_int_equal(helio_account_of(&rates, 3600000, 0).cost_micro_usd, -50000);
+}
+
+/* ---- the split
+ * ---------------------------------------------------------------------------------------------- */
+
+static void assert_adds_up(const helio_account_t *total, const helio_account_slice_t *slices, uint32_t count)
+{
+    helio_account_t sum = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        sum.gpu_ms += slices[i].use.gpu_ms;
+        sum.energy_j += slices[i].use.energy_j;
+        sum.carbon_mg += slices[i].use.carbon_mg;
+        sum.cost_micro_usd += slices[i].use.cost_micro_usd;
+    }
+    assert_true(sum.gpu_ms == total->gpu_ms && sum.energy_j == total->energy_j);
+    assert_true(sum.carbon_mg == total->carbon_mg && sum.cost_micro_usd == total->cost_micro_usd);
+}
+
+static void split__falls_at_the_hours_and_nowhere_else(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t start_ms;
+        uint64_t run_ms;
+        int64_t first_ms;
+        uint32_t count;
+    } rows[] = {
+        {0, 0, 0, 1},
+        {0, 1, 0, 1},
+        {0, 3600000, 0, 1}, /* [t, t + d): the end's hour is not touched */
+        {0, 3600001, 0, 2},
+        {3599999, 1, 0, 1},
+        {3599999, 2, 0, 2},
+        {3600000, 1, 3600000, 1},
+        {1800000, 7200000, 0, 3},
+        {-1, 1, -3600000, 1},
+        {-1, 2, -3600000, 2},
+        {-3600000, 3600000, -3600000, 1},
+        {-3600001, 2, -7200000, 2},
+        {1772323200000 + 59 * 60000, 120000, 1772323200000, 2},
+    };
+    helio_account_t total = {1000, 2000, 3000, -4000};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_account_slice_t *slices;
+        uint32_t count = helio_account_split(&total, rows[i].start_ms, rows[i].run_ms, arena, &slices);
+        assert_int_equal(count, rows[i].count);
+        for (uint32_t k = 0; k < count; k++)
+            assert_true(slices[k].hour_ms == rows[i].first_ms + (int64_t)k * HOUR_MS);
+        assert_adds_up(&total, slices, count);
+    }
+}
+
+static void split__is_in_proportion_to_the_time_in_each_hour(void **state)
+{
+    (void)state;
+    helio_account_t total = {4000, 400, 40, -4000};
+    helio_account_slice_t *slices;
+    assert_int_equal(helio_account_split(&total, HOUR_MS / 2, 2 * 3600000, arena, &slices), 3);
+    static const uint64_t shares[] = {1, 2, 1};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(slices[i].use.gpu_ms, 1000 * shares[i]);
+        assert_int_equal(slices[i].use.energy_j, 100 * shares[i]);
+        assert_int_equal(slices[i].use.carbon_mg, 10 * shares[i]);
+        assert_int_equal(slices[i].use.cost_micro_usd, -1000 * (int64_t)shares[i]);
+    }
+}
+
+/*  A random value of random size: up to 63 bits. */
+static uint64_t any_size(helio_rng_t *rng)
+{
+    return helio_rng_next(rng) >> (1 + helio_rng_below(rng, 63));
+}
+
+static void split__adds_up_exactly_over_random_totals(void **state)
+{
+    (void)state;
+    helio_rng_t rng = {3};
+    for (int round = 0; round < 20000; round++) {
+        helio_account_t total = {any_size(&rng), any_size(&rng), any_size(&rng), (int64_t)any_size(&rng)};
+        if (helio_rng_below(&rng, 2))
+            total.cost_micro_usd = -total.cost_micro_usd;
+        int64_t start_ms = (int64_t)helio_rng_below(&rng, UINT64_C(4000000000000)) - INT64_C(2000000000000);
+        uint64_t run_ms = helio_rng_below(&rng, UINT64_C(100) * 3600000);
+        helio_account_slice_t *slices;
+        uint32_t count = helio_account_split(&total, start_ms, run_ms, arena, &slices);
+        assert_true(slices[0].hour_ms <= start_ms && start_ms < slices[0].hour_ms + HOUR_MS);
+        if (run_ms) {
+            int64_t last_ms = start_ms + (int64_t)run_ms - 1;
+            assert_true(slices[count - 1].hour_ms <= last_ms &&
+                        last_ms < slices[count - 1].hour_ms + HOUR_MS);
+        }
+        for (uint32_t i = 0; i < count; i++) {
+            assert_true(slices[i].use.gpu_ms <= total.gpu_ms && slices[i].use.energy_j <= total.energy_j);
+            assert_true(total.cost_micro_usd >= 0 ? slices[i].use.cost_micro_usd >= 0
+                                                  : slices[i].use.cost_micro_usd <= 0);
+        }
+        assert_adds_up(&total, slices, count);
+        helio_arena_reset(arena);
+    }
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(rates__follow_the_site_the_pool_and_the_utilisation),
+        CASE(account__is_power_times_time_and_what_follows_from_it),
+        CASE(account__measured_energy_takes_the_place_of_the_model_and_bears_the_pue),
+        CASE(account__negative_prices_count),
+        CASE(split__falls_at_the_hours_and_nowhere_else),
+        CASE(split__is_in_proportion_to_the_time_in_each_hour),
+        CASE(split__adds_up_exactly_over_random_totals),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,482 @@
+/*  Where a class may run, and what it would cost there. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "federation/base/rng.h"
+#include "federation/policy/choice.h"
+
+enum { HOUR_MS = 3600000 };
+
+static helio_gpu_ask_t asks[8];
+static helio_word_t words[8];
+static helio_requirement_t want;
+static helio_site_profile_t site;
+static helio_pool_t pool;
+static helio_site_now_t now;
+
+/*  8 H100 for an hour, at a site that has them, for 16 USD. */
+static int begin(void **state)
+{
+    (void)state;
+    memset(asks, 0, sizeof asks);
+    memset(words, 0, sizeof words);
+    asks[0] = (helio_gpu_ask_t){.model = HELIO_TEXT("H100"), .count = 8};
+    want = (helio_requirement_t){.gpus = {asks, 1}, .nodes = 1, .time_limit_ms = HOUR_MS};
+    site = (helio_site_profile_t){.name = HELIO_TEXT("eu-north"),
+                                  .region = HELIO_TEXT("EU-SE"),
+                                  .pue = 1,
+                                  .carbon_g_per_kwh = 30,
+                                  .containers = true,
+                                  .leases = true};
+    pool = (helio_pool_t){.name = HELIO_TEXT("a"),
+                          .gpu = HELIO_TEXT("H100"),
+                          .gpu_memory_bytes = UINT64_C(80) << 30,
+                          .nodes = 2,
+                          .gpus_per_node = 8,
+                          .cpus_per_node = 64,
+                          .memory_bytes_per_node = UINT64_C(512) << 30,
+                          .interconnect = HELIO_INTERCONNECT_NVLINK,
+                          .price_usd_per_gpu_h = 2};
+    now = (helio_site_now_t){.ready = true, .wall_ms = INT64_C(1772323200000)};
+    return 0;
+}
+
+static helio_candidate_t judge(void)
+{
+    return helio_choice_judge(&want, &site, &pool, &now);
+}
+
+static void assert_rejected(helio_rejection_t rejection)
+{
+    assert_string_equal(helio_rejection_word(judge().rejection), helio_rejection_word(rejection));
+}
+
+/* ---- patterns
+ * ------------------------------------------------------------------------------------------------ */
+
+static void pattern__stars_match_any_run_and_everything_else_itself(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *text;
+        bool match;
+    } rows[] = {{"", "", true},
+                {"", "a", false},
+                {"*", "", true},
+                {"*", "abc", true},
+                {"a", "a", true},
+                {"a", "A", false},
+                {"a", "ab", false},
+                {"ab", "a", false},
+                {"eu-*", "eu-", true},
+                {"eu-*", "eu-x-y", true},
+                {"eu-*", "eu", false},
+                {"*-test", "eu-test", true},
+                {"*-test", "test", false},
+                {"a*b*c", "abc", true},
+                {"a*b*c", "aXbYbZc", true},
+                {"a*b*c", "acb", false},
+                {"**", "x", true},
+                {"*a*", "bab", true},
+                {"*a*", "bbb", false},
+                {"a*a", "a", false},
+                {"a*a", "aa", true},
+                {"?", "a", false},
+                {"[a]", "a", false},
+                {"*ab", "aab", true}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (helio_pattern_match(helio_text_of(rows[i].pattern), helio_text_of(rows[i].text)) != rows[i].match)
+            fail_msg("'%s' against '%s'", rows[i].pattern, rows[i].text);
+}
+
+/*  The plain recursive definition, on short random texts over two letters and the star. */
+static bool slow_match(const char *p, uint32_t pn, const char *t, uint32_t tn)
+{
+    if (!pn)
+        return !tn;
+    if (*p == '*')
+        return slow_match(p + 1, pn - 1, t, tn) || (tn && slow_match(p, pn, t + 1, tn - 1));
+    return tn && *p == *t && slow_match(p + 1, pn - 1, t + 1, tn - 1);
+}
+
+static void pattern__agrees_with_its_definition_on_random_texts(void **state)
+{
+    (void)state;
+    helio_rng_t rng = {5};
+    for (int round = 0; round < 50000; round++) {
+        char p[8], t[10];
+        helio_text_t pattern = {p, (uint32_t)helio_rng_below(&rng, 8)},
+                     text = {t, (uint32_t)helio_rng_below(&rng, 10)};
+        for (uint32_t i = 0; i < pattern.size; i++)
+            p[i] = "ab*"[helio_rng_below(&rng, 3)];
+        for (uint32_t i = 0; i < text.size; i++)
+            t[i] = "ab"[helio_rng_below(&rng, 2)];
+        assert_true(helio_pattern_match(pattern, text) == slow_match(p, pattern.size, t, text.size));
+    }
+}
+
+static void set_words(void *ret_list, const char *list)
+{
+    uint32_t count = 0;
+    helio_list_t *out = ret_list;
+    while (*list) {
+        const char *comma = strchr(list, ',');
+        size_t size = comma ? (size_t)(comma - list) : strlen(list);
+        words[count++].text = (helio_text_t){list, (uint32_t)size};
+        list += size + (comma ? 1 : 0);
+    }
+    out->items = words;
+    out->count = count;
+}
+
+static void patterns__allow_when_none_excludes_and_any_plain_one_matches(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *patterns, *text;
+        bool allow;
+    } rows[] = {{"", "a", true},
+                {"a", "a", true},
+                {"a", "b", false},
+                {"a,b", "b", true},
+                {"!a", "a", false},
+                {"!a", "b", true},
+                {"*,!a", "a", false},
+                {"!a,*", "a", false},
+                {"!a,b", "c", false},
+                {"eu-*,!eu-test", "eu-1", true},
+                {"eu-*,!eu-test", "eu-test", false},
+                {"!!a", "a", true},
+                {"!", "a", true},
+                {"!*", "a", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_list_t list;
+        set_words(&list, rows[i].patterns);
+        if (helio_patterns_allow(list.items, list.count, helio_text_of(rows[i].text)) != rows[i].allow)
+            fail_msg("'%s' of '%s'", rows[i].text, rows[i].patterns);
+    }
+}
+
+static void residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *regions, *region;
+        bool allow;
+    } rows[] = {{"", "EU-SE", true},
+                {"EU", "EU", true},
+                {"EU", "EU-SE", true},
+                {"EU", "EU-SE-1", true},
+                {"EU", "EUX", false},
+                {"EU", "US-CA", false},
+                {"EU", "", false},
+                {"EU-SE", "EU", false},
+                {"EU-*", "EU-SE", true},
+                {"EU,US", "US-CA", true},
+                {"!EU", "EU", false},
+                {"!EU", "EU-SE", false},
+                {"!EU", "US-CA", true},
+                {"EU,!EU-PL", "EU-PL", false},
+                {"EU,!EU-PL", "EU-PL-2", false},
+                {"EU,!EU-PL", "EU-SE", true},
+                {"!EU-PL,EU", "EU-PL", false},
+                {"*,!US", "US-CA", false},
+                {"!*", "EU-SE", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin(NULL);
+        set_words(&want.regions, rows[i].regions);
+        site.region = helio_text_of(rows[i].region);
+        if ((judge().rejection == HELIO_REJECTION_NONE) != rows[i].allow)
+            fail_msg("region '%s' of '%s'", rows[i].region, rows[i].regions);
+    }
+}
+
+/* ---- rejections
+ * ---------------------------------------------------------------------------------------------- */
+
+static void judge__what_fits_is_accepted_with_its_plan(void **state)
+{
+    (void)state;
+    pool.base_w = 500;
+    site.pue = 1.2;
+    helio_candidate_t c = judge();
+    assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(c.gpus_per_node, 8);
+    assert_int_equal(c.cost_micro_usd, 16000000);
+    assert_int_equal(c.score_micro_usd, 16000000);
+    assert_int_equal(c.energy_j, 17280000); /* 8 x 500 W x 3600 s x 1.2 */
+    assert_int_equal(c.carbon_mg, 144000);  /* 4.8 kWh x 30 g */
+}
+
+static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
+{
+    (void)state;
+    set_words(&want.sites, "us-*");
+    assert_rejected(HELIO_REJECTION_SITE_PATTERN);
+    begin(NULL);
+    set_words(&want.regions, "US");
+    assert_rejected(HELIO_REJECTION_RESIDENCY);
+    begin(NULL);
+    asks[0].model = HELIO_TEXT("B200");
+    assert_rejected(HELIO_REJECTION_NO_SUCH_GPU);
+    begin(NULL);
+    asks[0].memory_bytes = (UINT64_C(80) << 30) + 1;
+    assert_rejected(HELIO_REJECTION_NO_SUCH_GPU);
+    begin(NULL);
+    asks[0].mig = HELIO_TEXT("1g.10gb");
+    assert_rejected(HELIO_REJECTION_NO_SUCH_GPU);
+    begin(NULL);
+    pool.gpus_per_node = 0; /* a CPU pool */
+    assert_rejected(HELIO_REJECTION_NO_SUCH_GPU);
+    begin(NULL);
+    asks[0].count = 9;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    begin(NULL);
+    want.nodes = 3;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    begin(NULL);
+    want.cpus = 65;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    begin(NULL);
+    want.memory_bytes = (UINT64_C(512) << 30) + 1;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    begin(NULL);
+    want.interconnect = HELIO_INTERCONNECT_IB;
+    assert_rejected(HELIO_REJECTION_NO_INTERCONNECT);
+    begin(NULL);
+    pool.sharing = HELIO_SHARING_MPS;
+    assert_rejected(HELIO_REJECTION_NO_SHARING);
+    begin(NULL);
+    want.container = true;
+    site.containers = false;
+    assert_rejected(HELIO_REJECTION_NO_CONTAINER_RUNTIME);
+    begin(NULL);
+    want.lease = true;
+    site.leases = false;
+    assert_rejected(HELIO_REJECTION_NO_LEASES);
+    begin(NULL);
+    want.deadline_wall_ms = now.wall_ms + HOUR_MS - 1;
+    assert_rejected(HELIO_REJECTION_DEADLINE);
+    begin(NULL);
+    want.max_cost_micro_usd = 15999999;
+    assert_rejected(HELIO_REJECTION_COST_CAP);
+    begin(NULL);
+    want.max_carbon_mg_per_kwh = 29999;
+    assert_rejected(HELIO_REJECTION_CARBON_CAP);
+    begin(NULL);
+    now.draining = true;
+    assert_rejected(HELIO_REJECTION_DRAINING);
+    begin(NULL);
+    now.ready = false;
+    assert_rejected(HELIO_REJECTION_SITE_SILENT);
+}
+
+static void judge__every_bound_holds_exactly(void **state)
+{
+    (void)state;
+    want.nodes = 2;
+    want.cpus = 64;
+    want.memory_bytes = UINT64_C(512) << 30;
+    asks[0].memory_bytes = UINT64_C(80) << 30;
+    want.interconnect = HELIO_INTERCONNECT_NVLINK;
+    want.deadline_wall_ms = now.wall_ms + HOUR_MS;
+    want.max_cost_micro_usd = 32000000;
+    want.max_carbon_mg_per_kwh = 30000;
+    assert_rejected(HELIO_REJECTION_NONE);
+}
+
+static void judge__an_unknown_intensity_is_below_no_bound_and_free_of_none(void **state)
+{
+    (void)state;
+    site.carbon_g_per_kwh = -1;
+    assert_rejected(HELIO_REJECTION_NONE);
+    assert_int_equal(judge().carbon_mg, 0);
+    want.max_carbon_mg_per_kwh = UINT64_MAX;
+    assert_rejected(HELIO_REJECTION_CARBON_CAP);
+    site.carbon_g_per_kwh = 0;
+    assert_rejected(HELIO_REJECTION_NONE);
+}
+
+static void judge__a_pool_that_does_not_declare_cpus_or_memory_is_not_bounded_by_them(void **state)
+{
+    (void)state;
+    want.cpus = 4096;
+    want.memory_bytes = UINT64_MAX;
+    pool.cpus_per_node = 0;
+    pool.memory_bytes_per_node = 0;
+    assert_rejected(HELIO_REJECTION_NONE);
+}
+
+static void judge__an_elastic_pool_is_as_large_as_it_can_become(void **state)
+{
+    (void)state;
+    want.nodes = 5;
+    pool.max_nodes = 5;
+    assert_rejected(HELIO_REJECTION_NONE);
+}
+
+static void judge__the_first_alternative_that_fits_is_named(void **state)
+{
+    (void)state;
+    asks[0].model = HELIO_TEXT("B200");
+    asks[1] = (helio_gpu_ask_t){.model = HELIO_TEXT("H100"), .count = 16};
+    asks[2] = (helio_gpu_ask_t){.count = 4}; /* any model */
+    want.gpus.count = 2;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL); /* the nearest miss, not the last */
+    want.gpus.count = 3;
+    helio_candidate_t c = judge();
+    assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(c.ask, 2);
+    assert_int_equal(c.gpus_per_node, 4);
+}
+
+static void judge__what_can_never_be_comes_before_what_is_not_now(void **state)
+{
+    (void)state;
+    now.ready = false;
+    now.draining = true;
+    want.max_cost_micro_usd = 1;
+    asks[0].count = 9;
+    assert_rejected(HELIO_REJECTION_TOO_SMALL);
+    asks[0].count = 8;
+    assert_rejected(HELIO_REJECTION_COST_CAP);
+    want.max_cost_micro_usd = 0;
+    assert_rejected(HELIO_REJECTION_DRAINING);
+}
+
+static void judge__a_cpu_job_fits_any_pool_and_costs_no_gpus(void **state)
+{
+    (void)state;
+    want.gpus.count = 0;
+    want.cpus = 2;
+    helio_candidate_t c = judge();
+    assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(c.gpus_per_node, 0);
+    assert_int_equal(c.cost_micro_usd, 0);
+}
+
+static void judge__a_cheaper_site_never_loses_by_it(void **state)
+{
+    (void)state;
+    helio_rng_t rng = {11};
+    for (int round = 0; round < 20000; round++) {
+        begin(NULL);
+        asks[0].count = 1 + (uint32_t)helio_rng_below(&rng, 10);
+        want.nodes = 1 + (uint32_t)helio_rng_below(&rng, 3);
+        want.time_limit_ms = 1 + helio_rng_below(&rng, 100 * UINT64_C(3600000));
+        want.max_cost_micro_usd = helio_rng_below(&rng, 2) ? helio_rng_below(&rng, 1000000000) : 0;
+        pool.owned = helio_rng_below(&rng, 2);
+        pool.base_w = 1000 * helio_rng_unit(&rng);
+        pool.price_usd_per_gpu_h = 10 * helio_rng_unit(&rng);
+        site.electricity_usd_per_kwh = helio_rng_unit(&rng) - 0.2; /* at times negative */
+        site.pue = 1 + helio_rng_unit(&rng);
+        helio_candidate_t dear = judge();
+        if (helio_rng_below(&rng, 2))
+            pool.price_usd_per_gpu_h *= helio_rng_unit(&rng);
+        else
+            site.electricity_usd_per_kwh -= helio_rng_unit(&rng);
+        helio_candidate_t cheap = judge();
+        assert_true(cheap.rejection == dear.rejection ||
+                    (dear.rejection == HELIO_REJECTION_COST_CAP && cheap.rejection == HELIO_REJECTION_NONE));
+        assert_true(cheap.score_micro_usd <= dear.score_micro_usd);
+    }
+}
+
+/* ---- words
+ * ------------------------------------------------------------------------------------------------- */
+
+static void words__are_unique_and_closed(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < HELIO_REJECTION_COUNT; i++) {
+        assert_true(helio_rejection_group((helio_rejection_t)i) < HELIO_REASON_COUNT);
+        for (uint32_t k = 0; k < i; k++)
+            assert_string_not_equal(helio_rejection_word((helio_rejection_t)i),
+                                    helio_rejection_word((helio_rejection_t)k));
+    }
+    for (uint32_t i = 0; i < HELIO_REASON_COUNT; i++)
+        for (uint32_t k = 0; k < i; k++)
+            assert_string_not_equal(helio_reason_word((helio_reason_t)i),
+                                    helio_reason_word((helio_reason_t)k));
+    assert_string_equal(helio_rejection_word(HELIO_REJECTION_COUNT), "unknown");
+    assert_string_equal(helio_reason_word(HELIO_REASON_COUNT), "unknown");
+    assert_string_equal(helio_rejection_word(HELIO_REJECTION_NONE), "");
+}
+
+/*  Precedence is the order of the table: a mildest reason is found by comparing groups. */
+static void words__the_table_ascends_from_what_never_fits_to_what_waits(void **state)
+{
+    (void)state;
+    for (uint32_t i = 2; i < HELIO_REJECTION_COUNT; i++)
+        assert_true(helio_rejection_group((helio_rejection_t)(i - 1)) <=
+                    helio_rejection_group((helio_rejection_t)i));
+}
+
+/* ---- requirements
+ * ---------------------------------------------------------------------------------------------- */
+
+static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = {
+        .name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .image = HELIO_TEXT("alpine")};
+    helio_requirement_t r = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    assert_int_equal(r.nodes, 1);
+    assert_int_equal(r.cpus, 1); /* a CPU job has one, or none would bound it */
+    assert_int_equal(r.time_limit_ms, 7);
+    assert_true(r.container);
+    assert_false(r.lease);
+    spec.name = HELIO_TEXT("b");
+    spec.run = HELIO_TEXT("true");
+    helio_requirement_t other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    assert_true(helio_record_equal(&helio_requirement_type, &r, &other));
+    spec.on_site_loss = HELIO_SITE_LOSS_EAGER;
+    assert_true(helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7).lease);
+}
+
+static void requirement__says_itself_to_people(void **state)
+{
+    (void)state;
+    helio_arena_t *arena = helio_arena_new();
+    assert_true(helio_text_is(helio_requirement_text(&want, arena), "8×H100"));
+    want.nodes = 2;
+    asks[1] = (helio_gpu_ask_t){.count = 4};
+    want.gpus.count = 2;
+    assert_true(helio_text_is(helio_requirement_text(&want, arena), "8×H100 or 4×GPU on each of 2 nodes"));
+    want.gpus.count = 0;
+    want.nodes = 1;
+    want.cpus = 16;
+    assert_true(helio_text_is(helio_requirement_text(&want, arena), "16 CPU"));
+    helio_arena_destroy(&arena);
+}
+
+#define CASE(name) cmocka_unit_test_setup(name, begin)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(pattern__stars_match_any_run_and_everything_else_itself),
+        CASE(pattern__agrees_with_its_definition_on_random_texts),
+        CASE(patterns__allow_when_none_excludes_and_any_plain_one_matches),
+        CASE(residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final),
+        CASE(judge__what_fits_is_accepted_with_its_plan),
+        CASE(judge__each_reason_by_the_one_thing_that_is_wrong),
+        CASE(judge__every_bound_holds_exactly),
+        CASE(judge__an_unknown_intensity_is_below_no_bound_and_free_of_none),
+        CASE(judge__a_pool_that_does_not_declare_cpus_or_memory_is_not_bounded_by_them),
+        CASE(judge__an_elastic_pool_is_as_large_as_it_can_become),
+        CASE(judge__the_first_alternative_that_fits_is_named),
+        CASE(judge__what_can_never_be_comes_before_what_is_not_now),
+        CASE(judge__a_cpu_job_fits_any_pool_and_costs_no_gpus),
+        CASE(judge__a_cheaper_site_never_loses_by_it),
+        CASE(words__are_unique_and_closed),
+        CASE(words__the_table_ascends_from_what_never_fits_to_what_waits),
+        CASE(requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement),
+        CASE(requirement__says_itself_to_people),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
