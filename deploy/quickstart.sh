@@ -96,7 +96,7 @@ echo "all there"
 if [ -z "$build" ]; then
   say "Build"
   build=$top/build-release
-  (cd "$top" && cmake --preset release >/dev/null && cmake --build "$build" --target helio-broker helio-agent helio-shim helio) |
+  (cd "$top" && cmake --preset release >/dev/null 2>&1 && cmake --build "$build" --target helio-broker helio-agent helio-shim helio) |
     { if [ -t 1 ]; then cat; else tail -n 1; fi; }
 fi
 for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
