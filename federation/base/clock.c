@@ -56,12 +56,16 @@ static void civil_from_days(int64_t days, int64_t *ret_year, int64_t *ret_month,
 void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
 {
     const int64_t day_ms = 86400000;
+    /* the form has four digits for the year: what is outside them shows as their ends */
+    const int64_t first_ms = INT64_C(-62167219200000), last_ms = INT64_C(253402300799999);
+    wall_ms = wall_ms < first_ms ? first_ms : wall_ms > last_ms ? last_ms : wall_ms;
     int64_t days = wall_ms / day_ms - (wall_ms % day_ms < 0);
     int64_t ms = wall_ms - days * day_ms, year, month, day;
     civil_from_days(days, &year, &month, &day);
-    (void)snprintf(ret_text, HELIO_RFC3339_SIZE, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year % 10000,
-                   (int)month, (int)day, (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60),
-                   (int)(ms % 1000));
+    char text[96]; /* the compiler does not see how small the numbers are */
+    (void)snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year, (int)month, (int)day,
+                   (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
+    (void)helio_text_copy(helio_text_of(text), ret_text, HELIO_RFC3339_SIZE);
 }
 
 static bool digits(const char **at, const char *end, int count, int64_t *ret_value)
