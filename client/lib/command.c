@@ -67,12 +67,12 @@ static const helio_command_t commands[] = {
      "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "
      "new, too.",
      "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_events},
-    {"drain", "SITE", "Offer a site no more work", "What runs there goes on to its end. Operators only.",
-     "helio drain lulea --reason 'new switches'", O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
-     helio_cmd_drain},
+    {"drain", "SITE --reason WHY", "Offer a site no more work",
+     "What runs there goes on to its end. Operators only.", "helio drain lulea --reason 'new switches'",
+     O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_drain},
     {"undrain", "SITE", "Offer a site work again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_WORDS_SITES, helio_cmd_undrain},
-    {"attest", "SITE", "Attest that a silent site runs nothing any more",
+    {"attest", "SITE --dead", "Attest that a silent site runs nothing any more",
      "After this its jobs may run elsewhere, also those that must never run twice. If you are wrong, they "
      "run twice: look "
      "first. Operators only.",
