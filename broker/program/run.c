@@ -1,6 +1,7 @@
 /*  `helio-broker run`: makes the actors, starts them, waits for a signal or for the engine's end, stops them
  * in reverse. */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -129,8 +130,21 @@ static int live(broker_t *self)
     return 0;
 }
 
+/*  A submission of thousands comes and goes in megabytes. What glibc gives back to the kernel after each is
+ * cleared by the kernel page by page for the next, and a thread's heap that grows does so by a few pages a
+ * call: together they cost a busy broker a tenth of its engine's time. The third setting only keeps what the
+ * others would switch off. */
+static void keep_memory(void)
+{
+    enum { STEP = 1 << 20, KEPT_MAX = 64 << 20, ALONE_MIN = 32 << 20 };
+    (void)mallopt(M_TOP_PAD, STEP);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_MAX);
+    (void)mallopt(M_MMAP_THRESHOLD, ALONE_MIN);
+}
+
 int helio_command_run(const helio_arguments_t *arguments)
 {
+    keep_memory();
     /* Before any library starts a thread: they all inherit this, so signals come to the descriptor alone. */
     sigset_t signals;
     (void)sigemptyset(&signals);
