@@ -24,7 +24,9 @@ enum {
     REFUSAL_PENALTY_MS = 1000,       /* a pool that refused gets no offer for so long, or until its next summary */
     LEASE_MARGIN_MS = 10000,
     SITE_POWER_MAX_W = 2000000000,
-    EVIDENCE_HOURS_MAX = 48 /* what a fenced attempt used is spread over its first hours, no more */
+    EVIDENCE_HOURS_MAX = 48, /* what a fenced attempt used is spread over its first hours, no more */
+    EVIDENCE_ROWS_MAX = 100000, /* of one site at once; more by the second */
+    EVIDENCE_ROWS_PER_S = 1000
 };
 
 typedef struct submission submission_t;
@@ -153,6 +155,8 @@ struct site {
     int64_t heard_wall_ms;
     int64_t lease_granted_ms;
     int64_t row_ms;        /* when the site's row was last written */
+    int64_t evidence_rows; /* spent of its budget, at evidence_ms */
+    int64_t evidence_ms;
     job_t *live;           /* in order of placement */
     UT_hash_handle hh;      /* by name */
     UT_hash_handle hh_peer; /* by peer */

@@ -274,6 +274,23 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     core_job_move(self, job, to, helio_job_state_edge_why(job->state, to), actor);
 }
 
+/*  Dead attempts are the one thing that a site can speak of without end. Beyond what an honest site can have to say its
+ *  evidence is passed over: the rows of one that floods must not keep everybody's commits waiting. */
+static bool evidence_is_affordable(helio_broker_core_t *self, site_t *site, const helio_report_t *report)
+{
+    int64_t earned = (self->now_ms - site->evidence_ms) / 1000 * EVIDENCE_ROWS_PER_S;
+    site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
+    site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
+    uint64_t hours = report->run_ms / 3600000 + 2;
+    int64_t rows = 1 + (int64_t)(hours < EVIDENCE_HOURS_MAX ? hours : EVIDENCE_HOURS_MAX + 1);
+    if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
+        self->figures.illegal_reports_total++;
+        return false;
+    }
+    site->evidence_rows += rows;
+    return true;
+}
+
 static void take_report(helio_broker_core_t *self, site_t *site, const helio_report_t *said, const char *actor)
 {
     helio_report_t kept = bounded(self, said);
@@ -291,7 +308,7 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
     if (!current) {
         helio_account_t used;
         self->figures.stale_reports_total++;
-        if (can_be_evidence(site, job, report))
+        if (can_be_evidence(site, job, report) && evidence_is_affordable(self, site, report))
             write_end(self, site, job, report, false, true, &used);
         return;
     }

@@ -80,6 +80,31 @@ static void lies__evidence_of_unknown_jobs_takes_few_rows(void **state)
     assert_int_equal(gpu_ms, report.gpu_ms); /* nothing is forgiven */
 }
 
+static void lies__a_flood_of_evidence_dries_up_and_comes_back(void **state)
+{
+    (void)state;
+    (void)running();
+    helio_report_t report = {.epoch = 1,
+                             .kind = HELIO_REPORT_KIND_ENDED,
+                             .started_wall_ms = harness_wall_ms(h) - 1000,
+                             .ended_wall_ms = harness_wall_ms(h),
+                             .run_ms = 1000,
+                             .gpu_ms = 1000};
+    for (uint32_t i = 0; i < 60000; i++) {
+        report.seq++;
+        memcpy(report.key.job.bytes, &i, sizeof i);
+        harness_report(h, NORTH, &report);
+    }
+    uint32_t rows =
+        harness_count(h, HELIO_BROKER_FX_ROW_LEDGER) + harness_count(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+    assert_in_range(rows, 50000, 100000);
+    harness_clear(h);
+    harness_advance(h, 10000);
+    report.seq++;
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_ATTEMPT), 1);
+}
+
 static void lies__a_profile_beyond_measure_is_cut(void **state)
 {
     (void)state;
@@ -154,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lies__a_run_longer_than_its_job_is_old_is_cut, begin, end),
         cmocka_unit_test_setup_teardown(lies__evidence_of_unknown_jobs_takes_few_rows, begin, end),
+        cmocka_unit_test_setup_teardown(lies__a_flood_of_evidence_dries_up_and_comes_back, begin, end),
         cmocka_unit_test_setup_teardown(lies__a_profile_beyond_measure_is_cut, begin, end),
         cmocka_unit_test_setup_teardown(lies__figures_of_all_pools_can_be_added_up, begin, end),
         cmocka_unit_test_setup_teardown(lies__a_rebuilt_broker_orders_the_gpus_again, begin, end),
