@@ -24,6 +24,7 @@ struct helio_store {
     helio_store_phase_t phase;
     PostgresPollingStatusType polling; /* CONNECTING */
     bool unflushed;
+    uint32_t sent_times; /* the batch in flight */
     int64_t deadline_ms; /* of the phase, or of the batch in flight; INT64_MAX = none */
     int64_t retry_ms;    /* DOWN */
     int64_t backoff_ms;

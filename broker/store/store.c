@@ -10,7 +10,7 @@
 #include "broker/store/internal.h"
 #include "federation/base/clock.h"
 
-enum { COMMIT_DEADLINE_DEFAULT_MS = 10000, NUMBER_SIZE = 24 };
+enum { COMMIT_DEADLINE_DEFAULT_MS = 10000, ROWS_PER_MS_LEAST = 10, DOUBLINGS_MAX = 6, NUMBER_SIZE = 24 };
 
 helio_store_t *helio_store_new(helio_store_options_t options)
 {
@@ -147,11 +147,20 @@ static bool send_put(helio_store_t *self, uint32_t kind, helio_columns_t *column
     return PQsendQueryPrepared(self->connection, name, count, values, lengths, formats, 0) == 1;
 }
 
+/*  A batch that grew while the database was away takes longer than an ordinary one, and it is the same at every try: a
+ * deadline that it cannot meet would keep the federation from ever committing again. */
+static int64_t flight_deadline_ms(const helio_store_t *self)
+{
+    uint32_t doublings = self->sent_times < DOUBLINGS_MAX ? self->sent_times : DOUBLINGS_MAX;
+    return (int64_t)((self->commit_deadline_ms << doublings) + helio_batch_rows(self->flight) / ROWS_PER_MS_LEAST);
+}
+
 bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
 {
     self->expected_count = self->answered = 0;
     self->doubtful = false;
-    self->deadline_ms = now_ms + (int64_t)self->commit_deadline_ms;
+    self->deadline_ms = now_ms + flight_deadline_ms(self);
+    self->sent_times++;
     if (!enter_pipeline(self->connection) || !send_plain(self, "begin") || !send_take_batch(self))
         return false;
     uint32_t kind = 0;
@@ -187,6 +196,7 @@ void helio_store_seal(helio_store_t *self)
 void helio_store_flight_committed(helio_store_t *self)
 {
     self->in_flight = false;
+    self->sent_times = 0;
     self->committed = self->open_number - 1;
     self->deadline_ms = INT64_MAX;
     self->figures.batches_total++;
