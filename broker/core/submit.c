@@ -51,19 +51,36 @@ static uint32_t task_count(const helio_job_spec_t *spec)
     return spec->tasks.count ? spec->tasks.count : 1;
 }
 
-/*  Two entries of one call with one key: legal only as the same document. */
-static bool clash_within(const helio_ev_submit_t *event, uint32_t index)
+static int by_key(const void *a_, const void *b_)
 {
-    const helio_submission_t *job = &event->jobs.items[index];
-    for (uint32_t i = 0; i < index; i++)
-        if (helio_text_equal(event->jobs.items[i].idempotency_key, job->idempotency_key) &&
-            !helio_text_equal(event->jobs.items[i].spec_hash, job->spec_hash))
-            return true;
-    return false;
+    const helio_submission_t *a = *(const helio_submission_t *const *)a_, *b = *(const helio_submission_t *const *)b_;
+    uint32_t common = a->idempotency_key.size < b->idempotency_key.size ? a->idempotency_key.size : b->idempotency_key.size;
+    int order = common ? memcmp(a->idempotency_key.data, b->idempotency_key.data, common) : 0;
+    if (!order)
+        order = (a->idempotency_key.size > b->idempotency_key.size) - (a->idempotency_key.size < b->idempotency_key.size);
+    return order ? order : (a > b) - (a < b);
+}
+
+/*  Two entries of one call with one key: legal only as the same document. The index of one that clashes with another; the
+ *  count when none does. */
+static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    const helio_submission_t **keyed = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *keyed);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        if (event->jobs.items[i].idempotency_key.size)
+            keyed[count++] = &event->jobs.items[i];
+    qsort(keyed, count, sizeof *keyed, by_key);
+    for (uint32_t i = 1; i < count; i++)
+        if (helio_text_equal(keyed[i - 1]->idempotency_key, keyed[i]->idempotency_key) &&
+            !helio_text_equal(keyed[i - 1]->spec_hash, keyed[i]->spec_hash))
+            return (uint32_t)(keyed[i] - event->jobs.items);
+    return event->jobs.count;
 }
 
 /*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
-static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant)
+static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant,
+                      bool clashes)
 {
     const helio_submission_t *job = &event->jobs.items[index];
     const char *where = event->jobs.count > 1 ? core_printf(self, "job %u: ", index + 1) : "";
@@ -72,7 +89,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     if (job->idempotency_key.size) {
         const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
         bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
-        if (differs || clash_within(event, index)) {
+        if (differs || clashes) {
             core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
                         "%sidempotency key '%.*s' was used for another document; nothing was stored. "
                         "Use a new key for a new job",
@@ -204,8 +221,9 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     }
     if (!check_bounds(self, event, tenant))
         return;
+    uint32_t clash = clash_within(self, event);
     for (uint32_t i = 0; i < event->jobs.count; i++)
-        if (!check_one(self, event, i, tenant))
+        if (!check_one(self, event, i, tenant, i == clash))
             return;
     helio_accepted_job_t *accepted = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *accepted);
     for (uint32_t i = 0; i < event->jobs.count; i++)
