@@ -95,7 +95,11 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
 static helio_rc print_job(const helio_client_t *client, const json_t *job)
 {
     FILE *out = client->io->out;
-    helio_rc rc = helio_output_object(&client->output, job, helio_columns_of_job());
+    HELIO_AUTO(helio_json_clear) json_t *shown = json_copy((json_t *)(uintptr_t)job);
+    const json_t *gpus = json_object_get(job, "gpus");
+    if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
+        (void)json_object_del(shown, "gpu_model"); /* its pool's; the job has none of them */
+    helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job());
     const json_t *tasks = json_object_get(job, "tasks");
     const char *state;
     json_t *count;

@@ -599,6 +599,27 @@ static void events__without_follow_end_when_it_is_quiet(void **state)
     end(&outcome);
 }
 
+static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpus;
+        bool named;
+    } cases[] = {{"0", false}, {"2", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A
+                       "\",\"name\":\"t\",\"state\":\"running\",\"gpus\":%s,\"gpu_model\":\"H100\"}",
+                       cases[i].gpus);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "H100") != NULL, cases[i].named);
+        end(&outcome);
+    }
+}
+
 static void explain__says_it_in_sentences(void **state)
 {
     (void)state;
@@ -797,6 +818,7 @@ int main(void)
         cmocka_unit_test(logs__reads_on_from_where_it_broke_until_there_is_no_more),
         cmocka_unit_test(events__go_on_after_the_last_one_that_was_seen),
         cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
+        cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(explain__has_a_sentence_for_every_state),
         cmocka_unit_test(doctor__finds_everything_well),
