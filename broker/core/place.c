@@ -184,7 +184,9 @@ static void write_decision(helio_broker_core_t *self, evaluation_t *e, helio_rea
 static helio_reason_t waiting_for(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail)
 {
     if (e->feasible) {
-        *ret_detail = core_printf(self, "%u site pools could run it, none has room now", e->feasible);
+        *ret_detail = e->feasible == 1
+                          ? "one pool could run it and has no room now"
+                          : core_printf(self, "%u pools could run it, none has room now", e->feasible);
         return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
     if (!e->count) {
