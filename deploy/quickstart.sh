@@ -254,6 +254,8 @@ if [ "$mode" = check ]; then
   echo "check passed"
   exit 0
 fi
+elsewhere= # a folder that is not the default one must be named again
+[ "$state" = "$default_state" ] || elsewhere=" --state $state"
 cat <<END
 
 The federation is running:
@@ -263,6 +265,6 @@ The federation is running:
 Use it:
   export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
   helio run examples/hello.yaml; helio sites; helio events -f
-Stop it:  deploy/quickstart.sh --down      (--purge removes its state too)
+Stop it:  deploy/quickstart.sh --down$elsewhere      (--purge$elsewhere removes its state too)
 END
 exit "$bad"
