@@ -102,10 +102,10 @@ def ratio(a, b):
 
 
 def measure_submit(args):
-    bed = Bed(args.build, 0)
     batch, bare, single, bare1, pgb, lat = [], [], [], [], [], []
-    try:
-        for _ in range(args.rounds):
+    for _ in range(args.rounds):
+        bed = Bed(args.build, 0)  # each round anew: a tenant's queue is bounded
+        try:
             bare.append(bed.bare("unnest", args.seconds, 1))
             batch.append(bed.submit(2, 1000, args.seconds)[0])
             bare1.append(bed.bare("single", args.seconds, 64 if args.clients is None else args.clients))
@@ -113,8 +113,8 @@ def measure_submit(args):
             rate, p50, p99 = bed.submit(64, 1, args.seconds)
             single.append(rate)
             lat.append((p50, p99))
-    finally:
-        bed.down()
+        finally:
+            bed.down()
     print("durable submit, 1,000 a call      ", spread(batch))
     print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", ratio(batch, bare))
     print("durable submit, one a call, 64    ", spread(single),
