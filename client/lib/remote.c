@@ -255,17 +255,20 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
 
 /*  ---- waiting ---- */
 
-static void harvest(helio_remote_t *self)
+/*  true: something is over, and its owner should look before anybody waits. */
+static bool harvest(helio_remote_t *self)
 {
     int left;
+    bool any = false;
     for (CURLMsg *message; (message = curl_multi_info_read(self->multi, &left)) != NULL;) {
         if (message->msg != CURLMSG_DONE)
             continue;
         helio_stream_t *transfer = NULL;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
         transfer->result = message->data.result;
-        transfer->over = true;
+        transfer->over = any = true;
     }
+    return any;
 }
 
 void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
@@ -274,7 +277,8 @@ void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
     struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
     unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
     (void)curl_multi_perform(self->multi, &running);
-    harvest(self);
+    if (harvest(self)) /* the answer was there already: nothing else would end the waiting */
+        return;
     (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
     if (extras && extra.revents) {
         char bytes[64];
@@ -282,7 +286,7 @@ void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
             continue;
     }
     (void)curl_multi_perform(self->multi, &running);
-    harvest(self);
+    (void)harvest(self);
 }
 
 uint32_t helio_remote_backoff_ms(helio_remote_t *self, uint32_t attempt)

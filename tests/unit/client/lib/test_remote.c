@@ -9,6 +9,9 @@
 #include <locale.h>
 
 #include "client/lib/client.h"
+#include "client/lib/remote.h"
+#include "client/lib/settings.h"
+#include "federation/base/clock.h"
 #include "tests/unit/client/lib/broker_double.h"
 
 #define ID_A "01k9x2m4q8r7aaaabbbbccccdd"
@@ -85,6 +88,28 @@ static void expect(const outcome_t *outcome, int code, const char *out, const ch
     if (!good)
         fail_msg("exit %d instead of %d\n--out--\n%s\n--err--\n%s\n--requests--\n%s", outcome->code, code,
                  outcome->out, outcome->err, outcome->broker->requests.data);
+}
+
+/*  ---- waiting ---- */
+
+/*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
+ * else; an answer that is there before anybody waits for it takes the same way. */
+static void pump__does_not_wait_for_what_is_over_already(void **state)
+{
+    (void)state;
+    helio_client_io_t io = {.interrupt_fd = -1, .patience_ms = 2};
+    helio_settings_t settings = {
+        .broker = "http://127.0.0.1:1", .token = SECRET, .ca_file = "", .timeout_ms = 1000};
+    helio_remote_t *remote;
+    assert_int_equal(helio_remote_new(&io, &settings, &remote, NULL), HELIO_OK);
+    helio_stream_t *stream = helio_stream_new(remote, &(helio_stream_options_t){.path = "/\001"});
+    int64_t began_ms = helio_clock_boot_ms();
+    helio_remote_pump(remote, 20000);
+    assert_true(helio_clock_boot_ms() - began_ms < 10000);
+    assert_true(helio_stream_is_over(stream));
+    assert_false(helio_stream_is_whole(stream));
+    helio_stream_destroy(&stream);
+    helio_remote_destroy(&remote);
 }
 
 /*  ---- answers ---- */
@@ -786,6 +811,7 @@ static void keys_add__sends_no_secret(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pump__does_not_wait_for_what_is_over_already),
         cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
         cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
