@@ -14,7 +14,8 @@ run --check # a second time in a row, over the first one's state
 run          # leaves the federation running
 url=$(cat "$state/client/url")
 [ "$(curl -fs -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] || { echo "it does not keep running"; exit 1; }
-curl -fs "$url/metrics" | grep -q '^helio_build_info' || { echo "no metrics at $url"; exit 1; }
+metrics=$(curl -fs "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
+grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 pids=$(cat "$state"/run/*.pid | cut -d' ' -f1)
 run --down
 for pid in $pids; do
