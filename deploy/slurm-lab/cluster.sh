@@ -1,0 +1,83 @@
+#!/bin/bash
+# Faults for one cluster of a running Slurm lab. Returns when what it did is done; the recorded pids stay true.
+#
+#   deploy/slurm-lab/cluster.sh DIR CLUSTER COMMAND
+#     status              one line a daemon: running, paused or down; exit 0 if all are running, 3 if not
+#     kill9-ctld          the controller is gone at once; jobs go on
+#     start-ctld          starts it again and waits until it answers
+#     pause-ctld          SIGSTOP: it accepts connections and never answers
+#     cont-ctld           SIGCONT
+#     kill9-slurmd NODE   the node's daemon is gone; its jobs go on
+#     kill9-node NODE     the same, and all its jobs' processes: the machine is gone
+#     start-slurmd NODE   starts it again and waits until the controller (if there is one) sees the node
+#   NODE is eu-n1 or n1.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=deploy/slurm-lab/lib.sh
+. "$here/lib.sh"
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
+if [ $# -lt 3 ] || [ $# -gt 4 ]; then usage >&2; exit 2; fi
+
+[ -f "$1/.slurm-lab" ] || fail "$1 is no lab"
+lab=$(cd "$1" && pwd -P)
+cluster=$2
+command=$3
+PATH=$PATH:/usr/sbin:/sbin
+# shellcheck source=/dev/null
+. "$lab/settings"
+[ -n "$cluster" ] && [ -f "$lab/$cluster/slurm.conf" ] || fail "$lab has no cluster '$cluster'"
+node=
+case $command in
+  *-slurmd|*-node)
+    node=${4:?this command needs a node, such as $cluster-n1}
+    node=$cluster-${node#"$cluster-"}
+    grep -q "^NodeName=$node " "$lab/$cluster/slurm.conf" || fail "$cluster has no node '$node'" ;;
+  *) [ $# = 3 ] || { usage >&2; exit 2; } ;;
+esac
+exec 9>>"$lab/.lock"
+flock -w 60 9 || fail "another command is at work on $lab"
+
+state_of() { # NAME
+  local pid
+  pid=$(pid_of "$1") || { echo down; return; }
+  if grep -q '^State:[[:space:]]*T' "/proc/$pid/status" 2>/dev/null; then echo paused; else echo running; fi
+}
+signal() { # SIGNAL NAME
+  local pid
+  pid=$(pid_of "$2") || fail "$2 is not running"
+  kill -"$1" "$pid"
+}
+status() {
+  local name pid state all=0
+  # shellcheck disable=SC2013
+  for name in "slurmctld-$cluster" $(sed -n 's/^NodeName=\([^ ]*\).*/slurmd-\1/p' "$lab/$cluster/slurm.conf"); do
+    state=$(state_of "$name")
+    pid=$(pid_of "$name") || pid=-
+    printf '%-20s %-8s %s\n' "$name" "$pid" "$state"
+    [ "$state" = running ] || all=3
+  done
+  return "$all"
+}
+
+case $command in
+  status) status ;;
+  kill9-ctld) signal 0 "slurmctld-$cluster"; stop KILL "slurmctld-$cluster" ;;
+  start-ctld)
+    [ "$(state_of "slurmctld-$cluster")" = down ] || fail "slurmctld-$cluster is $(state_of "slurmctld-$cluster") already"
+    start_ctld "$cluster"
+    wait_for 30 "the controller of $cluster" ctld_answers "$cluster" ;;
+  pause-ctld)
+    signal STOP "slurmctld-$cluster"
+    until [ "$(state_of "slurmctld-$cluster")" != running ]; do sleep 0.01; done ;;
+  cont-ctld) signal CONT "slurmctld-$cluster" ;;
+  kill9-slurmd) signal 0 "slurmd-$node"; stop KILL "slurmd-$node" ;;
+  kill9-node)
+    stop KILL "slurmd-$node"
+    kill_jobs "$node" || fail "processes are left: $(job_processes "$node" | tr '\n' ' ')" ;;
+  start-slurmd)
+    [ "$(state_of "slurmd-$node")" = down ] || fail "slurmd-$node is $(state_of "slurmd-$node") already"
+    start_slurmd "$node"
+    if [ "$(state_of "slurmctld-$cluster")" = running ]; then wait_for 30 "$node" node_ready "$node"; fi ;;
+  *) usage >&2; exit 2 ;;
+esac

@@ -1,0 +1,264 @@
+#!/bin/bash
+# Starts N real, independent Slurm clusters on this machine, with declared GPUs, all on 127.0.0.1, without systemd.
+#
+#   deploy/slurm-lab/up.sh DIR N        N = 1..6 clusters: eu us asia sa af oc
+#   deploy/slurm-lab/down.sh DIR        ends them; --purge removes DIR too
+#   deploy/slurm-lab/cluster.sh DIR CLUSTER …   kills, pauses and starts single daemons
+#
+# Use one:  SLURM_CONF=DIR/eu/slurm.conf sbatch --gres=gpu:2 …
+# Partitions: main (default), urgent (goes first), debug (at most 10 minutes); all on every node of the cluster.
+#
+# Environment:
+#   NODES=1         nodes (slurmd) of each cluster, 1..16; they are called eu-n1, eu-n2, …
+#   GPUS=8          GPUs of each node, 0..64          GPU_TYPE=h100   their type
+#   CPUS=64         CPUs that each node claims to have
+#   DBD=0           1: also a slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
+#   PREEMPT=off     what a job in urgent does to jobs in main: off | cancel | requeue
+#   BASE_PORT=      first of the N*(NODES+1)+1 ports; without it a free range is looked for
+#   KILL_WAIT=5     seconds between TERM and KILL of a job's processes
+#   MIN_JOB_AGE=60  seconds for which a finished job is still shown
+#   EXTRA=          more lines for slurm.conf, '\n' between them; @DIR@ is the cluster's folder. They win over the lab's own.
+#
+# DIR/<cluster>/{slurm.conf,gres.conf,log/,state/,spool/}, DIR/run/ (pids), DIR/settings. A later up in the same DIR finds
+# the state of the clusters as a machine does after a power cut. As root everything runs as root, else as the caller.
+# Packages: deploy/packages/install.sh slurm
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=deploy/slurm-lab/lib.sh
+. "$here/lib.sh"
+
+usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
+case ${1:-} in -h|--help) usage; exit 0 ;; esac
+[ $# = 2 ] || { usage >&2; exit 2; }
+
+bad() { echo "up.sh: $*" >&2; exit 2; }
+number() { # NAME VALUE MIN MAX
+  [[ $2 =~ ^[0-9]{1,6}$ ]] && [ "$2" -ge "$3" ] && [ "$2" -le "$4" ] || bad "$1 is '$2'; it must be a number from $3 to $4"
+}
+clusters=$2 nodes=${NODES:-1} gpus=${GPUS:-8} gpu_type=${GPU_TYPE:-h100} cpus=${CPUS:-64} dbd=${DBD:-0}
+preempt=${PREEMPT:-off} base_port=${BASE_PORT:-} kill_wait=${KILL_WAIT:-5} min_job_age=${MIN_JOB_AGE:-60} extra=${EXTRA:-}
+number N "$clusters" 1 6
+number NODES "$nodes" 1 16
+number GPUS "$gpus" 0 64
+number CPUS "$cpus" 1 1024
+number DBD "$dbd" 0 1
+number KILL_WAIT "$kill_wait" 1 3600
+number MIN_JOB_AGE "$min_job_age" 2 86400
+[ -z "$base_port" ] || number BASE_PORT "$base_port" 1024 65000
+[[ $gpu_type =~ ^[A-Za-z][A-Za-z0-9_]{0,31}$ ]] || bad "GPU_TYPE is '$gpu_type'; it must be a word"
+case $preempt in off|cancel|requeue) ;; *) bad "PREEMPT is '$preempt'; it must be off, cancel or requeue" ;; esac
+
+PATH=$PATH:/usr/sbin:/sbin
+programs=(slurmctld slurmd munged munge sbatch scontrol sinfo unshare setsid ss flock)
+[ "$dbd" = 0 ] || programs+=(slurmdbd sacctmgr mariadbd mariadb-install-db mariadb)
+for program in "${programs[@]}"; do
+  command -v "$program" >/dev/null || fail "$program is not installed; try deploy/packages/install.sh slurm"
+done
+
+# ---- the folder ----------------------------------------------------------------------------------------------
+
+case $1 in *[!A-Za-z0-9_./+-]*) bad "'$1': Slurm's configuration can only name folders of A-Z a-z 0-9 _ . / + -" ;; esac
+if [ -d "$1" ] && [ ! -f "$1/.slurm-lab" ] && [ -n "$(ls -A "$1")" ]; then bad "$1 is not empty and is no lab"; fi
+mkdir -p "$1"
+lab=$(cd "$1" && pwd -P)
+case $lab in *[!A-Za-z0-9_./+-]*) bad "'$lab': Slurm's configuration can only name folders of A-Z a-z 0-9 _ . / + -" ;; esac
+[ ${#lab} -le 59 ] || bad "$lab is too long a name: the sockets of Slurm and munge in it may have 107 characters; take one of at most 59"
+chmod 755 "$lab"
+touch "$lab/.slurm-lab"
+exec 9>>"$lab/.lock"
+flock -w 30 9 || fail "another command is at work on $lab"
+if any_alive; then fail "$lab is up already; deploy/slurm-lab/down.sh $lab ends it"; fi
+began=$EPOCHREALTIME
+mkdir -p "$lab"/{run,log,munge}
+rm -f "$lab"/run/*
+trap 'status=$?; trap - EXIT; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
+
+# ---- where it listens ----------------------------------------------------------------------------------------
+
+# With NoInAddrAny a daemon listens where its host's name points to. Where that is not 127.0.0.1 the daemons (and so the
+# jobs) get a host name of their own, "localhost", if the kernel lets us.
+host=$(hostname)
+own_hostname=no
+if [ "$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')" != 127.0.0.1 ]; then
+  unshare --uts sh -c 'hostname localhost' 2>/dev/null ||
+    fail "the host name '$host' must mean 127.0.0.1 here: as root, put the line '127.0.0.1 $host' first into /etc/hosts"
+  own_hostname=yes
+  echo "up.sh: '$host' does not mean 127.0.0.1: the daemons run as host 'localhost'. For srun and salloc from outside a job put '127.0.0.1 $host' first into /etc/hosts" >&2
+  host=localhost
+fi
+host=${host%%.*}
+
+ports=$((clusters * (nodes + 1) + 1))
+range_free() { # FIRST: nobody listens on any port of the lab's
+  local port
+  for ((port = $1; port < $1 + ports; port++)); do if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then echo "$port"; return 1; fi; done
+}
+if [ -n "$base_port" ]; then
+  taken=$(range_free "$base_port") || fail "port $taken is taken; the lab needs $base_port..$((base_port + ports - 1)), or leave BASE_PORT out"
+else # by chance, so that two labs that start at the same moment do not meet; below the ports that the kernel hands out
+  for _ in $(seq 50); do
+    base_port=$((12000 + (RANDOM * 32768 + RANDOM) % (32000 - 12000 - ports)))
+    range_free "$base_port" >/dev/null && break
+    base_port=
+  done
+  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 32000; give BASE_PORT"
+fi
+dbd_port=$((base_port + ports - 1))
+
+lab_id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
+cat >"$lab/settings" <<CONF
+lab_id=$lab_id
+clusters=$clusters
+nodes=$nodes
+gpus=$gpus
+dbd=$dbd
+base_port=$base_port
+own_hostname=$own_hostname
+CONF
+
+# ---- configuration -------------------------------------------------------------------------------------------
+
+me=$(id -un)
+write_slurm_conf() { # CLUSTER FIRST_PORT
+  local dir=$lab/$1 list='' k node
+  cat <<CONF
+ClusterName=$1
+SlurmctldHost=$host(127.0.0.1)
+SlurmctldPort=$2
+SlurmUser=$me
+SlurmdUser=$me
+AuthType=auth/munge
+AuthInfo=socket=$lab/munge/socket,cred_expire=5
+CredType=cred/munge
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+StateSaveLocation=$dir/state
+SlurmdSpoolDir=$dir/spool/%n
+SlurmctldPidFile=$dir/state/slurmctld.pid
+SlurmdPidFile=$dir/spool/%n.pid
+SlurmdLogFile=$dir/log/%n.log
+SlurmctldDebug=info
+SlurmdDebug=info
+SlurmctldSyslogDebug=quiet
+SlurmdSyslogDebug=quiet
+MailProg=/bin/true
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+SwitchType=switch/none
+PropagateResourceLimits=NONE
+ReturnToService=2
+SlurmdParameters=config_overrides
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_min_interval=0,sched_interval=2,bf_interval=5
+GresTypes=gpu
+MinJobAge=$min_job_age
+KillWait=$kill_wait
+SlurmdTimeout=10
+SlurmctldTimeout=10
+InactiveLimit=0
+WaitTime=0
+JobRequeue=1
+MaxJobCount=20000
+MaxArraySize=20001
+CONF
+  if [ "$preempt" != off ]; then echo "PreemptType=preempt/partition_prio"; echo "PreemptMode=${preempt^^}"; fi
+  if [ "$dbd" = 1 ]; then
+    cat <<CONF
+AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort=$dbd_port
+AccountingStoragePass=$lab/munge/socket
+AccountingStorageTRES=gres/gpu
+CONF
+  else
+    echo "AccountingStorageType=accounting_storage/none" # with it, AccountingStorageTRES=gres/gpu would be fatal
+  fi
+  for ((k = 1; k <= nodes; k++)); do
+    node=$1-n$k
+    list+=${list:+,}$node
+    echo "NodeName=$node NodeHostname=$host NodeAddr=127.0.0.1 Port=$(($2 + k)) CPUs=$cpus Boards=1 SocketsPerBoard=1 CoresPerSocket=$cpus ThreadsPerCore=1 RealMemory=512000$([ "$gpus" = 0 ] || echo " Gres=gpu:$gpu_type:$gpus") State=UNKNOWN"
+  done
+  echo "PartitionName=main Nodes=$list Default=YES MaxTime=INFINITE PriorityTier=10 State=UP"
+  echo "PartitionName=urgent Nodes=$list MaxTime=INFINITE PriorityTier=100 State=UP$([ "$preempt" = off ] || echo " PreemptMode=OFF")"
+  echo "PartitionName=debug Nodes=$list MaxTime=10 PriorityTier=10 State=UP"
+  [ -z "$extra" ] || printf '%b\n' "${extra//@DIR@/$dir}"
+}
+
+for ((i = 0; i < clusters; i++)); do
+  name=${cluster_names[i]}
+  dir=$lab/$name
+  mkdir -p "$dir"/{log,state,spool,dev}
+  for ((k = 1; k <= nodes; k++)); do mkdir -p "$dir/spool/$name-n$k"; done
+  write_slurm_conf "$name" $((base_port + i * (nodes + 1))) >"$dir/slurm.conf"
+  # A count alone is dropped and regular files are refused: devices they must be, and every /dev/null is one.
+  for ((g = 0; g < gpus; g++)); do ln -sfn /dev/null "$dir/dev/gpu$g"; done
+  { if [ "$gpus" -gt 0 ]; then echo "Name=gpu Type=$gpu_type File=$dir/dev/gpu$([ "$gpus" = 1 ] && echo 0 || echo "[0-$((gpus - 1))]")"; fi; } >"$dir/gres.conf"
+  echo "CgroupAutomount=no" >"$dir/cgroup.conf"
+done
+
+# ---- daemons -------------------------------------------------------------------------------------------------
+
+[ -s "$lab/munge/key" ] || (umask 077 && head -c 128 /dev/urandom >"$lab/munge/key")
+rm -f "$lab/munge/socket" "$lab/munge/socket.lock"
+start munged munged -F --force --socket="$lab/munge/socket" --key-file="$lab/munge/key" --pid-file="$lab/munge/pid" \
+  --seed-file="$lab/munge/seed" --log-file="$lab/munge/log" --num-threads=4
+wait_for 10 munged munge -n -S "$lab/munge/socket"
+
+if [ "$dbd" = 1 ]; then
+  maria=$lab/mariadb
+  (umask 077 && mkdir -p "$maria") # who can enter this folder is who may ask the database; it listens nowhere else
+  if [ ! -f "$maria/ready" ]; then
+    rm -rf "$maria/data"
+    mariadb-install-db --no-defaults --user="$me" --datadir="$maria/data" --skip-test-db --skip-name-resolve >"$lab/log/mariadb-install.log" 2>&1 ||
+      { tail -n 15 "$lab/log/mariadb-install.log" >&2; fail "mariadb-install-db failed"; }
+    touch "$maria/ready"
+  fi
+  start mariadbd mariadbd --no-defaults --user="$me" --datadir="$maria/data" --socket="$maria/socket" --pid-file="$maria/pid" \
+    --skip-networking --skip-grant-tables --innodb-buffer-pool-size=64M --innodb-lock-wait-timeout=900 --innodb-flush-log-at-trx-commit=2
+  wait_for 30 mariadbd mariadb --no-defaults -S "$maria/socket" -e 'create database if not exists slurm_acct_db'
+  mkdir -p "$lab/dbd"
+  (umask 077 && cat >"$lab/dbd/slurmdbd.conf") <<CONF
+AuthType=auth/munge
+AuthInfo=socket=$lab/munge/socket
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort=$dbd_port
+SlurmUser=$me
+LogFile=$lab/dbd/slurmdbd.log
+PidFile=$lab/dbd/slurmdbd.pid
+CommunicationParameters=NoInAddrAny
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser=slurm
+StoragePass=slurm
+StorageLoc=slurm_acct_db
+CONF
+  # its MySQL library takes the socket's path from here only, and slurmdbd.conf lies beside the slurm.conf it is told of
+  start slurmdbd env MYSQL_UNIX_PORT="$maria/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D
+  export SLURM_CONF=$lab/eu/slurm.conf
+  wait_for 30 slurmdbd timeout 3 sacctmgr -n list cluster
+  for ((i = 0; i < clusters; i++)); do
+    sacctmgr -n list cluster format=cluster | grep -qw "${cluster_names[i]}" || sacctmgr -i add cluster "${cluster_names[i]}" >/dev/null
+  done
+  sacctmgr -n list account format=account | grep -qw lab || sacctmgr -i add account lab Description=lab Organization=lab >/dev/null
+  sacctmgr -n list user format=user | grep -qw "$me" || sacctmgr -i add user "$me" Account=lab AdminLevel=Admin >/dev/null
+  unset SLURM_CONF
+fi
+
+for ((i = 0; i < clusters; i++)); do
+  start_ctld "${cluster_names[i]}"
+  for ((k = 1; k <= nodes; k++)); do start_slurmd "${cluster_names[i]}-n$k"; done
+done
+for ((i = 0; i < clusters; i++)); do
+  for ((k = 1; k <= nodes; k++)); do wait_for 30 "${cluster_names[i]}-n$k" node_ready "${cluster_names[i]}-n$k"; done
+done
+trap - EXIT
+
+for ((i = 0; i < clusters; i++)); do
+  name=${cluster_names[i]}
+  printf '%-4s SLURM_CONF=%s  %d node(s)  %d GPUs\n' "$name" "$lab/$name/slurm.conf" "$nodes" $((nodes * gpus))
+done
+awk -v a="$began" -v b="$EPOCHREALTIME" -v p="$base_port..$((base_port + ports - 1))" 'BEGIN { printf "up in %.1f s, ports %s of 127.0.0.1\n", b - a, p }'
