@@ -58,7 +58,9 @@ HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
     F(R, U32, cpus_free, 0, _)       /* summed over nodes that are up */                                     \
     F(R, U64, memory_free_bytes, 0, _)                                                                       \
     F(R, U32, jobs_running, 0, _)    /* of everybody, not the federation's alone */                          \
-    F(R, U32, jobs_queued, 0, _)     /* in the local queue */
+    F(R, U32, jobs_queued, 0, _)     /* in the local queue */                                                \
+    F(R, U32S, expected_wait_s, 16, _) /* until a gang of 1, 2, 4, … whole nodes could start, as the local     \
+                                        * scheduler expects; none = not told, UINT32_MAX = not foreseeable */
 HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 
 #define HELIO_SIGNAL_TABLE(X)                                                                                \

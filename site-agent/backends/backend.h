@@ -41,11 +41,14 @@ typedef struct helio_backend_task {
 } helio_backend_task_t;
 
 /*  Where a backend's news go, given at its creation. on_capacity may be NULL (and is not used by one that
- * allocates). */
+ * allocates). Its figures must leave out what every attempt needs that start has been called for: the core counts
+ * an order as contained in the first figures that come after its start. */
 typedef struct helio_backend_sink {
     void *arg;
     void (*on_event)(void *arg, const helio_aev_backend_t *event);
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
+    /*  Series that the backend itself knows (free GPUs of the next hours): all of them, each time. May be NULL. */
+    void (*on_series)(void *arg, const helio_aev_series_t *series);
 } helio_backend_sink_t;
 
 typedef struct helio_backend_class {

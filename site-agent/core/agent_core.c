@@ -170,6 +170,7 @@ static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
     case HELIO_AGENT_EV_SEALED:
         assert(((const helio_aev_sealed_t *)event->payload)->batch == self->open_batch);
         self->open_batch++;
+        self->dispatch_started = self->dispatch_seen;
         break;
     case HELIO_AGENT_EV_TICK:
         break;

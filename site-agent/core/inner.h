@@ -83,6 +83,9 @@ struct helio_agent_core {
     int64_t hello_ms;
     helio_aev_welcome_t welcome;
     uint64_t dispatch_seen;
+    /*  Of a backend with a scheduler of its own: the last dispatch whose start the backend was called for (its batch is
+     * sealed), and the last one that the reported capacity contains. */
+    uint64_t dispatch_started, dispatch_told;
     int64_t next_renew_ms;
     int64_t next_summary_ms;
     uint64_t summary_seq;

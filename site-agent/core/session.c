@@ -7,7 +7,8 @@ enum { HOLDINGS_PER_MESSAGE = 1000, CLOCK_LEAST_MS = 100, CLOCK_MOST_MS = 3600 *
 static void close_session(helio_agent_core_t *self)
 {
     self->session = HELIO_SESSION_NONE;
-    self->dispatch_seen = 0; /* dispatches are numbered per session */
+    /* dispatches are numbered per session */
+    self->dispatch_seen = self->dispatch_started = self->dispatch_told = 0;
     helio_summary_forget_session(self);
 }
 

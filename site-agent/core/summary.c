@@ -98,7 +98,7 @@ void helio_summary_send(helio_agent_core_t *self)
     uint32_t count = current_pools(self, &pools);
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
                                     .base_seq = self->summary_full ? 0 : self->summary_seq,
-                                    .dispatch_seen = self->dispatch_seen,
+                                    .dispatch_seen = self->capacity ? self->dispatch_seen : self->dispatch_told,
                                     .power_w = power_w(self, pools, count)};
     summary.seq = ++self->summary_seq;
     summary.pools.items = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
@@ -159,6 +159,7 @@ void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t
      */
     helio_arena_reset(self->reported_arena);
     helio_record_copy(&helio_aev_capacity_type, self->reported_arena, capacity, &self->reported);
+    self->dispatch_told = self->dispatch_started;
 }
 
 void helio_summary_forget_session(helio_agent_core_t *self)

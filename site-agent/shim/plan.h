@@ -10,6 +10,15 @@
 
 enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64 };
 
+/*  Who makes the attempt's processes.
+ *  LOCAL: the shim, one rank for each entry of `ranks`, on this machine.
+ *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs that Slurm
+ *  gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was given. More nodes: the
+ *  shim's one child is srun with one task a node, each of them a shim again (`helio-shim --rank FOLDER`) that runs the
+ *  rank of its SLURM_NODEID under the same rules, with marks of its own in FOLDER/rank-<n>. The head shim alone
+ *  looks at the time limit; TERM and USR2 reach the ranks' shims through srun, which forwards them. */
+typedef enum helio_launcher { HELIO_LAUNCHER_LOCAL, HELIO_LAUNCHER_SLURM, HELIO_LAUNCHER_COUNT } helio_launcher_t;
+
 typedef struct helio_plan {
     uint32_t uid;
     uint32_t gid;
@@ -23,7 +32,14 @@ typedef struct helio_plan {
     uint64_t log_max_bytes;
     uint32_t checkpoint_signal;               /* 0 = TERM */
     helio_text_t ranks[HELIO_PLAN_RANKS_MAX]; /* each: GPU indices "0,1", "" = none */
-    uint32_t rank_count;
+    uint32_t rank_count;                      /* SLURM: 0 */
+    helio_launcher_t launcher;
+    uint32_t nodes;              /* SLURM: of the allocation */
+    bool batch_script;           /* `run` starts once, on the first node, whatever `nodes` says */
+    helio_text_t stdout_path;    /* the ranks' output goes here as well as to `log`, opened as the job's user and */
+    helio_text_t stderr_path;    /* appended to; "" = not; stderr_path "" = with standard output. Slurm's patterns */
+                                 /* (%j %A %a %x %N %u %%) are filled in by the shim. SLURM only */
+    uint64_t clock_tolerance_ms; /* by which this node's clock may differ from the lease writer's */
 } helio_plan_t;
 
 void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out);
@@ -33,6 +49,8 @@ HELIO_MUST_CHECK helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_
 typedef struct helio_claim {
     helio_process_t shim;
     char boot_id[HELIO_BOOT_ID_SIZE];
+    char host[65];         /* where the shim runs */
+    char scheduler_id[65]; /* SLURM_JOB_ID of the job that it runs in; "" = none */
 } helio_claim_t;
 
 void helio_claim_text(const helio_claim_t *self, helio_buffer_t *out);
@@ -49,11 +67,21 @@ typedef struct helio_started {
 void helio_started_text(const helio_started_t *self, helio_buffer_t *out);
 HELIO_MUST_CHECK helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started);
 
-/*  The lease file: stop politely at the first CLOCK_BOOTTIME in ms, kill at the second; of one boot only. */
+/*  The lease file: when to stop politely and when to kill. Two forms in one file:
+ *   - of one boot of one machine: CLOCK_BOOTTIME values, exact there and ignored elsewhere (boot_id "" = not given);
+ *   - for any machine: how long the lease still was when it was written (stop_in_ms, kill_in_ms), a number that rises
+ *     with every writing, and the writer's UTC. A reader reckons the deadline from what it can vouch for, the earlier of
+ *     the two: (a) the writer's UTC + stop_in_ms - the tolerance between clocks; (b) once it has seen a number change:
+ *     its own boot time of the *last look at the former number* + stop_in_ms (the writing came after that look, so
+ *     this is never late, whatever either clock says). Before the first change only (a) is known. */
 typedef struct helio_lease {
     int64_t stop_boot_ms;
     int64_t kill_boot_ms;
     char boot_id[HELIO_BOOT_ID_SIZE];
+    uint64_t number; /* 0 = this form is not given */
+    int64_t written_wall_ms;
+    int64_t stop_in_ms;
+    int64_t kill_in_ms;
 } helio_lease_t;
 
 void helio_lease_text(const helio_lease_t *self, helio_buffer_t *out);

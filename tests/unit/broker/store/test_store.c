@@ -117,7 +117,7 @@ static void commit(helio_store_t *store)
     helio_error_t err = {.text = ""};
     uint64_t batch = helio_store_open_batch(store);
     assert_true(helio_store_can_seal(store));
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     if (drive(store, batch, &err) != HELIO_OK)
         fail_msg("commit: %s", err.text);
 }
@@ -490,7 +490,7 @@ static void assert_refused(helio_store_t *store, const char *conninfo, const cha
     uint64_t batch = helio_store_open_batch(store);
     helio_row_class_t class = {.class_id = 77};
     append(store, HELIO_BROKER_FX_ROW_CLASS, &class);
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     assert_int_equal(drive(store, batch, &err), HELIO_INVALID);
     assert_non_null(strstr(err.text, statement));
     assert_non_null(strstr(err.text, constraint));
@@ -633,7 +633,7 @@ static void store__who_does_not_lead_any_more_commits_nothing(void **state)
     helio_pg_exec(conninfo, "update helio.federation set broker_epoch = broker_epoch + 1, last_batch = 0");
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     helio_error_t err = {.text = ""};
     assert_int_equal(drive(store, 1, &err), HELIO_FENCED);
     assert_int_equal(helio_store_committed(store), 0);
@@ -684,7 +684,7 @@ static void store__a_commit_whose_answer_was_lost_is_found_committed(void **stat
     helio_row_transition_t transition = {
         .seq = 1, .key = {job_id(1), HELIO_NO_TASK}, .to = HELIO_JOB_OFFERED};
     append(store, HELIO_BROKER_FX_ROW_TRANSITION, &transition);
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
     for (char *count = NULL; helio_clock_boot_ms() < give_up_ms; free(count)) {
         count = helio_pg_value(conninfo, "select count(*) from helio.transitions");
@@ -730,7 +730,7 @@ static void store__a_commit_without_its_standby_is_not_reported(void **state)
             helio_row_job_t job = job_row((uint32_t)batch);
             append(store, HELIO_BROKER_FX_ROW_JOB, &job);
             batch = helio_store_open_batch(store);
-            helio_store_seal(store);
+            helio_store_seal(store, mark);
         }
         helio_pg_exec(conninfo,
                       "select pg_cancel_backend(pid) from pg_stat_activity where wait_event = 'SyncRep' and "
@@ -766,7 +766,7 @@ static void store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch(void 
             append(store, HELIO_BROKER_FX_ROW_JOB, &job);
         }
         uint64_t batch = helio_store_open_batch(store);
-        helio_store_seal(store);
+        helio_store_seal(store, mark);
         for (uint32_t turn = 0; turn < round * 3; turn++) { /* a little further each round */
             struct pollfd fd = {.fd = helio_store_fd(store),
                                 .events = (short)(POLLIN | (helio_store_wants_write(store) ? POLLOUT : 0))};
@@ -800,7 +800,7 @@ static void store__a_newer_leader_is_noticed_on_the_way_back(void **state)
     helio_pg_exec(conninfo, "update helio.federation set broker_epoch = broker_epoch + 1, last_batch = 0");
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     helio_error_t err = {.text = ""};
     assert_int_equal(drive(store, 1, &err), HELIO_FENCED);
     assert_non_null(strstr(err.text, "newer broker"));
@@ -815,7 +815,7 @@ static void store__a_database_that_failed_over_ends_the_leader(void **state)
     end_sessions(conninfo);
     helio_row_job_t job = job_row(1);
     append(store, HELIO_BROKER_FX_ROW_JOB, &job);
-    helio_store_seal(store);
+    helio_store_seal(store, mark);
     helio_error_t err = {.text = ""};
     assert_int_equal(drive(store, 1, &err), HELIO_FENCED);
     assert_non_null(strstr(err.text, "incarnation"));

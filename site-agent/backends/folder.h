@@ -1,0 +1,104 @@
+/*  folder.h -- the folders of attempts below one root: what every backend that runs jobs under helio-shim
+ * keeps on disk (`local` below its state_dir, `slurm` below the folder that submit host and nodes share).
+ *
+ *      attempts/<attempt name>/     marks of one attempt (site-agent/shim/marks.h); kept for the retention
+ * time output/<attempt name>/       HELIO_OUTPUT_DIR and working directory; the user's, never removed here
+ *      checkpoints/<job name>/      HELIO_CHECKPOINT_DIR; the user's, never removed here
+ *      lease                        what the shims of `lease` and `eager` attempts obey
+ *
+ *  Names are made of ids alone, never of a tenant's text. Nothing in an attempt's folder is trusted beyond
+ * what its writer may do: where the shim runs as the job's user (users_own), so do its marks; everything is
+ * opened without following links, and bounded. Thread: one owner.
+ */
+#ifndef HELIO_BACKENDS_FOLDER_H
+#define HELIO_BACKENDS_FOLDER_H
+
+#include "site-agent/backends/backend.h"
+#include "site-agent/backends/rules.h"
+#include "site-agent/shim/plan.h"
+
+typedef struct helio_folders helio_folders_t;
+
+typedef struct helio_folders_options {
+    const char *root; /* absolute; exists. Copied, as all of this */
+    helio_text_t site;
+    const helio_job_rules_t *rules;
+    bool users_own; /* the shim runs as the job's user, started by a scheduler: an attempt's folder is the
+                     * user's (mode 0700); else the agent's (0711), and only `run` and `report` the user's */
+} helio_folders_options_t;
+
+/*  Makes attempts/, output/ and checkpoints/. IO, FORBIDDEN with the remedy. */
+HELIO_MUST_CHECK helio_rc helio_folders_new(const helio_folders_options_t *options,
+                                            helio_folders_t **ret_folders, helio_error_t *err);
+void helio_folders_destroy(helio_folders_t **self_p);
+
+/*  The account that an order runs as. Texts are the folder's own arrays. */
+typedef struct helio_unix_account {
+    char name[64];
+    char home[4096];
+    uid_t uid;
+    gid_t gid;
+    helio_text_t slurm_account; /* of the rules' line; view into the rules; "" = none */
+} helio_unix_account_t;
+
+/*  By the rules' table of users. The error's text is a reason: NoUserMapping, … */
+HELIO_MUST_CHECK helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,
+                                                helio_unix_account_t *ret_account, helio_error_t *err);
+
+/*  How the attempt is to be run: what differs between backends of the plan (site-agent/shim/plan.h). */
+typedef struct helio_folder_how {
+    helio_launcher_t launcher;
+    const char *lease;         /* path of the lease file, for attempts that heed one; NULL = none */
+    const helio_slot_t *slots; /* LOCAL: one a rank, or none */
+    uint32_t slot_count;
+    helio_text_t stdout_path,
+        stderr_path;      /* a copy of the output for the user, as sbatch would name it; "" = none */
+    helio_text_t workdir; /* "" = HELIO_OUTPUT_DIR */
+    bool batch_script;    /* `run` is a script for a batch system: it runs once, on the first node, and finds
+                             SLURM_* names */
+    uint64_t clock_tolerance_ms; /* by which the clocks of nodes may differ from ours; for leases */
+} helio_folder_how_t;
+
+/*  Makes the attempt's folder, ready for a shim, durable before it returns. On failure there is no folder,
+ * and the error's text is a reason for FAILED_TO_START. */
+HELIO_MUST_CHECK helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t *task,
+                                                const char *name, const helio_folder_how_t *how,
+                                                helio_error_t *err);
+
+/*  -1 in *ret_folder when there is none; the caller closes it. IO: cannot be told now, ask again later. */
+HELIO_MUST_CHECK helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
+                                             helio_error_t *err);
+/*  Claims an attempt that no shim has claimed for nobody: a shim still on its way finds it taken and goes.
+ *  CONFLICT: a shim was faster. */
+HELIO_MUST_CHECK helio_rc helio_folder_close_unclaimed(int folder, helio_error_t *err);
+/*  What its marks say. NOT_FOUND: that mark is not there (yet). INVALID: damaged. */
+HELIO_MUST_CHECK helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err);
+uint64_t helio_folder_units_done(int folder); /* of HELIO_REPORT */
+
+/*  As helio_backend_class_t has it. */
+HELIO_MUST_CHECK helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name,
+                                                 uint64_t offset, size_t max, helio_buffer_t *out,
+                                                 uint64_t *ret_next, bool *ret_end, helio_error_t *err);
+/*  Every folder's attempt name, bounded; for a survey. */
+typedef void helio_folders_fn(void *arg, const char *name, helio_job_key_t key, uint32_t epoch);
+HELIO_MUST_CHECK helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg,
+                                             helio_error_t *err);
+/*  Writes the lease file; see helio_lease_t. */
+HELIO_MUST_CHECK helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease,
+                                              helio_error_t *err);
+
+/*  ---- tidying ---- */
+void helio_folders_remove(helio_folders_t *self, const char *name);
+/*  Marks it as acknowledged; sweep removes it when the retention time is over. */
+void helio_folders_forget(helio_folders_t *self, const char *name, int64_t now_wall_ms);
+/*  Bounded work; returns the CLOCK_BOOTTIME-independent delay in ms after which it wants to be called again.
+ */
+int64_t helio_folders_sweep(helio_folders_t *self, int64_t now_wall_ms);
+
+/*  The number of work in HELIO_REPORT's text: `units` is the attempt's running total, so the largest counts.
+ *  Lines that are not JSON objects are passed over. */
+uint64_t helio_report_units(helio_text_t report);
+
+#endif

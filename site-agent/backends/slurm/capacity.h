@@ -1,0 +1,44 @@
+/*  capacity.h -- what a cluster can offer, from what its commands say. Pure.
+ *
+ *  Free GPUs are those of nodes that are up and not closed, are not allocated, and are not spoken for by our
+ * own attempts that have been handed in but hold no GPUs yet (they are placed best fit, as Slurm will). So
+ * figures never promise twice what an order in flight will take.
+ */
+#ifndef HELIO_BACKENDS_SLURM_CAPACITY_H
+#define HELIO_BACKENDS_SLURM_CAPACITY_H
+
+#include "site-agent/core/agent_core.h"
+#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/slurm.h"
+
+/*  An attempt of ours that was handed in and does not hold its nodes yet. */
+typedef struct helio_slurm_waiting {
+    helio_text_t pool;
+    uint32_t nodes, gpus_per_node;
+} helio_slurm_waiting_t;
+
+typedef struct helio_slurm_view {
+    const helio_site_profile_t *site;
+    const helio_slurm_settings_t *settings;
+    const helio_slurm_nodes_t *nodes;
+    const helio_slurm_partitions_t *partitions;
+    const helio_slurm_reservations_t *reservations;
+    const helio_slurm_jobs_t *jobs;
+    const helio_slurm_waiting_t *waiting;
+    uint32_t waiting_count;
+    int64_t wall_ms;
+} helio_slurm_view_t;
+
+/*  Capacity of each pool of the site, in its order; jobs_queued counts everybody's pending jobs of the pool's
+ * partition; expected_wait_s says after how long a gang of 1, 2, 4, … whole nodes could start: from the ends
+ * that running jobs were given, the starts that Slurm expects of pending ones (squeue's), and reservations.
+ * In the arena. */
+void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena,
+                          helio_aev_capacity_t *ret_capacity);
+
+/*  FREE_GPUS of each pool for the next hours: what is up, less what runs until its limit, less reservations.
+ * One point an hour from the running hour on. */
+void helio_slurm_free_series(const helio_slurm_view_t *view, uint32_t hours, helio_arena_t *arena,
+                             helio_aev_series_t *ret_series);
+
+#endif

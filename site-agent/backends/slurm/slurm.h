@@ -1,0 +1,86 @@
+/*  slurm.h -- the backend `slurm`: attempts are batch jobs of a Slurm cluster, driven by its own commands on
+ * a submit host. Each attempt is one Slurm job called as helio_attempt_name says; inside it helio-shim runs
+ * the ranks.
+ *
+ *  What is true, and who says it (strongest first):
+ *    1. the attempt's folder on the shared file system: `claim` (whoever holds it runs; nobody else ever
+ * will, so a job that Slurm holds twice runs once), `started`, `done`;
+ *    2. Slurm's accounting (sacct), where the cluster keeps it;
+ *    3. Slurm's queue (squeue; scontrol show job).
+ *  Silence is none of them: a list that could not be had, that is damaged, or that came from a controller in
+ * trouble changes nothing. "Not in the queue" alone is never an end.
+ *
+ *  Submission. The folder is made and synced first, then sbatch runs. A folder that is there already means
+ * that sbatch may have been called: then a list of jobs that was asked for later is waited for; a job of that
+ * name is taken up; without one the folder is claimed for nobody, which no late job can undo, and only then
+ * is it made anew.
+ *
+ *  One squeue a poll for all jobs of the cluster (its text form: 25 bytes a job where JSON takes 3,600;
+ * measured with the cluster of deploy/slurm-lab), at most one a second, waiting ten times as long as the last
+ * one took.
+ */
+#ifndef HELIO_BACKENDS_SLURM_H
+#define HELIO_BACKENDS_SLURM_H
+
+#include "site-agent/backends/backend.h"
+#include "site-agent/backends/rules.h"
+
+/*  Which nodes make up a pool of the site: those of a partition that have GPUs of a type. */
+typedef struct helio_slurm_pool {
+    helio_text_t pool;      /* name of a pool of the site file */
+    helio_text_t partition; /* "" = the cluster's default partition */
+    helio_text_t
+        gres; /* GRES type, as in gpu:<type>:<count>; "" = the pool's `gpu` in lower case; "*" = any */
+} helio_slurm_pool_t;
+
+typedef struct helio_slurm_settings {
+    helio_text_t
+        shared; /* folder that the submit host and all nodes see under the same path; "" = none: refused */
+    helio_text_t conf;     /* SLURM_CONF; "" = Slurm's own default */
+    helio_text_t commands; /* folder of sbatch, squeue, …; "" = found by PATH */
+    uint64_t poll_ms;      /* 1000..60000 */
+    uint64_t timeout_ms;   /* of one command */
+    uint64_t clock_tolerance_ms;
+    struct {
+        helio_slurm_pool_t *items;
+        uint32_t count;
+    } pools;
+    struct {
+        helio_word_t *items; /* further long options that a job's `slurm:` part may pass, without "--" */
+        uint32_t count;
+    } options;
+    helio_text_t shim; /* path of helio-shim on the nodes; "" = the agent puts a copy into `shared` */
+} helio_slurm_settings_t;
+
+/*  The group `slurm` of a site file's `agent:` part. */
+extern const helio_spec_table_t helio_slurm_settings_table;
+
+typedef struct helio_slurm_options {
+    const helio_site_profile_t *site; /* copied deeply, as all of this */
+    const helio_job_rules_t *rules;
+    const helio_slurm_settings_t *settings;
+    const char *shim; /* helio-shim of this machine, to be copied */
+    uint64_t lease_margin_ms;
+    helio_backend_sink_t sink;
+} helio_slurm_options_t;
+
+HELIO_MUST_CHECK helio_rc helio_slurm_new(const helio_slurm_options_t *options, helio_backend_t **ret_backend,
+                                          helio_error_t *err);
+
+/*  Fills what the site file leaves out from what the cluster is (nodes, gpus_per_node, cpus_per_node,
+ * node_memory of each pool; pools themselves when there are none: one for each partition and GRES type).
+ * Waits for the commands. Texts go to the arena. INVALID: the file says something that the cluster
+ * contradicts; UNAVAILABLE: the controller cannot be asked and the file alone does not suffice. */
+HELIO_MUST_CHECK helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings,
+                                                helio_arena_t *arena, helio_error_t *err);
+
+/*  ---- helio-agent check ---- */
+
+/*  One line each, in order: what was looked at, whether it is as it must be, and the detail or the remedy.
+ * probe: also submits a job of one minute to each pool that proves the shared folder, the shim, the user and
+ * the clock there. */
+typedef void helio_slurm_check_fn(void *arg, const char *what, helio_rc rc, const char *detail);
+void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_slurm_check_fn *line,
+                       void *arg);
+
+#endif
