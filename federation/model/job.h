@@ -114,7 +114,11 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no throttle */                                   \
     F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_word)                                                     \
     F(R, LIST, slurm, 64, helio_pair)                                                                        \
-    F(R, LIST, kubernetes, 64, helio_pair)
+    F(R, LIST, kubernetes, 64, helio_pair)                                                                   \
+    F(R, LIST, backends, 8, helio_word)        /* kinds of site it may run on; none = all */                 \
+    F(R, I64, not_before_wall_ms, 0, _)        /* does not start earlier; 0 = none */                        \
+    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_word)    /* over, however they ended */                  \
+    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_word) /* over, and not successful */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -98,6 +98,14 @@ static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
     return !any_plain || matched;
 }
 
+static bool backends_allow(const helio_requirement_t *want, helio_text_t backend)
+{
+    for (uint32_t i = 0; i < want->backends.count; i++)
+        if (helio_text_equal(want->backends.items[i].text, backend))
+            return true;
+    return want->backends.count == 0;
+}
+
 static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
@@ -171,6 +179,8 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
         c.rejection = HELIO_REJECTION_SITE_PATTERN;
     else if (!regions_allow(want, site->region))
         c.rejection = HELIO_REJECTION_RESIDENCY;
+    else if (!backends_allow(want, site->backend))
+        c.rejection = HELIO_REJECTION_BACKEND;
     else
         c.rejection = fits_ever(want, pool, &c);
     if (c.rejection == HELIO_REJECTION_NONE && want->container && !site->containers)

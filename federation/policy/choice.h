@@ -16,6 +16,7 @@
     X(NONE, "", QUEUED)                                                                                      \
     X(SITE_PATTERN, "SitePattern", NEVER_FITS)          /* placement.sites excludes it */                    \
     X(RESIDENCY, "Residency", NEVER_FITS)               /* placement.regions excludes it */                  \
+    X(BACKEND, "Backend", NEVER_FITS)                     /* placement.backends lacks its kind */            \
     X(NO_SUCH_GPU, "NoSuchGPU", NEVER_FITS)                                                                  \
     X(TOO_SMALL, "TooSmall", NEVER_FITS)                /* could never hold it, even empty */                \
     X(NO_INTERCONNECT, "NoInterconnect", NEVER_FITS)                                                         \

@@ -28,6 +28,8 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
     self.sites.count = spec->sites.count;
     self.regions.items = spec->regions.items;
     self.regions.count = spec->regions.count;
+    self.backends.items = spec->backends.items;
+    self.backends.count = spec->backends.count;
     return self;
 }
 

@@ -22,7 +22,8 @@
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word)                                                        \
     F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                      \
     F(R, U64, max_cost_micro_usd, 0, _)                                                                      \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _)
+    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                   \
+    F(R, LIST, backends, 8, helio_word)
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
 /*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's defaults. */

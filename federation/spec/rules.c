@@ -70,6 +70,15 @@ static bool is_signal(helio_text_t text)
     return false;
 }
 
+static bool is_backend(helio_text_t text)
+{
+    static const char *const words[] = {"local", "slurm", "kubernetes", "exec", NULL};
+    for (const char *const *word = words; *word; word++)
+        if (helio_text_is(text, *word))
+            return true;
+    return false;
+}
+
 static bool is_script(helio_text_t text)
 {
     for (uint32_t i = 0; i < text.size; i++)
@@ -104,6 +113,8 @@ const helio_spec_rule_t helio_spec_rule_env = {
 const helio_spec_rule_t helio_spec_rule_pattern = {
     is_pattern, "a name that may contain * and ?, or '!' and such a name to exclude",
     "^!?[A-Za-z0-9._*?-]{1,64}$"};
+const helio_spec_rule_t helio_spec_rule_backend = {is_backend, "one of local, slurm, kubernetes, exec",
+                                                   "^(local|slurm|kubernetes|exec)$"};
 const helio_spec_rule_t helio_spec_rule_job_id = {
     is_job_id, "a job id, or at least 6 characters of its beginning or end", "^[A-Za-z0-9.-]{6,39}$"};
 const helio_spec_rule_t helio_spec_rule_signal = {is_signal, "one of USR1, USR2, TERM, INT, HUP, CONT, QUIT",

@@ -28,6 +28,7 @@ static int begin(void **state)
     asks[0] = (helio_gpu_ask_t){.model = HELIO_TEXT("H100"), .count = 8};
     want = (helio_requirement_t){.gpus = {asks, 1}, .nodes = 1, .time_limit_ms = HOUR_MS};
     site = (helio_site_profile_t){.name = HELIO_TEXT("eu-north"),
+                                  .backend = HELIO_TEXT("slurm"),
                                   .region = HELIO_TEXT("EU-SE"),
                                   .pue = 1,
                                   .carbon_g_per_kwh = 30,
@@ -222,6 +223,9 @@ static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
     set_words(&want.regions, "US");
     assert_rejected(HELIO_REJECTION_RESIDENCY);
     begin(NULL);
+    set_words(&want.backends, "local,kubernetes");
+    assert_rejected(HELIO_REJECTION_BACKEND);
+    begin(NULL);
     asks[0].model = HELIO_TEXT("B200");
     assert_rejected(HELIO_REJECTION_NO_SUCH_GPU);
     begin(NULL);
@@ -274,6 +278,24 @@ static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
     begin(NULL);
     now.ready = false;
     assert_rejected(HELIO_REJECTION_SITE_SILENT);
+}
+
+static void judge__a_backend_is_one_of_those_named_and_any_when_none_is(void **state)
+{
+    (void)state;
+    set_words(&want.backends, "local,slurm");
+    assert_rejected(HELIO_REJECTION_NONE);
+    site.backend = HELIO_TEXT("local");
+    assert_rejected(HELIO_REJECTION_NONE);
+    site.backend = HELIO_TEXT("slur");
+    assert_rejected(HELIO_REJECTION_BACKEND);
+    site.backend = HELIO_TEXT("");
+    assert_rejected(HELIO_REJECTION_BACKEND);
+    want.backends.count = 0;
+    assert_rejected(HELIO_REJECTION_NONE);
+    set_words(&want.regions, "slurm"); /* both lists are that one word: where its data may be comes first */
+    set_words(&want.backends, "slurm");
+    assert_rejected(HELIO_REJECTION_RESIDENCY);
 }
 
 static void judge__every_bound_holds_exactly(void **state)
@@ -435,6 +457,11 @@ static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requiremen
     spec.run = HELIO_TEXT("true");
     helio_requirement_t other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
     assert_true(helio_record_equal(&helio_requirement_type, &r, &other));
+    spec.backends.items = words;
+    words[0].text = HELIO_TEXT("slurm");
+    spec.backends.count = 1;
+    other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    assert_false(helio_record_equal(&helio_requirement_type, &r, &other)); /* another class */
     spec.on_site_loss = HELIO_SITE_LOSS_EAGER;
     assert_true(helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7).lease);
 }
@@ -465,6 +492,7 @@ int main(void)
         CASE(residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final),
         CASE(judge__what_fits_is_accepted_with_its_plan),
         CASE(judge__each_reason_by_the_one_thing_that_is_wrong),
+        CASE(judge__a_backend_is_one_of_those_named_and_any_when_none_is),
         CASE(judge__every_bound_holds_exactly),
         CASE(judge__an_unknown_intensity_is_below_no_bound_and_free_of_none),
         CASE(judge__a_pool_that_does_not_declare_cpus_or_memory_is_not_bounded_by_them),

@@ -51,11 +51,14 @@ static const char whole_job[] = "name: finetune-70b\n"
                                 "  deadline: 2026-11-22T07:00:00Z\n"
                                 "  sites: [eu-*, oregon, \"!eu-test\"]\n"
                                 "  regions: EU\n"
+                                "  not_before: 2026-11-21T07:00:00Z\n"
+                                "  backends: [slurm, local]\n"
                                 "  max_cost: 400 USD\n"
                                 "  max_carbon: 250 g/kWh\n"
                                 "  on_better_site: checkpoint\n"
                                 "array: 0-99%10\n"
-                                "depends: {after_ok: [01k9x2m4q8r7]}\n"
+                                "depends: {after_ok: [01k9x2m4q8r7], after_any: [01k9x2m4q8r8, 01k9x2m4q8r9],\n"
+                                "  after_not_ok: 01k9x2m4q8ra}\n"
                                 "slurm: {partition: gpu, account: nlp}\n"
                                 "kubernetes: {queue: team-a, namespace: nlp}\n";
 
@@ -104,7 +107,14 @@ static void assert_whole_job(const helio_job_spec_t *job)
     assert_int_equal(job->on_better_site, HELIO_BETTER_SITE_CHECKPOINT);
     assert_int_equal(job->tasks.count, 100);
     assert_int_equal(job->tasks_at_once, 10);
+    assert_true(job->not_before_wall_ms == deadline - 86400000);
+    assert_int_equal(job->backends.count, 2);
+    assert_text(job->backends.items[0].text, "slurm");
     assert_text(job->after_ok.items[0].text, "01k9x2m4q8r7");
+    assert_int_equal(job->after_any.count, 2);
+    assert_text(job->after_any.items[1].text, "01k9x2m4q8r9");
+    assert_int_equal(job->after_not_ok.count, 1);
+    assert_text(job->after_not_ok.items[0].text, "01k9x2m4q8ra");
     assert_text(job->slurm.items[1].value, "nlp");
     assert_text(job->kubernetes.items[0].value, "team-a");
 }
@@ -312,6 +322,8 @@ static const bad_case_t bad_cases[] = {
     {"placement: {sites: [!eu ]}", BAD(FORBIDDEN), 21, "tags", "quote"},
     {"placement: {sites: [!eu]}", BAD(MALFORMED), 24, "not valid YAML", "begins with '!'"},
     {"placement: {regions: [[EU]]}", BAD(WRONG_TYPE), 23, "placement.regions[0]", NULL},
+    {"placement: {not_before: tomorrow}", BAD(BAD_VALUE), 25, "placement.not_before", "2026-11-22T07:00:00Z"},
+    {"placement: {backends: [slurm, slrum]}", BAD(BAD_VALUE), 31, "one of local, slurm", NULL},
     {"placement: {max_cost: 400}", BAD(WRONG_UNIT), 23, "USD", "'400 USD'"},
     {"placement: {max_cost: 400 EUR}", BAD(WRONG_UNIT), 23, "USD", NULL},
     {"placement: {max_carbon: 250}", BAD(WRONG_UNIT), 25, "g/kWh", "250 g/kWh"},
@@ -328,6 +340,8 @@ static const bad_case_t bad_cases[] = {
     {"array: 0-9%x", BAD(BAD_VALUE), 8, "after '%'", NULL},
     {"array: [1, 2]", BAD(WRONG_TYPE), 8, "expected indices", "0-99%10"},
     {"depends: {after_ok: [abc]}", BAD(BAD_VALUE), 22, "depends.after_ok[0]", NULL},
+    {"depends: {after_any: [abc]}", BAD(BAD_VALUE), 23, "depends.after_any[0]", NULL},
+    {"depends: {after_not_ok: [abc]}", BAD(BAD_VALUE), 26, "depends.after_not_ok[0]", NULL},
     {"depends: [abcdef]", BAD(WRONG_TYPE), 10, "expected a mapping", NULL},
     {"slurm: {--wrap: x}", BAD(BAD_VALUE), 9, "name of an option", NULL},
     {"slurm: {a: \"x\\n#SBATCH --y\"}", BAD(BAD_VALUE), 12, "one line", NULL},
