@@ -1,0 +1,227 @@
+"""A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
+with SIGKILL, paused and brought back. A kind of site is a class with the same few methods; what runs on it is the
+same table of jobs for all of them (workload.py)."""
+import collections, json, os, pwd, signal, socket, subprocess, time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def run(*args, **kw):
+    done = subprocess.run(args, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(args)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+class LocalSite:
+    """Processes of this machine, with declared GPUs."""
+    kind = "local"
+
+    def __init__(self, name, price):
+        self.name, self.price = name, price
+
+    def up(self, federation):
+        self.attempts = federation.path(self.name, "state", "attempts")
+
+    def site_keys(self):
+        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 8, cpus_per_node: 64, "
+                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
+
+    def agent_keys(self, federation):
+        return f"  shim: {federation.tool('helio-shim')}\n"
+
+    def leftovers(self):
+        return []
+
+    def down(self):
+        pass
+
+
+class SlurmSite(LocalSite):
+    """One cluster of a lab of real Slurm clusters (deploy/slurm-lab), which all sites of the federation share."""
+    kind = "slurm"
+
+    def __init__(self, name, price, lab):
+        super().__init__(name, price)
+        self.lab = lab
+        self.conf = os.path.join(lab, name, "slurm.conf")
+
+    def up(self, federation):
+        self.shared = federation.path(self.name, "shared")
+        os.mkdir(self.shared)
+        os.chmod(self.shared, 0o755)
+        self.attempts = os.path.join(self.shared, "attempts")
+
+    def site_keys(self):  # nodes, GPUs, CPUs and memory: what the cluster says
+        return f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, {OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+
+    def agent_keys(self, federation):
+        return (f"  shim: {federation.tool('helio-shim')}\n"
+                f"  slurm:\n    shared: {self.shared}\n    conf: {self.conf}\n"
+                f"    pools: [{{pool: h100, partition: main, gres: h100}}]\n")
+
+    def slurm(self, *command):
+        return run(*command, env=dict(os.environ, SLURM_CONF=self.conf))
+
+    def cluster(self, *command):
+        return run(TOP + "/deploy/slurm-lab/cluster.sh", self.lab, self.name, *command)
+
+    def leftovers(self):
+        """What the cluster still holds of ours; empty at the end."""
+        return [line for line in self.slurm("squeue", "--noheader", "--format=%i %T %j").splitlines() if "helio-" in line]
+
+
+OWNED = "owned: true, power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}"
+
+
+class Federation:
+    def __init__(self, build, folder, sites):
+        self.build, self.dir, self.sites = os.path.abspath(build), folder, sites
+        self.procs, self.starts = {}, collections.Counter()
+        os.chmod(folder, 0o755)
+        self.job_user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+        self.records = self.path("records")
+        os.mkdir(self.records)
+        os.chmod(self.records, 0o1777)
+
+    def path(self, *parts):
+        return os.path.join(self.dir, *parts)
+
+    def tool(self, name):
+        return os.path.join(self.build, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w") as f:
+            f.write(text)
+        return self.path(name)
+
+    def up(self):
+        self.database = run(TOP + "/tests/postgres.sh", "up", self.path("pg")).strip()
+        http, sites_port, broker = free_port(), free_port(), self.tool("helio-broker")
+        broker_pub = run(broker, "keygen", self.path("broker.key")).split()[-1]
+        conf = self.write("broker.yaml", f'database: "{self.database}"\nlisten_http: 127.0.0.1:{http}\n'
+                          f"listen_sites: tcp://127.0.0.1:{sites_port}\nkey_file: {self.path('broker.key')}\n")
+        run(broker, "migrate", "--config", conf)
+        run(broker, "tenant", "add", "demo", "--home", self.sites[0].name, "--config", conf)
+        token = run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
+                    "--config", conf).split()[-1]
+        self.env = dict(os.environ, HELIO_BROKER=f"http://127.0.0.1:{http}", HELIO_TOKEN=token, NO_COLOR="1")
+        self.commands = {"broker": [broker, "run", "--config", conf]}
+        for site in self.sites:
+            os.mkdir(self.path(site.name))
+            site.up(self)
+            pub = run(self.tool("helio-agent"), "keygen", self.path(site.name, "agent.key")).split()[-1]
+            run(broker, "site", "add", site.name, pub, "--config", conf)
+            site_conf = self.write(f"{site.name}/site.yaml", f"""name: {site.name}
+backend: {site.kind}
+region: EU-SE
+lat: 60
+lon: 20
+timezone: Europe/Stockholm
+pue: 1.2
+carbon_g_per_kwh: 30
+{site.site_keys()}agent:
+  state_dir: {self.path(site.name, 'state')}
+  broker: ["tcp://127.0.0.1:{sites_port}"]
+  broker_key: "{broker_pub}"
+  key_file: {self.path(site.name, 'agent.key')}
+  users: [{{tenant: demo, user: "*", unix: {self.job_user}}}]
+{site.agent_keys(self)}""")
+            self.commands[site.name] = [self.tool("helio-agent"), "--config", site_conf]
+        for name in self.commands:
+            self.start(name)
+        self.wait_ready()
+
+    # ---- its processes
+
+    def start(self, name):
+        log = open(self.path(f"{name}.log"), "ab")
+        self.procs[name] = subprocess.Popen(self.commands[name], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                            start_new_session=True)
+        self.starts[name] += 1
+
+    def kill(self, name):
+        if name == "postgres":
+            run(TOP + "/tests/postgres.sh", "kill", self.path("pg"))
+        else:
+            if self.procs[name].poll() is not None:
+                raise SystemExit(f"{name} ended by itself; see {self.path(name + '.log')}")
+            self.procs[name].send_signal(signal.SIGKILL)
+            self.procs[name].wait()
+
+    def revive(self, name):
+        if name == "postgres":
+            run(TOP + "/tests/postgres.sh", "start", self.path("pg"))
+        else:
+            self.start(name)
+
+    def wait_ready(self, seconds=60):
+        self.wait_for(lambda: len([s for s in self.site_list() if s["state"] == "ready"]) == len(self.sites), seconds,
+                      "the federation is not ready")
+
+    def wait_for(self, what, seconds, complaint):
+        deadline = time.monotonic() + seconds
+        while not what():
+            if time.monotonic() > deadline:
+                raise SystemExit(f"{complaint} after {seconds} s; logs are in {self.dir}")
+            time.sleep(0.2)
+
+    def down(self):
+        for proc in self.procs.values():
+            if proc.poll() is None:
+                proc.send_signal(signal.SIGCONT)
+                proc.terminate()
+        for proc in self.procs.values():
+            try:
+                proc.wait(20)
+            except subprocess.TimeoutExpired:
+                proc.kill()
+                proc.wait()
+        subprocess.run([TOP + "/tests/postgres.sh", "down", self.path("pg")], check=False)
+        for site in self.sites:
+            site.down()
+
+    # ---- what it says
+
+    def helio(self, *args, check=True, stdin=None):
+        done = subprocess.run([self.tool("helio"), *args], text=True, env=self.env, input=stdin,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if check and done.returncode:
+            raise SystemExit(f"helio {' '.join(args)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done
+
+    def site_list(self):
+        out = self.helio("sites", "-o", "json", check=False)
+        return json.loads(out.stdout) if out.returncode == 0 else []
+
+    def sql(self, query):
+        """Rows as lists of texts; None while the database does not answer."""
+        done = subprocess.run(["psql", "-qXAt", "-F", "\t", self.database, "-c", query], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return None if done.returncode else [line.split("\t") for line in done.stdout.splitlines()]
+
+    def submit(self, docs, key):
+        """One id a document; repeated under the same idempotency key until it is taken."""
+        text = "".join(json.dumps(doc) + "\n" for doc in docs)
+        for _ in range(60):
+            out = self.helio("submit", "-", "-o", "name", "--idempotency-key", key, check=False, stdin=text)
+            if out.returncode == 0:
+                ids = out.stdout.split()
+                if len(ids) != len(docs):
+                    raise SystemExit(f"{len(docs)} documents gave {len(ids)} ids: {out.stderr}")
+                return ids
+            if out.returncode not in (7, 8, 1):
+                raise SystemExit(f"submit: exit {out.returncode}: {out.stderr}")
+            time.sleep(0.5)
+        raise SystemExit("submit did not succeed: " + out.stderr)
+
+    def open_jobs(self):
+        rows = self.sql("select count(*) from helio_report.jobs where state not in "
+                        "('succeeded','failed','timeout','cancelled','lost')")
+        return int(rows[0][0]) if rows else None

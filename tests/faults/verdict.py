@@ -1,0 +1,116 @@
+"""Compares what the ledger says with what truly ran: the programs' own notes, the shims' marks, the scheduler's
+accounting. Returns sentences; none means that every promise held."""
+import collections, glob, os, re, subprocess
+
+import workload
+
+
+def shim_records(sites):
+    """(job, epoch) -> seconds that it ran, from the `done` mark of every attempt of every site."""
+    found = {}
+    for site in sites:
+        for done in glob.glob(os.path.join(site.attempts, "*", "done")):
+            name = os.path.basename(os.path.dirname(done))
+            m = re.fullmatch(r"helio-([0-9a-z]{26})(?:-(\d+))?-(\d+)", name)
+            assert m, name
+            fields = dict(line.strip().split("=", 1) for line in open(done) if "=" in line)
+            found[(m[1] + (f".{m[2]}" if m[2] is not None else ""), int(m[3]))] = int(fields["run_ms"]) / 1000
+    return found
+
+
+def states(federation, want):
+    rows = {r[0]: r[1:] for r in federation.sql(
+        "select job_id, state, coalesce(exit_code,-1), attempts, coalesce(gpu_seconds,0), gpus from helio_report.jobs")}
+    if set(rows) != set(want):
+        yield f"{len(set(want) - set(rows))} jobs are missing, {len(set(rows) - set(want))} are unknown"
+    for key, job in want.items():
+        row = rows.get(key)
+        if row and (row[0] != job.state or int(row[1]) != job.code):
+            yield f"{key} ({job.kind}): {row[0]} with exit code {row[1]}, expected {job.state} with {job.code}"
+    total = federation.sql("select count(*), count(distinct (job_id, task)) from helio.attempts where completes")[0]
+    if total[0] != total[1]:
+        yield f"{total[0]} completions of {total[1]} jobs"
+
+
+def single_copies(federation, want):
+    """No rank of an attempt began twice; at most one epoch of a job ran to its own end, unless it failed and was retried."""
+    for key, epochs in workload.notes(federation.records).items():
+        for epoch, ranks in epochs.items():
+            for rank, lines in ranks.items():
+                starts = sum(what == "start" for what, _ in lines)
+                if starts > 1:
+                    yield f"{key}: rank {rank} of epoch {epoch} started {starts} times"
+        ended = [e for e, ranks in epochs.items() if any(what == "end" for lines in ranks.values() for what, _ in lines)]
+        if len(ended) > (2 if key in want and want[key].kind == "retry" else 1):
+            yield f"{key}: epochs {sorted(ended)} all ran to their end"
+
+
+def use(federation, figures):
+    """The ledger, attempt by attempt, against the shims' marks and the programs' own clock. figures: filled in."""
+    ledger = {(r[0], int(r[1])): float(r[2]) for r in federation.sql(
+        "select helio.job_text(job_id, task), epoch, sum(gpu_ms) / 1000.0 from helio.ledger group by 1, 2")}
+    gpus = {r[0]: float(r[1] or 0) for r in federation.sql("select job_id, gpus from helio_report.jobs")}
+    figures["compared"], figures["worst_s"] = 0, 0.0
+    for (key, epoch), run_s in shim_records(federation.sites).items():
+        mine, booked = run_s * gpus.get(key, 0), ledger.pop((key, epoch), 0.0)
+        per_gpu = abs(mine - booked) / max(gpus.get(key, 0), 1)
+        figures["compared"] += 1
+        figures["worst_s"] = max(figures["worst_s"], per_gpu)
+        if per_gpu > 1.0:
+            yield f"{key} epoch {epoch}: ran {mine:.1f} GPU-seconds, booked {booked:.1f}"
+    for (key, epoch), booked in ledger.items():
+        if booked > 0:
+            yield f"{key} epoch {epoch}: {booked:.1f} GPU-seconds booked, but no shim wrote of it"
+    attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in federation.sql(
+        "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts")}
+    for key, epochs in workload.notes(federation.records).items():
+        for epoch, ranks in epochs.items():
+            lines = [line for each in ranks.values() for line in each]
+            start = min((at for what, at in lines if what == "start"), default=None)
+            end = max((at for what, at in lines if what == "end"), default=None)
+            if start and end and abs((end - start) - attempts.get((key, epoch), 0)) > 1.0:
+                yield (f"{key} epoch {epoch}: its program ran {end - start:.1f} s, "
+                       f"recorded are {attempts.get((key, epoch), 0):.1f} s")
+
+
+def logs(federation, ids, jobs):
+    """What `helio logs` prints is what the job printed, whole and in order."""
+    for job_id, job in zip(ids, jobs):
+        if job.kind == "logs":
+            printed = federation.helio("logs", job_id, check=False).stdout.splitlines()
+            expected = [f"line {i} of {job.doc['name']}" for i in range(1, workload.LOG_LINES + 1)]
+            if printed != expected:
+                yield f"{job_id}: helio logs printed {len(printed)} lines, {len(expected)} were written"
+
+
+def accounting(federation, figures):
+    """Slurm's own accounting, where a slurmdbd keeps it: how long each attempt held its nodes, in whole seconds."""
+    attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in federation.sql(
+        "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts where run_ms > 0")}
+    figures["accounted"], figures["accounted_worst_s"] = 0, 0.0
+    for site in federation.sites:
+        if site.kind != "slurm":
+            continue
+        done = subprocess.run(["sacct", "--noheader", "--parsable2", "--allocations", "--duplicates", "--allusers",
+                               "--starttime=now-1days", "--format=jobname,elapsedraw"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(os.environ, SLURM_CONF=site.conf))
+        for line in done.stdout.splitlines() if done.returncode == 0 else []:
+            name, elapsed = line.rsplit("|", 1)
+            m = re.fullmatch(r"helio-([0-9a-z]{26})(?:-(\d+))?-(\d+)", name)
+            key = (m[1] + (f".{m[2]}" if m and m[2] is not None else ""), int(m[3])) if m else None
+            if key in attempts:
+                figures["accounted"] += 1
+                difference = int(elapsed) - attempts[key]
+                figures["accounted_worst_s"] = max(figures["accounted_worst_s"], abs(difference))
+                yield key, difference
+
+
+def leftovers(federation):
+    for site in federation.sites:
+        for line in site.leftovers():
+            yield f"{site.name} still holds {line}"
+
+
+def spread(federation):
+    return collections.Counter({r[0]: int(r[1]) for r in federation.sql(
+        "select site, count(*) from helio_report.jobs where site is not null group by 1")})
