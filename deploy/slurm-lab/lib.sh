@@ -41,6 +41,7 @@ start() { # NAME COMMAND…
   local name=$1 as_localhost=() pid
   shift
   # shellcheck disable=SC2016
+  printf '=== %s started at %(%FT%T)T\n' "$name" -1 >>"$(log_of "$name")"
   [ "$own_hostname" = no ] || as_localhost=(unshare --uts sh -c 'hostname localhost && exec "$@"' lab)
   (cd / && exec env HELIO_SLURM_LAB="$lab_id:$name" setsid "${as_localhost[@]}" "$@") </dev/null >>"$(log_of "$name")" 2>&1 9>&- &
   pid=$!
@@ -55,7 +56,7 @@ check_daemons() { # fails, with the end of its log, if one that should run has e
     pid_of "$name" >/dev/null && continue
     rm -f "$lab/run/$name"
     echo "--- the end of $(log_of "$name"):" >&2
-    tail -n 15 "$(log_of "$name")" >&2
+    tac "$(log_of "$name")" | sed '/^=== /q' | head -n 15 | tac >&2
     fail "$name has ended by itself; see the log above"
   done
 }

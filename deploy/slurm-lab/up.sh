@@ -71,7 +71,6 @@ if any_alive; then fail "$lab is up already; deploy/slurm-lab/down.sh $lab ends 
 began=$EPOCHREALTIME
 mkdir -p "$lab"/{run,log,munge}
 rm -f "$lab"/run/*
-trap 'status=$?; trap - EXIT; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
 
 # ---- where it listens ----------------------------------------------------------------------------------------
 
@@ -201,6 +200,8 @@ done
 
 # ---- daemons -------------------------------------------------------------------------------------------------
 
+# shellcheck disable=SC2154
+trap 'status=$?; trap - EXIT; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
 [ -s "$lab/munge/key" ] || (umask 077 && head -c 128 /dev/urandom >"$lab/munge/key")
 rm -f "$lab/munge/socket" "$lab/munge/socket.lock"
 start munged munged -F --force --socket="$lab/munge/socket" --key-file="$lab/munge/key" --pid-file="$lab/munge/pid" \
