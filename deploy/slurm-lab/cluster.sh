@@ -43,6 +43,7 @@ state_of() { # NAME
   pid=$(pid_of "$1") || { echo down; return; }
   if grep -q '^State:[[:space:]]*T' "/proc/$pid/status" 2>/dev/null; then echo paused; else echo running; fi
 }
+needs_munge() { pid_of munged >/dev/null || fail "$lab is down; deploy/slurm-lab/up.sh starts it"; }
 signal() { # SIGNAL NAME
   local pid
   pid=$(pid_of "$2") || fail "$2 is not running"
@@ -65,6 +66,8 @@ case $command in
   kill9-ctld) signal 0 "slurmctld-$cluster"; stop KILL "slurmctld-$cluster" ;;
   start-ctld)
     [ "$(state_of "slurmctld-$cluster")" = down ] || fail "slurmctld-$cluster is $(state_of "slurmctld-$cluster") already"
+    needs_munge
+    watched=slurmctld-$cluster
     start_ctld "$cluster"
     wait_for 30 "the controller of $cluster" ctld_answers "$cluster" ;;
   pause-ctld)
@@ -77,6 +80,8 @@ case $command in
     kill_jobs "$node" || fail "processes are left: $(job_processes "$node" | tr '\n' ' ')" ;;
   start-slurmd)
     [ "$(state_of "slurmd-$node")" = down ] || fail "slurmd-$node is $(state_of "slurmd-$node") already"
+    needs_munge
+    watched=slurmd-$node
     start_slurmd "$node"
     if [ "$(state_of "slurmctld-$cluster")" = running ]; then wait_for 30 "$node" node_ready "$node"; fi ;;
   *) usage >&2; exit 2 ;;

@@ -43,16 +43,17 @@ start() { # NAME COMMAND…
   # shellcheck disable=SC2016
   printf '=== %s started at %(%FT%T)T\n' "$name" -1 >>"$(log_of "$name")"
   [ "$own_hostname" = no ] || as_localhost=(unshare --uts sh -c 'hostname localhost && exec "$@"' lab)
-  (cd / && exec env HELIO_SLURM_LAB="$lab_id:$name" setsid "${as_localhost[@]}" "$@") </dev/null >>"$(log_of "$name")" 2>&1 9>&- &
+  (cd / && exec env -u SLURM_CONF setsid "${as_localhost[@]}" "$@") </dev/null >>"$(log_of "$name")" 2>&1 9>&- &
   pid=$!
   echo "$pid $(born "$pid")" >"$lab/run/$name"
 }
 start_ctld() { start "slurmctld-$1" slurmctld -D -f "$lab/$1/slurm.conf"; }
 start_slurmd() { start "slurmd-$1" slurmd -D -f "$lab/${1%-n*}/slurm.conf" -N "$1"; }
 
-check_daemons() { # fails, with the end of its log, if one that should run has ended
+watched='*' # the daemons whose end is a failure of the command that runs
+check_daemons() { # fails, with the end of its log, if one of them has ended
   local name
-  for name in $(recorded '*'); do
+  for name in $(recorded "$watched"); do
     pid_of "$name" >/dev/null && continue
     rm -f "$lab/run/$name"
     echo "--- the end of $(log_of "$name"):" >&2
@@ -85,7 +86,7 @@ stop() { # SIGNAL NAME…: all at once, then waits; who is there after 10 s is k
   local signal=$1 name pid until
   shift
   for name in "$@"; do # a paused one hears nothing before it goes on
-    if pid=$(pid_of "$name"); then kill -"$signal" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null; fi
+    if pid=$(pid_of "$name"); then kill -"$signal" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null || true; fi
   done
   until=$((SECONDS + 10))
   for name in "$@"; do

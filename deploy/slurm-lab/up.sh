@@ -104,9 +104,7 @@ else # by chance, so that two labs that start at the same moment do not meet; be
 fi
 dbd_port=$((base_port + ports - 1))
 
-lab_id=$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')
 cat >"$lab/settings" <<CONF
-lab_id=$lab_id
 clusters=$clusters
 nodes=$nodes
 gpus=$gpus
@@ -201,7 +199,7 @@ done
 # ---- daemons -------------------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2154
-trap 'status=$?; trap - EXIT; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
+trap 'status=$?; trap - EXIT; set +e; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
 [ -s "$lab/munge/key" ] || (umask 077 && head -c 128 /dev/urandom >"$lab/munge/key")
 rm -f "$lab/munge/socket" "$lab/munge/socket.lock"
 start munged munged -F --force --socket="$lab/munge/socket" --key-file="$lab/munge/key" --pid-file="$lab/munge/pid" \
@@ -249,8 +247,10 @@ CONF
   unset SLURM_CONF
 fi
 
+# Controllers first: a node that finds none tries again a whole second later.
+for ((i = 0; i < clusters; i++)); do start_ctld "${cluster_names[i]}"; done
 for ((i = 0; i < clusters; i++)); do
-  start_ctld "${cluster_names[i]}"
+  wait_for 30 "the controller of ${cluster_names[i]}" ctld_answers "${cluster_names[i]}"
   for ((k = 1; k <= nodes; k++)); do start_slurmd "${cluster_names[i]}-n$k"; done
 done
 for ((i = 0; i < clusters; i++)); do
