@@ -9,6 +9,8 @@
 #ifndef HELIO_BACKENDS_COMMAND_H
 #define HELIO_BACKENDS_COMMAND_H
 
+#include <sys/types.h>
+
 #include "federation/base/memory.h"
 
 enum { HELIO_COMMAND_ARGS_MAX = 128 };
@@ -27,13 +29,22 @@ typedef struct helio_command_result {
 
 typedef void helio_command_done_fn(void *arg, const helio_command_result_t *result);
 
+/*  Whom a command runs as. name NULL: as the caller. Another user than the caller needs root; its groups are
+ * looked up. */
+typedef struct helio_command_user {
+    const char *name;
+    uid_t uid;
+    gid_t gid;
+} helio_command_user_t;
+
 typedef struct helio_command {
     const char *const
         *argv; /* NULL-terminated; argv[0] absolute or looked up in `path` of the commands. Copied */
     const char *const *env; /* further "NAME=value" entries; NULL = none. Copied */
     helio_text_t input;     /* standard input; copied; "" = /dev/null */
     uint64_t timeout_ms;
-    size_t max_bytes; /* of standard output */
+    size_t max_bytes;        /* of standard output */
+    helio_command_user_t as; /* copied */
     helio_command_done_fn *done;
     void *arg;
 } helio_command_t;
