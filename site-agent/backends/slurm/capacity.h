@@ -15,6 +15,8 @@
 typedef struct helio_slurm_waiting {
     helio_text_t pool;
     uint32_t nodes, gpus_per_node;
+    uint32_t cpus_per_node; /* 0 = not said: one */
+    uint64_t memory_bytes_per_node;
 } helio_slurm_waiting_t;
 
 typedef struct helio_slurm_view {
