@@ -138,7 +138,7 @@ static void turn(world_t *self)
 {
     broker_node_t *broker = &self->broker;
     if (!helio_vdb_in_flight(self->vdb) && helio_vdb_open_rows(self->vdb)) {
-        helio_vdb_seal(self->vdb);
+        helio_vdb_seal(self->vdb, helio_broker_core_open_from(broker->core));
         happening_t *done = world_later(self, world_between(self, 1, 30), on_committed);
         done->generation = broker->life;
         done->number = broker->open_batch;
@@ -169,7 +169,8 @@ void broker_start(world_t *self)
 {
     broker_node_t *broker = &self->broker;
     helio_broker_options_t options = helio_broker_options_default();
-    broker->life++;
+    if (broker->life++) /* who leads next may be another machine, whose clock shows less */
+        broker->clock.wall_skew_ms = world_between(self, -60000, 60000);
     broker->up = true;
     broker->core = helio_broker_core_new(options);
     broker->effects = helio_effects_new();

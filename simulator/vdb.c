@@ -61,6 +61,8 @@ struct helio_vdb {
     vpool_t *pools;
     rows_t open, flight;
     bool in_flight;
+    helio_uuid_t open_from, flight_open_from; /* committed; of the batch in flight */
+    helio_uuid_t newest_job;
     uint64_t epoch;
     uint64_t transition_seq;
     uint64_t decision_id;
@@ -138,11 +140,12 @@ bool helio_vdb_in_flight(const helio_vdb_t *self)
     return self->in_flight;
 }
 
-void helio_vdb_seal(helio_vdb_t *self)
+void helio_vdb_seal(helio_vdb_t *self, helio_uuid_t open_from)
 {
     rows_t empty = self->flight;
     empty.count = 0;
     self->flight = self->open;
+    self->flight_open_from = open_from;
     self->open = empty;
     self->in_flight = true;
 }
@@ -176,6 +179,8 @@ static void put_job(helio_vdb_t *self, const helio_row_job_t *row)
     job->row = *row;
     job->open_tasks = row->tasks.count ? row->tasks.count : 1;
     HASH_ADD(hh, self->jobs, job, sizeof job->job, job);
+    if (helio_uuid_compare(self->newest_job, row->job) < 0)
+        self->newest_job = row->job;
 }
 
 static void put_state(helio_vdb_t *self, const helio_row_state_t *row)
@@ -317,6 +322,7 @@ void helio_vdb_commit(helio_vdb_t *self)
         if (last)
             apply(self, row);
     }
+    self->open_from = self->flight_open_from;
     self->flight.count = 0;
     self->in_flight = false;
 }
@@ -333,7 +339,10 @@ void helio_vdb_crash(helio_vdb_t *self, bool arrived)
 static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
 {
     for (vjob_t *job = self->jobs; job; job = job->hh.next) {
-        if (job->open_tasks) {
+        bool above = helio_uuid_compare(job->job, self->open_from) >= 0;
+        if (job->open_tasks && !above)
+            violate(self, "an open job lies below the mark", (helio_job_key_t){job->job, HELIO_NO_TASK}, 0);
+        if (job->open_tasks && above) {
             helio_ev_load_job_t load = {.row = job->row};
             parse(arg, job->row.source, &load.spec);
             emit(arg, HELIO_BROKER_EV_LOAD_JOB, &load);
@@ -345,7 +354,7 @@ static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_em
     for (vstate_t *state = self->states; state; state = state->hh.next) {
         vjob_t *job;
         HASH_FIND(hh, self->jobs, &state->key.job, sizeof state->key.job, job);
-        if (job && job->open_tasks)
+        if (job && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
             emit(arg, HELIO_BROKER_EV_LOAD_STATE, &state->row);
     }
 }
@@ -356,7 +365,8 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
                                          .broker_epoch = ++self->epoch,
                                          .last_transition_seq = self->transition_seq,
                                          .last_decision_id = self->decision_id,
-                                         .seed = seed};
+                                         .seed = seed,
+                                         .newest_job = self->newest_job};
     emit(arg, HELIO_BROKER_EV_LOAD_FEDERATION, &federation);
     helio_row_tenant_t tenants[] = {{HELIO_TEXT("red"), HELIO_TEXT("site0")}, {HELIO_TEXT("blue"), HELIO_TEXT("site1")}};
     for (size_t i = 0; i < 2; i++)

@@ -21,7 +21,8 @@ void helio_vdb_destroy(helio_vdb_t **self_p);
 /*  The batch under construction, the one that was sent, and its two possible fates. */
 void helio_vdb_append(helio_vdb_t *self, const helio_effect_t *effect);
 uint32_t helio_vdb_open_rows(const helio_vdb_t *self);
-void helio_vdb_seal(helio_vdb_t *self); /* the open batch is in flight */
+/*  The open batch is in flight, with the mark of the open jobs (helio_broker_core_open_from). */
+void helio_vdb_seal(helio_vdb_t *self, helio_uuid_t open_from);
 bool helio_vdb_in_flight(const helio_vdb_t *self);
 void helio_vdb_commit(helio_vdb_t *self);
 /*  The broker died: the open batch is gone; the one in flight arrived or not. */

@@ -235,6 +235,15 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
         ret_figures->sites_ready += site->state == HELIO_SITE_STATE_READY;
 }
 
+/*  The table keeps the order of arrival, which is that of the ids. */
+helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self)
+{
+#ifdef HELIO_MUTANT_mark_too_high
+    return self->newest_job;
+#endif
+    return self->jobs ? self->jobs->key.job : self->newest_job;
+}
+
 void helio_broker_core_each(const helio_broker_core_t *self,
                             void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg)
 {

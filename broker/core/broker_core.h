@@ -270,6 +270,17 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options);
 void helio_broker_core_destroy(helio_broker_core_t **self_p);
 void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects);
 
+/*  The mark: no open job has a smaller id, and none ever will. Read between steps by the owner, when a batch
+ *  is sealed, and committed with that batch; a new leader reads the jobs from the mark on.
+ *
+ *  Why nothing is lost below it. After a step the core's jobs are exactly those that are open by the rows of
+ *  all batches up to the open one: a job enters with its row and leaves with the row that says it is over. So
+ *  a job that falls below the mark of batch n is over in batch n or before, and if n is lost its mark is lost
+ *  with it. A job that is not stored yet has no id yet: the core gives ids in the order of the rows, each
+ *  larger than every one before it, whatever the clock does and whoever led before (LOAD_FEDERATION brings
+ *  the largest there is). */
+helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self);
+
 /*  Figures for /metrics and tests; cheap, read between steps by the owner. */
 typedef struct helio_broker_figures {
     uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: now; terminal: since start */

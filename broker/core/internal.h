@@ -190,7 +190,8 @@ struct helio_broker_core {
     uint64_t decision_id;
     uint64_t open_batch;
     uint64_t session;
-    int64_t id_ms; /* the millisecond of the last id, and how many it has */
+    helio_uuid_t newest_job; /* the last id given, by this leader or one before it */
+    int64_t id_ms;           /* its millisecond, and how many of that were given */
     uint32_t id_count;
     uint64_t capacity_version;
     bool round_wanted;
@@ -199,7 +200,7 @@ struct helio_broker_core {
     queue_t *queues;
     site_t *sites;
     site_t *peers;
-    job_t *jobs;
+    job_t *jobs; /* in order of their ids, oldest first */
     array_t *arrays;
     job_class_t *classes;
     idempotency_t *keys;
@@ -239,6 +240,7 @@ void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
 void core_jobs_free(helio_broker_core_t *self);
 
 /* submit.c, commands.c */
+void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest);
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);

@@ -11,6 +11,7 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->transition_seq = row->last_transition_seq;
     self->decision_id = row->last_decision_id;
     self->rng.state = row->seed;
+    core_ids_go_on_from(self, row->newest_job);
 }
 
 tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name)

@@ -265,7 +265,8 @@ HELIO_RECORD_DECLARE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
     F(R, U64, broker_epoch, 0, _)                                                                            \
     F(R, U64, last_transition_seq, 0, _)                                                                     \
     F(R, U64, last_decision_id, 0, _)                                                                        \
-    F(R, U64, seed, 0, _)
+    F(R, U64, seed, 0, _)                                                                                    \
+    F(R, UUID, newest_job, 0, _) /* the largest id there is; all zero when there is no job */
 HELIO_RECORD_DECLARE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 
 #define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \

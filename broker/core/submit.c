@@ -143,20 +143,38 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
     return true;
 }
 
-/*  Ids ascend within a millisecond too, so that jobs line up after a change of leader as they did when they came: the
- *  first 18 of the random bits count (RFC 9562, 6.2, method 1). */
+/*  Ids ascend always: the first 18 of their random bits count within a millisecond (RFC 9562, 6.2, method 1),
+ *  and the millisecond never goes back, not with the clock and not with a change of leader. So jobs line up
+ *  after it as they did when they came, and the mark of the open ones holds (helio_broker_core_open_from). */
+enum { ID_COUNT_MAX = 1 << 18 };
+
+void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest)
+{
+    const uint8_t *b = newest.bytes;
+    self->newest_job = newest;
+    self->id_ms = 0;
+    for (int i = 0; i < 6; i++)
+        self->id_ms = self->id_ms << 8 | b[i];
+    self->id_count = ((uint32_t)(b[6] & 0x0f) << 14 | (uint32_t)b[7] << 6 | (b[8] & 0x3f)) + 1;
+}
+
 static helio_uuid_t next_id(helio_broker_core_t *self)
 {
     uint8_t random[10];
     helio_rng_bytes(&self->rng, random, sizeof random);
-    if (self->id_ms != self->wall_ms)
+#ifdef HELIO_MUTANT_ids_follow_the_clock
+    self->id_ms = self->id_ms > self->wall_ms ? 0 : self->id_ms;
+#endif
+    if (self->wall_ms > self->id_ms || self->id_count == ID_COUNT_MAX) {
+        self->id_ms = self->wall_ms > self->id_ms ? self->wall_ms : self->id_ms + 1;
         self->id_count = 0;
-    self->id_ms = self->wall_ms;
+    }
     uint32_t count = self->id_count++;
     random[0] = (uint8_t)(count >> 14 & 0x0f);
     random[1] = (uint8_t)(count >> 6);
     random[2] = (uint8_t)(count & 0x3f);
-    return helio_uuid_v7(self->wall_ms, random);
+    self->newest_job = helio_uuid_v7(self->id_ms, random);
+    return self->newest_job;
 }
 
 static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,

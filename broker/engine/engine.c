@@ -218,7 +218,7 @@ void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
 static void seal(helio_engine_t *self)
 {
     helio_ev_sealed_t sealed = {helio_store_open_batch(self->store)};
-    helio_store_seal(self->store);
+    helio_store_seal(self->store, helio_broker_core_open_from(self->core));
     helio_engine_step(self, HELIO_BROKER_EV_SEALED, &sealed);
 }
 

@@ -41,6 +41,7 @@ struct helio_store {
     uint64_t resumed_batch; /* RESUMING: the database's last */
     helio_batch_t *open;
     helio_batch_t *flight; /* sent or to be sent again, outcome not known */
+    helio_uuid_t flight_open_from;
     bool in_flight;
     uint64_t open_number;
     uint64_t committed;

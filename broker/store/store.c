@@ -130,8 +130,10 @@ static bool send_take_batch(helio_store_t *self)
     (void)snprintf(epoch, sizeof epoch, "%" PRIu64, self->epoch);
     (void)snprintf(number, sizeof number, "%" PRIu64, self->open_number - 1);
     helio_store_expect(self, "session_take_batch");
-    return PQsendQueryPrepared(self->connection, "session_take_batch", 2,
-                               (const char *const[]){epoch, number}, NULL, NULL, 0) == 1;
+    const char *const values[] = {epoch, number, (const char *)self->flight_open_from.bytes};
+    return PQsendQueryPrepared(self->connection, "session_take_batch", 3, values,
+                               (const int[]){0, 0, sizeof self->flight_open_from.bytes},
+                               (const int[]){0, 0, 1}, 0) == 1;
 }
 
 static bool send_put(helio_store_t *self, uint32_t kind, helio_columns_t *columns)
@@ -175,12 +177,13 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
     return flushed >= 0;
 }
 
-void helio_store_seal(helio_store_t *self)
+void helio_store_seal(helio_store_t *self, helio_uuid_t open_from)
 {
     assert(helio_store_can_seal(self));
     helio_batch_t *sealed = self->open;
     self->open = self->flight;
     self->flight = sealed;
+    self->flight_open_from = open_from;
     self->in_flight = true;
     self->open_number++;
     self->sealed_us = helio_clock_boot_us();

@@ -42,7 +42,9 @@ void helio_store_append(helio_store_t *self, const helio_effect_t *effect);
 uint64_t helio_store_open_batch(const helio_store_t *self); /* its number: 1, 2, … */
 uint32_t helio_store_open_rows(const helio_store_t *self);
 bool helio_store_can_seal(const helio_store_t *self); /* connected, nothing in flight, open batch not empty */
-void helio_store_seal(helio_store_t *self);           /* sends the open batch, opens the next */
+/*  Sends the open batch, opens the next. open_from: helio_broker_core_open_from now, with the rows of every
+ * step so far in this batch or an older one; committed with the batch. */
+void helio_store_seal(helio_store_t *self, helio_uuid_t open_from);
 uint64_t helio_store_committed(const helio_store_t *self); /* highest batch known durable */
 bool helio_store_connected(const helio_store_t *self);
 const char *helio_store_trouble(const helio_store_t *self); /* why it is not connected; "" = it is. For the log */

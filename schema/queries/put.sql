@@ -5,11 +5,6 @@
 -- name: put_job
 -- unnest stands in the list of a select and not behind from: there the whole batch would first be copied into a store of
 -- tuples, which costs a seventh of the statement. The arrays are of one length.
-with opened as (
-    insert into helio.open_jobs (job_id, tasks_left)
-    select n.job, coalesce(cardinality(nullif(n.tasks, '{}')::int4[]), 1)
-    from (select unnest($1::uuid[]) as job, unnest($17::text[]) as tasks) as n
-)
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at)
 select n.job, n.tenant, nullif(n.user_name, ''), nullif(n.idempotency_key, ''), n.spec_hash, n.source, nullif(n.name, ''),
@@ -25,8 +20,8 @@ from (
 ) as n
 
 -- name: put_state
--- The batch holds each key once (the store keeps the last). A job leaves open_jobs with its last task: tasks that were
--- not over before and are now are counted off.
+-- The batch holds each key once (the store keeps the last). With its first task that is over a job can be found by the end of
+-- its id, however old it grows.
 with n as (
     select * from unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::int4[],
             $9::int4[], $10::text[], $11::text[], $12::text[], $13::int8[], $14::int8[], $15::int4[], $16::int8[],
@@ -49,18 +44,12 @@ with n as (
         cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
         units_done = excluded.units_done, at = excluded.at
 ), ended as (
-    select n.job, count(*)::int4 as tasks
-    from n left join helio.job_state s on s.job_id = n.job and s.task = n.task
-    where helio.state_is_over(n.state::int2) and (s.state is null or not helio.state_is_over(s.state))
-    group by n.job
-), shortened as (
-    update helio.open_jobs o set tasks_left = o.tasks_left - e.tasks
-    from ended e where o.job_id = e.job and o.tasks_left > e.tasks
-), closed as (
-    delete from helio.open_jobs o using ended e where o.job_id = e.job and o.tasks_left <= e.tasks
-    returning o.job_id
+    select distinct n.job from n where helio.state_is_over(n.state::int2)
 )
-insert into helio.job_tails (tail, job_id) select helio.id_tail(job_id), job_id from closed
+insert into helio.job_tails (tail, job_id)
+select helio.id_tail(e.job), e.job
+from ended e
+where not exists (select from helio.job_state s where s.job_id = e.job and helio.state_is_over(s.state))
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,

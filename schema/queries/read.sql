@@ -14,7 +14,7 @@ from found
 
 -- name: read_jobs
 -- $1 tenant; $2 state; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
--- {"jobs": […], "next": cursor or null}. A state that is not over is looked for among the open jobs only.
+-- {"jobs": […], "next": cursor or null}. A state that is not over is looked for from the oldest open job on.
 with page as (
     (select helio.task_object(t) as entry, t.job_id, t.task
      from helio.tasks_now t
@@ -28,13 +28,14 @@ with page as (
      limit least(greatest($6::int4, 1), 1000) + 1)
     union all
     (select helio.task_object(t), t.job_id, t.task
-     from helio.open_jobs o join helio.tasks_now t on t.job_id = o.job_id
-     where not helio.state_is_over(helio.state_of($2::text)) and t.state = helio.state_of($2::text)
+     from helio.tasks_now t
+     where t.job_id >= helio.open_from()
+       and not helio.state_is_over(helio.state_of($2::text)) and t.state = helio.state_of($2::text)
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
-       and ($5::text is null or o.job_id <= helio.job_uuid($5::text))
-       and ($5::text is null or o.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
-     order by o.job_id desc, t.task
+       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by t.job_id desc, t.task
      limit least(greatest($6::int4, 1), 1000) + 1)
 ), numbered as (
     select page.*, row_number() over (order by job_id desc, task) as place, count(*) over () as total from page
@@ -151,8 +152,8 @@ left join (
         count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,
         sum(t.gpus) filter (where t.state = 0) as gpus_queued,
         sum(t.gpus) filter (where helio.state_is_live(t.state)) as gpus_live
-    from helio.open_jobs o join helio.tasks_now t using (job_id)
-    where $1::text is null or t.tenant = $1::text
+    from helio.tasks_now t
+    where t.job_id >= helio.open_from() and ($1::text is null or t.tenant = $1::text)
     group by t.queue
 ) n using (queue)
 

@@ -7,7 +7,7 @@ select leads, epoch, incarnation from helio.lead($1::text)
 select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)
 
 -- name: session_take_batch
-select helio.take_batch($1::int8, $2::int8)
+select helio.take_batch($1::int8, $2::int8, $3::uuid)
 
 -- name: session_migrated
 select to_regclass('helio.schema_migrations') is not null

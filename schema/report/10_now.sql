@@ -22,6 +22,17 @@ left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
 left join helio.classes c on c.class_id = j.class_id
 left join helio.pools p on p.site = s.site and p.pool = s.pool;
 
+-- Jobs with a task that is not over, of the few that the mark leaves to be looked at: what a new leader reads.
+create or replace view helio.open_jobs as
+select j.job_id
+from helio.jobs j
+where j.job_id >= helio.open_from()
+  and not exists (select from helio.job_state s
+                  where s.job_id = j.job_id and s.job_id >= helio.open_from() and s.task = -1
+                    and helio.state_is_over(s.state))
+  and (j.tasks is null or cardinality(j.tasks) > (select count(*) from helio.job_state s
+                                                  where s.job_id = j.job_id and helio.state_is_over(s.state)));
+
 -- The value of each series in the step that contains now.
 create or replace view helio.signals_now as
 select n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated, n.issued_at,
@@ -93,8 +104,9 @@ begin
          order by j.job_id limit 11)
         union
         (select j.job_id
-         from (select o.job_id from helio.open_jobs o where helio.id_tail(o.job_id) = wanted::integer
-               union all
+         from (select o.job_id from helio.jobs o
+               where o.job_id >= helio.open_from() and helio.id_tail(o.job_id) = wanted::integer
+               union
                select t.job_id from helio.job_tails t where t.tail = wanted::integer) f
          join helio.jobs j using (job_id)
          where helio.job_text(j.job_id, -1) like '%' || word and (of_tenant is null or j.tenant = of_tenant)

@@ -24,14 +24,14 @@ select is((select count(*) from helio.find_jobs(repeat('0', 5), null)), 0::bigin
 insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source)
 select ('0199aaaa-0000-7000-8000-0000000' || lpad(i::text, 5, '0'))::uuid, now(), 1, 1, 1, 1, 1, 1,
     case when i % 2 = 0 then 'even' else 'odd' end, 'standard', 'h', 's' from generate_series(1, 20) i;
-insert into helio.open_jobs select job_id, 1 from helio.jobs where tenant = 'odd';
+update helio.federation set open_from = '0199aaaa-0000-7000-8000-000000000007';
 insert into helio.job_tails select helio.id_tail(job_id), job_id from helio.jobs where tenant = 'even';
 select is((select count(*) from helio.find_jobs(left(helio.job_text('0199aaaa-0000-7000-8000-000000000001', -1), 8), null)),
     11::bigint, 'a prefix of too many finds enough to say so');
 select results_eq(format('select helio.find_jobs(%L, null)', right(helio.job_text('0199aaaa-0000-7000-8000-000000000007', -1), 6)),
     array ['0199aaaa-0000-7000-8000-000000000007'::uuid], 'a suffix finds the one that is open');
-select results_eq(format('select helio.find_jobs(%L, null)', right(helio.job_text('0199aaaa-0000-7000-8000-000000000008', -1), 8)),
-    array ['0199aaaa-0000-7000-8000-000000000008'::uuid], 'and the one that is over');
+select results_eq(format('select helio.find_jobs(%L, null)', right(helio.job_text('0199aaaa-0000-7000-8000-000000000006', -1), 8)),
+    array ['0199aaaa-0000-7000-8000-000000000006'::uuid], 'and the one that is over');
 select is(helio.id_tail('ffffffff-ffff-ffff-ffff-ffffffffffff'), 1073741823, 'a tail has 30 bits');
 select is_empty(format('select helio.find_jobs(%L, %L)', helio.job_text('0199aaaa-0000-7000-8000-000000000007', -1), 'even'),
     'not for another tenant');

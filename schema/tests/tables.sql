@@ -4,7 +4,7 @@ select no_plan();
 
 select has_table('helio', name::name, 'table ' || name) from unnest(array ['schema_migrations', 'federation', 'tenants', 'tokens',
     'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
-    'open_jobs', 'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
+    'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
     'audit']) name;
 
 select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');
@@ -60,10 +60,11 @@ select is(helio.audit_verify(), 3::bigint, 'a gap shows');
 create temporary table lead as select * from helio.lead('test');
 set search_path = public;
 select ok(leads, 'who has the lock leads') from lead;
-select lives_ok((select format('select helio.take_batch(%s, 1)', epoch) from lead), 'its first batch');
-select throws_ok((select format('select helio.take_batch(%s, 1)', epoch) from lead), 'HE001', null, 'not twice');
-select throws_ok((select format('select helio.take_batch(%s, 3)', epoch) from lead), 'HE001', null, 'not out of turn');
-select throws_ok((select format('select helio.take_batch(%s, 2)', epoch - 1) from lead), 'HE001', null, 'not of an older epoch');
+select lives_ok((select format('select helio.take_batch(%s, 1, %L)', epoch, '0199aaaa-0000-7000-8000-000000000001') from lead), 'its first batch');
+select throws_ok((select format('select helio.take_batch(%s, 1, %L)', epoch, '0199aaaa-0000-7000-8000-000000000001') from lead), 'HE001', null, 'not twice');
+select throws_ok((select format('select helio.take_batch(%s, 3, %L)', epoch, '0199aaaa-0000-7000-8000-000000000003') from lead), 'HE001', null, 'not out of turn');
+select throws_ok((select format('select helio.take_batch(%s, 2, %L)', epoch - 1, '0199aaaa-0000-7000-8000-000000000002') from lead), 'HE001', null, 'not of an older epoch');
+select is(open_from, '0199aaaa-0000-7000-8000-000000000001'::uuid, 'the mark is that of the last batch') from helio.federation;
 create temporary table resumed as select r.* from lead, helio.resume(epoch) r;
 set search_path = public;
 create temporary table outdated as select r.* from lead, helio.resume(epoch - 1) r;

@@ -154,6 +154,8 @@ static void keep_job(harness_t *self, const helio_row_job_t *row)
 {
     const helio_ev_submit_t *submit = self->submitting;
     assert_non_null(submit);
+    assert_true(helio_uuid_compare(self->federation.newest_job, row->job) < 0);
+    self->federation.newest_job = row->job;
     for (uint32_t i = 0; i < submit->jobs.count; i++) {
         if (submit->jobs.items[i].source.data != row->source.data &&
             !helio_text_equal(submit->jobs.items[i].source, row->source))
@@ -211,6 +213,18 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
 /* ---- steps
  * --------------------------------------------------------------------------------------------------- */
 
+static void assert_above(void *arg, const helio_broker_job_view_t *job)
+{
+    assert_true(helio_uuid_compare(*(const helio_uuid_t *)arg, job->key.job) <= 0);
+}
+
+/*  A batch may be sealed after any step. */
+static void check_mark(const harness_t *self)
+{
+    helio_uuid_t mark = helio_broker_core_open_from(self->core);
+    helio_broker_core_each(self->core, assert_above, &mark);
+}
+
 void harness_step(harness_t *self, uint32_t kind, const void *payload)
 {
     static const helio_ev_nothing_t nothing = {0};
@@ -230,6 +244,8 @@ void harness_step(harness_t *self, uint32_t kind, const void *payload)
         self->said[self->said_count++] = said;
         keep(self, said.kind, said.record);
     }
+    if (kind >= HELIO_BROKER_EV_LOADED)
+        check_mark(self);
 }
 
 static harness_t *harness_new(const helio_broker_options_t *options)
@@ -370,6 +386,21 @@ void harness_advance(harness_t *self, int64_t ms)
 {
     self->now_ms += ms;
     self->wall_ms += ms;
+}
+
+void harness_set_wall(harness_t *self, int64_t ms)
+{
+    self->wall_ms += ms;
+}
+
+void harness_newest(harness_t *self, helio_uuid_t id)
+{
+    self->federation.newest_job = id;
+}
+
+helio_uuid_t harness_mark(const harness_t *self)
+{
+    return helio_broker_core_open_from(self->core);
 }
 
 void harness_tick(harness_t *self)

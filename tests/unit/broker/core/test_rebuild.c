@@ -55,6 +55,86 @@ static void assert_same_figures(const harness_t *a, const harness_t *b)
     assert_int_equal(x.sites, y.sites);
 }
 
+/* ---- the mark --------------------------------------------------------------------------------------------
+ */
+
+static void assert_ascend(helio_uuid_t a, helio_uuid_t b)
+{
+    assert_true(helio_uuid_compare(a, b) < 0);
+}
+
+static void end_job(harness_t *self, helio_job_key_t key)
+{
+    assert_int_equal(harness_command(self, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
+                     HELIO_OK);
+    assert_false(harness_is_open(self, key));
+}
+
+static void mark__it_is_the_oldest_open_job_whichever_end_first(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.tasks = (helio_u32s_t){(uint32_t[]){0, 1}, 2};
+    helio_job_key_t array = harness_job(h, &spec);
+    spec.tasks.count = 0;
+    helio_job_key_t second = harness_job(h, &spec), third = harness_job(h, &spec);
+    assert_true(helio_uuid_equal(harness_mark(h), array.job));
+    end_job(h, second);
+    end_job(h, harness_task(array, 0));
+    assert_true(helio_uuid_equal(harness_mark(h), array.job)); /* a task of it is open */
+    end_job(h, harness_task(array, 1));
+    assert_true(helio_uuid_equal(harness_mark(h), third.job));
+    end_job(h, third);
+    helio_uuid_t none = harness_mark(h); /* of those to come */
+    assert_true(helio_uuid_compare(none, third.job) >= 0);
+    assert_ascend(none, harness_job(h, &spec).job);
+}
+
+static void mark__no_later_id_falls_below_it_when_the_clock_is_set_back(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_uuid_t first = harness_job(h, &spec).job;
+    harness_set_wall(h, -3600000);
+    helio_uuid_t second = harness_job(h, &spec).job, third = harness_job(h, &spec).job;
+    assert_ascend(first, second);
+    assert_ascend(second, third);
+    harness_set_wall(h, 2 * 3600000); /* and time is followed again once it is later */
+    helio_uuid_t fourth = harness_job(h, &spec).job;
+    assert_ascend(third, fourth);
+    assert_true(memcmp(third.bytes, fourth.bytes, 6) != 0);
+}
+
+static void mark__no_id_of_the_next_leader_falls_below_it_though_its_clock_is_behind(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t old = harness_job(h, &spec), over = harness_job(h, &spec);
+    end_job(h, over); /* the largest id is of a job that the next one does not load */
+    harness_set_wall(h, -60000);
+    harness_t *next = harness_rebuild(h);
+    assert_true(helio_uuid_equal(harness_mark(next), old.job));
+    assert_ascend(over.job, harness_job(next, &spec).job);
+    end_job(next, old);
+    assert_ascend(over.job, harness_mark(next));
+    harness_end(&next);
+}
+
+static void mark__a_millisecond_whose_ids_are_used_up_gives_way_to_the_next(void **state)
+{
+    (void)state;
+    uint8_t last[10];
+    memset(last, 0xff, sizeof last);
+    helio_uuid_t used_up = helio_uuid_v7(harness_wall_ms(h), last);
+    harness_newest(h, used_up);
+    harness_t *next = harness_rebuild(h);
+    helio_job_spec_t spec = harness_spec(next, "H100", 1);
+    helio_uuid_t first = harness_job(next, &spec).job;
+    assert_ascend(used_up, first);
+    assert_ascend(first, harness_job(next, &spec).job);
+    harness_end(&next);
+}
+
 static void rebuild__an_empty_federation_is_empty(void **state)
 {
     (void)state;
@@ -302,6 +382,10 @@ static void rebuild__after_any_run_gives_the_same_figures_and_the_same_next_plac
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(mark__it_is_the_oldest_open_job_whichever_end_first),
+        CASE(mark__no_later_id_falls_below_it_when_the_clock_is_set_back),
+        CASE(mark__no_id_of_the_next_leader_falls_below_it_though_its_clock_is_behind),
+        CASE(mark__a_millisecond_whose_ids_are_used_up_gives_way_to_the_next),
         CASE(rebuild__an_empty_federation_is_empty),
         CASE(rebuild__a_job_in_every_state_is_there_with_the_same_figures),
         CASE(rebuild__an_offer_that_never_arrived_is_ordered_again_just_as_it_was),
