@@ -436,7 +436,7 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     helio_rc rc = helio_agent_broker_key(settings, self->broker_key, err);
     if (rc == HELIO_OK)
         rc = helio_keypair_load(settings->key_file.data, &self->keys, err);
-    helio_backend_sink_t sink = {self, on_backend_event, on_backend_capacity};
+    helio_backend_sink_t sink = {.arg = self, .on_event = on_backend_event, .on_capacity = on_backend_capacity};
     if (rc == HELIO_OK)
         rc = self->parts.make_backend(settings, &sink, &self->backend, err);
     if (rc != HELIO_OK)

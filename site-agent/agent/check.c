@@ -133,7 +133,7 @@ static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings
 /* ---- users and backend
  * -------------------------------------------------------------------------------------- */
 
-static helio_rc check_user(const helio_local_user_t *user, char text[TEXT_SIZE])
+static helio_rc check_user(const helio_user_rule_t *user, char text[TEXT_SIZE])
 {
     char name[64];
     (void)helio_text_copy(user->unix_user, name, sizeof name);
@@ -156,11 +156,11 @@ static helio_rc check_user(const helio_local_user_t *user, char text[TEXT_SIZE])
 static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
 {
     char text[TEXT_SIZE];
-    if (settings->local.users.count == 0 && helio_text_is(settings->site.backend, "local"))
+    if (settings->rules.users.count == 0 && helio_text_is(settings->site.backend, "local"))
         line(tally, "users", HELIO_INVALID,
              "nobody may run jobs here; add e.g. users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
-    for (uint32_t i = 0; i < settings->local.users.count; i++) {
-        helio_rc rc = check_user(&settings->local.users.items[i], text);
+    for (uint32_t i = 0; i < settings->rules.users.count; i++) {
+        helio_rc rc = check_user(&settings->rules.users.items[i], text);
         line(tally, "user", rc, text);
     }
 }

@@ -16,7 +16,7 @@ helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_
     helio_local_options_t options = {.state_dir = settings->state_dir.data,
                                      .shim = settings->shim.data,
                                      .site = settings->site.name,
-                                     .settings = &settings->local,
+                                     .rules = &settings->rules,
                                      .lease_margin_ms = settings->kill_margin_ms,
                                      .energy_arg = settings->nvml,
                                      .energy_mj = settings->nvml ? energy_mj : NULL,

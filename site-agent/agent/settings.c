@@ -64,7 +64,7 @@ static const helio_spec_field_t agent_fields[] = {
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
      .doc = "The program around each local job. Not said: the one installed beside the agent."},
-    {.kind = HELIO_SPEC_INCLUDE, AT(local), .table = &helio_local_settings_table},
+    {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -175,7 +175,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     }
     settings.state_dir = resolve(arena, path, settings.state_dir);
     settings.key_file = resolve(arena, path, settings.key_file);
-    settings.local.secrets = resolve(arena, path, settings.local.secrets);
+    settings.rules.secrets = resolve(arena, path, settings.rules.secrets);
     settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
     if (!helio_curve_key_is_valid(settings.broker_key))
         settings.broker_key = resolve(arena, path, settings.broker_key);

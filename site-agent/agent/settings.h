@@ -3,7 +3,7 @@
 #define HELIO_AGENT_SETTINGS_H
 
 #include "federation/spec/spec.h"
-#include "site-agent/backends/local.h"
+#include "site-agent/backends/rules.h"
 #include "site-agent/telemetry/nvml.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
@@ -18,7 +18,7 @@ typedef struct helio_agent_settings {
     helio_text_t broker_key; /* Z85 after loading */
     helio_text_t key_file;
     helio_text_t shim;
-    helio_local_settings_t local; /* users, secrets, … of the backend `local` */
+    helio_job_rules_t rules; /* users, secrets, …, whatever starts the jobs */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */

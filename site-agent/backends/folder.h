@@ -54,8 +54,11 @@ typedef struct helio_folder_how {
     helio_text_t stdout_path,
         stderr_path;      /* a copy of the output for the user, as sbatch would name it; "" = none */
     helio_text_t workdir; /* "" = HELIO_OUTPUT_DIR */
-    bool batch_script;    /* `run` is a script for a batch system: it runs once, on the first node, and finds
-                             SLURM_* names */
+    bool truncate;        /* those two files begin anew; else they are appended to */
+    helio_text_t
+        srun; /* SLURM, several nodes: path of srun on the nodes; "" = found by the PATH that Slurm gives */
+    bool batch_script; /* `run` is a script for a batch system: it runs once, on the first node, and finds
+                          SLURM_* names; see helio_job_is_batch_script */
     uint64_t clock_tolerance_ms; /* by which the clocks of nodes may differ from ours; for leases */
 } helio_folder_how_t;
 
@@ -64,6 +67,9 @@ typedef struct helio_folder_how {
 HELIO_MUST_CHECK helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t *task,
                                                 const char *name, const helio_folder_how_t *how,
                                                 helio_error_t *err);
+
+/*  The job's part `slurm` says launch=batch: it came through `helio sbatch`. */
+bool helio_job_is_batch_script(const helio_job_spec_t *spec);
 
 /*  -1 in *ret_folder when there is none; the caller closes it. IO: cannot be told now, ask again later. */
 HELIO_MUST_CHECK helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
@@ -77,15 +83,17 @@ HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_
 HELIO_MUST_CHECK helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err);
 uint64_t helio_folder_units_done(int folder); /* of HELIO_REPORT */
 
-/*  As helio_backend_class_t has it. */
+/*  As helio_backend_class_t has it, as far as the folder tells: *ret_end needs a `done` mark. Of an attempt
+ * that is over without one, fewer than `max` bytes are its last ones. */
 HELIO_MUST_CHECK helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name,
                                                  uint64_t offset, size_t max, helio_buffer_t *out,
                                                  uint64_t *ret_next, bool *ret_end, helio_error_t *err);
-/*  Every folder's attempt name, bounded; for a survey. */
+/*  Every folder's attempt name but the acknowledged ones', bounded; for a survey. */
 typedef void helio_folders_fn(void *arg, const char *name, helio_job_key_t key, uint32_t epoch);
 HELIO_MUST_CHECK helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg,
                                              helio_error_t *err);
-/*  Writes the lease file; see helio_lease_t. */
+/*  Writes the lease file; see helio_lease_t. A `number` that is given is raised above that of the last file,
+ * also that of a former agent. */
 HELIO_MUST_CHECK helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease,
                                               helio_error_t *err);
 

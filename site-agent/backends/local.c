@@ -1,8 +1,6 @@
 #include "site-agent/backends/local.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +11,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/backends/local_inner.h"
 
-enum { STATE_DIR_MAX = 3000, SWEEP_MS = 60000, EVENTS_MAX = 256 };
+enum { PATH_SIZE = 4096, EVENTS_MAX = 256 };
 
 static helio_local_t *local_of(helio_backend_t *base)
 {
@@ -67,12 +65,17 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
     if (found != HELIO_LOCAL_ABSENT)
         return;
     helio_error_t why = {0};
-    helio_rc rc = helio_local_prepare(self, task, attempt->name, &why);
+    helio_folder_how_t how = {.launcher = HELIO_LAUNCHER_LOCAL,
+                              .lease = self->lease,
+                              .slots = task->slots,
+                              .slot_count = task->slot_count,
+                              .batch_script = helio_job_is_batch_script(task->spec)};
+    helio_rc rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &why);
     if (!rc) {
         note_energy(self, attempt, task);
         rc = helio_local_spawn(self, attempt, &why);
         if (rc)
-            helio_local_remove(self, attempt->name);
+            helio_folders_remove(self->folders, attempt->name);
     }
     if (rc)
         helio_local_say_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, why.text);
@@ -98,40 +101,24 @@ static void local_stop(helio_backend_t *base, const helio_stop_t *stop)
 
 static void local_forget(helio_backend_t *base, helio_job_key_t key, uint32_t epoch)
 {
-    helio_local_t *self = local_of(base);
-    char name[HELIO_ATTEMPT_NAME_SIZE], text[32];
+    char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0)
-        return;
-    (void)snprintf(text, sizeof text, "%lld", (long long)helio_clock_wall_ms());
-    if (!helio_mark_exists(folder, "forget")) /* what cannot be marked is kept: no harm */
-        (void)!helio_mark_write(folder, "forget", helio_text_of(text), 0600, NULL);
-    (void)close(folder);
+    helio_folders_forget(local_of(base)->folders, name, helio_clock_wall_ms());
+}
+
+static void survey_one(void *arg, const char *name, helio_job_key_t key, uint32_t epoch)
+{
+    helio_local_t *self = arg;
+    helio_local_found_t found;
+    (void)name;
+    if (!helio_local_find(self, key, epoch))
+        (void)look_up(self, key, epoch, &found);
 }
 
 static void local_survey(helio_backend_t *base)
 {
     helio_local_t *self = local_of(base);
-    int again = openat(self->attempts_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again >= 0 ? fdopendir(again) : NULL;
-    if (!list) {
-        if (again >= 0)
-            (void)close(again);
-        return;
-    }
-    for (struct dirent *entry; (entry = readdir(list));) {
-        helio_job_key_t key;
-        uint32_t epoch;
-        char mark[300];
-        if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch))
-            continue;
-        (void)snprintf(mark, sizeof mark, "%.255s/forget", entry->d_name);
-        helio_local_found_t found;
-        if (!helio_mark_exists(self->attempts_fd, mark) && !helio_local_find(self, key, epoch))
-            (void)look_up(self, key, epoch, &found);
-    }
-    (void)closedir(list);
+    (void)!helio_folders_each(self->folders, survey_one, self, NULL);
 }
 
 /*  The core's deadline is its lease's end minus min (margin, lease / 4), and it kills a quarter of that
@@ -147,47 +134,24 @@ static helio_rc local_lease(helio_backend_t *base, int64_t deadline_boot_ms, hel
     helio_lease_t lease = {.stop_boot_ms = deadline_boot_ms,
                            .kill_boot_ms = deadline_boot_ms + margin / 4 * 3};
     memcpy(lease.boot_id, self->boot_id, sizeof lease.boot_id);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_lease_text(&lease, &text);
-    return helio_mark_write(self->state_fd, "lease", helio_buffer_view(&text), 0600, err);
+    return helio_folders_lease(self->folders, &lease, err);
 }
 
 /* ---- output ----------------------------------------------------------------------------------------------
  */
 
-static bool is_over(helio_local_t *self, helio_job_key_t key, uint32_t epoch, int folder)
+/*  Nothing of it runs any more and it is not being looked after, though it left no end. */
+static bool is_dead(helio_local_t *self, helio_job_key_t key, uint32_t epoch, const char *name)
 {
-    if (helio_mark_exists(folder, "done"))
-        return true;
-    if (helio_local_find(self, key, epoch))
-        return false;
+    int folder = -1;
     helio_claim_t claim;
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    return helio_mark_read(folder, "claim", 4096, &text, NULL) == HELIO_OK &&
-           helio_claim_parse(helio_buffer_view(&text), &claim) == HELIO_OK &&
-           (strcmp(claim.boot_id, self->boot_id) != 0 || !helio_process_alive(claim.shim));
-}
-
-static helio_rc read_piece(int folder, uint64_t offset, size_t max, helio_buffer_t *out, uint64_t *ret_next,
-                           helio_error_t *err)
-{
-    *ret_next = offset;
-    int log = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (log < 0)
-        return errno == ENOENT ? HELIO_OK
-                               : helio_fail(err, HELIO_IO, "cannot open the log: %s", strerror(errno));
-    char piece[16384];
-    while (max && offset <= INT64_MAX / 2) {
-        ssize_t got = pread(log, piece, max < sizeof piece ? max : sizeof piece, (off_t)offset);
-        if (got <= 0)
-            break;
-        helio_buffer_append(out, piece, (size_t)got);
-        offset += (uint64_t)got;
-        max -= (size_t)got;
-    }
-    (void)close(log);
-    *ret_next = offset;
-    return HELIO_OK;
+    if (helio_local_find(self, key, epoch) || helio_folders_open(self->folders, name, &folder, NULL) ||
+        folder < 0)
+        return false;
+    bool dead = helio_folder_claim(folder, &claim, NULL) == HELIO_OK &&
+                (strcmp(claim.boot_id, self->boot_id) != 0 || !helio_process_alive(claim.shim));
+    (void)close(folder);
+    return dead;
 }
 
 static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint32_t epoch, uint64_t offset,
@@ -197,19 +161,12 @@ static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     helio_local_t *self = local_of(base);
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_attempt_name(key, epoch, name);
-    int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0)
-        return helio_fail(err, HELIO_NOT_FOUND, "no output of %s is kept here", name);
-    bool over =
-        is_over(self, key, epoch, folder); /* before reading: what is written after it would be missed */
-    uint64_t next;
-    helio_rc rc = read_piece(folder, offset, max, out, &next, err);
-    (void)close(folder);
-    if (rc)
-        return rc;
-    *ret_next = next;
-    *ret_end = over && next - offset < max;
-    return HELIO_OK;
+    bool dead =
+        is_dead(self, key, epoch, name); /* before reading: what is written after it would be missed */
+    helio_rc rc = helio_folders_log_read(self->folders, name, offset, max, out, ret_next, ret_end, err);
+    if (!rc && dead && *ret_next - offset < max)
+        *ret_end = true;
+    return rc;
 }
 
 /* ---- the loop's side -------------------------------------------------------------------------------------
@@ -240,8 +197,7 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
             helio_local_serve(self, attempt, now_boot_ms, now_wall_ms);
     }
     if (now_boot_ms >= self->sweep_ms) {
-        self->sweep_ms = now_boot_ms + SWEEP_MS;
-        helio_local_sweep(self, now_wall_ms);
+        self->sweep_ms = now_boot_ms + helio_folders_sweep(self->folders, now_wall_ms);
     }
     int64_t next = self->next_ms < self->sweep_ms ? self->next_ms : self->sweep_ms;
     for (const helio_local_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
@@ -259,15 +215,15 @@ static helio_rc local_check(helio_backend_t *base, helio_error_t *err)
     if (access(self->options.shim, X_OK))
         return helio_fail(err, HELIO_NOT_FOUND, "helio-shim cannot be executed at '%s': %s",
                           self->options.shim, strerror(errno));
-    if (!self->settings.users.count)
+    if (!self->rules.users.count)
         return helio_fail(err, HELIO_INVALID,
                           "`users` names nobody: every job would be refused (NoUserMapping)");
-    if (geteuid() == 0 && (fstat(self->state_fd, &status) || !(status.st_mode & 001)))
+    if (geteuid() == 0 && (stat(self->options.state_dir, &status) || !(status.st_mode & 001)))
         return helio_fail(err, HELIO_FORBIDDEN, "'%s' cannot be entered by jobs' users: chmod o+x it",
                           self->options.state_dir);
-    char path[STATE_DIR_MAX];
-    if (self->settings.secrets.size && (!helio_text_copy(self->settings.secrets, path, sizeof path) ||
-                                        stat(path, &status) || status.st_mode & 077))
+    char path[PATH_SIZE];
+    if (self->rules.secrets.size && (!helio_text_copy(self->rules.secrets, path, sizeof path) ||
+                                     stat(path, &status) || status.st_mode & 077))
         return helio_fail(err, HELIO_FORBIDDEN, "the folder of secrets must exist with mode 0700");
     return HELIO_OK;
 }
@@ -283,10 +239,7 @@ static void local_destroy(helio_backend_t *base)
         helio_local_unlink(self, attempt);
         helio_local_free(attempt);
     }
-    if (self->state_fd >= 0)
-        (void)close(self->state_fd);
-    if (self->attempts_fd >= 0)
-        (void)close(self->attempts_fd);
+    helio_folders_destroy(&self->folders);
     if (self->epoll >= 0)
         (void)close(self->epoll);
     helio_arena_destroy(&self->arena);
@@ -310,61 +263,35 @@ static const helio_backend_class_t local_class = {
     .destroy = local_destroy,
 };
 
-static void copy_settings(helio_local_t *self, const helio_local_settings_t *from)
+static helio_rc open_all(helio_local_t *self, helio_error_t *err)
 {
-    self->settings = *from;
-    self->settings.secrets = helio_arena_text(self->arena, from->secrets);
-    self->settings.path = helio_arena_text(self->arena, from->path);
-    self->settings.users.items =
-        helio_arena_alloc(self->arena, from->users.count + 1, sizeof *from->users.items);
-    for (uint32_t i = 0; i < from->users.count; i++) {
-        const helio_local_user_t *line = &from->users.items[i];
-        self->settings.users.items[i] = (helio_local_user_t){
-            helio_arena_text(self->arena, line->tenant), helio_arena_text(self->arena, line->user),
-            helio_arena_text(self->arena, line->unix_user), line->allow_root};
-    }
-    self->options.settings = &self->settings;
-}
-
-static helio_rc open_folders(helio_local_t *self, helio_error_t *err)
-{
-    const char *names[] = {"attempts", "output", "checkpoints"};
-    self->state_fd = open(self->options.state_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->state_fd < 0)
-        return helio_fail(err, HELIO_IO, "cannot open '%s': %s", self->options.state_dir, strerror(errno));
-    for (int i = 0; i < 3; i++) {
-        if (mkdirat(self->state_fd, names[i], 0711) && errno != EEXIST)
-            return helio_fail(err, HELIO_IO, "cannot make '%s' in '%s': %s", names[i],
-                              self->options.state_dir, strerror(errno));
-        if (fchmodat(self->state_fd, names[i], 0711,
-                     0)) /* entered by jobs' users, listed by nobody; whatever the umask */
-            return helio_fail(err, HELIO_IO, "'%s' in '%s': %s", names[i], self->options.state_dir,
-                              strerror(errno));
-    }
-    self->attempts_fd = openat(self->state_fd, "attempts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    helio_folders_options_t options = {
+        .root = self->options.state_dir, .site = self->options.site, .rules = &self->rules};
+    helio_rc rc = helio_folders_new(&options, &self->folders, err);
+    if (rc)
+        return rc;
     self->epoll = epoll_create1(EPOLL_CLOEXEC);
-    if (self->attempts_fd < 0 || self->epoll < 0 || fsync(self->state_fd))
-        return helio_fail(err, HELIO_IO, "cannot open the attempts: %s", strerror(errno));
-    return HELIO_OK;
+    return self->epoll < 0 ? helio_fail(err, HELIO_IO, "epoll: %s", strerror(errno)) : HELIO_OK;
 }
 
 helio_rc helio_local_new(const helio_local_options_t *options, helio_backend_t **ret_backend,
                          helio_error_t *err)
 {
-    if (!options->state_dir || options->state_dir[0] != '/' || strlen(options->state_dir) > STATE_DIR_MAX ||
-        strchr(options->state_dir, '\n') || !options->shim || options->shim[0] != '/')
+    if (!options->state_dir || options->state_dir[0] != '/' || !options->shim || options->shim[0] != '/')
         return helio_fail(err, HELIO_INVALID, "the state folder and helio-shim need absolute paths");
     helio_local_t *self = helio_new(1, sizeof *self);
     self->base.class = &local_class;
     self->arena = helio_arena_new();
-    self->state_fd = self->attempts_fd = self->epoll = -1;
+    self->epoll = -1;
     self->options = *options;
     self->options.state_dir = helio_arena_string(self->arena, helio_text_of(options->state_dir));
     self->options.shim = helio_arena_string(self->arena, helio_text_of(options->shim));
     self->options.site = helio_arena_text(self->arena, options->site);
-    copy_settings(self, options->settings);
+    helio_job_rules_copy(options->rules, self->arena, &self->rules);
+    self->options.rules = &self->rules;
+    self->lease = helio_arena_printf(self->arena, "%s/lease", options->state_dir).data;
     helio_process_boot_id(self->boot_id);
-    helio_rc rc = open_folders(self, err);
+    helio_rc rc = open_all(self, err);
     helio_backend_t *backend = &self->base;
     if (rc)
         helio_backend_destroy(&backend);

@@ -2,8 +2,8 @@
 #ifndef HELIO_BACKENDS_LOCAL_INNER_H
 #define HELIO_BACKENDS_LOCAL_INNER_H
 
+#include "site-agent/backends/folder.h"
 #include "site-agent/backends/local.h"
-#include "site-agent/shim/plan.h"
 
 typedef enum helio_local_state {
     HELIO_LOCAL_SPAWNED, /* a shim exists; the `started` mark does not, as far as we know */
@@ -41,26 +41,18 @@ typedef struct helio_local {
     helio_backend_t base;
     helio_arena_t *arena; /* options' texts */
     helio_local_options_t options;
-    helio_local_settings_t settings;
-    int state_fd, attempts_fd;
+    helio_job_rules_t rules;
+    helio_folders_t *folders;
+    const char *lease; /* path of the lease file */
     int epoll;
     char boot_id[HELIO_BOOT_ID_SIZE];
     helio_local_attempt_t *buckets[HELIO_LOCAL_BUCKETS];
     helio_local_attempt_t *first;
     int64_t next_ms;
     int64_t sweep_ms;
-    long sweep_at; /* position in attempts/ */
 } helio_local_t;
 
-/*  local_prepare.c: makes the attempt's folder, ready for a shim. On failure there is no folder, and the
- * error's text is a reason for FAILED_TO_START. */
-HELIO_MUST_CHECK helio_rc helio_local_prepare(helio_local_t *self, const helio_backend_task_t *task,
-                                              const char *name, helio_error_t *err);
-/*  Reads a site's secret into *out. */
-HELIO_MUST_CHECK helio_rc helio_local_secret(const helio_local_t *self, helio_text_t unix_user,
-                                             helio_text_t name, helio_buffer_t *out, helio_error_t *err);
-
-/*  local_folder.c: what the folder of an attempt tells. */
+/*  local_look.c: what the folder of an attempt and the processes tell together. */
 typedef enum helio_local_found {
     HELIO_LOCAL_ABSENT, /* and it will stay so until start is called: an unclaimed folder was closed and put
                            aside */
@@ -84,11 +76,6 @@ HELIO_MUST_CHECK helio_rc helio_local_look(helio_local_t *self, const char *name
 int64_t helio_local_started_wall_ms(int folder);
 /*  Kills what a dead shim left; true when nothing is left. */
 bool helio_local_kill_left(int folder);
-uint64_t helio_local_units_done(int folder);
-/*  Removes a folder and the files in it. */
-void helio_local_remove(helio_local_t *self, const char *name);
-/*  Removes forgotten folders whose time has come; bounded work. */
-void helio_local_sweep(helio_local_t *self, int64_t now_wall_ms);
 
 /*  local_watch.c */
 helio_local_attempt_t *helio_local_find(const helio_local_t *self, helio_job_key_t key, uint32_t epoch);

@@ -127,7 +127,7 @@ static void say_done(helio_local_t *self, helio_local_attempt_t *attempt, const 
         .run_ms = done->run_ms,
     };
     if (!done->failed) {
-        attempt->end.units_done = helio_local_units_done(attempt->folder);
+        attempt->end.units_done = helio_folder_units_done(attempt->folder);
         attempt->end.energy_j = energy_j(self, attempt, now_wall_ms - done->ended_wall_ms);
     }
     helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_WORD_FAILED_TO_START : HELIO_BACKEND_WORD_ENDED,
@@ -222,10 +222,8 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt,
 
 helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt, helio_error_t *err)
 {
-    attempt->folder =
-        openat(self->attempts_fd, attempt->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (attempt->folder < 0)
-        return helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder: %s", strerror(errno));
+    if (helio_folders_open(self->folders, attempt->name, &attempt->folder, NULL) || attempt->folder < 0)
+        return helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder cannot be opened");
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     (void)posix_spawn_file_actions_init(&actions);

@@ -33,4 +33,7 @@ extern const helio_spec_table_t helio_job_rules_table;
 HELIO_MUST_CHECK helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenant,
                                                helio_text_t user, helio_user_rule_t *ret_rule);
 
+/*  A deep copy; everything of it lives in the arena. */
+void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, helio_job_rules_t *ret_rules);
+
 #endif

@@ -2,14 +2,29 @@
 
 #include <stdio.h>
 
-/*  Which number of the plan is which. */
+static const char *const launcher_words[HELIO_LAUNCHER_COUNT] = {"local", "slurm"};
+
+/*  Which number of the plan is which; those before OPTIONAL must be there. */
 typedef struct number {
     const char *key;
     uint64_t most;
     uint64_t value;
 } number_t;
 
-enum { UID, GID, LIMIT, GRACE, LOG_MAX, SIGNAL, NUMBERS };
+enum {
+    UID,
+    GID,
+    LIMIT,
+    GRACE,
+    LOG_MAX,
+    SIGNAL,
+    OPTIONAL,
+    NODES = OPTIONAL,
+    BATCH,
+    TRUNCATE,
+    TOLERANCE,
+    NUMBERS
+};
 
 void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
 {
@@ -21,24 +36,56 @@ void helio_plan_text(const helio_plan_t *self, helio_buffer_t *out)
                         (unsigned long long)self->log_max_bytes, self->checkpoint_signal);
     for (uint32_t i = 0; i < self->rank_count; i++)
         helio_buffer_printf(out, "rank=%.*s\n", HELIO_TEXT_ARGS(self->ranks[i]));
+    if (self->launcher != HELIO_LAUNCHER_LOCAL)
+        helio_buffer_printf(out,
+                            "launcher=%s\nnodes=%u\nbatch_script=%d\nstdout_path=%.*s\nstderr_path=%.*"
+                            "s\ntruncate=%d\nsrun=%.*s\n"
+                            "clock_tolerance_ms=%llu\n",
+                            launcher_words[self->launcher], self->nodes, self->batch_script,
+                            HELIO_TEXT_ARGS(self->stdout_path), HELIO_TEXT_ARGS(self->stderr_path),
+                            self->truncate, HELIO_TEXT_ARGS(self->srun),
+                            (unsigned long long)self->clock_tolerance_ms);
     helio_buffer_text(out, "end=1\n");
 }
 
 static bool plan_text_of(helio_plan_t *plan, helio_text_t key, helio_text_t value)
 {
-    if (helio_text_is(key, "user"))
-        plan->user = value;
-    else if (helio_text_is(key, "workdir"))
-        plan->workdir = value;
-    else if (helio_text_is(key, "lease"))
-        plan->lease = value;
-    else if (helio_text_is(key, "mark"))
-        plan->mark = value;
-    else if (helio_text_is(key, "rank") && plan->rank_count < HELIO_PLAN_RANKS_MAX)
+    const struct {
+        const char *key;
+        helio_text_t *text;
+    } texts[] = {
+        {"user", &plan->user}, {"workdir", &plan->workdir},         {"lease", &plan->lease},
+        {"mark", &plan->mark}, {"stdout_path", &plan->stdout_path}, {"stderr_path", &plan->stderr_path},
+        {"srun", &plan->srun}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (helio_text_is(key, texts[i].key)) {
+            *texts[i].text = value;
+            return true;
+        }
+    if (helio_text_is(key, "rank") && plan->rank_count < HELIO_PLAN_RANKS_MAX) {
         plan->ranks[plan->rank_count++] = value;
-    else
-        return false;
-    return true;
+        return true;
+    }
+    for (uint32_t i = 0; helio_text_is(key, "launcher") && i < HELIO_LAUNCHER_COUNT; i++)
+        if (helio_text_is(value, launcher_words[i])) {
+            plan->launcher = (helio_launcher_t)i;
+            return true;
+        }
+    return false;
+}
+
+static void take_numbers(helio_plan_t *plan, const number_t numbers[NUMBERS])
+{
+    plan->uid = (uint32_t)numbers[UID].value;
+    plan->gid = (uint32_t)numbers[GID].value;
+    plan->time_limit_ms = numbers[LIMIT].value;
+    plan->grace_ms = numbers[GRACE].value;
+    plan->log_max_bytes = numbers[LOG_MAX].value;
+    plan->checkpoint_signal = (uint32_t)numbers[SIGNAL].value;
+    plan->nodes = (uint32_t)numbers[NODES].value;
+    plan->batch_script = numbers[BATCH].value != 0;
+    plan->truncate = numbers[TRUNCATE].value != 0;
+    plan->clock_tolerance_ms = numbers[TOLERANCE].value;
 }
 
 helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error_t *err)
@@ -49,7 +96,11 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
                                  [LIMIT] = {"time_limit_ms", INT64_MAX / 4, 0},
                                  [GRACE] = {"grace_ms", INT64_MAX / 4, 0},
                                  [LOG_MAX] = {"log_max_bytes", INT64_MAX, 0},
-                                 [SIGNAL] = {"checkpoint_signal", 31, 0}};
+                                 [SIGNAL] = {"checkpoint_signal", 31, 0},
+                                 [NODES] = {"nodes", HELIO_PLAN_NODES_MAX, 0},
+                                 [BATCH] = {"batch_script", 1, 0},
+                                 [TRUNCATE] = {"truncate", 1, 0},
+                                 [TOLERANCE] = {"clock_tolerance_ms", INT64_MAX / 4, 0}};
     bool whole = false;
     uint32_t seen = 0;
     helio_text_t key, value;
@@ -64,20 +115,17 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
             if (!helio_mark_number(value, 0, (int64_t)numbers[i].most, &number))
                 return helio_fail(err, HELIO_INVALID, "plan: bad %s", numbers[i].key);
             numbers[i].value = (uint64_t)number;
-            seen |= 1u << i;
+            seen |= i < OPTIONAL ? 1u << i : 0;
             known = true;
         }
         if (!known)
             return helio_fail(err, HELIO_INVALID, "plan: unexpected '%.*s'", HELIO_TEXT_ARGS(key));
     }
-    if (!whole || seen != (1u << NUMBERS) - 1 || !plan.rank_count || !plan.workdir.size)
+    take_numbers(&plan, numbers);
+    bool peopled =
+        plan.launcher == HELIO_LAUNCHER_SLURM ? plan.nodes && !plan.rank_count : plan.rank_count > 0;
+    if (!whole || seen != (1u << OPTIONAL) - 1 || !peopled || !plan.workdir.size)
         return helio_fail(err, HELIO_INVALID, "plan: incomplete");
-    plan.uid = (uint32_t)numbers[UID].value;
-    plan.gid = (uint32_t)numbers[GID].value;
-    plan.time_limit_ms = numbers[LIMIT].value;
-    plan.grace_ms = numbers[GRACE].value;
-    plan.log_max_bytes = numbers[LOG_MAX].value;
-    plan.checkpoint_signal = (uint32_t)numbers[SIGNAL].value;
     *ret_plan = plan;
     return HELIO_OK;
 }
@@ -89,6 +137,10 @@ void helio_claim_text(const helio_claim_t *self, helio_buffer_t *out)
 {
     helio_buffer_printf(out, "pid=%ld\nstart_ticks=%llu\nboot_id=%s\n", (long)self->shim.pid,
                         (unsigned long long)self->shim.start_ticks, self->boot_id);
+    if (self->host[0])
+        helio_buffer_printf(out, "host=%s\n", self->host);
+    if (self->scheduler_id[0])
+        helio_buffer_printf(out, "scheduler_id=%s\n", self->scheduler_id);
 }
 
 helio_rc helio_claim_parse(helio_text_t text, helio_claim_t *ret_claim)
@@ -106,7 +158,10 @@ helio_rc helio_claim_parse(helio_text_t text, helio_claim_t *ret_claim)
         } else if (helio_text_is(key, "start_ticks") && helio_mark_number(value, 0, INT64_MAX, &number)) {
             claim.shim.start_ticks = (uint64_t)number;
             seen |= 4;
-        }
+        } else if (helio_text_is(key, "host"))
+            (void)helio_text_copy(value, claim.host, sizeof claim.host);
+        else if (helio_text_is(key, "scheduler_id"))
+            (void)helio_text_copy(value, claim.scheduler_id, sizeof claim.scheduler_id);
     }
     if (seen != 7)
         return HELIO_INVALID;
@@ -158,27 +213,46 @@ helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started)
 
 void helio_lease_text(const helio_lease_t *self, helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "stop_boot_ms=%lld\nkill_boot_ms=%lld\nboot_id=%s\n",
-                        (long long)self->stop_boot_ms, (long long)self->kill_boot_ms, self->boot_id);
+    if (self->boot_id[0])
+        helio_buffer_printf(out, "stop_boot_ms=%lld\nkill_boot_ms=%lld\nboot_id=%s\n",
+                            (long long)self->stop_boot_ms, (long long)self->kill_boot_ms, self->boot_id);
+    if (self->number)
+        helio_buffer_printf(out, "number=%llu\nwritten_wall_ms=%lld\nstop_in_ms=%lld\nkill_in_ms=%lld\n",
+                            (unsigned long long)self->number, (long long)self->written_wall_ms,
+                            (long long)self->stop_in_ms, (long long)self->kill_in_ms);
 }
 
+/*  Each form whole or not at all; one of them at least. */
 helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
 {
+    enum { BOOT = 7, REMOTE = 15 };
     helio_lease_t lease = {0};
-    uint32_t seen = 0;
+    int64_t number = 0;
+    uint32_t boot = 0, remote = 0;
     helio_text_t key, value;
     while (helio_mark_line(&text, &key, &value)) {
-        if (helio_text_is(key, "stop_boot_ms") &&
-            helio_mark_number(value, INT64_MIN + 1, INT64_MAX, &lease.stop_boot_ms))
-            seen |= 1;
-        else if (helio_text_is(key, "kill_boot_ms") &&
-                 helio_mark_number(value, INT64_MIN + 1, INT64_MAX, &lease.kill_boot_ms))
-            seen |= 2;
-        else if (helio_text_is(key, "boot_id") && helio_text_copy(value, lease.boot_id, sizeof lease.boot_id))
-            seen |= 4;
+        const struct {
+            const char *key;
+            int64_t least, most, *value;
+            uint32_t *seen;
+            uint32_t bit;
+        } rows[] = {{"stop_boot_ms", INT64_MIN + 1, INT64_MAX, &lease.stop_boot_ms, &boot, 1},
+                    {"kill_boot_ms", INT64_MIN + 1, INT64_MAX, &lease.kill_boot_ms, &boot, 2},
+                    {"number", 1, INT64_MAX, &number, &remote, 1},
+                    {"written_wall_ms", 0, INT64_MAX / 4, &lease.written_wall_ms, &remote, 2},
+                    {"stop_in_ms", -(INT64_MAX / 4), INT64_MAX / 4, &lease.stop_in_ms, &remote, 4},
+                    {"kill_in_ms", -(INT64_MAX / 4), INT64_MAX / 4, &lease.kill_in_ms, &remote, 8}};
+        if (helio_text_is(key, "boot_id") && value.size &&
+            helio_text_copy(value, lease.boot_id, sizeof lease.boot_id))
+            boot |= 4;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+            if (helio_text_is(key, rows[i].key) &&
+                helio_mark_number(value, rows[i].least, rows[i].most, rows[i].value))
+                *rows[i].seen |= rows[i].bit;
     }
-    if (seen != 7)
+    if ((boot && boot != BOOT) || (remote && remote != REMOTE) || !(boot || remote))
         return HELIO_INVALID;
+    lease.number = (uint64_t)number;
     *ret_lease = lease;
     return HELIO_OK;
 }

@@ -8,16 +8,21 @@
 #include "site-agent/shim/marks.h"
 #include "site-agent/shim/process.h"
 
-enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64 };
+enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MAX = 65536 };
 
 /*  Who makes the attempt's processes.
  *  LOCAL: the shim, one rank for each entry of `ranks`, on this machine.
- *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs that Slurm
- *  gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was given. More nodes: the
- *  shim's one child is srun with one task a node, each of them a shim again (`helio-shim --rank FOLDER`) that runs the
- *  rank of its SLURM_NODEID under the same rules, with marks of its own in FOLDER/rank-<n>. The head shim alone
- *  looks at the time limit; TERM and USR2 reach the ranks' shims through srun, which forwards them. */
-typedef enum helio_launcher { HELIO_LAUNCHER_LOCAL, HELIO_LAUNCHER_SLURM, HELIO_LAUNCHER_COUNT } helio_launcher_t;
+ *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs
+ * that Slurm gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was
+ * given. More nodes: the shim's one child is srun with one task a node, each of them a shim again
+ * (`helio-shim --rank FOLDER`) that runs the rank of its SLURM_NODEID under the same rules, with marks of its
+ * own in FOLDER/rank-<n>. The head shim alone looks at the time limit; TERM and USR2 reach the ranks' shims
+ * through srun, which forwards them. */
+typedef enum helio_launcher {
+    HELIO_LAUNCHER_LOCAL,
+    HELIO_LAUNCHER_SLURM,
+    HELIO_LAUNCHER_COUNT
+} helio_launcher_t;
 
 typedef struct helio_plan {
     uint32_t uid;
@@ -34,11 +39,15 @@ typedef struct helio_plan {
     helio_text_t ranks[HELIO_PLAN_RANKS_MAX]; /* each: GPU indices "0,1", "" = none */
     uint32_t rank_count;                      /* SLURM: 0 */
     helio_launcher_t launcher;
-    uint32_t nodes;              /* SLURM: of the allocation */
-    bool batch_script;           /* `run` starts once, on the first node, whatever `nodes` says */
-    helio_text_t stdout_path;    /* the ranks' output goes here as well as to `log`, opened as the job's user and */
-    helio_text_t stderr_path;    /* appended to; "" = not; stderr_path "" = with standard output. Slurm's patterns */
-                                 /* (%j %A %a %x %N %u %%) are filled in by the shim. SLURM only */
+    uint32_t nodes;    /* SLURM: of the allocation */
+    bool batch_script; /* `run` starts once, on the first node, whatever `nodes` says */
+    helio_text_t
+        stdout_path; /* the ranks' output goes here as well as to `log`, opened as the job's user and */
+    helio_text_t
+        stderr_path;   /* appended to; "" = not; stderr_path "" = with standard output. Slurm's patterns */
+                       /* (%j %A %a %x %N %u %%) are filled in by the shim. SLURM only */
+    bool truncate;     /* those two files begin anew; else they are appended to */
+    helio_text_t srun; /* path of srun; "" = found by PATH. SLURM with several nodes */
     uint64_t clock_tolerance_ms; /* by which this node's clock may differ from the lease writer's */
 } helio_plan_t;
 
@@ -68,12 +77,14 @@ void helio_started_text(const helio_started_t *self, helio_buffer_t *out);
 HELIO_MUST_CHECK helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started);
 
 /*  The lease file: when to stop politely and when to kill. Two forms in one file:
- *   - of one boot of one machine: CLOCK_BOOTTIME values, exact there and ignored elsewhere (boot_id "" = not given);
- *   - for any machine: how long the lease still was when it was written (stop_in_ms, kill_in_ms), a number that rises
- *     with every writing, and the writer's UTC. A reader reckons the deadline from what it can vouch for, the earlier of
- *     the two: (a) the writer's UTC + stop_in_ms - the tolerance between clocks; (b) once it has seen a number change:
- *     its own boot time of the *last look at the former number* + stop_in_ms (the writing came after that look, so
- *     this is never late, whatever either clock says). Before the first change only (a) is known. */
+ *   - of one boot of one machine: CLOCK_BOOTTIME values, exact there and ignored elsewhere (boot_id "" = not
+ * given);
+ *   - for any machine: how long the lease still was when it was written (stop_in_ms, kill_in_ms), a number
+ * that rises with every writing, and the writer's UTC. A reader reckons the deadline from what it can vouch
+ * for, the earlier of the two: (a) the writer's UTC + stop_in_ms - the tolerance between clocks; (b) once it
+ * has seen a number change: its own boot time of the *last look at the former number* + stop_in_ms (the
+ * writing came after that look, so this is never late, whatever either clock says). Before the first change
+ * only (a) is known. */
 typedef struct helio_lease {
     int64_t stop_boot_ms;
     int64_t kill_boot_ms;

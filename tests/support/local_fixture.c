@@ -32,9 +32,9 @@ static void create(site_t *site)
     helio_local_options_t options = {.state_dir = site->dir,
                                      .shim = site->shim ? site->shim : HELIO_SHIM_PATH,
                                      .site = HELIO_TEXT("lulea"),
-                                     .settings = &site->settings,
+                                     .rules = &site->rules,
                                      .lease_margin_ms = 60000,
-                                     .sink = {site, on_event, NULL}};
+                                     .sink = {.arg = site, .on_event = on_event}};
     helio_error_t err = {0};
     if (helio_local_new(&options, &site->backend, &err))
         fail_msg("%s", err.text);
@@ -49,11 +49,11 @@ void site_open(site_t *site)
     assert_non_null(me);
     (void)snprintf(site->self_name, sizeof site->self_name, "%s", me->pw_name);
     site->users[0] =
-        (helio_local_user_t){HELIO_TEXT("acme"), HELIO_TEXT("*"), helio_text_of(site->self_name), true};
-    site->settings = (helio_local_settings_t){
+        (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("*"), helio_text_of(site->self_name), true, {0}};
+    site->rules = (helio_job_rules_t){
         .path = HELIO_TEXT("/usr/bin:/bin"), .grace_ms = 300, .retention_ms = 1000, .log_max_bytes = 1 << 20};
-    site->settings.users.items = site->users;
-    site->settings.users.count = 1;
+    site->rules.users.items = site->users;
+    site->rules.users.count = 1;
     create(site);
 }
 

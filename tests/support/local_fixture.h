@@ -16,8 +16,8 @@ typedef struct site {
     char dir[64];
     char self_name[64]; /* the user that runs the tests */
     helio_backend_t *backend;
-    helio_local_user_t users[SITE_USERS_MAX];
-    helio_local_settings_t settings;
+    helio_user_rule_t users[SITE_USERS_MAX];
+    helio_job_rules_t rules;
     const char *shim; /* NULL = the real one */
     heard_t heard[SITE_EVENTS_MAX];
     uint32_t heard_count;

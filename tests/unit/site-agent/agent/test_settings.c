@@ -88,7 +88,7 @@ static void settings__are_read_with_paths_beside_the_file(void **state)
     assert_true(settings.site.leases); /* the shims enforce them */
     assert_int_equal(settings.site.pools.count, 1);
     assert_int_equal(settings.brokers.count, 1);
-    assert_int_equal(settings.local.users.count, 1);
+    assert_int_equal(settings.rules.users.count, 1);
     assert_int_equal(settings.attempts_max, 10000);
     assert_int_equal(settings.kill_margin_ms, 60000);
     assert_int_equal(settings.log_level, 1);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
+#include "site-agent/backends/folder.h"
 #include "tests/support/local_fixture.h"
 
 static void expect_end(const heard_t *heard, int exit_code)
@@ -82,7 +83,7 @@ static void local__output_beyond_the_bound_is_dropped_with_a_line_that_says_so(v
     (void)state;
     site_t site = {0};
     site_open(&site);
-    site.settings.log_max_bytes = 1000;
+    site.rules.log_max_bytes = 1000;
     site_reopen(&site);
     attempt_t attempt = {.run = "head -c 3000000 /dev/zero | tr '\\0' x; exit 4"};
     site_start(&site, &attempt);
@@ -323,7 +324,7 @@ static void local__units_are_the_largest_running_total_of_the_report(void **stat
                  3},
                 {"{\"units\": 4", 0}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(helio_local_units(helio_text_of(rows[i].report)), rows[i].units);
+        assert_int_equal(helio_report_units(helio_text_of(rows[i].report)), rows[i].units);
     site_t site = {0};
     site_open(&site);
     attempt_t attempt = {

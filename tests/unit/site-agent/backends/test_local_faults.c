@@ -396,8 +396,11 @@ static void users__nobody_runs_as_the_agent_by_accident(void **state)
             continue;
         site_t site = {0};
         site_open(&site);
-        site.users[0] = (helio_local_user_t){helio_text_of(rows[i].tenant), helio_text_of(rows[i].user),
-                                             helio_text_of(rows[i].unix_user), rows[i].allow_root};
+        site.users[0] = (helio_user_rule_t){helio_text_of(rows[i].tenant),
+                                            helio_text_of(rows[i].user),
+                                            helio_text_of(rows[i].unix_user),
+                                            rows[i].allow_root,
+                                            {0}};
         site_reopen(&site);
         attempt_t attempt = {.run = "touch ran"};
         site_start(&site, &attempt);
@@ -416,24 +419,26 @@ static void users__are_read_from_a_site_file(void **state)
 {
     (void)state;
     helio_arena_t *arena = helio_arena_new();
-    helio_local_settings_t settings;
+    helio_job_rules_t rules;
     helio_diagnostic_t what = {0};
     helio_spec_source_t source = {
         .text = HELIO_TEXT("users:\n"
                            "  - {tenant: acme, unix: acme-batch}\n"
-                           "  - {tenant: ops, user: eve, unix: root, allow_root: true}\n"
+                           "  - {tenant: ops, user: eve, unix: root, allow_root: true, account: ops-gpu}\n"
                            "secrets: /etc/heliostat/secrets\n"
                            "grace: 45s\n")};
-    if (helio_spec_read(&helio_local_settings_table, source, 1 << 16, arena, &settings, &what))
+    if (helio_spec_read(&helio_job_rules_table, source, 1 << 16, arena, &rules, &what))
         fail_msg("%s", what.message);
-    assert_int_equal(settings.users.count, 2);
-    assert_true(helio_text_is(settings.users.items[0].user, "*"));
-    assert_false(settings.users.items[0].allow_root);
-    assert_true(settings.users.items[1].allow_root);
-    assert_int_equal(settings.grace_ms, 45000);
-    assert_true(settings.retention_ms == 7ULL * 86400000 && settings.log_max_bytes == 1000000000);
+    assert_int_equal(rules.users.count, 2);
+    assert_true(helio_text_is(rules.users.items[0].user, "*"));
+    assert_false(rules.users.items[0].allow_root);
+    assert_true(rules.users.items[1].allow_root);
+    assert_true(helio_text_is(rules.users.items[0].account, ""));
+    assert_true(helio_text_is(rules.users.items[1].account, "ops-gpu"));
+    assert_int_equal(rules.grace_ms, 45000);
+    assert_true(rules.retention_ms == 7ULL * 86400000 && rules.log_max_bytes == 1000000000);
     source.text = HELIO_TEXT("users: [{tenant: acme}]\n");
-    assert_int_equal(helio_spec_read(&helio_local_settings_table, source, 1 << 16, arena, &settings, &what),
+    assert_int_equal(helio_spec_read(&helio_job_rules_table, source, 1 << 16, arena, &rules, &what),
                      HELIO_INVALID);
     assert_non_null(strstr(what.message, "unix"));
     helio_arena_destroy(&arena);
@@ -442,21 +447,21 @@ static void users__are_read_from_a_site_file(void **state)
 static void users__the_first_line_that_fits_decides(void **state)
 {
     (void)state;
-    helio_local_user_t lines[] = {{HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("u1"), false},
-                                  {HELIO_TEXT("acme"), HELIO_TEXT("*"), HELIO_TEXT("u2"), false},
-                                  {HELIO_TEXT("*"), HELIO_TEXT("ada"), HELIO_TEXT("u3"), false}};
-    helio_local_settings_t settings = {0};
-    settings.users.items = lines;
-    settings.users.count = 3;
+    helio_user_rule_t lines[] = {{HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("u1"), false, {0}},
+                                 {HELIO_TEXT("acme"), HELIO_TEXT("*"), HELIO_TEXT("u2"), false, {0}},
+                                 {HELIO_TEXT("*"), HELIO_TEXT("ada"), HELIO_TEXT("u3"), false, {0}}};
+    helio_job_rules_t rules = {0};
+    rules.users.items = lines;
+    rules.users.count = 3;
     const char *rows[][3] = {{"acme", "ada", "u1"},
                              {"acme", "bob", "u2"},
                              {"other", "ada", "u3"},
                              {"other", "bob", ""},
                              {"acm", "ad", ""}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        helio_local_user_t user = {.unix_user = HELIO_TEXT("")};
+        helio_user_rule_t user = {.unix_user = HELIO_TEXT("")};
         helio_rc rc =
-            helio_local_user_of(&settings, helio_text_of(rows[i][0]), helio_text_of(rows[i][1]), &user);
+            helio_job_rules_user(&rules, helio_text_of(rows[i][0]), helio_text_of(rows[i][1]), &user);
         assert_int_equal(rc, *rows[i][2] ? HELIO_OK : HELIO_NOT_FOUND);
         assert_true(helio_text_is(user.unix_user, rows[i][2]));
     }
@@ -471,7 +476,8 @@ static void users__a_job_is_its_mapped_user_and_no_more(void **state)
     assert_non_null(nobody);
     site_t site = {0};
     site_open(&site);
-    site.users[0] = (helio_local_user_t){HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("nobody"), false};
+    site.users[0] =
+        (helio_user_rule_t){HELIO_TEXT("acme"), HELIO_TEXT("ada"), HELIO_TEXT("nobody"), false, {0}};
     site_reopen(&site);
     attempt_t attempt = {.run = "id -u; id -g; id -G; pwd; umask; echo x > here; echo y >> $HELIO_REPORT; "
                                 "cat $HELIO_OUTPUT_DIR/../../attempts/*/env; cd ${HELIO_REPORT%/*}; cat env "
@@ -537,7 +543,7 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     put(path, "s3cret\n");
     (void)snprintf(path, sizeof path, "%s/THEIRS", other);
     put(path, "not yours");
-    site.settings.secrets = helio_text_of(root);
+    site.rules.secrets = helio_text_of(root);
     site_reopen(&site);
 
     helio_word_t name = {HELIO_TEXT("HF_TOKEN")};

@@ -1,11 +1,10 @@
-/*  local_settings.c -- the keys that the backend `local` adds to a site file, and who a tenant's user is
- * here. */
+/*  rules.c -- the keys of a site file that say how jobs run, and who a tenant's user is here. */
+#include "site-agent/backends/rules.h"
+
 #include <stddef.h>
 
-#include "site-agent/backends/local.h"
-
-#define AT(member) .offset = offsetof(helio_local_settings_t, member)
-#define USER(member) .offset = offsetof(helio_local_user_t, member)
+#define AT(member) .offset = offsetof(helio_job_rules_t, member)
+#define USER(member) .offset = offsetof(helio_user_rule_t, member)
 
 static const helio_spec_field_t user_fields[] = {
     {.key = "tenant",
@@ -35,10 +34,16 @@ static const helio_spec_field_t user_fields[] = {
      .fallback = "false",
      .example = "false",
      .doc = "Needed where `unix` is root: jobs then own the machine."},
+    {.key = "account",
+     .kind = HELIO_SPEC_TEXT,
+     USER(account),
+     .most = 64,
+     .example = "acme-gpu",
+     .doc = "Slurm account that such jobs are charged to. Not said: the Unix user's default account there."},
 };
-static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("users", helio_local_user_t, user_fields, NULL);
+static const helio_spec_table_t user_table = HELIO_SPEC_TABLE("users", helio_user_rule_t, user_fields, NULL);
 
-static const helio_spec_field_t settings_fields[] = {
+static const helio_spec_field_t rules_fields[] = {
     {.key = "users",
      .kind = HELIO_SPEC_LIST,
      AT(users),
@@ -79,23 +84,40 @@ static const helio_spec_field_t settings_fields[] = {
      .example = "1GB",
      .doc = "The most that is kept of one attempt's output."},
 };
-const helio_spec_table_t helio_local_settings_table =
-    HELIO_SPEC_TABLE("local", helio_local_settings_t, settings_fields, NULL);
+const helio_spec_table_t helio_job_rules_table =
+    HELIO_SPEC_TABLE("rules", helio_job_rules_t, rules_fields, NULL);
 
 static bool fits(helio_text_t pattern, helio_text_t text)
 {
     return helio_text_is(pattern, "*") || (pattern.size && helio_text_equal(pattern, text));
 }
 
-helio_rc helio_local_user_of(const helio_local_settings_t *settings, helio_text_t tenant, helio_text_t user,
-                             helio_local_user_t *ret_user)
+helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenant, helio_text_t user,
+                              helio_user_rule_t *ret_rule)
 {
-    for (uint32_t i = 0; i < settings->users.count; i++) {
-        const helio_local_user_t *line = &settings->users.items[i];
+    for (uint32_t i = 0; i < rules->users.count; i++) {
+        const helio_user_rule_t *line = &rules->users.items[i];
         if (fits(line->tenant, tenant) && fits(line->user, user)) {
-            *ret_user = *line;
+            *ret_rule = *line;
             return HELIO_OK;
         }
     }
     return HELIO_NOT_FOUND;
+}
+
+void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, helio_job_rules_t *ret_rules)
+{
+    helio_job_rules_t rules = *from;
+    rules.secrets = helio_arena_text(arena, from->secrets);
+    rules.path = helio_arena_text(arena, from->path);
+    rules.users.items = helio_arena_alloc(arena, (size_t)from->users.count + 1, sizeof *from->users.items);
+    for (uint32_t i = 0; i < from->users.count; i++) {
+        const helio_user_rule_t *line = &from->users.items[i];
+        rules.users.items[i] = (helio_user_rule_t){.tenant = helio_arena_text(arena, line->tenant),
+                                                   .user = helio_arena_text(arena, line->user),
+                                                   .unix_user = helio_arena_text(arena, line->unix_user),
+                                                   .allow_root = line->allow_root,
+                                                   .account = helio_arena_text(arena, line->account)};
+    }
+    *ret_rules = rules;
 }

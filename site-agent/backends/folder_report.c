@@ -1,4 +1,4 @@
-/*  local_report.c -- what a job tells of its progress in HELIO_REPORT. The file is the user's: hostile until
+/*  folder_report.c -- what a job tells of its progress in HELIO_REPORT. The file is the user's: hostile until
  * read. */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/local_inner.h"
+#include "site-agent/backends/folder_inner.h"
 
 enum {
     TAIL_MAX = 256 << 10, /* a running total stands near the end */
@@ -23,7 +23,7 @@ static uint64_t units_of(helio_text_t line)
     return isfinite(units) && units > 0 && units < 9e15 ? (uint64_t)units : 0;
 }
 
-uint64_t helio_local_units(helio_text_t report)
+uint64_t helio_report_units(helio_text_t report)
 {
     uint64_t most = 0;
     while (report.size) {
@@ -39,7 +39,7 @@ uint64_t helio_local_units(helio_text_t report)
     return most;
 }
 
-uint64_t helio_local_units_done(int folder)
+uint64_t helio_folder_units_done(int folder)
 {
     int fd = openat(folder, "report", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
@@ -55,7 +55,7 @@ uint64_t helio_local_units_done(int folder)
             helio_buffer_append(&text, piece, (size_t)got);
             at += got;
         }
-        units = helio_local_units(helio_buffer_view(&text));
+        units = helio_report_units(helio_buffer_view(&text));
     }
     (void)close(fd);
     return units;

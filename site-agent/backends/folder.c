@@ -1,0 +1,248 @@
+#include "site-agent/backends/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "site-agent/backends/folder_inner.h"
+
+enum { ROOT_MAX = 3000, EACH_MAX = 1000000, STARTED_MAX = 64 << 10, CLAIM_MAX = 4096 };
+
+/* ---- life ------------------------------------------------------------------------------------------------
+ */
+
+static helio_rc make_rooms(helio_folders_t *self, helio_error_t *err)
+{
+    const char *names[] = {"attempts", "output", "checkpoints"};
+    for (int i = 0; i < 3; i++) {
+        if (mkdirat(self->root_fd, names[i], 0711) && errno != EEXIST)
+            return helio_fail(err, errno == EACCES || errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO,
+                              "cannot make '%s' in '%s': %s%s", names[i], self->root, strerror(errno),
+                              errno == EACCES ? "; give that folder to the agent's user" : "");
+        /* Entered by jobs' users, listed by nobody; whatever the umask was. */
+        if (fchmodat(self->root_fd, names[i], 0711, 0))
+            return helio_fail(err, errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO, "'%s' in '%s': %s%s",
+                              names[i], self->root, strerror(errno),
+                              errno == EPERM ? "; it belongs to another user than the agent's" : "");
+    }
+    self->attempts_fd = openat(self->root_fd, "attempts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (self->attempts_fd < 0 || fsync(self->root_fd))
+        return helio_fail(err, HELIO_IO, "cannot open the attempts in '%s': %s", self->root, strerror(errno));
+    return HELIO_OK;
+}
+
+/*  The number must rise over restarts of the agent too. */
+static uint64_t last_lease_number(const helio_folders_t *self)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_lease_t lease;
+    bool read = helio_mark_read(self->root_fd, "lease", CLAIM_MAX, &text, NULL) == HELIO_OK &&
+                helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK;
+    return read ? lease.number : 0;
+}
+
+helio_rc helio_folders_new(const helio_folders_options_t *options, helio_folders_t **ret_folders,
+                           helio_error_t *err)
+{
+    if (!options->root || options->root[0] != '/' || strlen(options->root) > ROOT_MAX ||
+        strchr(options->root, '\n'))
+        return helio_fail(err, HELIO_INVALID, "the folder of the attempts needs an absolute path");
+    helio_folders_t *self = helio_new(1, sizeof *self);
+    self->arena = helio_arena_new();
+    self->attempts_fd = -1;
+    self->root = helio_arena_string(self->arena, helio_text_of(options->root));
+    self->site = helio_arena_text(self->arena, options->site);
+    self->users_own = options->users_own;
+    helio_job_rules_copy(options->rules, self->arena, &self->rules);
+    self->root_fd = open(self->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    helio_rc rc = self->root_fd < 0
+                      ? helio_fail(err, HELIO_IO, "cannot open '%s': %s", self->root, strerror(errno))
+                      : make_rooms(self, err);
+    if (rc) {
+        helio_folders_destroy(&self);
+        return rc;
+    }
+    self->lease_number = last_lease_number(self);
+    *ret_folders = self;
+    return HELIO_OK;
+}
+
+void helio_folders_destroy(helio_folders_t **self_p)
+{
+    helio_folders_t *self = *self_p;
+    if (!self)
+        return;
+    if (self->attempts_fd >= 0)
+        (void)close(self->attempts_fd);
+    if (self->root_fd >= 0)
+        (void)close(self->root_fd);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}
+
+/* ---- one folder's marks ----------------------------------------------------------------------------------
+ */
+
+helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
+                            helio_error_t *err)
+{
+    int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0 && errno != ENOENT)
+        return helio_fail(err, HELIO_IO, "cannot open the folder of %s: %s", name, strerror(errno));
+    *ret_folder = folder;
+    return HELIO_OK;
+}
+
+helio_rc helio_folder_close_unclaimed(int folder, helio_error_t *err)
+{
+    helio_claim_t nobody = {0};
+    helio_process_boot_id(nobody.boot_id);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_claim_text(&nobody, &text);
+    return helio_mark_claim(folder, "claim", helio_buffer_view(&text), err);
+}
+
+helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_rc rc = helio_mark_read(folder, "claim", CLAIM_MAX, &text, err);
+    if (!rc && helio_claim_parse(helio_buffer_view(&text), ret_claim))
+        rc = helio_fail(err, HELIO_INVALID, "a claim is damaged");
+    return rc;
+}
+
+helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_rc rc = helio_mark_read(folder, "started", STARTED_MAX, &text, err);
+    if (!rc && helio_started_parse(helio_buffer_view(&text), ret_started))
+        rc = helio_fail(err, HELIO_INVALID, "a start mark is damaged");
+    return rc;
+}
+
+helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_rc rc = helio_mark_read(folder, "done", HELIO_MARK_MAX, &text, err);
+    if (!rc && helio_done_parse(helio_buffer_view(&text), ret_done))
+        rc = helio_fail(err, HELIO_INVALID, "an end mark is damaged");
+    return rc;
+}
+
+/* ---- output ----------------------------------------------------------------------------------------------
+ */
+
+/*  The folder may be the user's, who could put anything in the log's place: only a plain file that has no
+ * other name (which could be one of a file that the user may not read) is served. */
+static helio_rc open_log(int folder, int *ret_log, helio_error_t *err)
+{
+    int log = openat(folder, "log", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (log < 0 && errno == ENOENT) {
+        *ret_log = -1;
+        return HELIO_OK;
+    }
+    struct stat status;
+    if (log < 0 || fstat(log, &status)) {
+        helio_rc rc = helio_fail(err, HELIO_IO, "cannot open the log: %s", strerror(errno));
+        if (log >= 0)
+            (void)close(log);
+        return rc;
+    }
+    if (!S_ISREG(status.st_mode) || status.st_nlink > 1) {
+        (void)close(log);
+        return helio_fail(err, HELIO_INVALID, "the log is no plain file");
+    }
+    *ret_log = log;
+    return HELIO_OK;
+}
+
+static helio_rc read_piece(int folder, uint64_t offset, size_t max, helio_buffer_t *out, uint64_t *ret_next,
+                           helio_error_t *err)
+{
+    int log = -1;
+    helio_rc rc = open_log(folder, &log, err);
+    if (rc)
+        return rc;
+    char piece[16384];
+    while (log >= 0 && max && offset <= INT64_MAX / 2) {
+        ssize_t got = pread(log, piece, max < sizeof piece ? max : sizeof piece, (off_t)offset);
+        if (got <= 0)
+            break;
+        helio_buffer_append(out, piece, (size_t)got);
+        offset += (uint64_t)got;
+        max -= (size_t)got;
+    }
+    if (log >= 0)
+        (void)close(log);
+    *ret_next = offset;
+    return HELIO_OK;
+}
+
+helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, uint64_t offset, size_t max,
+                                helio_buffer_t *out, uint64_t *ret_next, bool *ret_end, helio_error_t *err)
+{
+    int folder = -1;
+    helio_rc rc = helio_folders_open(self, name, &folder, err);
+    if (rc)
+        return rc;
+    if (folder < 0)
+        return helio_fail(err, HELIO_NOT_FOUND, "no output of %s is kept here", name);
+    /* Before reading: what is written after it would be missed. */
+    bool over = helio_mark_exists(folder, "done");
+    uint64_t next = offset;
+    rc = read_piece(folder, offset, max, out, &next, err);
+    (void)close(folder);
+    if (rc)
+        return rc;
+    *ret_next = next;
+    *ret_end = over && next - offset < max;
+    return HELIO_OK;
+}
+
+/* ---- all of them -----------------------------------------------------------------------------------------
+ */
+
+helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg, helio_error_t *err)
+{
+    int again = openat(self->attempts_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again >= 0 ? fdopendir(again) : NULL;
+    if (!list) {
+        helio_rc rc = helio_fail(err, HELIO_IO, "cannot list the attempts: %s", strerror(errno));
+        if (again >= 0)
+            (void)close(again);
+        return rc;
+    }
+    struct dirent *entry;
+    for (uint32_t i = 0; i < EACH_MAX && (entry = readdir(list)); i++) {
+        helio_job_key_t key;
+        uint32_t epoch;
+        char mark[300];
+        if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch))
+            continue;
+        (void)snprintf(mark, sizeof mark, "%.255s/forget", entry->d_name);
+        if (!helio_mark_exists(self->attempts_fd, mark))
+            fn(arg, entry->d_name, key, epoch);
+    }
+    (void)closedir(list);
+    return HELIO_OK;
+}
+
+helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease, helio_error_t *err)
+{
+    helio_lease_t mine = *lease;
+    if (mine.number && mine.number <= self->lease_number)
+        mine.number = self->lease_number + 1;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_lease_text(&mine, &text);
+    helio_rc rc = helio_mark_write(self->root_fd, "lease", helio_buffer_view(&text),
+                                   self->users_own ? 0644 : 0600, err);
+    if (!rc && mine.number)
+        self->lease_number = mine.number;
+    return rc;
+}

@@ -1,0 +1,41 @@
+/*  folder_inner.h -- what the files of the noun "attempt folder" share. */
+#ifndef HELIO_BACKENDS_FOLDER_INNER_H
+#define HELIO_BACKENDS_FOLDER_INNER_H
+
+#include "site-agent/backends/folder.h"
+
+enum { HELIO_FOLDER_PATH_SIZE = 4096 };
+
+struct helio_folders {
+    helio_arena_t *arena; /* the options' texts */
+    const char *root;
+    helio_text_t site;
+    helio_job_rules_t rules;
+    bool users_own;
+    int root_fd, attempts_fd;
+    long sweep_at; /* position in attempts/ */
+    uint64_t lease_number;
+};
+
+/*  Places of one attempt. */
+typedef struct helio_folder_places {
+    helio_text_t folder, output, checkpoints, workdir;
+} helio_folder_places_t;
+
+/*  What an attempt is prepared from; all of it borrowed. */
+typedef struct helio_folder_job {
+    const helio_folders_t *folders;
+    const helio_backend_task_t *task;
+    const helio_folder_how_t *how;
+    const char *name;
+    const helio_unix_account_t *account;
+    helio_folder_places_t places;
+    uint32_t ranks; /* LOCAL; 0 otherwise */
+} helio_folder_job_t;
+
+/*  folder_environment.c: appends the NUL-terminated "NAME=value" entries of every rank. They may hold
+ * secrets: wipe them. On failure the error's text is a reason. */
+HELIO_MUST_CHECK helio_rc helio_folder_environment(const helio_folder_job_t *job, helio_buffer_t *out,
+                                                   helio_error_t *err);
+
+#endif

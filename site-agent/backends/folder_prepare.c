@@ -1,0 +1,305 @@
+/*  folder_prepare.c -- from an order to a folder that a shim can run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "site-agent/backends/folder_inner.h"
+
+/* ---- the user --------------------------------------------------------------------------------------------
+ */
+
+static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *ret_account, helio_error_t *err)
+{
+    enum { SIZE = 1 << 16 };
+    struct passwd entry, *found = NULL;
+    char name[sizeof ret_account->name];
+    char *text = helio_new(SIZE, 1);
+    bool fits = helio_text_copy(unix_user, name, sizeof name);
+    int rc = fits ? getpwnam_r(name, &entry, text, SIZE, &found) : 0;
+    if (found) {
+        *ret_account = (helio_unix_account_t){.uid = entry.pw_uid, .gid = entry.pw_gid};
+        (void)snprintf(ret_account->name, sizeof ret_account->name, "%s", name);
+        (void)snprintf(ret_account->home, sizeof ret_account->home, "%s", entry.pw_dir);
+    }
+    free(text);
+    if (found)
+        return HELIO_OK;
+    return helio_fail(err, HELIO_NOT_FOUND,
+                      "NoUserMapping: the Unix user '%.63s' cannot be looked up here%s%s", name,
+                      rc ? ": " : "", rc ? strerror(rc) : "");
+}
+
+helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,
+                               helio_unix_account_t *ret_account, helio_error_t *err)
+{
+    helio_user_rule_t line;
+    if (helio_job_rules_user(&self->rules, order->tenant, order->user, &line))
+        return helio_fail(err, HELIO_FORBIDDEN,
+                          "NoUserMapping: the site names no Unix user for '%.*s' of tenant '%.*s'",
+                          HELIO_TEXT_ARGS(order->user), HELIO_TEXT_ARGS(order->tenant));
+    helio_unix_account_t account;
+    helio_rc rc = look_up_account(line.unix_user, &account, err);
+    if (rc)
+        return rc;
+    if (account.uid == 0 && !(line.allow_root && helio_text_is(line.unix_user, "root")))
+        return helio_fail(err, HELIO_FORBIDDEN, "NoUserMapping: '%s' is root, which needs allow_root",
+                          account.name);
+    if (geteuid() != 0 && account.uid != geteuid())
+        return helio_fail(err, HELIO_FORBIDDEN, "NoUserMapping: an agent that is not root cannot become '%s'",
+                          account.name);
+    account.slurm_account = line.account;
+    *ret_account = account;
+    return HELIO_OK;
+}
+
+/* ---- the plan --------------------------------------------------------------------------------------------
+ */
+
+static uint32_t signal_number(helio_text_t name)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } known[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"TERM", SIGTERM}, {"INT", SIGINT},
+                 {"HUP", SIGHUP},   {"QUIT", SIGQUIT}, {"CONT", SIGCONT}, {"ALRM", SIGALRM}};
+    if (name.size > 3 && memcmp(name.data, "SIG", 3) == 0)
+        name = (helio_text_t){name.data + 3, name.size - 3};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        if (helio_text_is(name, known[i].name))
+            return (uint32_t)known[i].number;
+    return 0;
+}
+
+static helio_text_t gpu_list(helio_arena_t *arena, const helio_slot_t *slot)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    for (uint32_t i = 0; i < slot->gpus.count; i++)
+        helio_buffer_printf(&text, "%s%u", i ? "," : "", slot->gpus.items[i]);
+    return helio_arena_text(arena, helio_buffer_view(&text));
+}
+
+static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio_plan_t *plan)
+{
+    const helio_job_spec_t *spec = job->task->spec;
+    const helio_order_t *order = job->task->order;
+    const helio_job_rules_t *rules = &job->folders->rules;
+    const helio_folder_how_t *how = job->how;
+    *plan = (helio_plan_t){
+        .uid = job->account->uid,
+        .gid = job->account->gid,
+        .user = helio_text_of(job->account->name),
+        .workdir = job->places.workdir,
+        .mark = helio_arena_printf(arena, "HELIO_OUTPUT_DIR=%.*s", HELIO_TEXT_ARGS(job->places.output)),
+        .time_limit_ms = order->time_limit_ms,
+        .grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : rules->grace_ms,
+        .log_max_bytes = rules->log_max_bytes,
+        .checkpoint_signal = signal_number(spec->checkpoint_signal),
+        .rank_count = job->ranks,
+        .launcher = how->launcher,
+        .nodes = order->nodes ? order->nodes : 1,
+        .batch_script = how->batch_script,
+        .stdout_path = how->stdout_path,
+        .stderr_path = how->stderr_path,
+        .truncate = how->truncate,
+        .srun = how->srun,
+        .clock_tolerance_ms = how->clock_tolerance_ms,
+    };
+    if (order->on_site_loss != HELIO_SITE_LOSS_STRICT)
+        plan->lease = helio_text_of(how->lease);
+    for (uint32_t i = 0; i < job->ranks; i++)
+        plan->ranks[i] = i < how->slot_count ? gpu_list(arena, &how->slots[i]) : (helio_text_t){0};
+}
+
+/* ---- the folders -----------------------------------------------------------------------------------------
+ */
+
+/*  Why a file could not be given away, with the remedy. */
+static helio_rc not_given(const helio_folders_t *self, const char *what, const char *user, helio_error_t *err)
+{
+    bool squashed = self->users_own && errno == EPERM;
+    return helio_fail(err, HELIO_IO, "StartFailed: cannot give %s to '%s': %s%s", what, user, strerror(errno),
+                      squashed ? " (does the file server turn root into nobody? export the shared folder to "
+                                 "this host with no_root_squash, or run the agent as that user)"
+                               : "");
+}
+
+/*  A folder of the user's own. One that exists must be theirs already: the parent is ours, so nobody else can
+ * have put a link there. */
+static helio_rc make_user_folder(const helio_folder_job_t *job, helio_text_t path, helio_arena_t *arena,
+                                 helio_error_t *err)
+{
+    const helio_unix_account_t *account = job->account;
+    const char *name = helio_arena_string(arena, path);
+    if (mkdir(name, 0700) == 0) {
+        if (geteuid() != 0 || lchown(name, account->uid, account->gid) == 0)
+            return HELIO_OK;
+        helio_rc rc = not_given(job->folders, "a folder", account->name, err);
+        (void)rmdir(name); /* or the next attempt would take it for another user's */
+        return rc;
+    }
+    struct stat status;
+    if (errno != EEXIST || lstat(name, &status))
+        return helio_fail(err, HELIO_IO, "StartFailed: cannot make a folder: %s", strerror(errno));
+    if (!S_ISDIR(status.st_mode) || status.st_uid != account->uid)
+        return helio_fail(err, HELIO_FORBIDDEN,
+                          "StartFailed: the job's checkpoints belong to another Unix user than '%s'",
+                          account->name);
+    return HELIO_OK;
+}
+
+/*  Writes a file of the attempt; the user's when `theirs`. */
+static helio_rc put(const helio_folder_job_t *job, int folder, const char *name, helio_text_t text,
+                    mode_t mode, bool theirs, helio_error_t *err)
+{
+    helio_error_t why = {0};
+    helio_rc rc = helio_mark_write(folder, name, text, mode, &why);
+    if (rc)
+        return helio_fail(err, rc, "StartFailed: %s", why.text);
+    if (theirs && geteuid() == 0 &&
+        fchownat(folder, name, job->account->uid, job->account->gid, AT_SYMLINK_NOFOLLOW))
+        return not_given(job->folders, name, job->account->name, err);
+    return HELIO_OK;
+}
+
+static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_text_t env,
+                            const helio_plan_t *plan, helio_error_t *err)
+{
+    bool users_own = job->folders->users_own;
+    helio_rc rc = put(job, folder, "run", job->task->spec->run, 0500, true, err);
+    if (!rc)
+        rc = put(job, folder, "report", (helio_text_t){0}, 0600, true, err);
+    if (!rc)
+        rc = put(job, folder, "env", env, 0600, users_own, err);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_plan_text(plan, &text);
+    if (!rc)
+        rc = put(job, folder, "plan", helio_buffer_view(&text), 0600, users_own, err);
+    /* Only now, so that nothing was written into a folder of somebody else's. */
+    if (!rc && users_own && geteuid() == 0 && fchown(folder, job->account->uid, job->account->gid))
+        rc = not_given(job->folders, "the attempt's folder", job->account->name, err);
+    if (!rc && fsync(folder))
+        rc = helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder: %s", strerror(errno));
+    return rc;
+}
+
+static helio_rc make_attempt_folder(const helio_folders_t *self, const char *name, int *ret_folder,
+                                    helio_error_t *err)
+{
+    mode_t mode = self->users_own ? 0700 : 0711;
+    if (mkdirat(self->attempts_fd, name, mode))
+        return helio_fail(err, HELIO_IO, "StartFailed: cannot make the attempt's folder: %s",
+                          strerror(errno));
+    int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0 || fchmod(folder, mode) || fsync(self->attempts_fd)) {
+        helio_rc rc = helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder: %s", strerror(errno));
+        if (folder >= 0)
+            (void)close(folder);
+        (void)unlinkat(self->attempts_fd, name, AT_REMOVEDIR);
+        return rc;
+    }
+    *ret_folder = folder;
+    return HELIO_OK;
+}
+
+static helio_rc prepare_with(helio_folders_t *self, const helio_folder_job_t *job, helio_text_t env,
+                             helio_arena_t *arena, helio_error_t *err)
+{
+    helio_rc rc = make_user_folder(job, job->places.output, arena, err);
+    if (!rc)
+        rc = make_user_folder(job, job->places.checkpoints, arena, err);
+    if (rc)
+        return rc;
+    helio_plan_t *plan = helio_arena_alloc(arena, 1, sizeof *plan);
+    fill_plan(job, arena, plan);
+    int folder = -1;
+    rc = make_attempt_folder(self, job->name, &folder, err);
+    if (rc)
+        return rc;
+    rc = fill_folder(job, folder, env, plan, err);
+    (void)close(folder);
+    if (rc)
+        helio_folders_remove(self, job->name);
+    return rc;
+}
+
+/*  One a node that the core has chosen; a scheduler's are its own; a batch script starts once. */
+static uint32_t ranks_of(const helio_backend_task_t *task, const helio_folder_how_t *how)
+{
+    if (how->launcher != HELIO_LAUNCHER_LOCAL)
+        return 0;
+    if (how->batch_script)
+        return 1;
+    return how->slot_count ? how->slot_count : task->order->nodes ? task->order->nodes : 1;
+}
+
+static bool is_one_line(helio_text_t path)
+{
+    for (uint32_t i = 0; i < path.size; i++)
+        if ((unsigned char)path.data[i] < ' ' || path.data[i] == 127)
+            return false;
+    return path.size < HELIO_FOLDER_PATH_SIZE;
+}
+
+static helio_rc check(const helio_backend_task_t *task, const helio_folder_how_t *how, helio_error_t *err)
+{
+    if (task->spec->image.size)
+        return helio_fail(err, HELIO_INFEASIBLE, "NoContainerRuntime: this site runs no container images");
+    if (ranks_of(task, how) > HELIO_PLAN_RANKS_MAX)
+        return helio_fail(err, HELIO_TOO_BIG, "StartFailed: more than %d nodes on one machine",
+                          HELIO_PLAN_RANKS_MAX);
+    if (how->workdir.size && how->workdir.data[0] != '/')
+        return helio_fail(err, HELIO_INVALID, "StartFailed: the working directory must be an absolute path");
+    if (!is_one_line(how->workdir) || !is_one_line(how->stdout_path) || !is_one_line(how->stderr_path))
+        return helio_fail(err, HELIO_INVALID, "StartFailed: a path of the job has control characters");
+    return HELIO_OK;
+}
+
+helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t *task, const char *name,
+                               const helio_folder_how_t *how, helio_error_t *err)
+{
+    helio_unix_account_t account;
+    helio_rc rc = check(task, how, err);
+    if (!rc)
+        rc = helio_folders_account(self, task->order, &account, err);
+    if (rc)
+        return rc;
+    helio_arena_t *arena = helio_arena_new();
+    int job_chars = (int)(strrchr(name, '-') - name); /* without the epoch */
+    helio_folder_job_t job = {
+        .folders = self,
+        .task = task,
+        .how = how,
+        .name = name,
+        .account = &account,
+        .places = {helio_arena_printf(arena, "%s/attempts/%s", self->root, name),
+                   helio_arena_printf(arena, "%s/output/%s", self->root, name),
+                   helio_arena_printf(arena, "%s/checkpoints/%.*s", self->root, job_chars, name),
+                   how->workdir},
+        .ranks = ranks_of(task, how),
+    };
+    if (!how->workdir.size)
+        job.places.workdir = job.places.output;
+    helio_buffer_t env = {0};
+    rc = helio_folder_environment(&job, &env, err);
+    if (!rc)
+        rc = prepare_with(self, &job, helio_buffer_view(&env), arena, err);
+    if (env.size) /* secrets may be among it */
+        explicit_bzero(env.data, env.size);
+    helio_buffer_clear(&env);
+    helio_arena_destroy(&arena);
+    return rc;
+}
+
+bool helio_job_is_batch_script(const helio_job_spec_t *spec)
+{
+    for (uint32_t i = 0; i < spec->slurm.count; i++)
+        if (helio_text_is(spec->slurm.items[i].name, "launch"))
+            return helio_text_is(spec->slurm.items[i].value, "batch");
+    return false;
+}
