@@ -4,6 +4,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "federation/base/civil.h"
+
 static int64_t clock_ms(clockid_t clock)
 {
     struct timespec now;
@@ -28,31 +30,6 @@ int64_t helio_clock_wall_ms(void)
     return clock_ms(CLOCK_REALTIME);
 }
 
-/*  Days since 1970-01-01 of a proleptic Gregorian date and back; method: Howard Hinnant, "chrono-compatible
- *  low-level date algorithms" (eras of 400 years, years that start in March). */
-static int64_t days_from_civil(int64_t year, int64_t month, int64_t day)
-{
-    year -= month <= 2;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t yoe = year - era * 400;
-    int64_t doy = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1;
-    int64_t doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    return era * 146097 + doe - 719468;
-}
-
-static void civil_from_days(int64_t days, int64_t *ret_year, int64_t *ret_month, int64_t *ret_day)
-{
-    days += 719468;
-    int64_t era = (days >= 0 ? days : days - 146096) / 146097;
-    int64_t doe = days - era * 146097;
-    int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
-    int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    int64_t mp = (5 * doy + 2) / 153;
-    *ret_day = doy - (153 * mp + 2) / 5 + 1;
-    *ret_month = mp + (mp < 10 ? 3 : -9);
-    *ret_year = yoe + era * 400 + (*ret_month <= 2);
-}
-
 void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
 {
     const int64_t day_ms = 86400000;
@@ -61,7 +38,7 @@ void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
     wall_ms = wall_ms < first_ms ? first_ms : wall_ms > last_ms ? last_ms : wall_ms;
     int64_t days = wall_ms / day_ms - (wall_ms % day_ms < 0);
     int64_t ms = wall_ms - days * day_ms, year, month, day;
-    civil_from_days(days, &year, &month, &day);
+    helio_civil_of_days(days, &year, &month, &day);
     char text[96]; /* the compiler does not see how small the numbers are */
     (void)snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", (int)year, (int)month, (int)day,
                    (int)(ms / 3600000), (int)(ms / 60000 % 60), (int)(ms / 1000 % 60), (int)(ms % 1000));
@@ -121,6 +98,6 @@ helio_rc helio_rfc3339_parse(helio_text_t text, int64_t *ret_wall_ms)
         (month == 2 && day == 29 && !leap) || hour > 23 || minute > 59 || second > 60)
         return HELIO_INVALID;
     *ret_wall_ms =
-        ((days_from_civil(year, month, day) * 24 + hour) * 60 + minute - offset_minutes) * 60000 + second * 1000 + ms;
+        ((helio_days_of_civil(year, month, day) * 24 + hour) * 60 + minute - offset_minutes) * 60000 + second * 1000 + ms;
     return HELIO_OK;
 }

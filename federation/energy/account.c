@@ -1,5 +1,6 @@
 #include "federation/energy/account.h"
 
+#include <assert.h>
 #include <math.h>
 
 __extension__ typedef __int128 helio_i128_t;
@@ -34,7 +35,8 @@ helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, ui
         .gpu_ms = gpu_ms,
         .energy_j = (uint64_t)whole(fmax(joules, 0)),
         .carbon_mg = (uint64_t)whole(fmax(kwh * rates->carbon_g_per_kwh * 1000, 0)),
-        .cost_micro_usd = whole((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
+        .cost_micro_usd =
+            whole((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
     };
 }
 
@@ -44,8 +46,8 @@ static int64_t share(int64_t total, uint64_t done, uint64_t all)
     return (int64_t)((helio_i128_t)total * (helio_i128_t)done / (helio_i128_t)all);
 }
 
-uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms, helio_arena_t *arena,
-                             helio_account_slice_t **ret_slices)
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
+                             helio_arena_t *arena, helio_account_slice_t **ret_slices)
 {
     int64_t first = start_ms - ((start_ms % HOUR_MS) + HOUR_MS) % HOUR_MS;
     uint64_t into = (uint64_t)(start_ms - first);
@@ -69,5 +71,32 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
         before = upto;
     }
     *ret_slices = slices;
+    return count;
+}
+
+uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
+                              uint64_t run_ms, uint64_t gpus, uint64_t measured_j, helio_arena_t *arena,
+                              helio_account_slice_t **ret_slices, helio_account_t *ret_total)
+{
+    assert(rate_count > 0);
+    helio_account_t whole_run = {.gpu_ms = gpus * run_ms, .energy_j = measured_j};
+    uint32_t count = helio_account_split(&whole_run, start_ms, run_ms, arena, ret_slices);
+    helio_account_t total = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        helio_account_t *use = &(*ret_slices)[i].use;
+        const helio_rates_t *rates = &hourly[i < rate_count ? i : rate_count - 1];
+        helio_account_t charged = helio_account_of(rates, use->gpu_ms, use->energy_j);
+        if (measured_j &&
+            use->energy_j == 0) /* of what was measured this hour had no share; the model has no say */
+            charged = (helio_account_t){
+                .gpu_ms = use->gpu_ms,
+                .cost_micro_usd = whole((double)use->gpu_ms / HOUR_MS * rates->price_usd_per_gpu_h * 1e6)};
+        *use = charged;
+        total.gpu_ms += charged.gpu_ms;
+        total.energy_j += charged.energy_j;
+        total.carbon_mg += charged.carbon_mg;
+        total.cost_micro_usd += charged.cost_micro_usd;
+    }
+    *ret_total = total;
     return count;
 }

@@ -1,10 +1,10 @@
-/*  account.h -- what an attempt used, split exactly at hour boundaries. Integers: milliseconds, joules, milligrams,
- *  micro-dollars. Pure.
+/*  account.h -- what an attempt used, split exactly at hour boundaries. Integers: milliseconds, joules,
+ * milligrams, micro-dollars. Pure.
  *
  *  Energy of g GPUs at utilisation u over t seconds, where nothing was measured:
- *      E [J] = PUE * g * (host_w + base_w + slope_w * u) * t            (linear power model, docs/accounting.md)
- *  Carbon [mg] = E / 3.6e6 * intensity [g/kWh] * 1000.
- *  Cost [micro-USD] = GPU-hours * price + (owned pools) kWh * electricity price; negative prices count.
+ *      E [J] = PUE * g * (host_w + base_w + slope_w * u) * t            (linear power model,
+ * docs/accounting.md) Carbon [mg] = E / 3.6e6 * intensity [g/kWh] * 1000. Cost [micro-USD] = GPU-hours *
+ * price + (owned pools) kWh * electricity price; negative prices count.
  */
 #ifndef HELIO_ENERGY_ACCOUNT_H
 #define HELIO_ENERGY_ACCOUNT_H
@@ -30,7 +30,8 @@ typedef struct helio_account {
     int64_t cost_micro_usd;
 } helio_account_t;
 
-/*  For gpu_ms of use. measured_j > 0 replaces the model's energy (it is the GPUs' and hosts' own; PUE is applied). */
+/*  For gpu_ms of use. measured_j > 0 replaces the model's energy (it is the GPUs' and hosts' own; PUE is
+ * applied). */
 helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j);
 
 typedef struct helio_account_slice {
@@ -38,9 +39,18 @@ typedef struct helio_account_slice {
     helio_account_t use;
 } helio_account_slice_t;
 
-/*  Splits a total over [start_ms, start_ms + run_ms) in proportion to the time in each hour; the slices add up to the
- *  total exactly. Returns the count; *ret_slices lives in the arena. run_ms 0 gives one slice. */
-uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms, helio_arena_t *arena,
-                             helio_account_slice_t **ret_slices);
+/*  Splits a total over [start_ms, start_ms + run_ms) in proportion to the time in each hour; the slices add
+ * up to the total exactly. Returns the count; *ret_slices lives in the arena. run_ms 0 gives one slice. */
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
+                             helio_arena_t *arena, helio_account_slice_t **ret_slices);
+
+/*  The same where intensity and prices change by the hour: gpu_ms and energy are split by time, and each
+ * hour's carbon and cost come from that hour's own energy and rates. hourly[i] holds for the i-th hour that
+ * the run touches; after the last one known, that one again (rate_count >= 1). *ret_total is the sum of the
+ * slices, exactly. measured_j > 0 replaces the model's energy for the whole run; the model's follows each
+ * hour's watts and PUE. */
+uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
+                              uint64_t run_ms, uint64_t gpus, uint64_t measured_j, helio_arena_t *arena,
+                              helio_account_slice_t **ret_slices, helio_account_t *ret_total);
 
 #endif
