@@ -1,0 +1,237 @@
+/*  listing_gres.c -- GPUs in the words of Slurm: GRES of nodes, and what jobs ask for. */
+#include <ctype.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/listing_inner.h"
+
+enum { COUNT_MAX = 1 << 20 }; /* what is more is no count of GPUs */
+
+/*  "gpu:h100:8(S:0-1)", "gpu:(null):2(IDX:0,3)", "gpu", "shard:h100:4(2/4,2/4)" */
+typedef struct gres_item {
+    helio_text_t name, type, more; /* more: within the parentheses at the end */
+    uint32_t count;
+    bool counted; /* a count stood there */
+} gres_item_t;
+
+/*  A comma in parentheses does not end an item. */
+static helio_text_t next_item(helio_text_t *rest)
+{
+    uint32_t depth = 0, i = 0;
+    for (; i < rest->size && (depth || rest->data[i] != ','); i++)
+        if (rest->data[i] == '(')
+            depth++;
+        else if (rest->data[i] == ')' && depth)
+            depth--;
+    helio_text_t item = {rest->data, i};
+    *rest = helio_slurm_skip(*rest, i + 1);
+    return item;
+}
+
+/*  Slurm writes 2048 as 2K where it shortens. */
+static bool read_count(helio_text_t text, uint32_t *ret_count)
+{
+    uint64_t value, unit = 1;
+    if (text.size > 1 && (text.data[text.size - 1] == 'K' || text.data[text.size - 1] == 'M')) {
+        unit = text.data[text.size - 1] == 'K' ? 1024 : 1024 * 1024;
+        text.size--;
+    }
+    if (!helio_slurm_u64(text, &value))
+        return false;
+    *ret_count = value > COUNT_MAX / unit ? COUNT_MAX : (uint32_t)(value * unit);
+    return true;
+}
+
+/*  Where the parentheses at the end begin; "(null)" in the place of a type is not one. */
+static uint32_t tail_start(helio_text_t item)
+{
+    for (uint32_t i = 0; i < item.size; i++)
+        if (item.data[i] == '(' && !helio_slurm_starts(helio_slurm_skip(item, i), "(null)"))
+            return i;
+    return item.size;
+}
+
+static bool split_item(helio_text_t text, gres_item_t *item)
+{
+    *item = (gres_item_t){.count = 1};
+    uint32_t end = tail_start(text);
+    if (end < text.size) {
+        item->more = helio_slurm_skip(text, end + 1);
+        if (!item->more.size || item->more.data[item->more.size - 1] != ')')
+            return false;
+        item->more.size--;
+    }
+    helio_text_t rest = {text.data, end}, part;
+    bool more = helio_slurm_cut(&rest, ':', &item->name);
+    while (more) {
+        more = helio_slurm_cut(&rest, ':', &part);
+        if (!more && read_count(part, &item->count))
+            item->counted = true;
+        else if (part.size && !helio_text_is(part, "no_consume"))
+            item->type = helio_slurm_known(part);
+    }
+    return item->name.size > 0;
+}
+
+bool helio_slurm_is_slice(helio_text_t type)
+{
+    /* "<digits>g.<digits>gb", wherever it stands in the type */
+    for (uint32_t i = 1; i + 1 < type.size; i++) {
+        if (type.data[i] != 'g' || type.data[i + 1] != '.' || !isdigit((unsigned char)type.data[i - 1]))
+            continue;
+        uint32_t k = i + 2;
+        while (k < type.size && isdigit((unsigned char)type.data[k]))
+            k++;
+        if (k > i + 2 && k + 1 < type.size && type.data[k] == 'g' && type.data[k + 1] == 'b')
+            return true;
+    }
+    return false;
+}
+
+static helio_slurm_gres_t *kind_of(helio_slurm_node_t *node, helio_text_t type)
+{
+    for (uint32_t i = 0; i < node->gpu_kinds; i++)
+        if (helio_text_equal(node->gpus[i].type, type))
+            return &node->gpus[i];
+    return NULL;
+}
+
+bool helio_slurm_gres_there(helio_text_t gres, helio_slurm_node_t *node)
+{
+    helio_text_t rest = helio_slurm_known(gres);
+    while (rest.size) {
+        gres_item_t item;
+        if (!split_item(next_item(&rest), &item))
+            return false;
+        if (!helio_text_is(item.name, "gpu") || helio_slurm_is_slice(item.type))
+            continue;
+        helio_slurm_gres_t *kind = kind_of(node, item.type);
+        if (!kind && node->gpu_kinds < HELIO_SLURM_GRES_MAX) {
+            kind = &node->gpus[node->gpu_kinds++];
+            kind->type = item.type;
+        }
+        if (kind) /* kinds beyond the eighth of one node are not offered */
+            kind->count = item.count > COUNT_MAX - kind->count ? COUNT_MAX : kind->count + item.count;
+    }
+    return true;
+}
+
+static void add_used(helio_slurm_gres_t *kind, uint32_t count)
+{
+    kind->used = count > kind->count - kind->used ? kind->count : kind->used + count;
+}
+
+/*  Use that cannot be told apart by type counts against each: fewer may be offered than there are, never
+ * more. */
+static void spread_used(helio_slurm_node_t *node, helio_text_t type, uint32_t count)
+{
+    helio_slurm_gres_t *kind = kind_of(node, type);
+    if (!kind && type.size)
+        kind = kind_of(node, (helio_text_t){0});
+    if (kind) {
+        add_used(kind, count);
+        return;
+    }
+    for (uint32_t i = 0; i < node->gpu_kinds; i++)
+        add_used(&node->gpus[i], count);
+}
+
+/*  On how many GPUs shares are in use: "IDX:0,2-3" lists them, "2/4,0/4" has one entry for each GPU. Without
+ * either (after a restart of the controller) every share may lie on a GPU of its own. */
+static uint32_t shared_gpus(const gres_item_t *item)
+{
+    helio_text_t rest = item->more, part, low;
+    uint32_t gpus = 0, from, to;
+    bool list = helio_slurm_starts(rest, "IDX:");
+    if (list)
+        rest = helio_slurm_skip(rest, 4);
+    for (bool more = rest.size > 0; more;) {
+        more = helio_slurm_cut(&rest, ',', &part);
+        if (list) {
+            bool range = helio_slurm_cut(&part, '-', &low);
+            if (!helio_slurm_u32(low, &from) || (range && (!helio_slurm_u32(part, &to) || to < from)))
+                return item->count;
+            uint32_t run = range ? to - from : 0;
+            gpus += run < COUNT_MAX ? run + 1 : COUNT_MAX;
+        } else if (helio_slurm_cut(&part, '/', &low) && helio_slurm_u32(low, &from)) {
+            gpus += from > 0;
+        } else {
+            return item->count;
+        }
+        if (gpus > COUNT_MAX)
+            return COUNT_MAX;
+    }
+    return item->more.size ? gpus : item->count;
+}
+
+bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node)
+{
+    helio_text_t rest = helio_slurm_known(used);
+    while (rest.size) {
+        gres_item_t item;
+        if (!split_item(next_item(&rest), &item))
+            return false;
+        if (!item.counted || !item.count || helio_slurm_is_slice(item.type))
+            continue;
+        if (helio_text_is(item.name, "gpu"))
+            spread_used(node, item.type, item.count);
+        else if (helio_text_is(item.name, "shard") || helio_text_is(item.name, "mps"))
+            spread_used(node, item.type, shared_gpus(&item));
+    }
+    return true;
+}
+
+/* ---- what jobs ask for
+ * ------------------------------------------------------------------------------------- */
+
+static bool is_gpu(helio_text_t item, helio_text_t *ret_rest)
+{
+    if (helio_slurm_starts(item, "gres:") || helio_slurm_starts(item, "gres/"))
+        item = helio_slurm_skip(item, 5);
+    if (!helio_slurm_starts(item, "gpu") || (item.size > 3 && item.data[3] != ':' && item.data[3] != '='))
+        return false;
+    *ret_rest = helio_slurm_skip(item, 4);
+    return true;
+}
+
+helio_slurm_ask_t helio_slurm_gpus_asked(helio_text_t tres)
+{
+    helio_slurm_ask_t ask = {0};
+    helio_text_t rest = tres, item, word, type = {0};
+    bool several = false;
+    for (bool more = rest.size > 0; more;) {
+        uint32_t count = 1;
+        more = helio_slurm_cut(&rest, ',', &item);
+        if (!is_gpu(item, &item))
+            continue;
+        word = (helio_text_t){0};
+        if (item.size && !read_count(item, &count)) {
+            uint32_t end = item.size;
+            while (end && item.data[end - 1] != ':' && item.data[end - 1] != '=')
+                end--;
+            helio_text_t last = helio_slurm_skip(item, end);
+            word = end && read_count(last, &count) ? (helio_text_t){item.data, end - 1} : item;
+        }
+        if (helio_slurm_is_slice(word)) {
+            ask.slices = true;
+            continue;
+        }
+        several = several || (ask.gpus && !helio_text_equal(type, word));
+        type = word;
+        ask.gpus = count > COUNT_MAX - ask.gpus ? COUNT_MAX : ask.gpus + count;
+    }
+    if (!several)
+        ask.type = type;
+    return ask;
+}
+
+uint32_t helio_slurm_tres_count(helio_text_t tres, const char *name)
+{
+    helio_text_t rest = tres, item, key;
+    for (bool more = rest.size > 0; more;) {
+        uint32_t count;
+        more = helio_slurm_cut(&rest, ',', &item);
+        if (helio_slurm_cut(&item, '=', &key) && helio_text_is(key, name) && read_count(item, &count))
+            return count;
+    }
+    return 0;
+}

@@ -1,0 +1,189 @@
+/*  listing_tables.c -- scontrol's lists of partitions and reservations, and its look at one job. */
+#include <ctype.h>
+
+#include "site-agent/backends/slurm/listing_inner.h"
+
+static const char *const no_tails[] = {NULL};
+
+static bool has(uint32_t seen, uint32_t key)
+{
+    return seen & (UINT32_C(1) << key);
+}
+
+/*  Whether a comma-separated list has the word. */
+static bool lists(helio_text_t list, const char *word)
+{
+    helio_text_t part;
+    for (bool more = true; more;) {
+        more = helio_slurm_cut(&list, ',', &part);
+        if (helio_text_is(part, word))
+            return true;
+    }
+    return false;
+}
+
+/* ---- partitions
+ * ----------------------------------------------------------------------------------------------- */
+
+static bool read_partition(helio_text_t line, helio_slurm_partition_t *partition)
+{
+    enum { NAME, DEFAULT, STATE, NODES, MAX_TIME, MAX_NODES, TIER, KEYS };
+    static const char *const keys[KEYS + 1] = {"PartitionName", "Default",  "State",        "Nodes",
+                                               "MaxTime",       "MaxNodes", "PriorityTier", NULL};
+    helio_text_t values[KEYS] = {{0}};
+    uint32_t seen = helio_slurm_fields(line, keys, no_tails, values, NULL);
+    if (!has(seen, NAME) || !values[NAME].size || !has(seen, STATE) || !has(seen, NODES))
+        return false;
+    partition->name = values[NAME];
+    partition->nodes = helio_slurm_known(values[NODES]);
+    partition->is_default = helio_text_is(values[DEFAULT], "YES");
+    partition->up = helio_text_is(values[STATE], "UP");
+    if (has(seen, MAX_TIME) && !helio_slurm_duration(values[MAX_TIME], &partition->max_time_ms))
+        return false;
+    if (has(seen, TIER) && !helio_slurm_u32(values[TIER], &partition->priority_tier))
+        return false;
+    return !has(seen, MAX_NODES) || helio_text_is(values[MAX_NODES], "UNLIMITED") ||
+           helio_slurm_u32(values[MAX_NODES], &partition->max_nodes);
+}
+
+helio_rc helio_slurm_read_partitions(helio_text_t text, helio_arena_t *arena,
+                                     helio_slurm_partitions_t *ret_partitions, helio_error_t *err)
+{
+    helio_slurm_partitions_t partitions = {0};
+    helio_text_t line;
+    if (!text.size)
+        return helio_fail(err, HELIO_INVALID, "the list of partitions is empty");
+    partitions.items = helio_arena_alloc(arena, helio_slurm_line_count(text) + 1, sizeof *partitions.items);
+    while (helio_slurm_line(&text, &line)) {
+        if (!line.size || (partitions.count == 0 && helio_slurm_starts(line, "No partitions in the system")))
+            continue;
+        if (!helio_slurm_starts(line, "PartitionName=") ||
+            !read_partition(line, &partitions.items[partitions.count]))
+            return helio_slurm_bad(err, "the list of partitions", partitions.count + 1, line);
+        partitions.count++;
+    }
+    if (text.size)
+        return helio_slurm_bad(err, "the list of partitions", partitions.count + 1, text);
+    *ret_partitions = partitions;
+    return HELIO_OK;
+}
+
+/* ---- reservations
+ * ---------------------------------------------------------------------------------------------- */
+
+static bool read_reservation(helio_text_t line, helio_slurm_reservation_t *reservation, bool *ret_free_text)
+{
+    enum { NAME, START, END, NODES, FLAGS, TRES, KEYS };
+    static const char *const keys[KEYS + 1] = {"ReservationName", "StartTime", "EndTime", "Nodes",
+                                               "Flags",           "TRES",      NULL};
+    static const char *const tails[] = {"Comment", NULL};
+    helio_text_t values[KEYS] = {{0}}, tail;
+    uint32_t seen = helio_slurm_fields(line, keys, tails, values, &tail);
+    *ret_free_text = tail.size > 0;
+    if (!has(seen, NAME) || !has(seen, START) || !has(seen, END) || !has(seen, NODES))
+        return false;
+    reservation->name = values[NAME];
+    reservation->nodes = helio_slurm_known(values[NODES]);
+    reservation->maintenance = lists(values[FLAGS], "MAINT") || lists(values[FLAGS], "IGNORE_JOBS");
+    reservation->cpus = helio_slurm_tres_count(values[TRES], "cpu");
+    reservation->gpus = helio_slurm_tres_count(values[TRES], "gres/gpu");
+    return helio_slurm_time(values[START], &reservation->start_s) &&
+           helio_slurm_time(values[END], &reservation->end_s);
+}
+
+helio_rc helio_slurm_read_reservations(helio_text_t text, helio_arena_t *arena,
+                                       helio_slurm_reservations_t *ret_reservations, helio_error_t *err)
+{
+    helio_slurm_reservations_t all = {0};
+    helio_text_t line;
+    bool free_text = false;
+    if (!text.size)
+        return helio_fail(err, HELIO_INVALID, "the list of reservations is empty");
+    all.items = helio_arena_alloc(arena, helio_slurm_line_count(text) + 1, sizeof *all.items);
+    while (helio_slurm_line(&text, &line)) {
+        if (!line.size || (all.count == 0 && helio_slurm_starts(line, "No reservations in the system")))
+            continue;
+        if (!helio_slurm_starts(line, "ReservationName=")) {
+            if (free_text)
+                continue;
+            return helio_slurm_bad(err, "the list of reservations", all.count + 1, line);
+        }
+        if (!read_reservation(line, &all.items[all.count], &free_text))
+            return helio_slurm_bad(err, "the list of reservations", all.count + 1, line);
+        all.count++;
+    }
+    if (text.size)
+        return helio_slurm_bad(err, "the list of reservations", all.count + 1, text);
+    *ret_reservations = all;
+    return HELIO_OK;
+}
+
+/* ---- one job
+ * ----------------------------------------------------------------------------------------------------- */
+
+/*  The name stands before all that matters and may hold anything; an attempt's is of these only. */
+static bool is_safe_name(helio_text_t name)
+{
+    for (uint32_t i = 0; i < name.size; i++)
+        if (!isalnum((unsigned char)name.data[i]) && name.data[i] != '-' && name.data[i] != '_' &&
+            name.data[i] != '.')
+            return false;
+    return name.size > 0;
+}
+
+/*  "JobId=7 [Array… Het…] JobName=x UserId=root(0) …": what follows the name must be Slurm's own. */
+static bool name_is_all(helio_text_t line)
+{
+    helio_text_t word;
+    for (bool more = true; more;) {
+        more = helio_slurm_cut(&line, ' ', &word);
+        if (helio_slurm_starts(word, "JobName="))
+            return more && is_safe_name(helio_slurm_skip(word, 8)) &&
+                   (helio_slurm_starts(line, "UserId=") || helio_slurm_starts(line, "HetJobIdSet="));
+    }
+    return false;
+}
+
+/*  "Reason=Nodes required for job are DOWN, … Dependency=(null)": to where the next key stands. */
+static helio_text_t reason_of(helio_text_t line)
+{
+    helio_text_t rest = line, word;
+    for (bool more = true; more;) {
+        helio_text_t from = rest;
+        more = helio_slurm_cut(&rest, ' ', &word);
+        if (!helio_slurm_starts(word, "Reason="))
+            continue;
+        helio_text_t reason = helio_slurm_skip(from, 7);
+        for (uint32_t i = 0; i < reason.size; i++) {
+            helio_text_t next = helio_slurm_skip(reason, i);
+            if (helio_slurm_starts(next, " Dependency=") || helio_slurm_starts(next, " FailedNode="))
+                reason.size = i;
+        }
+        return helio_slurm_known(reason);
+    }
+    return (helio_text_t){0};
+}
+
+helio_rc helio_slurm_read_detail(helio_text_t text, helio_slurm_detail_t *ret_detail, helio_error_t *err)
+{
+    enum { ID, NAME, STATE, EXIT, START, END, KEYS };
+    static const char *const keys[KEYS + 1] = {"JobId",     "JobName", "JobState", "ExitCode",
+                                               "StartTime", "EndTime", NULL};
+    helio_slurm_detail_t detail = {0};
+    helio_text_t line, values[KEYS] = {{0}};
+    helio_text_t whole = text;
+    if (!helio_slurm_line(&text, &line) || (text.size && !helio_text_is(text, "\n")) ||
+        !helio_slurm_starts(line, "JobId=") || !name_is_all(line))
+        return helio_slurm_bad(err, "scontrol's answer", 1, whole);
+    uint32_t seen = helio_slurm_fields(line, keys, no_tails, values, NULL);
+    if (!has(seen, STATE) || !values[STATE].size || !has(seen, EXIT) || !has(seen, START) ||
+        !has(seen, END) || !helio_slurm_exit(values[EXIT], &detail.exit_code, &detail.exit_signal) ||
+        !helio_slurm_time(values[START], &detail.start_s) || !helio_slurm_time(values[END], &detail.end_s))
+        return helio_slurm_bad(err, "scontrol's answer", 1, line);
+    detail.id = values[ID];
+    detail.name = values[NAME];
+    detail.state = helio_slurm_state_of(values[STATE]);
+    detail.reason = reason_of(line);
+    *ret_detail = detail;
+    return HELIO_OK;
+}
