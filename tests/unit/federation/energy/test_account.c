@@ -180,6 +180,55 @@ static void split__adds_up_exactly_over_random_totals(void **state)
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+/* ---- rates by the hour
+ * ---------------------------------------------------------------------------------------- */
+
+static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
+{
+    (void)state;
+    helio_rates_t rates[2] = {
+        {.watts_per_gpu = 500, .pue = 1.2, .carbon_g_per_kwh = 100, .electricity_usd_per_kwh = 0.2},
+        {.watts_per_gpu = 500, .pue = 1.2, .carbon_g_per_kwh = 400, .electricity_usd_per_kwh = -0.1}};
+    helio_account_slice_t *slices;
+    helio_account_t total;
+    /* two GPUs from half past: half an hour of the first rate, an hour and a half of the second */
+    uint32_t count =
+        helio_account_hourly(rates, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS), 2, 0, arena, &slices, &total);
+    assert_int_equal(count, 3);
+    assert_int_equal(slices[0].use.energy_j, 2160000); /* 0.6 kWh */
+    assert_int_equal(slices[0].use.carbon_mg, 60000);
+    assert_int_equal(slices[1].use.carbon_mg, 480000);
+    assert_int_equal(slices[2].use.carbon_mg, 240000); /* the last rate goes on */
+    assert_int_equal(total.carbon_mg, 780000);
+    assert_int_equal(total.cost_micro_usd, 120000 - 120000 - 60000); /* prices below zero are income */
+    assert_int_equal(total.gpu_ms, 4 * HOUR_MS);
+}
+
+static void hourly__measured_energy_is_split_exactly_and_nothing_is_made_up(void **state)
+{
+    (void)state;
+    helio_rng_t rng = {99};
+    for (int n = 0; n < 2000; n++) {
+        helio_rates_t rates[3];
+        for (int i = 0; i < 3; i++)
+            rates[i] = (helio_rates_t){
+                .watts_per_gpu = 400, .pue = 1, .carbon_g_per_kwh = 500 * helio_rng_unit(&rng)};
+        helio_account_slice_t *slices;
+        helio_account_t total, sum = {0};
+        uint64_t measured = n % 5 == 0 ? 1 : 1 + helio_rng_below(&rng, 1000000000);
+        uint64_t run_ms = helio_rng_below(&rng, 20 * (uint64_t)HOUR_MS);
+        uint32_t count = helio_account_hourly(rates, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
+                                              1 + helio_rng_below(&rng, 8), measured, arena, &slices, &total);
+        for (uint32_t i = 0; i < count; i++) {
+            sum.energy_j += slices[i].use.energy_j;
+            sum.carbon_mg += slices[i].use.carbon_mg;
+        }
+        assert_true(total.energy_j == measured && sum.energy_j == measured); /* PUE is 1 */
+        assert_true(sum.carbon_mg == total.carbon_mg);
+        helio_arena_reset(arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +239,8 @@ int main(void)
         CASE(split__falls_at_the_hours_and_nowhere_else),
         CASE(split__is_in_proportion_to_the_time_in_each_hour),
         CASE(split__adds_up_exactly_over_random_totals),
+        CASE(hourly__each_hour_is_charged_by_its_own_rates),
+        CASE(hourly__measured_energy_is_split_exactly_and_nothing_is_made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

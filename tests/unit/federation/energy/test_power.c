@@ -1,0 +1,65 @@
+/*  Power by GPU model. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "federation/energy/power.h"
+
+static void power__is_found_by_the_pools_name_of_the_gpu(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpu, *model;
+    } cases[] = {{"H100", "H100"}, {"h100", "H100"},    {"H100-SXM", "H100"}, {"a100_80gb", "A100"},
+                 {"L4", "L4"},     {"L40", "L40"},      {"A10", "A10"},       {"A10G", "A10G"},
+                 {"H1000", NULL},  {"A100X", NULL},     {"gtx-h100", NULL},   {"", NULL},
+                 {"H10", NULL},    {"unheard-of", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const helio_power_facts_t *facts = helio_power_of(helio_text_of(cases[i].gpu));
+        if (!facts != !cases[i].model ||
+            (facts && !helio_text_is(helio_text_of(facts->model), cases[i].model)))
+            fail_msg("%s: %s", cases[i].gpu, facts ? facts->model : "nothing");
+    }
+}
+
+static void power__every_row_is_within_what_its_board_can_draw(void **state)
+{
+    (void)state;
+    uint32_t rows = 0;
+    for (const helio_power_facts_t *row; (row = helio_power_row(rows)); rows++) {
+        double full_w = row->base_w + row->slope_w;
+        if (!(row->idle_w > 0 && row->idle_w < row->base_w && full_w > 0.7 * row->board_w &&
+              full_w <= 1.15 * row->board_w))
+            fail_msg("%s: idle %g, base %g, full %g of %g W", row->model, row->idle_w, row->base_w, full_w,
+                     row->board_w);
+        assert_ptr_equal(helio_power_of(helio_text_of(row->model)), row); /* each name once */
+    }
+    assert_true(rows >= 8);
+}
+
+static void power__fills_only_pools_that_say_nothing(void **state)
+{
+    (void)state;
+    helio_pool_t pool = {.gpu = HELIO_TEXT("A100")};
+    assert_true(helio_power_fill(&pool));
+    assert_true(pool.idle_w == 48 && pool.base_w == 86 && pool.slope_w == 243 && pool.host_w == 100);
+    helio_pool_t own = {.gpu = HELIO_TEXT("A100"), .host_w = 1};
+    assert_false(helio_power_fill(&own));
+    assert_true(own.base_w == 0 && own.host_w == 1);
+    helio_pool_t unknown = {.gpu = HELIO_TEXT("X9")}, cpus = {0};
+    assert_false(helio_power_fill(&unknown) || helio_power_fill(&cpus));
+    assert_true(unknown.base_w == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(power__is_found_by_the_pools_name_of_the_gpu),
+        cmocka_unit_test(power__every_row_is_within_what_its_board_can_draw),
+        cmocka_unit_test(power__fills_only_pools_that_say_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
