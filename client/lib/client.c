@@ -220,6 +220,10 @@ static int dispatch(helio_client_t *self, helio_arguments_t *arguments)
     int code = find_command(self, arguments);
     if (code != HELIO_EXIT_OK || !self->command)
         return code;
+    if (self->command->words == HELIO_WORDS_BATCH)
+        code = helio_sbatch_take_options(self, arguments);
+    if (code != HELIO_EXIT_OK)
+        return code;
     if (helio_client_has(self, HELIO_OPTION_HELP)) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         if (strcmp(self->command->name, "help") == 0)
@@ -251,7 +255,7 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
     client.output.stream = io->out;
     client.output.wall_ms = helio_clock_wall_ms();
     helio_error_t err;
-    if (helio_arguments_parse(argc, argv, arena, &arguments, &err) != HELIO_OK)
+    if (helio_arguments_parse(argc, argv, helio_command_has_own_words, arena, &arguments, &err) != HELIO_OK)
         return helio_client_fail(&client, HELIO_EXIT_USAGE, "%s", err.text);
     int code = dispatch(&client, &arguments);
     if ((fflush(io->out) != 0 || ferror(io->out)) && code == HELIO_EXIT_OK)

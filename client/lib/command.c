@@ -25,6 +25,33 @@ static const helio_command_t commands[] = {
      "command safe.",
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
      HELIO_WORDS_FILES, helio_cmd_submit},
+    {.name = "sbatch",
+     .synopsis = "[OPTIONS] [SCRIPT [ARGUMENT…]]",
+     .summary = "Submit a batch script written for Slurm",
+     .doc = "Reads the script's #SBATCH lines by Slurm's own rules, SBATCH_* variables and sbatch's options, "
+            "and "
+            "prints `Submitted batch job ID` (with --parsable the id alone). Without SCRIPT it is read from "
+            "standard "
+            "input.\n\n#HELIO lines in the script hold keys of a job file, such as `#HELIO placement: {goal: "
+            "green}`. "
+            "helio's own options stand before `sbatch`; --broker, --context, --token-file, --ca-file, "
+            "--color and "
+            "--idempotency-key also behind it. docs/sites/sbatch.md says what becomes of each option.",
+     .example = "helio sbatch --gres=gpu:2 train.sh --epochs 3",
+     .options = O(IDEMPOTENCY_KEY),
+     .most = HELIO_POSITIONALS_MAX,
+     .needs = HELIO_NEEDS_BROKER,
+     .words = HELIO_WORDS_BATCH,
+     .handler = helio_cmd_sbatch},
+    {.name = "convert",
+     .synopsis = "[OPTIONS] [SCRIPT [ARGUMENT…]]",
+     .summary = "Print the job file that a batch script for Slurm becomes",
+     .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker.",
+     .example = "helio convert train.sh >train.yaml",
+     .options = O(IDEMPOTENCY_KEY),
+     .most = HELIO_POSITIONALS_MAX,
+     .words = HELIO_WORDS_BATCH,
+     .handler = helio_cmd_convert},
     {"ls", "", "List jobs, the newest first",
      "Tables show the last 8 characters of an id; every command accepts them.", "helio ls --state running",
      O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
@@ -125,6 +152,14 @@ const helio_command_t *helio_command_find(const char *const *words, uint32_t cou
         return &commands[i];
     }
     return NULL;
+}
+
+bool helio_command_has_own_words(const char *word)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (commands[i].words == HELIO_WORDS_BATCH && strcmp(commands[i].name, word) == 0)
+            return true;
+    return false;
 }
 
 bool helio_command_is_group(const char *word)

@@ -15,6 +15,8 @@ typedef enum helio_needs {
 typedef enum helio_words {
     HELIO_WORDS_NONE,
     HELIO_WORDS_FILES,
+    HELIO_WORDS_BATCH, /* files, by the rules of another program: helio_sbatch_take_options reads them first
+                        */
     HELIO_WORDS_JOBS,
     HELIO_WORDS_SITES,
     HELIO_WORDS_COMMANDS,
@@ -37,6 +39,8 @@ struct helio_command {
 const helio_command_t *helio_commands(size_t *ret_count);
 /*  The command that the first words name, and how many words that took; NULL when none. */
 const helio_command_t *helio_command_find(const char *const *words, uint32_t count, uint32_t *ret_taken);
+/*  Whether the words behind this first one follow another program's rules. */
+bool helio_command_has_own_words(const char *word);
 /*  The nearest known name, NULL = none is near. */
 const char *helio_command_suggest(const char *word);
 /*  Whether this is the first word of two-word commands ("token"). */
@@ -52,7 +56,10 @@ bool helio_completion(const char *shell, helio_buffer_t *out);
 
 /*  ---- handlers, by file ---- */
 int helio_cmd_submit(helio_client_t *client); /* submit.c */
-int helio_cmd_ls(helio_client_t *client);     /* jobs.c */
+int helio_cmd_sbatch(helio_client_t *client); /* sbatch.c */
+int helio_cmd_convert(helio_client_t *client);
+int helio_sbatch_take_options(helio_client_t *client, helio_arguments_t *arguments);
+int helio_cmd_ls(helio_client_t *client); /* jobs.c */
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);

@@ -16,6 +16,7 @@ static const char *words_command(helio_words_t words)
     case HELIO_WORDS_COMMANDS:
     case HELIO_WORDS_NONE:
     case HELIO_WORDS_FILES:
+    case HELIO_WORDS_BATCH:
         break;
     }
     return NULL;
@@ -58,7 +59,7 @@ static void bash_case(helio_buffer_t *out, const helio_command_t *command)
     helio_buffer_printf(out, "    '%s')\n      words='", command->name);
     option_words(out, command->options | HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, "'\n");
-    if (command->words == HELIO_WORDS_FILES)
+    if (command->words == HELIO_WORDS_FILES || command->words == HELIO_WORDS_BATCH)
         helio_buffer_text(out, "      files=1\n");
     else if (command->words == HELIO_WORDS_COMMANDS) {
         helio_buffer_text(out, "      [[ $cur == -* ]] || words='");
@@ -189,7 +190,7 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
     if (words_command(command->words))
         helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition,
                             words_command(command->words));
-    else if (command->words != HELIO_WORDS_FILES)
+    else if (command->words != HELIO_WORDS_FILES && command->words != HELIO_WORDS_BATCH)
         helio_buffer_printf(out, "complete -c helio -f %s\n", condition);
 }
 

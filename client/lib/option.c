@@ -106,19 +106,30 @@ static helio_rc parse_letters(int argc, char *const *argv, int *at, helio_argume
     return HELIO_OK;
 }
 
-helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arena_t *arena,
-                               helio_arguments_t *ret_arguments, helio_error_t *err)
+helio_rc helio_arguments_take(helio_arguments_t *self, const char *name, const char *value,
+                              helio_error_t *err)
+{
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
+        if (strcmp(options[id].name, name) == 0)
+            return take(self, id, value, err);
+    return complain_unknown(helio_text_of(name), err);
+}
+
+helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_own_fn *is_own,
+                               helio_arena_t *arena, helio_arguments_t *ret_arguments, helio_error_t *err)
 {
     if (argc > HELIO_POSITIONALS_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "more than %d words; use a file or standard input",
                           HELIO_POSITIONALS_MAX);
     helio_arguments_t arguments = {0};
     arguments.positionals = helio_arena_alloc(arena, (size_t)(argc > 0 ? argc : 1), sizeof(char *));
-    bool flags_over = false;
+    bool flags_over = false, raw = false;
     for (int at = 1; at < argc; at++) {
         const char *word = argv[at];
-        if (flags_over || word[0] != '-' || word[1] == '\0') {
+        if (raw || flags_over || word[0] != '-' || word[1] == '\0') {
+            bool first = arguments.positional_count == 0;
             arguments.positionals[arguments.positional_count++] = word;
+            raw = raw || (first && is_own && is_own(word));
             continue;
         }
         if (strcmp(word, "--") == 0) {

@@ -78,9 +78,17 @@ typedef struct helio_arguments {
     uint32_t positional_count;
 } helio_arguments_t;
 
+/*  For commands whose words follow another program's rules: everything behind the first word that `is_own` is
+ * true of is a positional, as it stands. NULL = there is none. */
+typedef bool helio_arguments_own_fn(const char *word);
+
 /*  Flags may stand anywhere; `--` ends them; the last of several wins. Errors: HELIO_INVALID with a text that
  * names the flag and the nearest known one. */
-HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arena_t *arena,
-                                                helio_arguments_t *ret_arguments, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_own_fn *is_own,
+                                                helio_arena_t *arena, helio_arguments_t *ret_arguments,
+                                                helio_error_t *err);
+/*  Takes one more option by its long name, as if it had been given. */
+HELIO_MUST_CHECK helio_rc helio_arguments_take(helio_arguments_t *self, const char *name, const char *value,
+                                               helio_error_t *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 /*  ---- reading ---- */
 
-static int read_source(helio_client_t *client, const char *path, helio_text_t *ret_text)
+int helio_source_read(helio_client_t *client, const char *path, helio_text_t *ret_text)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     FILE *stream = is_stdin ? client->io->in : fopen(path, "re");
@@ -36,7 +36,7 @@ static int read_source(helio_client_t *client, const char *path, helio_text_t *r
     return HELIO_EXIT_OK;
 }
 
-static void print_diagnostic(const helio_client_t *client, const helio_diagnostic_t *diagnostic)
+void helio_diagnostic_print(const helio_client_t *client, const helio_diagnostic_t *diagnostic)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     const helio_client_io_t *io = client->io;
@@ -69,7 +69,7 @@ static bool check_part(helio_client_t *client, helio_spec_source_t part, helio_d
                                      .is_array = spec.tasks.count > 0,
                                      .name = helio_arena_string(client->arena, spec.name)};
     else
-        print_diagnostic(client, &diagnostic);
+        helio_diagnostic_print(client, &diagnostic);
     helio_arena_destroy(&arena);
     return good;
 }
@@ -77,14 +77,14 @@ static bool check_part(helio_client_t *client, helio_spec_source_t part, helio_d
 static int read_file(helio_client_t *client, const char *path, helio_drafts_t *drafts)
 {
     helio_text_t text;
-    int code = read_source(client, path, &text);
+    int code = helio_source_read(client, path, &text);
     if (code != HELIO_EXIT_OK)
         return code;
     helio_spec_parts_t parts;
     helio_diagnostic_t diagnostic;
     helio_spec_source_t source = {.text = text, .name = strcmp(path, "-") == 0 ? "stdin" : path};
     if (helio_spec_split(source, client->arena, &parts, &diagnostic) != HELIO_OK) {
-        print_diagnostic(client, &diagnostic);
+        helio_diagnostic_print(client, &diagnostic);
         return HELIO_EXIT_USAGE;
     }
     helio_draft_t *items =
@@ -115,6 +115,15 @@ int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t
     else if (count > 1 || drafts.count)
         helio_client_say(client, "nothing was submitted");
     return worst;
+}
+
+int helio_draft_make(helio_client_t *client, helio_text_t text, const char *name, helio_drafts_t *ret_drafts)
+{
+    helio_draft_t *draft = helio_arena_alloc(client->arena, 1, sizeof *draft);
+    if (!check_part(client, (helio_spec_source_t){.text = text, .name = name}, draft))
+        return HELIO_EXIT_USAGE;
+    *ret_drafts = (helio_drafts_t){.items = draft, .count = 1};
+    return HELIO_EXIT_OK;
 }
 
 /*  ---- sending ---- */
@@ -262,7 +271,7 @@ static json_t *rows_of(const helio_drafts_t *drafts)
     return rows;
 }
 
-static int print_drafts(helio_client_t *client, const helio_drafts_t *drafts)
+int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts)
 {
     static const helio_column_t columns[] = {
         {"ID", "id", HELIO_CELL_TEXT, false},
@@ -291,6 +300,6 @@ int helio_cmd_submit(helio_client_t *client)
         return code;
     code = helio_drafts_send(client, &drafts);
     /* What was accepted is printed also when a later batch failed: those ids are all the caller will get. */
-    int printed = print_drafts(client, &drafts);
+    int printed = helio_drafts_print(client, &drafts);
     return code != HELIO_EXIT_OK ? code : printed;
 }

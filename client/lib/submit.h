@@ -34,6 +34,15 @@ typedef struct helio_drafts {
 HELIO_MUST_CHECK int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
                                        helio_drafts_t *ret_drafts);
 
+/*  As helio_drafts_read, of a document that is there already. */
+HELIO_MUST_CHECK int helio_draft_make(helio_client_t *client, helio_text_t text, const char *name,
+                                      helio_drafts_t *ret_drafts);
+/*  The text of a file, or of standard input ("-"), in the client's arena. */
+HELIO_MUST_CHECK int helio_source_read(helio_client_t *client, const char *path, helio_text_t *ret_text);
+void helio_diagnostic_print(const helio_client_t *client, const helio_diagnostic_t *diagnostic);
+/*  What was accepted, in the format that was asked for. */
+int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts);
+
 /*  Sends them in batches, each of which is accepted as a whole or not at all. On failure says how many were
  * accepted before. */
 HELIO_MUST_CHECK int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts);

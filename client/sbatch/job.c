@@ -1,0 +1,576 @@
+/*  job.c -- the keys of the job file, from options and #HELIO lines. */
+#include <stdio.h>
+#include <string.h>
+
+#include "client/sbatch/inner.h"
+#include "federation/base/clock.h"
+#include "federation/spec/value.h"
+
+enum { ENTRIES_MAX = 512 };
+
+/*  key: value, or key: {child: value}; the value is YAML already. */
+typedef struct entry {
+    const char *key;
+    const char *child; /* NULL = none */
+    const char *value;
+} entry_t;
+
+typedef struct entries {
+    sbatch_t *work;
+    entry_t *items;
+    uint32_t count;
+} entries_t;
+
+static void add(entries_t *self, const char *key, const char *child, const char *yaml)
+{
+    if (self->count < ENTRIES_MAX)
+        self->items[self->count++] = (entry_t){key, child, yaml};
+}
+
+static void add_text(entries_t *self, const char *key, const char *child, const char *text)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+    sbatch_yaml_text(helio_text_of(text), false, &out);
+    add(self, key, child, helio_arena_string(self->work->arena, helio_buffer_view(&out)));
+}
+
+static void add_number(entries_t *self, const char *key, const char *child, uint64_t number)
+{
+    add(self, key, child, helio_arena_printf(self->work->arena, "%llu", (unsigned long long)number).data);
+}
+
+/*  ---- name, resources, time ---- */
+
+static const char *default_name(const sbatch_t *self)
+{
+    const char *path = self->input->path;
+    if (sbatch_given(self, HELIO_SBATCH_WRAP))
+        return "wrap";
+    if (!path)
+        return "sbatch";
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/*  Slurm takes any text, a job file letters, digits, '.', '_' and '-'. */
+static void add_name(entries_t *self)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_JOB_NAME);
+    const char *wanted = value && value->text[0] ? value->text : default_name(self->work);
+    char name[HELIO_JOB_NAME_MAX + 1];
+    size_t size = 0;
+    for (const char *at = wanted; *at && size < HELIO_JOB_NAME_MAX; at++) {
+        bool alnum = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        bool inner = strchr("._-", *at) != NULL;
+        if (!alnum && size == 0)
+            continue;
+        if (alnum || inner || name[size - 1] != '-')
+            name[size++] = alnum || inner ? *at : '-';
+    }
+    name[size] = '\0';
+    if (size == 0)
+        (void)snprintf(name, sizeof name, "sbatch");
+    if (strcmp(name, wanted) != 0 && !sbatch_own_key(self->work, "name"))
+        sbatch_note(self->work, "the job is called '%s': names have letters, digits, '.', '_' and '-'", name);
+    add_text(self, "name", NULL, name);
+}
+
+static helio_rc add_shape(entries_t *self)
+{
+    const sbatch_shape_t *shape = &self->work->shape;
+    const sbatch_value_t *time = sbatch_given(self->work, HELIO_SBATCH_TIME);
+    char text[HELIO_VALUE_SIZE];
+    uint64_t ms = 0;
+    bool endless = true;
+    if (shape->gpus)
+        add_text(self, "gpu", NULL,
+                 helio_arena_printf(self->work->arena, "%s:%u",
+                                    shape->gpu_model[0] ? shape->gpu_model : "any", shape->gpus)
+                     .data);
+    if (shape->nodes > 1)
+        add_number(self, "nodes", NULL, shape->nodes);
+    if (shape->cpus)
+        add_number(self, "cpus", NULL, shape->cpus);
+    if (shape->memory_bytes) {
+        helio_bytes_text(shape->memory_bytes, text);
+        add_text(self, "memory", NULL, text);
+    }
+    if (time && !sbatch_time(time->text, &ms, &endless))
+        return sbatch_refuse(self->work, time, "minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s",
+                             "--time does not take '%.64s'", time->text);
+    if (time && endless)
+        sbatch_note(self->work, "--time=%s: every job here has a limit; it gets that of its queue",
+                    time->text);
+    else if (time && ms > UINT64_C(366) * 86400000)
+        return sbatch_refuse(self->work, time, NULL, "--time is at most 366 days, found '%.64s'", time->text);
+    else if (time) {
+        helio_duration_text(ms, text);
+        add_text(self, "time", NULL, text);
+    }
+    return HELIO_OK;
+}
+
+/*  ---- environment ---- */
+
+static const char *variable(const sbatch_t *self, helio_text_t name)
+{
+    for (char *const *at = self->input->environment; at && *at; at++)
+        if (strncmp(*at, name.data, name.size) == 0 && (*at)[name.size] == '=')
+            return *at + name.size + 1;
+    return NULL;
+}
+
+/*  Whether a name says that its value is for nobody's eyes: it would stand in the job's document. */
+static bool is_secret(helio_text_t name)
+{
+    static const char *const marks[] = {"TOKEN",   "SECRET",  "PASSW",      "CREDENTIAL",
+                                        "PRIVATE", "API_KEY", "ACCESS_KEY", NULL};
+    for (const char *const *mark = marks; *mark; mark++)
+        for (uint32_t i = 0; i + strlen(*mark) <= name.size; i++)
+            if (strncasecmp(name.data + i, *mark, strlen(*mark)) == 0)
+                return true;
+    return false;
+}
+
+static bool is_variable(helio_text_t name)
+{
+    for (uint32_t i = 0; i < name.size; i++) {
+        char c = name.data[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && !(i && c >= '0' && c <= '9'))
+            return false;
+    }
+    return name.size > 0 && name.size <= 128;
+}
+
+static helio_rc add_variable(entries_t *self, const sbatch_value_t *export, helio_text_t name,
+                             const char *given)
+{
+    const char *shown = helio_arena_string(self->work->arena, name);
+    const char *value = given ? given : variable(self->work, name);
+    if (!is_variable(name))
+        return sbatch_refuse(self->work, export, "--export=NAME,OTHER=value",
+                             "--export takes names of variables, found '%.64s'", shown);
+    if (strncmp(shown, "SLURM_", 6) == 0)
+        return HELIO_OK; /* the job's own, at the site */
+    if (strncmp(shown, "HELIO_", 6) == 0)
+        sbatch_note(self->work, "--export: %s is not carried: names beginning with HELIO_ are ours", shown);
+    else if (!value)
+        sbatch_note(self->work, "--export: %s is not set here", shown);
+    else if (!given && is_secret(name))
+        sbatch_note(self->work,
+                    "--export: %s looks like a secret and is not carried; `#HELIO secrets: [%s]` takes it "
+                    "from the site",
+                    shown, shown);
+    else
+        add_text(self, "env", shown, value);
+    return HELIO_OK;
+}
+
+/*  One entry up to a comma outside of quotes; the value without its quotes. */
+static const char *export_entry(helio_arena_t *arena, const char *at, helio_text_t *ret_name,
+                                const char **ret_given)
+{
+    size_t size = strcspn(at, ",=");
+    *ret_name = (helio_text_t){at, (uint32_t)size};
+    *ret_given = NULL;
+    at += size;
+    if (*at != '=')
+        return at;
+    at++;
+    char quote = *at == '"' || *at == '\'' ? *at : '\0';
+    const char *end = quote ? strchr(at + 1, quote) : NULL;
+    const char *from = end ? at + 1 : at;
+    if (!end)
+        end = at + strcspn(at, ",");
+    *ret_given = helio_arena_string(arena, (helio_text_t){from, (uint32_t)(end - from)});
+    return *end == quote && quote ? end + 1 : end;
+}
+
+static helio_rc add_environment(entries_t *self)
+{
+    const sbatch_value_t *export = sbatch_given(self->work, HELIO_SBATCH_EXPORT);
+    helio_rc rc = HELIO_OK;
+    for (const char *at = export ? export->text : ""; *at && rc == HELIO_OK; at += *at == ',') {
+        helio_text_t name;
+        const char *given;
+        at = export_entry(self->work->arena, at, &name, &given);
+        if (!given && (helio_text_is(name, "NONE") || helio_text_is(name, "NIL")))
+            continue;
+        if (!given && helio_text_is(name, "ALL"))
+            sbatch_note(self->work, "--export=ALL: the environment stays here; name what the job needs");
+        else if (name.size || given)
+            rc = add_variable(self, export, name, given);
+        if (*at && *at != ',')
+            rc = sbatch_refuse(self->work, export, NULL, "--export: a comma is missing before '%.32s'", at);
+    }
+    return rc;
+}
+
+/*  ---- when ---- */
+
+static helio_rc add_moment(entries_t *self, uint32_t id, const char *child, bool past)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, id);
+    int64_t wall_ms;
+    char text[HELIO_RFC3339_SIZE];
+    if (!value)
+        return HELIO_OK;
+    if (!sbatch_begin(self->work->input, value->text, &wall_ms) || wall_ms < 0)
+        return sbatch_refuse(self->work, value, "such as 2026-11-22T07:00, 16:00, tomorrow or now+1hour",
+                             "--%s does not take '%.64s'", helio_sbatch_option(id)->name, value->text);
+    if (!past && wall_ms <= self->work->input->wall_ms)
+        return HELIO_OK; /* at once */
+    helio_rfc3339(wall_ms, text);
+    if (strcmp(text + 19, ".000Z") == 0)
+        (void)snprintf(text + 19, sizeof text - 19, "Z");
+    add_text(self, "placement", child, text);
+    return HELIO_OK;
+}
+
+static helio_rc add_signal(entries_t *self)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_SIGNAL);
+    const char *name;
+    uint32_t seconds;
+    char grace[HELIO_VALUE_SIZE];
+    if (!value)
+        return HELIO_OK;
+    if (!sbatch_signal(value->text, &name, &seconds))
+        return sbatch_refuse(self->work, value,
+                             "such as USR1@120 or B:TERM@60; USR1, USR2, TERM, INT, HUP, CONT, QUIT",
+                             "--signal does not take '%.64s'", value->text);
+    helio_duration_text((uint64_t)seconds * 1000, grace);
+    add_text(self, "checkpoint", "signal", name);
+    add_text(self, "checkpoint", "grace", grace);
+    return HELIO_OK;
+}
+
+static helio_rc add_array(entries_t *self)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_ARRAY);
+    if (!value)
+        return HELIO_OK;
+    /* Slurm shows lists in brackets, and takes them so */
+    const char *from = value->text[0] == '[' ? value->text + 1 : value->text;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    for (; *from; from++)
+        if (*from != ']')
+            helio_buffer_append(&text, from, 1);
+    if (!text.size || strspn(text.data, "0123456789-,:%") != text.size)
+        return sbatch_refuse(self->work, value, "such as 0-99%10, 1,3,7 or 0-15:4",
+                             "--array does not take '%.64s'", value->text);
+    helio_text_t job = helio_arena_printf(self->work->arena, "run: x\narray: \"%s\"\n", text.data);
+    helio_job_spec_t spec;
+    helio_diagnostic_t why;
+    if (helio_spec_parse_job((helio_spec_source_t){.text = job}, self->work->arena, &spec, &why) != HELIO_OK)
+        return sbatch_refuse(self->work, value, why.hint, "--%s", why.message);
+    add_text(self, "array", NULL, helio_arena_string(self->work->arena, helio_buffer_view(&text)));
+    return HELIO_OK;
+}
+
+/*  ---- dependencies ---- */
+
+static helio_rc add_id(entries_t *self, const sbatch_value_t *value, helio_text_t id, helio_buffer_t *list)
+{
+    char text[64];
+    if (id.size == 0 || id.size >= sizeof text)
+        return sbatch_refuse(self->work, value, "such as afterok:01k9x2m4q8r7",
+                             "--dependency: a job id is missing");
+    (void)helio_text_copy(id, text, sizeof text);
+    char *task = strchr(text, '_');
+    if (task)
+        *task = '.'; /* Slurm's way to write a task of an array */
+    bool good = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-") == id.size;
+    if (!good || id.size < 6)
+        return sbatch_refuse(self->work, value, "ids are those that `helio sbatch` prints",
+                             "--dependency: '%s' is no job id of Heliostat", text);
+    helio_buffer_printf(list, "%s%s", list->size ? ", " : "", text);
+    return HELIO_OK;
+}
+
+static helio_rc add_dependency(entries_t *self, const sbatch_value_t *value, helio_text_t part,
+                               helio_buffer_t lists[3])
+{
+    static const char *const kinds[] = {"afterok", "afterany", "afternotok"};
+    const char *colon = memchr(part.data, ':', part.size);
+    helio_text_t kind = {part.data, (uint32_t)(colon ? colon - part.data : (ptrdiff_t)part.size)};
+    uint32_t list = 0;
+    while (list < 3 &&
+           !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
+        list++;
+    bool bare = kind.size && kind.data[0] >= '0' && kind.data[0] <= '9'; /* ids alone: afterany */
+    if (list == 3 && !bare)
+        return sbatch_refuse(self->work, value, "afterok, afterany and afternotok are understood",
+                             "--dependency: '%.32s' is not supported",
+                             helio_arena_string(self->work->arena, kind));
+    helio_rc rc = HELIO_OK;
+    const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
+    if (bare)
+        list = 1;
+    else if (at == end)
+        return sbatch_refuse(self->work, value, "such as afterok:01k9x2m4q8r7",
+                             "--dependency: a job id is missing");
+    else
+        at++;
+    for (; rc == HELIO_OK; at++) {
+        const char *stop = memchr(at, ':', (size_t)(end - at));
+        stop = stop ? stop : end;
+        rc = add_id(self, value, (helio_text_t){at, (uint32_t)(stop - at)}, &lists[list]);
+        at = stop;
+        if (at == end)
+            break;
+    }
+    return rc;
+}
+
+static helio_rc add_dependencies(entries_t *self)
+{
+    static const char *const keys[] = {"after_ok", "after_any", "after_not_ok"};
+    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_DEPENDENCY);
+    helio_buffer_t lists[3] = {0};
+    helio_rc rc = HELIO_OK;
+    if (!value || !value->text[0])
+        return HELIO_OK;
+    if (strchr(value->text, '?'))
+        return sbatch_refuse(self->work, value, "join them with ',': all must be met",
+                             "--dependency: alternatives with '?' are not supported");
+    for (const char *at = value->text; rc == HELIO_OK; at++) {
+        size_t size = strcspn(at, ",");
+        rc = add_dependency(self, value, (helio_text_t){at, (uint32_t)size}, lists);
+        at += size;
+        if (!*at)
+            break;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (rc == HELIO_OK && lists[i].size)
+            add(self, "depends", keys[i], helio_arena_printf(self->work->arena, "[%s]", lists[i].data).data);
+        helio_buffer_clear(&lists[i]);
+    }
+    return rc;
+}
+
+/*  ---- what Slurm sites are told ---- */
+
+static bool is_clean(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return false;
+    return true;
+}
+
+static helio_rc add_option(entries_t *self, uint32_t id, const char *text)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, id);
+    if (value && !is_clean(text))
+        return sbatch_refuse(self->work, value, NULL, "--%s: control characters are not passed on",
+                             helio_sbatch_option(id)->name);
+    add_text(self, "slurm", helio_sbatch_option(id)->name, text);
+    return HELIO_OK;
+}
+
+/*  A folder below a working directory that the site makes is not there: the file goes into the latter. */
+static helio_rc add_output(entries_t *self, uint32_t id, bool has_directory)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, id);
+    if (!value)
+        return HELIO_OK;
+    const char *text = value->text, *slash = strrchr(text, '/');
+    if (!has_directory && text[0] != '/' && slash && slash[1]) {
+        sbatch_note(
+            self->work,
+            "--%s: written as '%.64s' in the job's own folder, as its working directory is not this one",
+            helio_sbatch_option(id)->name, slash + 1);
+        text = slash + 1;
+    }
+    return add_option(self, id, text);
+}
+
+static helio_rc add_files(entries_t *self)
+{
+    const sbatch_value_t *chdir = sbatch_given(self->work, HELIO_SBATCH_CHDIR);
+    const sbatch_value_t *input = sbatch_given(self->work, HELIO_SBATCH_INPUT);
+    const char *directory = self->work->input->directory;
+    if (input && strcmp(input->text, "/dev/null") != 0)
+        return sbatch_refuse(self->work, input, "read the file in the script: exec <FILE",
+                             "--input: a job's standard input is /dev/null");
+    helio_rc rc = HELIO_OK;
+    if (chdir && chdir->text[0] == '/')
+        rc = add_option(self, HELIO_SBATCH_CHDIR, chdir->text);
+    else if (chdir)
+        rc = add_option(self, HELIO_SBATCH_CHDIR,
+                        helio_arena_printf(self->work->arena, "%s/%s", directory, chdir->text).data);
+    else if (self->work->pinned)
+        rc = add_option(self, HELIO_SBATCH_CHDIR, directory);
+    bool has_directory = chdir || self->work->pinned;
+    if (rc == HELIO_OK)
+        rc = add_output(self, HELIO_SBATCH_OUTPUT, has_directory);
+    if (rc == HELIO_OK)
+        rc = add_output(self, HELIO_SBATCH_ERROR, has_directory);
+    return rc;
+}
+
+static helio_rc add_tasks(entries_t *self)
+{
+    static const uint32_t ids[] = {HELIO_SBATCH_NTASKS, HELIO_SBATCH_NTASKS_PER_NODE,
+                                   HELIO_SBATCH_CPUS_PER_TASK};
+    helio_rc rc = HELIO_OK;
+    bool any = false;
+    for (size_t i = 0; i < 3 && rc == HELIO_OK; i++) {
+        const sbatch_value_t *value = sbatch_given(self->work, ids[i]);
+        if (value)
+            rc = add_option(self, ids[i], value->text);
+        else if (any && i == 2) /* or a site would count all CPUs of the node to each task */
+            add_text(self, "slurm", "cpus-per-task", "1");
+        any = any || value;
+    }
+    return rc;
+}
+
+/*  Options by policy; PINNED ones need a pinned job. */
+static helio_rc add_passed(entries_t *self)
+{
+    sbatch_t *work = self->work;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t passed = {0}, idle = {0};
+    helio_rc rc = HELIO_OK;
+    for (uint32_t id = 0; id < HELIO_SBATCH_COUNT && rc == HELIO_OK; id++) {
+        const sbatch_value_t *value = sbatch_given(work, id);
+        const helio_sbatch_option_t *option = helio_sbatch_option(id);
+        if (!value)
+            continue;
+        if (option->policy == HELIO_SBATCH_IDLE)
+            helio_buffer_printf(&idle, "%s--%s", idle.size ? ", " : "", option->name);
+        if (option->policy == HELIO_SBATCH_PINNED && !work->pinned)
+            return sbatch_refuse(
+                work, value,
+                "`#HELIO placement: {backends: [slurm]}` in the script pins the job to Slurm sites",
+                "--%s means something at Slurm sites only", option->name);
+        bool travels = option->policy == HELIO_SBATCH_PASSED || option->policy == HELIO_SBATCH_NEEDED ||
+                       option->policy == HELIO_SBATCH_PINNED;
+        if (!travels)
+            continue;
+        if (option->policy == HELIO_SBATCH_PASSED && !work->pinned)
+            helio_buffer_printf(&passed, "%s--%s", passed.size ? ", " : "", option->name);
+        rc = add_option(self, id, value->text);
+    }
+    if (passed.size)
+        sbatch_note(work, "%s: for Slurm sites; other sites pass over it", passed.data);
+    if (idle.size)
+        sbatch_note(work, "%s: without effect here", idle.data);
+    if (sbatch_given(work, HELIO_SBATCH_NO_REQUEUE))
+        sbatch_note(work,
+                    "--no-requeue: without effect here; a job whose site or node is lost is started again");
+    return rc;
+}
+
+static helio_rc add_sites(entries_t *self)
+{
+    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_CLUSTERS);
+    if (!value || strcasecmp(value->text, "all") == 0)
+        return HELIO_OK;
+    if (!value->text[0] ||
+        strspn(value->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-,") !=
+            strlen(value->text))
+        return sbatch_refuse(self->work, value, "`helio sites` lists them",
+                             "--clusters takes names of sites, found '%.64s'", value->text);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    for (const char *at = value->text; *at; at += *at == ',') {
+        size_t size = strcspn(at, ",");
+        if (size)
+            helio_buffer_printf(&list, "%s\"%.*s\"", list.size ? ", " : "", (int)size, at);
+        at += size;
+    }
+    add(self, "placement", "sites",
+        helio_arena_printf(self->work->arena, "[%s]", list.size ? list.data : "").data);
+    return HELIO_OK;
+}
+
+static helio_rc gather(entries_t *self)
+{
+    helio_rc rc;
+    add_name(self);
+    if ((rc = add_shape(self)) != HELIO_OK || (rc = add_environment(self)) != HELIO_OK ||
+        (rc = add_signal(self)) != HELIO_OK)
+        return rc;
+    if (self->work->pinned)
+        add(self, "placement", "backends", "[slurm]");
+    if ((rc = add_sites(self)) != HELIO_OK ||
+        (rc = add_moment(self, HELIO_SBATCH_BEGIN, "not_before", false)) != HELIO_OK ||
+        (rc = add_moment(self, HELIO_SBATCH_DEADLINE, "deadline", true)) != HELIO_OK ||
+        (rc = add_array(self)) != HELIO_OK || (rc = add_dependencies(self)) != HELIO_OK)
+        return rc;
+    add(self, "slurm", "launch", "batch");
+    if ((rc = add_files(self)) != HELIO_OK || (rc = add_tasks(self)) != HELIO_OK)
+        return rc;
+    return add_passed(self);
+}
+
+/*  ---- writing ---- */
+
+static const char *const key_order[] = {
+    "name",         "queue",   "kind",      "home",  "gpu",     "nodes",   "cpus",      "memory",
+    "interconnect", "time",    "sharing",   "image", "env",     "secrets", "data",      "checkpoint",
+    "on_site_loss", "retries", "placement", "array", "depends", "slurm",   "kubernetes"};
+
+static void write_child(const char *child, const char *value, helio_buffer_t *out)
+{
+    helio_buffer_text(out, "  ");
+    sbatch_yaml_text(helio_text_of(child), true, out);
+    helio_buffer_printf(out, ": %s\n", value);
+}
+
+/*  What the script's #HELIO lines say wins; of mappings, entry by entry. */
+static void write_mapping(const entries_t *self, const char *key, const helio_spec_node_t *own,
+                          helio_buffer_t *out)
+{
+    helio_buffer_printf(out, "%s:\n", key);
+    for (uint32_t i = 0; i < self->count; i++)
+        if (self->items[i].child && strcmp(self->items[i].key, key) == 0 &&
+            !(own && helio_spec_find(own, self->items[i].child)))
+            write_child(self->items[i].child, self->items[i].value, out);
+    for (const helio_spec_node_t *name = own ? own->first : NULL; name; name = name->next->next) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t value = {0};
+        sbatch_yaml_node(name->next, false, &value);
+        helio_buffer_text(out, "  ");
+        sbatch_yaml_text(name->text, true, out);
+        helio_buffer_printf(out, ": %s\n", value.data);
+    }
+}
+
+static void write_key(const entries_t *self, const char *key, helio_buffer_t *out)
+{
+    const helio_spec_node_t *own = sbatch_own_key(self->work, key);
+    const entry_t *first = NULL;
+    for (uint32_t i = 0; i < self->count && !first; i++)
+        if (strcmp(self->items[i].key, key) == 0)
+            first = &self->items[i];
+    bool own_mapping = own && own->type == HELIO_SPEC_MAPPING && strcmp(key, "gpu") != 0;
+    if (first && first->child && (!own || own_mapping)) {
+        write_mapping(self, key, own, out);
+    } else if (own_mapping && own->count) {
+        write_mapping(self, key, own, out);
+    } else if (own) {
+        helio_buffer_printf(out, "%s: ", key);
+        sbatch_yaml_node(own, false, out);
+        helio_buffer_text(out, "\n");
+    } else if (first) {
+        helio_buffer_printf(out, "%s: %s\n", key, first->value);
+    }
+}
+
+helio_rc sbatch_write_job(sbatch_t *self, helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
+    entries_t entries = {self, helio_arena_alloc(self->arena, ENTRIES_MAX, sizeof(entry_t)), 0};
+    helio_rc rc = gather(&entries);
+    if (rc == HELIO_OK)
+        rc = sbatch_compose_run(self, &run);
+    if (rc != HELIO_OK)
+        return rc;
+    for (size_t i = 0; i < sizeof key_order / sizeof key_order[0]; i++)
+        write_key(&entries, key_order[i], out);
+    helio_buffer_text(out, "run: ");
+    sbatch_yaml_script(helio_buffer_view(&run), out);
+    return HELIO_OK;
+}
