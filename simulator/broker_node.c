@@ -117,6 +117,11 @@ static void step(world_t *self, uint32_t kind, const void *payload)
     helio_broker_core_step(broker->core, &event, broker->effects);
     for (uint32_t i = 0; i < broker->effects->count; i++) {
         const helio_effect_t *effect = &broker->effects->items[i];
+        if (effect->kind == HELIO_BROKER_FX_ROW_JOB)
+            workload_of(self, ((const helio_row_job_t *)effect->payload)->source)->given =
+                ((const helio_row_job_t *)effect->payload)->job;
+        if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+            invariants_placement(self, effect->payload, event.wall_ms);
         if (effect->release == HELIO_RELEASE_ROW)
             helio_vdb_append(self->vdb, effect);
         else if (effect->release == HELIO_RELEASE_HELD)

@@ -97,9 +97,21 @@ typedef struct broker_node {
     int64_t wake_ms;
 } broker_node_t;
 
+/*  Of another submission, made before it. */
+typedef struct wafter {
+    helio_after_t after;
+    uint32_t job; /* index into world->jobs */
+    int32_t task; /* of its array; HELIO_NO_TASK = the whole */
+} wafter_t;
+
+enum { WORLD_AFTERS_MAX = 4 };
+
 /*  A submission of the workload and what must come of it. */
 typedef struct wjob {
     helio_submission_t submission;
+    helio_dependency_t depends[WORLD_AFTERS_MAX]; /* of submission */
+    wafter_t afters[WORLD_AFTERS_MAX];
+    uint32_t after_count;
     const char *tenant;
     char key[24];
     char source[64];
@@ -110,6 +122,7 @@ typedef struct wjob {
     bool cancelled;    /* the cancel was answered */
     bool answered;
     helio_uuid_t id;
+    helio_uuid_t given; /* the last id that a leader gave it, durable or not */
     uint32_t exit_code;
     int64_t duration_ms;
     uint64_t limit_ms;
@@ -186,6 +199,7 @@ void workload_make(world_t *self);
 void workload_parse(world_t *self, helio_text_t source, helio_job_spec_t *ret_spec);
 wjob_t *workload_of(world_t *self, helio_text_t source);
 void workload_answer(world_t *self, const helio_fx_answer_t *answer);
+helio_job_key_t workload_on(const world_t *self, const wafter_t *after);
 bool workload_done(world_t *self);
 void workload_release_held(world_t *self);
 
@@ -195,6 +209,7 @@ void faults_begin(world_t *self);
 /* invariants.c */
 void invariants_check(world_t *self);       /* after every step */
 void invariants_at_rest(world_t *self);     /* when everything is over */
+void invariants_placement(world_t *self, const helio_row_placement_t *row, int64_t wall_ms); /* when it is decided */
 void invariants_order(world_t *self, const helio_order_t *order); /* when an order leaves the broker */
 
 #endif

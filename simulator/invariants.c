@@ -42,10 +42,44 @@ void invariants_check(world_t *self)
             check_pair(self, running[i], running[k]);
 }
 
+/*  True: as it wished, the job that it waits for has ended. */
+static bool has_come(const world_t *self, const wafter_t *after)
+{
+    helio_found_t found = helio_vdb_found(self->vdb, workload_on(self, after));
+    return found != HELIO_FOUND_OPEN && found != (after->after == HELIO_AFTER_OK       ? HELIO_FOUND_NOT_OK
+                                                  : after->after == HELIO_AFTER_NOT_OK ? HELIO_FOUND_OK
+                                                                                       : HELIO_FOUND_OPEN);
+}
+
+static bool has_begun(const world_t *self, const wjob_t *job)
+{
+    const helio_u32s_t *tasks = &job->submission.spec.tasks;
+    for (uint32_t i = 0; i < tasks->count; i++)
+        if (helio_vdb_has_placement(self->vdb, (helio_job_key_t){job->given, (int32_t)tasks->items[i]}, 1))
+            return true;
+    return false;
+}
+
+/*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next one's. */
+void invariants_placement(world_t *self, const helio_row_placement_t *row, int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < self->job_count && row->epoch == 1; i++) {
+        const wjob_t *job = &self->jobs[i];
+        if (helio_uuid_equal(job->given, row->key.job) && wall_ms < job->submission.spec.not_before_wall_ms &&
+            !has_begun(self, job))
+            world_violate(self, "a job was placed %lld ms before its time",
+                          (long long)(job->submission.spec.not_before_wall_ms - wall_ms));
+    }
+}
+
 void invariants_order(world_t *self, const helio_order_t *order)
 {
     if (!helio_vdb_has_placement(self->vdb, order->key, order->epoch))
         world_violate(self, "an order left before its placement was durable");
+    const wjob_t *job = workload_of(self, order->source);
+    for (uint32_t i = 0; i < job->after_count; i++)
+        if (!has_come(self, &job->afters[i]))
+            world_violate(self, "an order left before the gate of its job was open");
 }
 
 typedef struct tally {
@@ -58,7 +92,13 @@ static void check_end(world_t *self, const wjob_t *job, const helio_row_state_t 
     char key[HELIO_KEY_SIZE];
     helio_job_key_text(state->key, key);
     uint32_t want = job->limit_hits ? HELIO_JOB_TIMEOUT : job->exit_code ? HELIO_JOB_FAILED : HELIO_JOB_SUCCEEDED;
-    bool cancelled = job->cancel_ms && state->state == HELIO_JOB_CANCELLED;
+    bool in_vain = false;
+    for (uint32_t i = 0; i < job->after_count; i++)
+        in_vain = in_vain || !has_come(self, &job->afters[i]);
+    bool cancelled = (in_vain || job->cancel_ms) && state->state == HELIO_JOB_CANCELLED;
+    if (in_vain && (state->state != HELIO_JOB_CANCELLED || state->epoch))
+        world_violate(self, "%s is %s after %u attempts, and what it waited for never came", key,
+                      helio_job_state_word(state->state), state->epoch);
     if (!cancelled && state->state != want)
         world_violate(self, "%s is %s, its program says %s", key, helio_job_state_word(state->state),
                       helio_job_state_word(want));

@@ -59,6 +59,8 @@ struct helio_vdb {
     vattempt_t *attempts;
     vsite_t *sites;
     vpool_t *pools;
+    helio_row_dependency_t *dependencies; /* in order of their commit */
+    uint32_t dependency_count, dependency_capacity;
     rows_t open, flight;
     bool in_flight;
     helio_uuid_t open_from, flight_open_from; /* committed; of the batch in flight */
@@ -97,6 +99,7 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vattempt_t, self->attempts);
     FREE_TABLE(vsite_t, self->sites);
     FREE_TABLE(vpool_t, self->pools);
+    free(self->dependencies);
     free(self->open.items);
     free(self->flight.items);
     helio_arena_destroy(&self->arena);
@@ -205,6 +208,18 @@ static void put_state(helio_vdb_t *self, const helio_row_state_t *row)
         job->open_tasks--;
 }
 
+static void put_dependency(helio_vdb_t *self, const helio_row_dependency_t *row)
+{
+    if (self->dependency_count == self->dependency_capacity) {
+        self->dependency_capacity = self->dependency_capacity ? self->dependency_capacity * 2 : 64;
+        self->dependencies =
+            helio_grow(self->dependencies, self->dependency_capacity, sizeof *self->dependencies);
+    }
+    self->dependencies[self->dependency_count++] = *row;
+    if (helio_vdb_found(self, row->on) == HELIO_FOUND_UNKNOWN)
+        violate(self, "a job waits for one that was never stored", (helio_job_key_t){row->job, HELIO_NO_TASK}, 0);
+}
+
 static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
 {
     vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
@@ -298,6 +313,8 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
         put_site(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_POOL)
         put_pool(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
+        put_dependency(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_DECISION)
         self->decision_id = ((const helio_row_decision_t *)row->payload)->decision_id;
 }
@@ -357,6 +374,14 @@ static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_em
         if (job && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
             emit(arg, HELIO_BROKER_EV_LOAD_STATE, &state->row);
     }
+    for (uint32_t i = 0; i < self->dependency_count; i++) {
+        const helio_row_dependency_t *row = &self->dependencies[i];
+        vjob_t *job;
+        HASH_FIND(hh, self->jobs, &row->job, sizeof row->job, job);
+        helio_row_waiting_t waiting = {row->job, row->after, row->on, helio_vdb_found(self, row->on)};
+        if (job && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
+            emit(arg, HELIO_BROKER_EV_LOAD_WAITING, &waiting);
+    }
 }
 
 void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
@@ -411,6 +436,23 @@ helio_vdb_state_t helio_vdb_state(const helio_vdb_t *self, helio_job_key_t key)
     vstate_t *state;
     HASH_FIND(hh, self->states, &key, sizeof key, state);
     return state ? (helio_vdb_state_t){state->row, true} : (helio_vdb_state_t){.row = {.key = key, .exit_code = -1}};
+}
+
+helio_found_t helio_vdb_found(const helio_vdb_t *self, helio_job_key_t on)
+{
+    vjob_t *job;
+    HASH_FIND(hh, self->jobs, &on.job, sizeof on.job, job);
+    if (!job)
+        return HELIO_FOUND_UNKNOWN;
+    bool whole = on.task == HELIO_NO_TASK && job->row.tasks.count, ok = true;
+    for (uint32_t i = 0; i < (whole ? job->row.tasks.count : 1); i++) {
+        helio_job_key_t key = whole ? (helio_job_key_t){on.job, (int32_t)job->row.tasks.items[i]} : on;
+        uint32_t state = helio_vdb_state(self, key).row.state;
+        if (!helio_job_state_is_terminal(state))
+            return HELIO_FOUND_OPEN;
+        ok = ok && state == HELIO_JOB_SUCCEEDED;
+    }
+    return ok ? HELIO_FOUND_OK : HELIO_FOUND_NOT_OK;
 }
 
 uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)

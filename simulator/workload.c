@@ -44,6 +44,43 @@ static void make_tasks(world_t *self, wjob_t *job, helio_job_spec_t *spec)
     spec->tasks_at_once = (uint32_t)world_between(self, 0, 3);
 }
 
+/*  One of the few before it, of the same tenant. */
+static bool make_after(world_t *self, uint32_t index, helio_after_t after, wafter_t *ret_after)
+{
+    uint32_t at = (uint32_t)world_between(self, index > 8 ? index - 8 : 0, index - 1);
+    while (at && self->jobs[at].tenant != self->jobs[index].tenant)
+        at--;
+    const wjob_t *on = &self->jobs[at];
+    if (on->tenant != self->jobs[index].tenant)
+        return false;
+    bool one = on->submission.spec.tasks.count && world_chance(self, 0.4);
+    *ret_after = (wafter_t){after, at, one ? (int32_t)world_between(self, 0, on->tasks - 1) : HELIO_NO_TASK};
+    return true;
+}
+
+/*  Chains, fans and dead ends. What the words are is not looked at. */
+static void make_gate(world_t *self, uint32_t index, helio_job_spec_t *spec)
+{
+    wjob_t *job = &self->jobs[index];
+    uint32_t counts[HELIO_AFTER_COUNT] = {0};
+    uint32_t most = index && world_chance(self, 0.3) ? (uint32_t)world_between(self, 1, WORLD_AFTERS_MAX) : 0;
+    for (helio_after_t after = HELIO_AFTER_OK; after < HELIO_AFTER_COUNT; after++)
+        while (job->after_count < most && world_chance(self, 0.4) &&
+               make_after(self, index, after, &job->afters[job->after_count])) {
+            counts[after]++;
+            job->after_count++;
+        }
+    spec->after_ok.items = spec->after_any.items = spec->after_not_ok.items =
+        helio_arena_alloc(self->arena, WORLD_AFTERS_MAX, sizeof(helio_word_t));
+    spec->after_ok.count = counts[HELIO_AFTER_OK];
+    spec->after_any.count = counts[HELIO_AFTER_ANY];
+    spec->after_not_ok.count = counts[HELIO_AFTER_NOT_OK];
+    drift_t truth = {0};
+    if (world_chance(self, 0.1))
+        spec->not_before_wall_ms =
+            world_wall_ms(self, &truth) + job->submit_ms + world_between(self, -20000, 120000);
+}
+
 static void make_one(world_t *self, uint32_t index)
 {
     wjob_t *job = &self->jobs[index];
@@ -71,6 +108,27 @@ static void make_one(world_t *self, uint32_t index)
     job->submit_ms = world_between(self, 0, self->options.faults_ms * 3 / 4);
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
+    make_gate(self, index, spec);
+}
+
+helio_job_key_t workload_on(const world_t *self, const wafter_t *after)
+{
+    return (helio_job_key_t){self->jobs[after->job].id, after->task};
+}
+
+/*  As the shell does it: what is durable now, of jobs whose ids were answered. False: one has no id yet. */
+static bool look_up(const world_t *self, wjob_t *job)
+{
+    for (uint32_t i = 0; i < job->after_count; i++) {
+        helio_job_key_t on = workload_on(self, &job->afters[i]);
+        if (!self->jobs[job->afters[i].job].answered)
+            return false;
+        job->depends[i] =
+            (helio_dependency_t){HELIO_TEXT("a"), job->afters[i].after, helio_vdb_found(self->vdb, on), on};
+    }
+    job->submission.depends.items = job->depends;
+    job->submission.depends.count = job->after_count;
+    return true;
 }
 
 static void on_submit(world_t *self, happening_t *item)
@@ -80,7 +138,7 @@ static void on_submit(world_t *self, happening_t *item)
         return;
     happening_t *again = world_later(self, world_between(self, ANSWER_PATIENCE_MS / 2, ANSWER_PATIENCE_MS), on_submit);
     again->number = item->number;
-    if (!self->broker.up)
+    if (!self->broker.up || !look_up(self, job))
         return;
     helio_submission_t one = job->submission;
     helio_ev_submit_t submit = {.call = item->number + 1,
@@ -148,6 +206,14 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
         return;
     }
     wjob_t *job = &self->jobs[answer->call - 1];
+    if (answer->rc == HELIO_BUSY && helio_text_is(answer->reason, "Gated")) {
+        for (uint32_t i = 0; i < job->after_count; i++)
+            if (job->depends[i].found == HELIO_FOUND_OPEN &&
+                helio_vdb_found(self->vdb, job->depends[i].on) != HELIO_FOUND_OPEN)
+                return; /* looked up again by and by */
+        world_violate(self, "a submission was to look again before there was anything new to see");
+        return;
+    }
     if (answer->rc != HELIO_OK || answer->jobs.count != 1) {
         world_violate(self, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
         return;

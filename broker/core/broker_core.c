@@ -22,6 +22,9 @@ HELIO_RECORD_DEFINE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_audit, HELIO_ROW_AUDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
@@ -29,6 +32,7 @@ HELIO_RECORD_DEFINE(helio_row_key, HELIO_ROW_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
+HELIO_RECORD_DEFINE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 HELIO_RECORD_DEFINE(helio_submission, HELIO_SUBMISSION_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
@@ -132,6 +136,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         HASH_DEL(self->keys, key);
         free(key);
     }
+    free(self->timed);
     free(self);
     *self_p = NULL;
 }
@@ -148,12 +153,14 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_KEY:
     case HELIO_BROKER_EV_LOAD_JOB:
     case HELIO_BROKER_EV_LOAD_STATE:
+    case HELIO_BROKER_EV_LOAD_WAITING:
     case HELIO_BROKER_EV_LOADED:
         core_on_load(self, event);
         break;
     case HELIO_BROKER_EV_TICK:
         if (self->now_ms >= self->next_watch_ms)
             core_watch(self);
+        core_gates_look(self);
         if (self->round_wanted)
             core_round(self);
         break;
@@ -218,8 +225,9 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     self->now_ms = event->now_ms;
     self->wall_ms = event->wall_ms;
     dispatch(self, event);
+    core_gates_settle(self);
     core_jobs_flush(self);
-    effects->wake_ms = self->round_wanted ? self->now_ms : self->next_watch_ms;
+    effects->wake_ms = self->round_wanted ? self->now_ms : core_gates_wake_ms(self, self->next_watch_ms);
     self->effects = NULL;
     self->event = NULL;
 }

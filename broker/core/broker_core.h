@@ -15,6 +15,8 @@
 
 typedef enum helio_intent { HELIO_INTENT_NONE, HELIO_INTENT_CANCEL, HELIO_INTENT_REQUEUE } helio_intent_t;
 
+enum { HELIO_DEPENDS_MAX = 3 * HELIO_JOB_LIST_MAX }; /* of one job */
+
 /* ---- events ---------------------------------------------------------------------------------------------- */
 
 /*  A job as it was stored; spec is parsed from row.source by the shell. */
@@ -29,11 +31,22 @@ HELIO_RECORD_DECLARE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
 #define HELIO_EV_SEALED_FIELDS(F, R) F(R, U64, batch, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
 
+/*  A job that the document names in `depends`, looked up by the shell, which has what the core has forgotten. */
+#define HELIO_DEPENDENCY_FIELDS(F, R)                                                                        \
+    F(R, TEXT, word, 64, _) /* as written */                                                                 \
+    F(R, U32, after, HELIO_AFTER_COUNT - 1, _)                                                               \
+    F(R, U32, found, HELIO_FOUND_COUNT - 1, _)                                                               \
+    F(R, KEY, on, 0, _) /* unless UNKNOWN or AMBIGUOUS */
+HELIO_RECORD_DECLARE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
+
+/*  depends: one entry for each word of spec.after_ok, after_any, after_not_ok, in this order. An OPEN job that ended since
+ *  it was looked up is answered with BUSY and reason Gated, released once its end is durable: look up again. */
 #define HELIO_SUBMISSION_FIELDS(F, R)                                                                        \
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
     F(R, BYTES, spec_hash, 32, _)                                                                            \
     F(R, TEXT, idempotency_key, 128, _) /* "" = none */                                                      \
-    F(R, RECORD, spec, 0, helio_job_spec)
+    F(R, RECORD, spec, 0, helio_job_spec)                                                                    \
+    F(R, LIST, depends, HELIO_DEPENDS_MAX, helio_dependency)
 HELIO_RECORD_DECLARE(helio_submission, HELIO_SUBMISSION_FIELDS)
 
 /*  Who asks: `call` comes back in the ANSWER. role: helio_role_t; a user sees the own tenant only. */
@@ -126,6 +139,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_KEY, helio_row_key)                                                                               \
     X(LOAD_JOB, helio_ev_load_job)   /* before the states of its tasks */                                    \
     X(LOAD_STATE, helio_row_state)                                                                           \
+    X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
     X(LOADED, helio_ev_nothing)                                                                              \
     X(TICK, helio_ev_nothing)                                                                                \
     X(SEALED, helio_ev_sealed)                                                                               \
@@ -228,6 +242,8 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_AUDIT, helio_row_audit, ROW)                                                                       \
     X(ROW_TOKEN, helio_row_token, ROW)       /* the http shell's table follows, once committed */            \
     X(ROW_SITE_KEY, helio_row_site_key, ROW) /* the gateway's table follows, once committed */               \
+    X(ROW_DEPENDENCY, helio_row_dependency, ROW)                                                             \
+    X(ROW_GATE, helio_row_gate, ROW)                                                                         \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

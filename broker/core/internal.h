@@ -34,6 +34,7 @@ typedef struct job job_t;
 typedef struct job_class job_class_t;
 typedef struct pool pool_t;
 typedef struct site site_t;
+typedef struct gate gate_t;
 
 typedef struct tenant {
     char name[33];
@@ -61,8 +62,12 @@ struct submission {
     queue_t *queue;
     job_class_t *class;
     uint32_t open_tasks;
+    uint32_t unsettled_tasks; /* of those, whose end nobody who waits for it was told */
+    uint32_t failed_tasks;    /* ended otherwise than successful */
+    gate_t *gate;             /* closed; NULL = open, or there never was one */
+    bool begun;               /* loaded with a task that was placed: its gate had opened */
     uint32_t fed_tasks; /* of a throttled array: in the class's queue or live */
-    job_t *throttled;   /* tasks that wait for the throttle, FIFO */
+    job_t *throttled;   /* tasks that wait for the gate or the throttle, FIFO */
     submission_t *buried_next;
 };
 
@@ -95,7 +100,39 @@ struct job {
     char last_pool[33];
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
     job_t *dirty_next;
+    job_t *ended_next;
     UT_hash_handle hh;
+};
+
+/*  One job that a gate waits for. Gone once that has ended. */
+typedef struct waiter {
+    struct waited *waited;
+    gate_t *gate;
+    struct waiter *prev, *next;           /* of waited, in order of arrival */
+    struct waiter *gate_prev, *gate_next; /* of gate, as the document lists them */
+} waiter_t;
+
+/*  All that wait for one job, array or task to end in one way. */
+typedef struct waited {
+    struct {
+        helio_job_key_t on;
+        uint32_t after;
+    } key;
+    waiter_t *waiters;
+    UT_hash_handle hh;
+} waited_t;
+
+/*  What keeps a submission's tasks from their class's queue. */
+struct gate {
+    submission_t *submission;
+    waiter_t *waiters;
+    uint32_t waiter_count;
+    int64_t not_before_ms; /* wall clock; 0 = none, or past */
+    uint32_t timed_at;     /* in core->timed, while not_before_ms */
+    helio_job_key_t failed_on;
+    uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
+    bool dirty; /* its row must be written at the end of the step */
+    gate_t *dirty_prev, *dirty_next;
 };
 
 struct job_class {
@@ -205,6 +242,11 @@ struct helio_broker_core {
     job_class_t *classes;
     idempotency_t *keys;
     job_t *dirty;
+    job_t *ended, *ended_last; /* of this step, in order */
+    waited_t *waited;
+    gate_t **timed; /* a heap: the earliest first */
+    uint32_t timed_count, timed_capacity;
+    gate_t *dirty_gates;
     submission_t *buried; /* over, but effects of the last step may point into them */
     uint32_t open_jobs;
     helio_broker_figures_t figures;
@@ -229,6 +271,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
 int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
+void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as many as gate and throttle let through */
 /*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
  *  dirty. A terminal job is freed at the end of the step. */
 void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
@@ -238,6 +281,22 @@ void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes not
 void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
 void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
 void core_jobs_free(helio_broker_core_t *self);
+
+/* gates.c: what a job waits for before it may start */
+/*  An answer, and false, when the document names something that cannot be waited for. */
+bool core_gate_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                     const char *where);
+/*  Of a checked document: its rows, and its gate unless all that it waits for has come. */
+void core_gate_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
+void core_gate_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
+void core_gate_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
+void core_gate_loaded(helio_broker_core_t *self, submission_t *submission); /* opens it if nothing is waited for */
+void core_gate_refuse(helio_broker_core_t *self, submission_t *submission); /* cancels, if its wait can only be in vain */
+void core_gate_destroy(helio_broker_core_t *self, submission_t *submission);
+void core_gates_ended(helio_broker_core_t *self, job_t *job);
+void core_gates_settle(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
+void core_gates_look(helio_broker_core_t *self);   /* at the clock */
+int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 
 /* submit.c, commands.c */
 void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest);

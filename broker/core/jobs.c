@@ -98,6 +98,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     job->state = HELIO_JOB_QUEUED;
     job->exit_code = -1;
     submission->open_tasks++;
+    submission->unsettled_tasks++;
     submission->tenant->open_jobs++;
     self->open_jobs++;
     self->figures.jobs[HELIO_JOB_QUEUED]++;
@@ -105,8 +106,12 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     return job;
 }
 
-static void feed(helio_broker_core_t *self, submission_t *submission)
+void core_job_feed(helio_broker_core_t *self, submission_t *submission)
 {
+#ifndef HELIO_MUTANT_gate_ignored
+    if (submission->gate)
+        return;
+#endif
     uint32_t limit = submission->tasks_at_once;
     while (submission->throttled && (!limit || submission->fed_tasks < limit)) {
         job_t *job = submission->throttled;
@@ -156,7 +161,7 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
         take_turn_again(submission->class, job);
     else
         DL_APPEND(submission->throttled, job);
-    feed(self, submission);
+    core_job_feed(self, submission);
 }
 
 /*  The reason that its row shows; at most 256 bytes of it. */
@@ -247,9 +252,11 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
     if (to == HELIO_JOB_QUEUED)
         core_job_enqueue(self, job, true);
     if (to == HELIO_JOB_HELD)
-        feed(self, job->submission);
-    if (terminal)
+        core_job_feed(self, job->submission);
+    if (terminal) {
         job->finished_ms = job->finished_ms ? job->finished_ms : self->wall_ms;
+        core_gates_ended(self, job);
+    }
     core_job_touch(self, job);
 }
 
@@ -286,10 +293,11 @@ static void submission_put(helio_broker_core_t *self, submission_t *submission)
 {
     if (--submission->open_tasks) {
         if (submission->throttled)
-            feed(self, submission);
+            core_job_feed(self, submission);
         return;
     }
     array_drop(self, submission->row.job);
+    core_gate_destroy(self, submission);
     submission->buried_next = self->buried;
     self->buried = submission;
 }

@@ -107,6 +107,7 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
         (void)core_job_new(self, submission, HELIO_NO_TASK);
     for (uint32_t i = 0; i < event->row.tasks.count; i++)
         (void)core_job_new(self, submission, (int32_t)event->row.tasks.items[i]);
+    core_gate_load(self, submission, &event->spec);
 }
 
 /*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when it was
@@ -154,16 +155,24 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->fed = true;
         job->submission->fed_tasks++;
     }
-    if (helio_job_state_is_terminal(job->state)) /* a finished task of an array that is not over */
+    job->submission->begun |= row->epoch > 0;
+    if (helio_job_state_is_terminal(job->state)) { /* a finished task of an array that is not over */
+        job->submission->unsettled_tasks--;
+        job->submission->failed_tasks += job->state != HELIO_JOB_SUCCEEDED;
         core_job_forget(self, job);
+    }
 }
 
 static void finish(helio_broker_core_t *self)
 {
     HASH_SORT(self->jobs, core_job_by_age);
-    for (job_t *job = self->jobs; job; job = job->hh.next)
+    for (job_t *job = self->jobs; job; job = job->hh.next) {
+        core_gate_loaded(self, job->submission);
         if (job->state == HELIO_JOB_QUEUED)
             core_job_enqueue(self, job, false);
+    }
+    for (job_t *job = self->jobs; job; job = job->hh.next)
+        core_gate_refuse(self, job->submission);
     self->loaded = true;
     self->round_wanted = true;
     self->next_watch_ms = self->now_ms + 1000;
@@ -189,6 +198,8 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         load_job(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_STATE)
         load_state(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_WAITING)
+        core_gate_load_waiting(self, event->payload);
     else
         finish(self);
 }

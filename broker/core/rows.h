@@ -10,6 +10,20 @@
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
 
+/*  How another job must end so that one may start; the number is stored. */
+typedef enum helio_after { HELIO_AFTER_OK, HELIO_AFTER_ANY, HELIO_AFTER_NOT_OK, HELIO_AFTER_COUNT } helio_after_t;
+
+/*  What the database knows of a job that another one names: that there is no such job of the tenant, that the name fits
+ *  several, that it is not over, that it succeeded (an array: every task), that it ended otherwise. */
+typedef enum helio_found {
+    HELIO_FOUND_UNKNOWN,
+    HELIO_FOUND_AMBIGUOUS,
+    HELIO_FOUND_OPEN,
+    HELIO_FOUND_OK,
+    HELIO_FOUND_NOT_OK,
+    HELIO_FOUND_COUNT
+} helio_found_t;
+
 /*  Immutable once written; one row for an array, however many tasks. */
 #define HELIO_ROW_JOB_FIELDS(F, R)                                                                           \
     F(R, UUID, job, 0, _)                                                                                    \
@@ -258,6 +272,30 @@ HELIO_RECORD_DECLARE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
     F(R, I64, created_ms, 0, _)                                                                              \
     F(R, I64, revoked_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
+
+/*  What a job waits for before it may start: one row a job, array or task that it names, immutable. on.task NO_TASK = the
+ *  whole of an array. UNIQUE (job, place). */
+#define HELIO_ROW_DEPENDENCY_FIELDS(F, R)                                                                    \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, U32, place, 0, _) /* as the document lists them, from 0 */                                          \
+    F(R, U32, after, HELIO_AFTER_COUNT - 1, _)                                                               \
+    F(R, KEY, on, 0, _)
+HELIO_RECORD_DECLARE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
+
+/*  A job whose gate was closed when it came; upserted when what it waits for changes, and when the gate opens. */
+#define HELIO_ROW_GATE_FIELDS(F, R)                                                                          \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, TEXT, detail, 256, _) /* "waits for 01k9… to succeed" */                                            \
+    F(R, I64, opened_ms, 0, _) /* 0 = closed */
+HELIO_RECORD_DECLARE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
+
+/*  Read at takeover only: a dependency of an open job, and how it ended if the job waited for is over. */
+#define HELIO_ROW_WAITING_FIELDS(F, R)                                                                       \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, U32, after, HELIO_AFTER_COUNT - 1, _)                                                               \
+    F(R, KEY, on, 0, _)                                                                                      \
+    F(R, U32, found, HELIO_FOUND_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
 
 /*  Read at takeover only. */
 #define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                    \

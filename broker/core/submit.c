@@ -105,13 +105,8 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
                     HELIO_TEXT_ARGS(job->spec.queue));
         return false;
     }
-    if (job->spec.after_ok.count) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "%sdepends: dependencies between jobs are not available in this release; submit the later job "
-                    "after `helio wait`",
-                    where);
+    if (!core_gate_check(self, event, job, where))
         return false;
-    }
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms);
     const char *why = "";
     if (!core_fits_somewhere(self, &want, &why)) {
@@ -219,11 +214,13 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     submission_t *submission = core_submission_new(self, &row, &job->spec);
     if (row.idempotency_key.size)
         core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
+    core_gate_new(self, submission, job);
     if (!job->spec.tasks.count)
         core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)
         core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
     core_emit(self, HELIO_BROKER_FX_ROW_JOB, &submission->row);
+    core_gate_refuse(self, submission);
     return (helio_accepted_job_t){row.job, false};
 }
 

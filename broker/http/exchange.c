@@ -33,6 +33,7 @@ void helio_exchange_destroy(helio_exchange_t **self_p)
     helio_operation_destroy(&self->operation);
     helio_buffer_clear(&self->body);
     helio_buffer_clear(&self->answer);
+    helio_arena_destroy(&self->kept);
     helio_arena_destroy(&self->arena);
     free(self);
     *self_p = NULL;
@@ -180,6 +181,18 @@ void helio_await_take_body(helio_exchange_t *self)
     operation->body_reserved = self->body_reserved;
     self->body = (helio_buffer_t){0};
     self->body_reserved = 0;
+}
+
+void helio_await_keep(helio_exchange_t *self)
+{
+    helio_operation_t *operation = prepare(self);
+    assert(!self->kept && !self->body.data);
+    self->kept = operation->arena;
+    operation->arena = helio_arena_new();
+    self->body = operation->body;
+    self->body_reserved = operation->body_reserved;
+    operation->body = (helio_buffer_t){0};
+    operation->body_reserved = 0;
 }
 
 void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, const char *query, uint32_t count,

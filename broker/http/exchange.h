@@ -12,6 +12,7 @@
 #ifndef HELIO_BROKER_HTTP_EXCHANGE_H
 #define HELIO_BROKER_HTTP_EXCHANGE_H
 
+#include "broker/http/depends.h"
 #include "broker/http/http.h"
 #include "broker/http/metrics.h"
 #include "broker/http/target.h"
@@ -62,6 +63,7 @@ enum { HELIO_EXCHANGE_HEADERS_MAX = 6, HELIO_COMMAND_BODY_MAX = 64 << 10 };
 struct helio_exchange {
     helio_http_t *http;
     helio_arena_t *arena; /* lives as long as the exchange */
+    helio_arena_t *kept;  /* the same, of helio_await_keep; NULL = none */
     void *connection;     /* struct MHD_Connection; only server.c looks inside */
     int fd;               /* the client's socket, to notice that it is gone while suspended; -1 = not known */
     int64_t started_us;
@@ -117,6 +119,11 @@ struct helio_exchange {
             helio_engine_figures_t figures;
             bool known;
         } scrape;
+        struct {
+            helio_ev_submit_t *event; /* kept, see helio_await_keep */
+            helio_depends_t depends;
+            uint32_t looks;
+        } submit;
     } stream;
 };
 
@@ -147,6 +154,9 @@ void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, cons
 void helio_await_event(helio_exchange_t *self, helio_exchange_step_fn *next, uint32_t event, void *payload);
 helio_arena_t *helio_await_arena(helio_exchange_t *self); /* of the operation to be awaited next */
 void helio_await_take_body(helio_exchange_t *self);       /* the body now lives as long as that operation */
+/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange: something
+ *  else is awaited first. Once. */
+void helio_await_keep(helio_exchange_t *self);
 void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, const helio_log_stream_t *where,
                      uint32_t size_max);
 void helio_await_figures(helio_exchange_t *self, helio_exchange_step_fn *next);

@@ -39,6 +39,56 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
     helio_answer_json(self, 201, helio_buffer_view(&json));
 }
 
+/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each of the
+ *  jobs that it names, but hardly ever twice. */
+enum { LOOKS_MAX = 5 };
+
+static void look_up(helio_exchange_t *self);
+
+static void on_dependent_submitted(helio_exchange_t *self, const helio_result_t *result)
+{
+    bool again = result->rc == HELIO_BUSY && strcmp(result->reason, "Gated") == 0;
+    if (again && self->stream.submit.looks < LOOKS_MAX)
+        look_up(self);
+    else
+        on_submitted(self, result);
+}
+
+/*  The copy is the operation's: the exchange may be gone before the core has read it. */
+static void on_looked_up(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK ||
+        helio_depends_answer(&self->stream.submit.depends, helio_buffer_view(&result->data), NULL) != HELIO_OK) {
+        helio_result_t failed = {.rc = result->rc == HELIO_OK ? HELIO_UNAVAILABLE : result->rc};
+        helio_answer_failure(self, &failed, NULL);
+        return;
+    }
+    helio_arena_t *arena = helio_await_arena(self);
+    helio_ev_submit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    helio_record_copy(&helio_ev_submit_type, arena, self->stream.submit.event, event);
+    helio_await_event(self, on_dependent_submitted, HELIO_BROKER_EV_SUBMIT, event);
+}
+
+static void look_up(helio_exchange_t *self)
+{
+    self->stream.submit.looks++;
+    const char *words = helio_depends_question(&self->stream.submit.depends, self->arena);
+    helio_await_read(self, on_looked_up, "read_dependencies", 2, (const char *[]){words, self->token->tenant});
+}
+
+static void submit_dependent(helio_exchange_t *self, helio_ev_submit_t *event, helio_depends_t depends)
+{
+    if (depends.words > HELIO_DEPENDS_WORDS_MAX) {
+        helio_answer_problem(self, 413, NULL, "the request depends on %u different jobs; at most %d", depends.words,
+                             HELIO_DEPENDS_WORDS_MAX);
+        return;
+    }
+    helio_await_keep(self);
+    self->stream.submit.event = event;
+    self->stream.submit.depends = depends;
+    look_up(self);
+}
+
 void helio_jobs_submit(helio_exchange_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
@@ -55,7 +105,11 @@ void helio_jobs_submit(helio_exchange_t *self)
         helio_answer_diagnostic(self, &diagnostic, document);
         return;
     }
-    helio_await_event(self, on_submitted, HELIO_BROKER_EV_SUBMIT, event);
+    helio_depends_t depends = helio_depends_of(event, arena);
+    if (depends.count)
+        submit_dependent(self, event, depends);
+    else
+        helio_await_event(self, on_submitted, HELIO_BROKER_EV_SUBMIT, event);
 }
 
 /* ---- reads

@@ -169,6 +169,8 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_AUDIT] = "put_audit",
         [HELIO_BROKER_FX_ROW_TOKEN] = "put_token",
         [HELIO_BROKER_FX_ROW_SITE_KEY] = "put_site_key",
+        [HELIO_BROKER_FX_ROW_DEPENDENCY] = "put_dependency",
+        [HELIO_BROKER_FX_ROW_GATE] = "put_gate",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

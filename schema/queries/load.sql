@@ -46,3 +46,15 @@ select s.job_id, s.task, s.state::int4, s.before::int4, s.intent::int4, s.epoch,
     s.units_done, helio.time_ms(s.at)
 from helio.open_jobs o join helio.job_state s using (job_id)
 order by s.job_id, s.task
+
+-- name: load_waiting
+-- Dependencies of open jobs: 2 = what is waited for is open too, 3 = it succeeded, 4 = it ended otherwise.
+with waiting as materialized (
+    select d.job_id, d.place, d.after, d.on_job, d.on_task from helio.open_jobs o join helio.dependencies d using (job_id)
+), ends as materialized (
+    select w.on_job, w.on_task, helio.ended_well(w.on_job, w.on_task) as well
+    from (select distinct on_job, on_task from waiting) w
+)
+select w.job_id, w.after::int4, w.on_job, w.on_task, case when e.well is null then 2 when e.well then 3 else 4 end
+from waiting w join ends e using (on_job, on_task)
+order by w.job_id, w.place

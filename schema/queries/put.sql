@@ -241,6 +241,20 @@ from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::int
 order by n.token_id, n.place desc
 on conflict (token_id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at
 
+-- name: put_dependency
+insert into helio.dependencies (job_id, place, after, on_job, on_task)
+select n.job, n.place, n.after, n.on_job, n.on_task
+from unnest($1::uuid[], $2::int4[], $3::int4[], $4::uuid[], $5::int4[]) as n (job, place, after, on_job, on_task)
+
+-- name: put_gate
+-- Once open, always open.
+insert into helio.gates as g (job_id, detail, opened_at)
+select distinct on (n.job) n.job, nullif(n.detail, ''), helio.ms_time(n.opened_ms)
+from unnest($1::uuid[], $2::text[], $3::int8[]) with ordinality as n (job, detail, opened_ms, place)
+order by n.job, n.place desc
+on conflict (job_id) do update set detail = case when g.opened_at is null then excluded.detail end,
+    opened_at = coalesce(g.opened_at, excluded.opened_at)
+
 -- name: put_site_key
 insert into helio.site_keys as k (public_key, site, created_at, revoked_at)
 select distinct on (n.public_key) n.public_key, n.site, helio.ms_at(n.created_ms), helio.ms_time(n.revoked_ms)

@@ -46,6 +46,21 @@ select json_build_object(
     )::text
 from numbered
 
+-- name: read_dependencies
+-- $1 a JSON list of ids as for read_job, of tasks too; $2 tenant. What each means and how it ended, in order: [{"found":
+-- 0 = unknown, 1 = ambiguous, 2 = not over, 3 = succeeded, 4 = ended otherwise, "id": with its task if it names one}].
+select coalesce(json_agg(json_build_object(
+    'found', case when f.matches > 1 then 1
+                  when j.job_id is null or (w.word ~ '[.]' and (t.task < 0 or not t.task = any (coalesce(j.tasks, '{}')))) then 0
+                  when e.well is null then 2 when e.well then 3 else 4 end,
+    'id', helio.job_text(j.job_id, t.task)) order by w.place), '[]')::text
+from jsonb_array_elements_text($1::jsonb) with ordinality as w (word, place)
+cross join lateral (select count(*) as matches, (array_agg(m))[1] as job_id
+                    from helio.find_jobs(w.word, $2::text) m) f
+cross join lateral (select helio.job_task(w.word) as task) t
+left join helio.jobs j on j.job_id = f.job_id
+left join lateral (select helio.ended_well(j.job_id, t.task) as well) e on true
+
 -- name: read_explain
 -- $1 id as for read_job (an array needs its task; without one its first stands for all); $2 tenant.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)

@@ -12,14 +12,19 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     coalesce(s.energy_j, 0) / 3600000.0::float8 as energy_kwh,
     coalesce(s.carbon_mg, 0) / 1000.0::float8 as carbon_g,
     coalesce(s.units_done, 0) as units_done,
-    case when coalesce(s.state, 0) = 0 then coalesce(c.reason, s.reason, 'Queued') else s.reason end as reason,
-    case when coalesce(s.state, 0) = 0 then c.detail end as detail,
-    case when coalesce(s.state, 0) = 0 then c.decision_id end as waiting_decision_id,
+    case when coalesce(s.state, 0) <> 0 then s.reason
+         when g.job_id is not null and g.opened_at is null then 'Gated'
+         else coalesce(c.reason, s.reason, 'Queued') end as reason,
+    case when coalesce(s.state, 0) = 0 then
+        case when g.job_id is not null and g.opened_at is null then g.detail else c.detail end end as detail,
+    case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
+        then c.decision_id end as waiting_decision_id,
     s.at as changed_at
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
 left join helio.classes c on c.class_id = j.class_id
+left join helio.gates g on g.job_id = j.job_id
 left join helio.pools p on p.site = s.site and p.pool = s.pool;
 
 -- Jobs with a task that is not over, of the few that the mark leaves to be looked at: what a new leader reads.
@@ -193,7 +198,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
             'run_seconds', case when a.started_at is not null then helio.seconds_between(a.started_at,
                 case when a.live + a.queued + a.held = 0 then a.finished_at else now() end) end,
-            'reason', a.reason, 'detail', null, 'tasks_total', a.total,
+            'reason', a.reason, 'detail', a.detail, 'tasks_total', a.total,
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
                             group by n.state) s),
@@ -208,7 +213,8 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   max(t.attempts) as attempts, min(t.started_at) as started_at, max(t.finished_at) as finished_at,
                   max(t.exit_code) as exit_code, max(t.gpu_model) as gpu_model, sum(t.gpu_seconds) as gpu_seconds,
                   sum(t.cost_usd) as cost_usd, sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g,
-                  sum(t.units_done)::bigint as units_done, max(t.reason) filter (where t.state = 0) as reason
+                  sum(t.units_done)::bigint as units_done, max(t.reason) filter (where t.state = 0) as reason,
+                  max(t.detail) filter (where t.reason = 'Gated') as detail
               from helio.tasks_now t where t.job_id = job
               group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at) a;

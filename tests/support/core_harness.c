@@ -40,6 +40,17 @@ typedef struct place {
     struct place *next;
 } place_t;
 
+typedef struct dependency {
+    helio_row_dependency_t row;
+    struct dependency *next;
+} dependency_t;
+
+typedef struct gate {
+    helio_uuid_t job;
+    helio_row_gate_t row;
+    UT_hash_handle hh;
+} gate_t;
+
 struct harness {
     helio_broker_options_t options;
     helio_broker_core_t *core;
@@ -54,6 +65,8 @@ struct harness {
     uint32_t said_count, said_capacity;
     task_t *tasks;
     document_t *documents, **documents_end;
+    dependency_t *dependencies, **dependencies_end;
+    gate_t *gates;
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -171,6 +184,30 @@ static void keep_job(harness_t *self, const helio_row_job_t *row)
     fail_msg("a job row of a document that nobody submitted");
 }
 
+static void keep_dependency(harness_t *self, const helio_row_dependency_t *row)
+{
+    dependency_t *dependency = helio_arena_alloc(self->arena, 1, sizeof *dependency);
+    dependency->row = *row;
+    *self->dependencies_end = dependency;
+    self->dependencies_end = &dependency->next;
+}
+
+/*  Once open, always open. */
+static void keep_gate(harness_t *self, const helio_row_gate_t *row)
+{
+    gate_t *gate;
+    HASH_FIND(hh, self->gates, &row->job, sizeof row->job, gate);
+    if (!gate) {
+        gate = helio_arena_alloc(self->arena, 1, sizeof *gate);
+        gate->job = row->job;
+        HASH_ADD(hh, self->gates, job, sizeof gate->job, gate);
+    }
+    assert_true(row->detail.size <= 256);
+    assert_true((row->opened_ms == 0) == (row->detail.size > 0));
+    if (!gate->row.opened_ms)
+        gate->row = *row;
+}
+
 static void keep_order(harness_t *self, const helio_fx_order_t *fx)
 {
     const task_t *task = task_find(self, fx->order.key);
@@ -203,6 +240,10 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
         keep_job(self, record);
     else if (kind == HELIO_BROKER_FX_ORDER)
         keep_order(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
+        keep_dependency(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_GATE)
+        keep_gate(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DECISION) {
         const helio_row_decision_t *row = record;
         assert_true(row->decision_id == self->federation.last_decision_id + 1);
@@ -256,6 +297,7 @@ static harness_t *harness_new(const helio_broker_options_t *options)
     self->effects = helio_effects_new();
     self->arena = helio_arena_new();
     self->documents_end = &self->documents;
+    self->dependencies_end = &self->dependencies;
     self->now_ms = 1000000;
     assert_int_equal(helio_rfc3339_parse(helio_text_of(origin), &self->wall_ms), HELIO_OK);
     self->federation = (helio_row_federation_t){.incarnation = 3, .broker_epoch = 7, .seed = 42};
@@ -330,6 +372,40 @@ static void load_jobs(harness_t *self, const harness_t *from)
     }
 }
 
+/*  As the database would say. */
+static uint32_t found(const harness_t *self, helio_job_key_t on)
+{
+    for (const document_t *document = self->documents; document; document = document->next) {
+        const helio_row_job_t *row = &document->load.row;
+        if (!helio_uuid_equal(row->job, on.job))
+            continue;
+        bool whole = on.task == HELIO_NO_TASK && row->tasks.count, ok = true;
+        for (uint32_t i = 0; i < (whole ? row->tasks.count : 1); i++) {
+            const task_t *task =
+                task_find(self, whole ? (helio_job_key_t){on.job, (int32_t)row->tasks.items[i]} : on);
+            if (!task || !helio_job_state_is_terminal(task->state))
+                return HELIO_FOUND_OPEN;
+            ok = ok && task->state == HELIO_JOB_SUCCEEDED;
+        }
+        return ok ? HELIO_FOUND_OK : HELIO_FOUND_NOT_OK;
+    }
+    return HELIO_FOUND_UNKNOWN;
+}
+
+static void load_waiting(harness_t *self, const harness_t *from)
+{
+    for (const gate_t *gate = from->gates; gate; gate = gate->hh.next)
+        keep_gate(self, &gate->row);
+    for (const dependency_t *dependency = from->dependencies; dependency; dependency = dependency->next) {
+        const helio_row_dependency_t *row = &dependency->row;
+        keep_dependency(self, row);
+        helio_row_waiting_t waiting = {row->job, row->after, row->on, found(from, row->on)};
+        for (const document_t *d = from->documents; d; d = d->next)
+            if (helio_uuid_equal(d->load.row.job, row->job) && !is_over(from, &d->load.row))
+                harness_step(self, HELIO_BROKER_EV_LOAD_WAITING, &waiting);
+    }
+}
+
 harness_t *harness_rebuild(const harness_t *from)
 {
     harness_t *self = harness_new(&from->options);
@@ -350,6 +426,7 @@ harness_t *harness_rebuild(const harness_t *from)
         }
     }
     load_jobs(self, from);
+    load_waiting(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);
     return self;
@@ -364,6 +441,7 @@ void harness_end(harness_t **self_p)
         HASH_DEL(self->tasks, task);
         free(task);
     }
+    HASH_CLEAR(hh, self->gates);
     helio_broker_core_destroy(&self->core);
     helio_effects_destroy(&self->effects);
     helio_arena_destroy(&self->arena);
@@ -531,6 +609,43 @@ helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *s
     return job;
 }
 
+static helio_list_t words_of(harness_t *self, const harness_after_t *after, uint32_t count, helio_after_t wanted,
+                             helio_dependency_t *depends, uint32_t *at)
+{
+    helio_list_t list = {helio_arena_alloc(self->arena, count, sizeof(helio_word_t)), 0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (after[i].after != wanted)
+            continue;
+        char id[HELIO_KEY_SIZE];
+        helio_job_key_text(after[i].on, id);
+        helio_text_t word = helio_arena_text(self->arena, helio_text_of(id));
+        ((helio_word_t *)list.items)[list.count++].text = word;
+        depends[(*at)++] = (helio_dependency_t){word, wanted, found(self, after[i].on), after[i].on};
+    }
+    return list;
+}
+
+helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *spec, const harness_after_t *after,
+                                     uint32_t count)
+{
+    helio_submission_t job = harness_submission(self, spec, "", "");
+    job.depends.items = helio_arena_alloc(self->arena, count, sizeof *job.depends.items);
+    helio_list_t lists[HELIO_AFTER_COUNT];
+    for (helio_after_t wanted = HELIO_AFTER_OK; wanted < HELIO_AFTER_COUNT; wanted++)
+        lists[wanted] = words_of(self, after, count, wanted, job.depends.items, &job.depends.count);
+    memcpy(&job.spec.after_ok, &lists[HELIO_AFTER_OK], sizeof lists[0]);
+    memcpy(&job.spec.after_any, &lists[HELIO_AFTER_ANY], sizeof lists[0]);
+    memcpy(&job.spec.after_not_ok, &lists[HELIO_AFTER_NOT_OK], sizeof lists[0]);
+    return job;
+}
+
+const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key)
+{
+    gate_t *gate;
+    HASH_FIND(hh, self->gates, &key.job, sizeof key.job, gate);
+    return gate ? &gate->row : NULL;
+}
+
 static const helio_fx_answer_t *answer_of(harness_t *self, uint64_t call)
 {
     const helio_fx_answer_t *answer = harness_take(self, HELIO_BROKER_FX_ANSWER);
@@ -564,6 +679,14 @@ helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec)
     const helio_fx_answer_t *answer = harness_submit(self, "acme", spec);
     assert_int_equal(answer->rc, HELIO_OK);
     assert_int_equal(answer->jobs.count, 1);
+    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+}
+
+helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after, helio_job_key_t on)
+{
+    helio_submission_t job = harness_dependent(self, spec, &(harness_after_t){after, on}, 1);
+    const helio_fx_answer_t *answer = harness_submit_all(self, "acme", &job, 1);
+    assert_int_equal(answer->rc, HELIO_OK);
     return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
 }
 

@@ -67,6 +67,16 @@ void harness_words(harness_t *self, void *ret_list,
 /*  A submission of the document; its hash follows from `document`, "" = from the spec. */
 helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *spec, const char *key,
                                       const char *document);
+/*  A submission that depends on others, looked up in what was written. */
+typedef struct harness_after {
+    helio_after_t after;
+    helio_job_key_t on;
+} harness_after_t;
+helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *spec, const harness_after_t *after,
+                                     uint32_t count);
+/*  Of acme, and it must be accepted. */
+helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after, helio_job_key_t on);
+const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key); /* as written; NULL = none */
 const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
                                             uint32_t count);
 const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec);

@@ -109,16 +109,6 @@ static void submit__an_unknown_queue_is_named(void **state)
     assert_nothing_stored();
 }
 
-static void submit__a_dependency_is_refused_rather_than_ignored(void **state)
-{
-    (void)state;
-    helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    const char *after[] = {"06d2n2k4r7x8q9", NULL};
-    harness_words(h, &spec.after_ok, after);
-    assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_INVALID);
-    assert_nothing_stored();
-}
-
 static void idempotency__the_same_key_and_document_give_the_same_id_and_no_row(void **state)
 {
     (void)state;
@@ -320,7 +310,6 @@ int main(void)
         CASE(submit__equal_requirements_share_a_class),
         CASE(submit__an_unknown_tenant_is_forbidden),
         CASE(submit__an_unknown_queue_is_named),
-        CASE(submit__a_dependency_is_refused_rather_than_ignored),
         CASE(idempotency__the_same_key_and_document_give_the_same_id_and_no_row),
         CASE(idempotency__the_same_key_for_another_document_is_a_conflict),
         CASE(idempotency__keys_of_two_tenants_do_not_meet),
