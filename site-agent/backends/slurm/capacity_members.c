@@ -1,0 +1,170 @@
+/*  capacity_members.c -- which nodes, and which of their GPUs, make up a pool. */
+#include <strings.h>
+
+#include "site-agent/backends/slurm/capacity_inner.h"
+
+bool helio_slurm_in_list(helio_text_t list, helio_text_t word)
+{
+    for (uint32_t at = 0; word.size && at + word.size <= list.size;) {
+        uint32_t end = at;
+        while (end < list.size && list.data[end] != ',')
+            end++;
+        if (helio_text_equal((helio_text_t){list.data + at, end - at}, word))
+            return true;
+        at = end + 1;
+    }
+    return false;
+}
+
+static bool same_word(helio_text_t a, helio_text_t b)
+{
+    return a.size == b.size && (!a.size || strncasecmp(a.data, b.data, a.size) == 0);
+}
+
+bool helio_slurm_has_gpus(const helio_slurm_members_t *self)
+{
+    return self->any_gres || self->gres.size;
+}
+
+/*  Of a job's ask, where "" is any. */
+bool helio_slurm_fits_type(const helio_slurm_members_t *self, helio_text_t type)
+{
+    return !type.size || self->any_gres || same_word(self->gres, type);
+}
+
+bool helio_slurm_has_kind(const helio_slurm_members_t *self, helio_text_t type)
+{
+    return self->any_gres || (type.size ? same_word(self->gres, type) && type.size : self->untyped);
+}
+
+uint32_t helio_slurm_total(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
+        if (helio_slurm_has_kind(self, place->node->gpus[i].type))
+            sum += place->node->gpus[i].count;
+    return sum;
+}
+
+uint32_t helio_slurm_used(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
+        if (helio_slurm_has_kind(self, place->node->gpus[i].type))
+            sum += place->node->gpus[i].used;
+    return sum;
+}
+
+uint32_t helio_slurm_free(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < place->node->gpu_kinds; i++)
+        if (helio_slurm_has_kind(self, place->node->gpus[i].type))
+            sum += place->free[i];
+    return sum;
+}
+
+bool helio_slurm_open(const helio_slurm_members_t *self, const helio_slurm_place_t *place)
+{
+    return self->partition_up && place->ready && !place->node->closed && !place->reserved && place->cpus &&
+           (place->memory_bytes || !place->node->memory_bytes);
+}
+
+uint32_t helio_slurm_hold_gpus(const helio_slurm_members_t *self, const helio_slurm_picture_t *picture,
+                               const helio_slurm_hold_t *hold)
+{
+    if (!helio_slurm_has_gpus(self))
+        return 0;
+    if (hold->job)
+        return helio_slurm_fits_type(self, hold->job->gpu_type) ? hold->gpus : 0;
+    if (hold->kind != HELIO_SLURM_HOLD_WAITING)
+        return hold->gpus;
+    const helio_slurm_node_t *node = picture->places[hold->node].node;
+    for (uint32_t i = 0; i < node->gpu_kinds; i++)
+        if (hold->kinds & UINT32_C(1) << i && helio_slurm_has_kind(self, node->gpus[i].type))
+            return hold->gpus;
+    return 0;
+}
+
+int64_t helio_slurm_rest_until(const helio_slurm_members_t *self, const helio_slurm_picture_t *picture,
+                               const helio_slurm_place_t *place, uint32_t *ret_gpus)
+{
+    uint64_t told = 0;
+    int64_t until = 0;
+    bool untold = false;
+    uint32_t used = helio_slurm_used(self, place);
+    for (const helio_slurm_hold_t *hold = place->holds; hold; hold = hold->next) {
+        if (hold->kind != HELIO_SLURM_HOLD_RUNS)
+            continue;
+        uint32_t gpus = helio_slurm_hold_gpus(self, picture, hold);
+        if (gpus != HELIO_SLURM_UNTOLD) {
+            told += gpus;
+            continue;
+        }
+        untold = true;
+        until = hold->end_s > until ? hold->end_s : until;
+    }
+    *ret_gpus = told < used ? used - (uint32_t)told : 0;
+    return untold ? until : HELIO_SLURM_FOREVER;
+}
+
+/* ---- which pool
+ * ------------------------------------------------------------------------------------------------- */
+
+static helio_slurm_pool_t mapping_of(const helio_slurm_settings_t *settings, helio_text_t pool)
+{
+    for (uint32_t i = 0; settings && i < settings->pools.count; i++)
+        if (helio_text_equal(settings->pools.items[i].pool, pool))
+            return settings->pools.items[i];
+    return (helio_slurm_pool_t){.pool = pool};
+}
+
+/*  Leaves partition_up false when there is no such partition. */
+static void find_partition(const helio_slurm_partitions_t *partitions, helio_slurm_members_t *members)
+{
+    members->partition_up = !partitions;
+    for (uint32_t i = 0; partitions && i < partitions->count; i++) {
+        const helio_slurm_partition_t *partition = &partitions->items[i];
+        if (members->partition.size ? !helio_text_equal(partition->name, members->partition)
+                                    : !partition->is_default)
+            continue;
+        members->partition = partition->name;
+        members->partition_up = partition->up;
+        members->max_nodes = partition->max_nodes;
+        return;
+    }
+}
+
+static void find_gres(helio_slurm_members_t *members, helio_text_t gres)
+{
+    if (helio_text_is(gres, "*")) {
+        members->any_gres = true;
+    } else if (gres.size) {
+        members->gres = gres;
+    } else if (members->pool->gpu.size) {
+        members->gres = members->pool->gpu;
+        members->untyped = true; /* a cluster that does not name its GPUs' type has one */
+    } else {
+        members->any_gres = members->pool->gpus_per_node > 0;
+    }
+}
+
+void helio_slurm_members(const helio_slurm_picture_t *self, uint32_t pool, helio_slurm_members_t *ret_members)
+{
+    const helio_slurm_view_t *view = self->view;
+    helio_slurm_members_t members = {.pool = &view->site->pools.items[pool]};
+    helio_slurm_pool_t mapping = mapping_of(view->settings, members.pool->name);
+    members.partition = mapping.partition;
+    find_partition(view->partitions, &members);
+    find_gres(&members, mapping.gres);
+    members.places = helio_arena_alloc(self->arena, self->count + 1, sizeof *members.places);
+    for (uint32_t i = 0; i < self->count; i++) {
+        const helio_slurm_place_t *place = &self->places[i];
+        bool everywhere = !members.partition.size && !view->partitions;
+        if (!everywhere && !helio_slurm_in_list(place->node->partitions, members.partition))
+            continue;
+        if (!helio_slurm_has_gpus(&members) || helio_slurm_total(&members, place))
+            members.places[members.count++] = i;
+    }
+    *ret_members = members;
+}
