@@ -1,0 +1,408 @@
+/*  slurm_end.c -- how an attempt ended: by `done`; else by accounting; else by scontrol; else by the queue,
+ * and by a controller that is up and has never heard of it, asked three lists apart.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum {
+    MARKS_MS = 2000, /* a mark may be seen here somewhat later than Slurm says that its writer has ended */
+    DONE_MS = 60000, /* when Slurm says that the shim ended by itself, `done` must come */
+    AGAIN_MS = 2000,
+    SACCT_TIMES = 3,
+    UNKNOWN_TIMES = 3,
+    UNKNOWN_MS = 30000, /* time for nodes to tell a controller that lost its memory what they run */
+    TOLD_MS = 120000
+};
+
+/*  What Slurm says of the end, from whichever source. */
+typedef struct fact {
+    helio_slurm_state_t state;
+    uint32_t exit_code, exit_signal;
+    int64_t start_s, end_s;
+    int64_t cancelled_by; /* uid; -1 = not told */
+    helio_text_t reason;
+} fact_t;
+
+/* ---- by `done` -------------------------------------------------------------------------------------------
+ */
+
+static bool begins(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, uint64_t units_done)
+{
+    attempt->end = (helio_aev_backend_t){.exit_code = done->exit_code,
+                                         .limit_reached = done->limit_reached,
+                                         .stopped = done->stopped,
+                                         .started_wall_ms = done->started_wall_ms,
+                                         .ended_wall_ms = done->ended_wall_ms,
+                                         .run_ms = done->run_ms,
+                                         .units_done = done->failed ? 0 : units_done};
+    if (done->failed) {
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", done->reason);
+        return;
+    }
+    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || begins(done->reason, "LeaseExpired");
+    if (!done->stopped || done->limit_reached || asked) {
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", done->reason);
+        return;
+    }
+    /* Told to stop, but not by us: whoever did it at the site, Slurm knows. */
+    attempt->leaving.done_read = true;
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING) {
+        helio_slurm_leave(attempt);
+        attempt->leaving.done_read = true;
+    }
+}
+
+void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
+{
+    attempt->end = (helio_aev_backend_t){
+        .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
+    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", "");
+}
+
+/* ---- by Slurm --------------------------------------------------------------------------------------------
+ */
+
+static void set_times(helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    helio_aev_backend_t *end = &attempt->end;
+    if (attempt->leaving.done_read)
+        return; /* the shim's own clock is the best source */
+    end->started_wall_ms = attempt->started_wall_ms;
+    end->ended_wall_ms = fact->end_s ? fact->end_s * 1000 : attempt->backend->now_wall_ms;
+    int64_t ran_ms = end->ended_wall_ms - end->started_wall_ms;
+    end->run_ms = end->started_wall_ms && ran_ms > 0 ? (uint64_t)ran_ms : 0;
+}
+
+static void by_whom(const fact_t *fact, char ret_text[64])
+{
+    if (fact->cancelled_by >= 0)
+        (void)snprintf(ret_text, 64, " by uid %lld", (long long)fact->cancelled_by);
+    else
+        ret_text[0] = '\0';
+}
+
+/*  Not one instruction of the job ran. */
+static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    char whom[64];
+    const char *word = helio_slurm_state_word(fact->state);
+    by_whom(fact, whom);
+    attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
+    if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
+        helio_slurm_end_unstarted(attempt);
+    else if (fact->state == HELIO_SLURM_CANCELLED || fact->state == HELIO_SLURM_REVOKED)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+                        "SiteCancelled: cancelled at the site%s before it began", whom);
+    else if (helio_text_is(fact->reason, "BadConstraints"))
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "SubmitRefused: BadConstraints%s%s",
+                        attempt->trouble[0] ? ", " : "", attempt->trouble);
+    else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "NodeFailed: before it began");
+    else if (fact->state == HELIO_SLURM_PREEMPTED)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "Preempted: before it began");
+    else
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+                        "StartFailed: Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
+                        fact->reason.size ? ", " : "", HELIO_TEXT_ARGS(fact->reason), fact->exit_code,
+                        fact->exit_signal);
+}
+
+static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    char whom[64];
+    by_whom(fact, whom);
+    switch ((int)fact->state) {
+    case HELIO_SLURM_CANCELLED:
+    case HELIO_SLURM_REVOKED:
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "SiteCancelled: cancelled at the site%s", whom);
+        return;
+    case HELIO_SLURM_PREEMPTED:
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Preempted: by another job of the site");
+        return;
+    case HELIO_SLURM_NODE_FAIL:
+    case HELIO_SLURM_BOOT_FAIL:
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "NodeFailed: Slurm lost a node of it");
+        return;
+    case HELIO_SLURM_DEADLINE:
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "SiteCancelled: by a deadline of the site's");
+        return;
+    default:
+        break;
+    }
+    if (attempt->leaving.done_read)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "SiteCancelled: it was told to stop at the site");
+    else
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Vanished: helio-shim was killed by signal %u",
+                        fact->exit_signal);
+}
+
+static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, const char *reason)
+{
+    attempt->end.exit_code = exit_code;
+    attempt->end.limit_reached = limit;
+    attempt->end.stopped = attempt->stop_mode != HELIO_SLURM_NO_STOP && !limit;
+    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", reason);
+}
+
+static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    bool stopping = attempt->stop_mode != HELIO_SLURM_NO_STOP;
+    set_times(attempt, fact);
+    attempt->end.stopped = false;
+    if (fact->state == HELIO_SLURM_TIMEOUT)
+        ended(attempt, 124, true, "");
+    else if (stopping)
+        ended(attempt, fact->exit_signal ? (int)(128 + fact->exit_signal) : 128 + 15, false, "");
+    else if (fact->state == HELIO_SLURM_OUT_OF_MEMORY)
+        ended(attempt, 137, false, "OutOfMemory");
+    else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_COMPLETED)
+        ended(attempt, 0, false, "");
+    else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
+        ended(attempt, (int)(fact->exit_code & 255), false, "");
+    else
+        vanished(attempt, fact);
+}
+
+/*  False: `done` may still come, and says more. */
+static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    const helio_slurm_t *self = attempt->backend;
+    bool by_itself =
+        fact->state == HELIO_SLURM_COMPLETED || (fact->state == HELIO_SLURM_FAILED && !fact->exit_signal);
+    if (attempt->claimed && by_itself && !attempt->leaving.done_read &&
+        self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
+        return false;
+    if (attempt->claimed && attempt->started_wall_ms)
+        ran(attempt, fact);
+    else
+        never_ran(attempt, fact);
+    return true;
+}
+
+/*  A controller that is up does not know it, and nobody else does. */
+static void nobody_knows(helio_slurm_attempt_t *attempt)
+{
+    fact_t fact = {
+        .state = attempt->seen.state, .cancelled_by = -1, .reason = helio_text_of(attempt->seen.reason)};
+    bool started = attempt->claimed && attempt->started_wall_ms;
+    if (attempt->seen.over || attempt->leaving.done_read) {
+        if (!attempt->seen.over)
+            fact.state = HELIO_SLURM_OTHER;
+        if (started)
+            ran(attempt, &fact);
+        else
+            never_ran(attempt, &fact);
+        return;
+    }
+    set_times(attempt, &fact);
+    if (started && attempt->stop_mode != HELIO_SLURM_NO_STOP)
+        ended(attempt, 128 + 9, false, "");
+    else if (started)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "Vanished: Slurm knows nothing of its job %s any more", attempt->id);
+    else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
+        helio_slurm_end_unstarted(attempt);
+    else
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+                        "StartFailed: Slurm knows nothing of its job %s any more", attempt->id);
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------
+ */
+
+static void again(helio_slurm_attempt_t *attempt, int64_t pause_ms)
+{
+    attempt->leaving.due_ms = attempt->due_ms = attempt->backend->now_boot_ms + pause_ms;
+}
+
+static bool clear(const helio_command_result_t *result)
+{
+    return result->spawned && !result->timed_out && !result->truncated;
+}
+
+static bool contains(helio_text_t text, const char *part)
+{
+    return text.size && memmem(text.data, text.size, part, strlen(part)) != NULL;
+}
+
+static void on_ping(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    helio_slurm_t *self = attempt->backend;
+    helio_slurm_leaving_t *leaving = &attempt->leaving;
+    attempt->asking = false;
+    self->next_ms = 0;
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
+        return;
+    again(attempt, AGAIN_MS);
+    if (!clear(result) || result->exit_code || !contains(result->out, " is UP") ||
+        (leaving->unknown && leaving->unknown_list == self->poll.heard))
+        return;
+    if (leaving->unknown++ == 0)
+        leaving->unknown_ms = self->now_boot_ms;
+    leaving->unknown_list = self->poll.heard;
+    bool sure = attempt->closed || attempt->seen.over ||
+                (leaving->unknown >= UNKNOWN_TIMES && self->now_boot_ms - leaving->unknown_ms >= UNKNOWN_MS);
+    if (sure)
+        nobody_knows(attempt);
+}
+
+/*  "Unknown" counts only from a controller that is the one in charge, and up. */
+static void ping(helio_slurm_attempt_t *attempt)
+{
+    const char *argv[] = {"scontrol", "ping", NULL};
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, 4096, on_ping, attempt);
+    if (!attempt->asking)
+        again(attempt, AGAIN_MS);
+}
+
+static void on_known(helio_slurm_attempt_t *attempt, const helio_slurm_detail_t *detail)
+{
+    const helio_slurm_t *self = attempt->backend;
+    fact_t fact = {detail->state, detail->exit_code, detail->exit_signal, detail->start_s, detail->end_s, -1,
+                   detail->reason};
+    attempt->leaving.unknown = 0;
+    if (helio_slurm_state_is_over(detail->state)) {
+        if (!decide(attempt, &fact))
+            again(attempt, AGAIN_MS);
+    } else if (!attempt->leaving.done_read) {
+        attempt->since_list = self->poll.asked + 1; /* it is there: the list was at fault */
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+    } else {
+        again(attempt, AGAIN_MS);
+    }
+}
+
+static void on_detail(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    helio_slurm_detail_t detail;
+    attempt->asking = false;
+    attempt->backend->next_ms = 0;
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
+        return;
+    bool answered = clear(result) && result->exit_code == 0;
+    bool read = answered && helio_slurm_read_detail(result->out, &detail, NULL) == HELIO_OK;
+    if (read && helio_text_is(detail.id, attempt->id) && helio_text_is(detail.name, attempt->name))
+        on_known(attempt, &detail);
+    else if (read || (clear(result) && result->exit_code &&
+                      helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_UNKNOWN_JOB))
+        ping(attempt); /* also when its number is another job's by now: a controller may lose what it has
+                          given */
+    else
+        again(attempt, AGAIN_MS);
+}
+
+static void ask_detail(helio_slurm_attempt_t *attempt)
+{
+    const char *argv[] = {"scontrol", "--oneliner", "show", "job", attempt->id, NULL};
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, on_detail, attempt);
+    if (!attempt->asking)
+        again(attempt, AGAIN_MS);
+}
+
+static void on_sacct(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    helio_slurm_t *self = attempt->backend;
+    attempt->asking = false;
+    self->next_ms = 0;
+    if (clear(result) && result->exit_code && contains(result->complaint, "storage is disabled"))
+        self->no_accounting = true;
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
+        return;
+    again(attempt, self->no_accounting ? 0 : AGAIN_MS);
+    helio_slurm_ends_t ends = {0};
+    helio_arena_t *arena = helio_arena_new();
+    const helio_slurm_end_t *mine = NULL;
+    if (clear(result) && result->exit_code == 0 &&
+        helio_slurm_read_ends(result->out, arena, &ends, NULL) == HELIO_OK)
+        for (uint32_t i = 0; i < ends.count; i++) /* a number may have been given twice: the name tells */
+            if (helio_text_is(ends.items[i].id, attempt->id) &&
+                helio_text_is(ends.items[i].name, attempt->name))
+                mine = &ends.items[i];
+    if (mine && helio_slurm_state_is_over(mine->state)) {
+        fact_t fact = {
+            mine->state, mine->exit_code, mine->exit_signal, mine->start_s, mine->end_s, mine->cancelled_by,
+            {0}};
+        (void)decide(attempt, &fact);
+    } else {
+        attempt->leaving.sacct_asked++;
+    }
+    helio_arena_destroy(&arena);
+}
+
+static void ask_sacct(helio_slurm_attempt_t *attempt)
+{
+    char format[300], jobs[HELIO_SLURM_ID_SIZE + 16];
+    (void)snprintf(format, sizeof format, "--format=%s", helio_slurm_ends_format);
+    (void)snprintf(jobs, sizeof jobs, "--jobs=%s", attempt->id);
+    const char *argv[] = {"sacct", "--noheader", "--allocations", "--duplicates", jobs, format, NULL};
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, on_sacct, attempt);
+    if (!attempt->asking)
+        again(attempt, AGAIN_MS);
+}
+
+/* ---- the loop's side -------------------------------------------------------------------------------------
+ */
+
+void helio_slurm_leave(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_LEAVING);
+    attempt->leaving = (helio_slurm_leaving_t){.since_ms = attempt->backend->now_boot_ms};
+}
+
+void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->seen.live && !attempt->leaving.done_read && !attempt->closed)
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+}
+
+static void ask(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (!attempt->id[0])
+        ping(attempt); /* no number to ask for: the lists alone can say that it is nowhere */
+    else if (!self->no_accounting && attempt->leaving.sacct_asked < SACCT_TIMES)
+        ask_sacct(attempt);
+    else
+        ask_detail(attempt);
+}
+
+void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_slurm_leaving_t *leaving = &attempt->leaving;
+    bool folder = false;
+    attempt->due_ms = INT64_MAX;
+    if (attempt->asking)
+        return;
+    if (!helio_slurm_look(attempt, &folder)) {
+        again(attempt, AGAIN_MS);
+        return;
+    }
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
+        return;
+    if (!attempt->claimed && !attempt->closed) {
+        helio_rc rc = helio_slurm_close(attempt, NULL);
+        if (rc) { /* a shim was faster, or the disk: look again */
+            again(attempt, rc == HELIO_CONFLICT ? 0 : AGAIN_MS);
+            return;
+        }
+    }
+    int64_t for_ms = self->now_boot_ms - leaving->since_ms;
+    if (attempt->claimed && !leaving->done_read && for_ms < MARKS_MS)
+        again(attempt, MARKS_MS - for_ms);
+    else if (leaving->done_read && for_ms >= TOLD_MS)
+        ran(attempt, &(fact_t){.state = HELIO_SLURM_OTHER, .cancelled_by = -1});
+    else
+        ask(attempt);
+}

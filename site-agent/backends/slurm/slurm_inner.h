@@ -1,0 +1,265 @@
+/*  slurm_inner.h -- what the files of the backend `slurm` share.
+ *
+ *  slurm.c          the door: start, adopt, stop, …; the loop's side; life
+ *  slurm_table.c    the attempts by key; their states; what is said of them
+ *  slurm_poll.c     squeue for everybody, nodes, partitions, reservations; capacity and series
+ *  slurm_submit.c   the folder, sbatch, and what its answer means
+ *  slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
+ *  slurm_watch.c    what a list and the marks mean for one attempt
+ *  slurm_end.c      how an attempt ended when `done` does not say so
+ *  slurm_stop.c     stopping, and tidying what Slurm still holds
+ *  slurm_place.c    helio-shim and the batch script in the shared folder
+ *  slurm_settings.c keys of the site file
+ *  slurm_site.c     what the site file leaves out; slurm_check.c: helio-agent check
+ */
+#ifndef HELIO_BACKENDS_SLURM_INNER_H
+#define HELIO_BACKENDS_SLURM_INNER_H
+
+#include "site-agent/backends/command.h"
+#include "site-agent/backends/folder.h"
+#include "site-agent/backends/slurm/capacity.h"
+#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/slurm.h"
+
+enum {
+    HELIO_SLURM_BUCKETS = 1024,
+    HELIO_SLURM_ID_SIZE = 32,
+    HELIO_SLURM_LIST_BYTES = 64 << 20,
+    HELIO_SLURM_ANSWER_BYTES = 256 << 10,
+    HELIO_SLURM_NO_STOP = HELIO_STOP_MODE_COUNT
+};
+
+typedef enum helio_slurm_phase {
+#define STATE(name, known, next) HELIO_SLURM_AT_##name,
+#include "site-agent/backends/slurm/slurm_state.def"
+    HELIO_SLURM_AT_COUNT
+} helio_slurm_phase_t;
+
+typedef struct helio_slurm helio_slurm_t;
+
+/*  What the last list that counts said of an attempt's job. */
+typedef struct helio_slurm_seen {
+    bool live, over;           /* neither: it is in no list */
+    helio_slurm_state_t state; /* when live or over */
+    char reason[64];
+    char partition[64];
+    char id[HELIO_SLURM_ID_SIZE];
+} helio_slurm_seen_t;
+
+/*  How its end is being found out. */
+typedef struct helio_slurm_leaving {
+    int64_t since_ms, due_ms;
+    bool done_read;        /* `done` says that it was told to stop, and we had not: Slurm says why */
+    uint32_t sacct_asked;  /* times */
+    uint32_t unknown;      /* times that a controller that is up did not know the job */
+    int64_t unknown_ms;    /* first time */
+    uint32_t unknown_list; /* the list after which it was asked last */
+} helio_slurm_leaving_t;
+
+/*  One attempt from its look-up until its end was said, and Slurm holds nothing of it. */
+typedef struct helio_slurm_attempt {
+    struct helio_slurm_attempt *next; /* of the same bucket */
+    struct helio_slurm_attempt *before, *after;
+    helio_slurm_t *backend;
+    helio_job_key_t key;
+    uint32_t epoch;
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_slurm_phase_t phase;
+    int64_t due_ms;
+
+    /* what it is */
+    bool to_start;        /* start was called: submit it if it is absent */
+    helio_arena_t *arena; /* of `order` and `spec`, while it may have to be submitted; NULL = none */
+    helio_order_t order;
+    helio_job_spec_t spec;
+    char pool[33];
+    uint32_t nodes, gpus_per_node, cpus_per_node;
+    uint64_t memory_bytes_per_node, grace_ms;
+
+    /* what is known */
+    uint32_t since_list;          /* lists asked for before this one say nothing of it */
+    char id[HELIO_SLURM_ID_SIZE]; /* of the job that counts; "" = not known */
+    bool claimed;
+    bool closed;             /* claimed for nobody: nothing of it will ever run */
+    uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
+    int64_t started_wall_ms; /* 0 = not yet */
+    bool said_started;
+    helio_slurm_seen_t seen, other; /* other: a second job of its name */
+    bool asking;                    /* a command that asks about it is on its way */
+
+    /* handing it in */
+    int64_t first_ms; /* when sbatch was called first; 0 = not yet */
+    uint32_t tries;
+    bool sbatch_out;  /* an sbatch of it has not answered yet */
+    int64_t again_ms; /* UNSURE: when sbatch may be called again, */
+    bool absent;      /* and whether a list has been seen that does not have it */
+    char trouble[200];
+
+    helio_slurm_leaving_t leaving;
+
+    /* stopping it */
+    uint32_t stop_mode; /* HELIO_SLURM_NO_STOP */
+    int64_t stop_ms, stop_due_ms;
+    bool stop_out;   /* a scancel is on its way */
+    bool stop_sent;  /* the signal of this mode has been sent */
+    bool stop_again; /* a harder stop was asked for while it was */
+    bool cancel_out; /* a scancel of what nobody needs is on its way */
+
+    int64_t gone_ms;
+    helio_aev_backend_t end;
+    char reason[256];
+} helio_slurm_attempt_t;
+
+/*  One of the cluster's lists, as last had. */
+typedef struct helio_slurm_answer {
+    helio_arena_t *arena; /* the text and what was read of it */
+    int64_t at_ms;
+    bool have;
+} helio_slurm_answer_t;
+
+typedef enum helio_slurm_asked {
+    HELIO_SLURM_ASK_PARTITIONS,
+    HELIO_SLURM_ASK_RESERVATIONS,
+    HELIO_SLURM_ASK_NODES, /* last, so that what it shows in use is the newest */
+    HELIO_SLURM_ASK_COUNT
+} helio_slurm_asked_t;
+
+typedef struct helio_slurm_poll {
+    helio_slurm_t *of; /* the poll is what an answer about the cluster is addressed to */
+    bool out;          /* squeue is on its way */
+    int64_t due_ms;
+    uint32_t failures;     /* in a row */
+    uint32_t asked, heard; /* numbers of lists; heard: the last whole one */
+    int64_t answered_ms;   /* when the controller last gave a whole list; 0 = never */
+    uint64_t hash;         /* of the jobs' ids and states */
+    helio_slurm_answer_t jobs_answer;
+    helio_slurm_jobs_t jobs;
+
+    bool cluster_out; /* a scontrol is on its way */
+    helio_slurm_asked_t cluster_asked;
+    bool cluster_wanted[HELIO_SLURM_ASK_COUNT];
+    int64_t cluster_due_ms;
+    uint32_t cluster_failures; /* in a row */
+    uint32_t polls;
+    uint32_t
+        nodes_asked_after; /* the list that came before the nodes were asked for, and after they had come */
+    uint32_t nodes_after;
+    helio_slurm_answer_t cluster[HELIO_SLURM_ASK_COUNT];
+    helio_slurm_nodes_t nodes;
+    helio_slurm_partitions_t partitions;
+    helio_slurm_reservations_t reservations;
+
+    bool capacity_due;
+    bool said_nothing_free;
+    int64_t series_ms;
+    uint64_t series_hash;
+} helio_slurm_poll_t;
+
+struct helio_slurm {
+    helio_backend_t base;
+    helio_arena_t *arena; /* options' texts */
+    helio_site_profile_t site;
+    helio_job_rules_t rules;
+    helio_slurm_settings_t settings;
+    uint64_t lease_margin_ms;
+    helio_backend_sink_t sink;
+    helio_folders_t *folders;
+    helio_commands_t *commands;
+    const char *shim;   /* path on the nodes */
+    const char *script; /* the batch script */
+    const char *shared;
+    const char *lease_path;
+
+    helio_slurm_attempt_t *buckets[HELIO_SLURM_BUCKETS];
+    helio_slurm_attempt_t *first;
+    uint32_t count;
+    helio_slurm_poll_t poll;
+    bool no_accounting; /* sacct said that nobody keeps any */
+    int64_t now_boot_ms, now_wall_ms;
+    int64_t next_ms, sweep_ms;
+};
+
+static inline helio_slurm_t *helio_slurm_of(helio_backend_t *base)
+{
+    return (helio_slurm_t *)(void *)base;
+}
+
+/* ---- slurm_table.c */
+helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
+helio_slurm_attempt_t *helio_slurm_add(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
+void helio_slurm_remove(helio_slurm_attempt_t *attempt); /* frees */
+/*  Along an edge of slurm_state.def. */
+void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t phase);
+/*  Notes its end, OVER; a figure that `end` has already (from `done`, from Slurm) stays. */
+void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)
+    HELIO_PRINTF(3, 4);
+/*  Says STARTED, once. */
+void helio_slurm_say_started(helio_slurm_attempt_t *attempt);
+/*  Says the end; the attempt is GONE or freed then. */
+void helio_slurm_say_end(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_settings.c */
+void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena,
+                               helio_slurm_settings_t *ret);
+/*  The mapping of a pool; partition and GRES type resolved. NULL-safe: a pool that is not mapped has the
+ * partition "". */
+void helio_slurm_pool_of(const helio_slurm_settings_t *settings, const helio_site_profile_t *site,
+                         helio_text_t pool, helio_arena_t *arena, helio_slurm_pool_t *ret_pool);
+/*  PATH and the environment of every command. */
+void helio_slurm_environment(const helio_slurm_settings_t *settings, helio_arena_t *arena,
+                             helio_commands_options_t *ret_options);
+
+/* ---- slurm_place.c */
+HELIO_MUST_CHECK helio_rc helio_slurm_place(helio_slurm_t *self, const char *shim, helio_error_t *err);
+
+/* ---- slurm_options.c */
+typedef struct helio_slurm_launch {
+    helio_folder_how_t how;
+    const char **argv; /* in the arena */
+} helio_slurm_launch_t;
+/*  From an order to sbatch's arguments. The error's text is a reason: BadOption: … */
+HELIO_MUST_CHECK helio_rc helio_slurm_launch(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt,
+                                             const helio_unix_account_t *account, helio_arena_t *arena,
+                                             helio_slurm_launch_t *ret_launch, helio_error_t *err);
+
+/* ---- slurm_submit.c */
+/*  Makes the folder and calls sbatch. From LOOKING. */
+void helio_slurm_submit(helio_slurm_attempt_t *attempt);
+/*  UNSURE: sbatch again, into the same folder, or the end of all trying. */
+void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_poll.c */
+void helio_slurm_poll_serve(helio_slurm_t *self);
+int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self);
+void helio_slurm_poll_clear(helio_slurm_t *self);
+/*  A command of the cluster: asks, never acts; answers come to `done` with `arg`. False: too many wait. */
+bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes,
+                     helio_command_done_fn *done, void *arg);
+
+/* ---- slurm_watch.c */
+void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_t *job);
+/*  A whole list is there (self->poll.heard). */
+void helio_slurm_on_list(helio_slurm_attempt_t *attempt);
+/*  What is due by the clock; may free the attempt. */
+void helio_slurm_serve(helio_slurm_attempt_t *attempt);
+/*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
+ * there is one. */
+bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
+/*  Claims it for nobody. CONFLICT: a shim has it (attempt->claimed). */
+HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
+
+/* ---- slurm_end.c */
+void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
+void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt);
+void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt);
+void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, uint64_t units_done);
+/*  Stopped before a shim came, and the folder is closed. */
+void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_stop.c */
+void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);
+void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt);
+/*  A second job of the attempt's name that waits: nobody needs it. */
+void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
+
+#endif

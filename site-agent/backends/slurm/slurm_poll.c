@@ -1,0 +1,368 @@
+/*  slurm_poll.c -- one squeue for all jobs, then what the cluster has to offer; slower where the controller
+ * is slow.
+ *
+ *  A list counts when squeue says that it is whole: exit 0, nothing on standard error, not cut, every line
+ * read. A controller that is down has been seen to give an empty list and exit 0: that is no list.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum {
+    BACK_OFF_MOST_MS = 60000,
+    SLOWNESS = 10, /* a command is asked for again after so many times what it took */
+    CLUSTER_EVERY = 5,
+    CLUSTER_FAILURES = 3,
+    SILENT_MS = 30000,
+    SERIES_LEAST_MS = 60000,
+    SERIES_MOST_MS = 600000,
+    SERIES_HOURS = 48,
+    WAITING_MAX = 100000
+};
+
+bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes,
+                     helio_command_done_fn *done, void *arg)
+{
+    static const char *const env[] = {"SLURM_TIME_FORMAT=%s",
+                                      NULL}; /* not for sbatch: jobs would inherit it */
+    helio_command_t command = {.argv = argv,
+                               .env = env,
+                               .timeout_ms = self->settings.timeout_ms,
+                               .max_bytes = max_bytes,
+                               .done = done,
+                               .arg = arg};
+    return helio_commands_run(self->commands, &command, false, NULL) == HELIO_OK;
+}
+
+/*  A list that may be believed. */
+static bool is_whole(const helio_command_result_t *result)
+{
+    return result->spawned && !result->timed_out && !result->truncated && result->exit_code == 0 &&
+           result->complaint.size == 0;
+}
+
+static int64_t pause_ms(const helio_slurm_t *self, int64_t took_ms)
+{
+    int64_t least = (int64_t)self->settings.poll_ms;
+    return took_ms * SLOWNESS > least ? took_ms * SLOWNESS : least;
+}
+
+static int64_t back_off_ms(const helio_slurm_t *self, uint32_t failures)
+{
+    int64_t pause = (int64_t)self->settings.poll_ms;
+    for (uint32_t i = 1; i < failures && pause < BACK_OFF_MOST_MS; i++)
+        pause *= 2;
+    return pause < BACK_OFF_MOST_MS ? pause : BACK_OFF_MOST_MS;
+}
+
+static void replace(helio_slurm_answer_t *answer, helio_arena_t *arena, int64_t now_ms)
+{
+    helio_arena_destroy(&answer->arena);
+    *answer = (helio_slurm_answer_t){.arena = arena, .at_ms = now_ms, .have = true};
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------------------
+ */
+
+static void tell_attempts(helio_slurm_t *self)
+{
+    static const char prefix[] = "helio-";
+    for (helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+        if (self->poll.heard >= attempt->since_list)
+            attempt->seen.live = attempt->seen.over = attempt->other.live = attempt->other.over = false;
+    for (uint32_t i = 0; i < self->poll.jobs.count; i++) {
+        const helio_slurm_job_t *job = &self->poll.jobs.items[i];
+        helio_job_key_t key;
+        uint32_t epoch;
+        if (job->name.size < sizeof prefix || memcmp(job->name.data, prefix, sizeof prefix - 1) != 0 ||
+            helio_attempt_name_parse(job->name, &key, &epoch))
+            continue;
+        helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
+        if (attempt && self->poll.heard >= attempt->since_list)
+            helio_slurm_note_job(attempt, job);
+    }
+    for (helio_slurm_attempt_t *attempt = self->first, *after; attempt; attempt = after) {
+        after = attempt->after;
+        if (self->poll.heard >= attempt->since_list)
+            helio_slurm_on_list(attempt);
+    }
+}
+
+static uint64_t hash_of(const helio_slurm_jobs_t *jobs)
+{
+    uint64_t hash = HELIO_HASH_SEED;
+    for (uint32_t i = 0; i < jobs->count; i++) {
+        hash = helio_hash(hash, jobs->items[i].id.data, jobs->items[i].id.size);
+        hash = helio_hash(hash, &jobs->items[i].state, sizeof jobs->items[i].state);
+    }
+    return hash;
+}
+
+static void want_cluster(helio_slurm_poll_t *poll, uint64_t hash)
+{
+    bool all = poll->polls++ % CLUSTER_EVERY == 0 || poll->said_nothing_free;
+    if (all || hash != poll->hash)
+        poll->cluster_wanted[HELIO_SLURM_ASK_NODES] = true;
+    if (all)
+        poll->cluster_wanted[HELIO_SLURM_ASK_PARTITIONS] =
+            poll->cluster_wanted[HELIO_SLURM_ASK_RESERVATIONS] = true;
+    poll->hash = hash;
+}
+
+static void on_jobs(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_t *self = arg;
+    helio_slurm_poll_t *poll = &self->poll;
+    helio_slurm_jobs_t jobs = {0};
+    helio_arena_t *arena = helio_arena_new();
+    poll->out = false;
+    self->next_ms = 0;
+    if (!is_whole(result) ||
+        helio_slurm_read_jobs(helio_arena_text(arena, result->out), arena, &jobs, NULL)) {
+        helio_arena_destroy(&arena);
+        poll->due_ms = self->now_boot_ms + back_off_ms(self, ++poll->failures);
+        return;
+    }
+    replace(&poll->jobs_answer, arena, self->now_boot_ms);
+    poll->jobs = jobs;
+    poll->heard = poll->asked;
+    poll->failures = 0;
+    poll->answered_ms = self->now_boot_ms;
+    poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
+    want_cluster(poll, hash_of(&jobs));
+    tell_attempts(self);
+}
+
+static void ask_jobs(helio_slurm_t *self)
+{
+    char format[512];
+    int size = snprintf(format, sizeof format, "--Format=%s", helio_slurm_jobs_format);
+    const char *argv[] = {"squeue", "--noheader", "--all", "--states=all", "--array", format, NULL};
+    if (size > 0 && (size_t)size < sizeof format &&
+        helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, on_jobs, self)) {
+        self->poll.out = true;
+        self->poll.asked++;
+    } else {
+        self->poll.due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
+    }
+}
+
+/* ---- nodes, partitions, reservations ---------------------------------------------------------------------
+ */
+
+static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_arena_t *arena)
+{
+    switch (poll->cluster_asked) {
+    case HELIO_SLURM_ASK_NODES:
+        return helio_slurm_read_nodes(text, arena, &poll->nodes, NULL);
+    case HELIO_SLURM_ASK_PARTITIONS:
+        return helio_slurm_read_partitions(text, arena, &poll->partitions, NULL);
+    case HELIO_SLURM_ASK_RESERVATIONS:
+        return helio_slurm_read_reservations(text, arena, &poll->reservations, NULL);
+    case HELIO_SLURM_ASK_COUNT:
+        break;
+    }
+    return HELIO_INVALID;
+}
+
+static void on_cluster(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_t *self = ((helio_slurm_poll_t *)arg)->of;
+    helio_slurm_poll_t *poll = &self->poll;
+    helio_slurm_asked_t asked = poll->cluster_asked;
+    helio_arena_t *arena = helio_arena_new();
+    poll->cluster_out = false;
+    poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, 0);
+    self->next_ms = 0;
+    if (!is_whole(result) || read_cluster(poll, helio_arena_text(arena, result->out), arena)) {
+        helio_arena_destroy(&arena); /* still wanted */
+        poll->cluster_failures++;
+        return;
+    }
+    poll->cluster_failures = 0;
+    replace(&poll->cluster[asked], arena, self->now_boot_ms);
+    poll->cluster_wanted[asked] = false;
+    bool more = false;
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+        more = more || poll->cluster_wanted[i];
+    if (more) /* the rest of one round comes at once */
+        poll->cluster_due_ms = 0;
+    else
+        poll->cluster_due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
+    if (asked == HELIO_SLURM_ASK_NODES) {
+        poll->nodes_after = poll->nodes_asked_after;
+        poll->capacity_due = true;
+    }
+}
+
+static void ask_cluster(helio_slurm_t *self)
+{
+    static const char *const what[HELIO_SLURM_ASK_COUNT] = {
+        [HELIO_SLURM_ASK_PARTITIONS] = "partition",
+        [HELIO_SLURM_ASK_RESERVATIONS] = "reservation",
+        [HELIO_SLURM_ASK_NODES] = "node",
+    };
+    helio_slurm_poll_t *poll = &self->poll;
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++) {
+        if (!poll->cluster_wanted[i])
+            continue;
+        const char *argv[] = {"scontrol", "--all", "--details", "--oneliner", "show", what[i], NULL};
+        poll->cluster_asked = (helio_slurm_asked_t)i;
+        poll->nodes_asked_after = poll->heard;
+        poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, on_cluster, poll);
+        if (!poll->cluster_out)
+            poll->cluster_due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
+        return;
+    }
+}
+
+/* ---- what is said of it ----------------------------------------------------------------------------------
+ */
+
+/*  Handed in, and not among what the nodes' figures show as in use. */
+static bool is_waiting(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_poll_t *poll = &attempt->backend->poll;
+    if (attempt->phase >= HELIO_SLURM_AT_LEAVING || attempt->closed || attempt->nodes == 0 ||
+        (attempt->phase == HELIO_SLURM_AT_LOOKING && !attempt->to_start))
+        return false;
+    return attempt->holds_list == 0 || attempt->holds_list > poll->nodes_after;
+}
+
+static void say_series(helio_slurm_t *self, const helio_slurm_view_t *view, helio_arena_t *arena)
+{
+    helio_slurm_poll_t *poll = &self->poll;
+    int64_t age_ms = self->now_boot_ms - poll->series_ms;
+    if (!self->sink.on_series || (poll->series_ms && age_ms < SERIES_LEAST_MS))
+        return;
+    helio_aev_series_t all;
+    uint64_t hash = HELIO_HASH_SEED;
+    helio_slurm_free_series(view, SERIES_HOURS, arena, &all);
+    for (uint32_t i = 0; i < all.series.count; i++)
+        hash = helio_hash(hash, all.series.items[i].values.items,
+                          all.series.items[i].values.count * sizeof *all.series.items[i].values.items);
+    if (poll->series_ms && hash == poll->series_hash && age_ms < SERIES_MOST_MS)
+        return;
+    poll->series_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+    poll->series_hash = hash;
+    self->sink.on_series(self->sink.arg, &all);
+}
+
+static void say_capacity(helio_slurm_t *self)
+{
+    helio_slurm_poll_t *poll = &self->poll;
+    helio_arena_t *arena = helio_arena_new();
+    helio_slurm_waiting_t *waiting = helio_arena_alloc(arena, self->count + 1, sizeof *waiting);
+    uint32_t count = 0;
+    for (const helio_slurm_attempt_t *attempt = self->first; attempt && count < WAITING_MAX;
+         attempt = attempt->after)
+        if (is_waiting(attempt))
+            waiting[count++] =
+                (helio_slurm_waiting_t){.pool = helio_text_of(attempt->pool),
+                                        .nodes = attempt->nodes,
+                                        .gpus_per_node = attempt->gpus_per_node,
+                                        .cpus_per_node = attempt->cpus_per_node,
+                                        .memory_bytes_per_node = attempt->memory_bytes_per_node};
+    helio_slurm_view_t view = {.site = &self->site,
+                               .settings = &self->settings,
+                               .nodes = &poll->nodes,
+                               .partitions = &poll->partitions,
+                               .reservations = &poll->reservations,
+                               .jobs = &poll->jobs,
+                               .waiting = waiting,
+                               .waiting_count = count,
+                               .wall_ms = self->now_wall_ms};
+    helio_aev_capacity_t capacity;
+    helio_slurm_capacity(&view, arena, &capacity);
+    poll->said_nothing_free = false;
+    if (self->sink.on_capacity)
+        self->sink.on_capacity(self->sink.arg, &capacity);
+    say_series(self, &view, arena);
+    helio_arena_destroy(&arena);
+}
+
+/*  Nobody can say what is free: nothing, as far as anybody may count on it. */
+static void say_nothing_free(helio_slurm_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_aev_capacity_t capacity = {0};
+    capacity.pools.count = self->site.pools.count;
+    capacity.pools.items = helio_arena_alloc(arena, capacity.pools.count + 1, sizeof *capacity.pools.items);
+    for (uint32_t i = 0; i < capacity.pools.count; i++) {
+        const helio_pool_t *pool = &self->site.pools.items[i];
+        helio_pool_capacity_t *one = &capacity.pools.items[i];
+        one->pool = pool->name;
+        one->free_nodes.count = pool->gpus_per_node + 1;
+        one->free_nodes.items = helio_arena_alloc(arena, one->free_nodes.count, sizeof(uint32_t));
+    }
+    self->poll.said_nothing_free = true;
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+        self->poll.cluster[i].have = false; /* what is old by now is not offered when it answers again */
+    if (self->sink.on_capacity)
+        self->sink.on_capacity(self->sink.arg, &capacity);
+    helio_arena_destroy(&arena);
+}
+
+/*  squeue alone is not enough: figures of nodes that nobody renews would be offered for ever. */
+static bool is_silent(const helio_slurm_t *self)
+{
+    const helio_slurm_poll_t *poll = &self->poll;
+    return self->now_boot_ms - poll->answered_ms >= SILENT_MS ||
+           (poll->cluster_failures >= CLUSTER_FAILURES &&
+            self->now_boot_ms - poll->cluster[HELIO_SLURM_ASK_NODES].at_ms >= SILENT_MS);
+}
+
+static void serve_capacity(helio_slurm_t *self)
+{
+    helio_slurm_poll_t *poll = &self->poll;
+    bool known = true;
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+        known = known && poll->cluster[i].have;
+    if (is_silent(self)) {
+        if (poll->capacity_due || !poll->said_nothing_free) {
+            poll->capacity_due = false;
+            say_nothing_free(self);
+        }
+    } else if (poll->capacity_due && known && poll->jobs_answer.have) {
+        poll->capacity_due = false;
+        say_capacity(self);
+    }
+}
+
+/* ---- the loop's side -------------------------------------------------------------------------------------
+ */
+
+void helio_slurm_poll_serve(helio_slurm_t *self)
+{
+    helio_slurm_poll_t *poll = &self->poll;
+    if (!poll->answered_ms) /* from now on its silence counts */
+        poll->answered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+    if (!poll->out && self->now_boot_ms >= poll->due_ms)
+        ask_jobs(self);
+    if (!poll->cluster_out && self->now_boot_ms >= poll->cluster_due_ms)
+        ask_cluster(self);
+    serve_capacity(self);
+}
+
+int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self)
+{
+    const helio_slurm_poll_t *poll = &self->poll;
+    int64_t next = poll->out ? INT64_MAX : poll->due_ms;
+    bool wanted = false;
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+        wanted = wanted || poll->cluster_wanted[i];
+    if (wanted && !poll->cluster_out && poll->cluster_due_ms < next)
+        next = poll->cluster_due_ms;
+    if (!poll->said_nothing_free && poll->answered_ms + SILENT_MS < next)
+        next = poll->answered_ms + SILENT_MS;
+    return next;
+}
+
+void helio_slurm_poll_clear(helio_slurm_t *self)
+{
+    helio_arena_destroy(&self->poll.jobs_answer.arena);
+    for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
+        helio_arena_destroy(&self->poll.cluster[i].arena);
+}

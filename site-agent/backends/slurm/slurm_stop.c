@@ -1,0 +1,185 @@
+/*  slurm_stop.c -- stopping an attempt, and tidying what Slurm still holds of one that is over.
+ *
+ *  One that no shim has claimed is stopped by closing its folder, whatever the controller does: it is over
+ * from then on, and cancelling its job is tidiness. One that has is told by a signal to its shim, again until
+ * scancel could say it; and when that does not end it in time, by Slurm's own cancelling. scancel is given
+ * the name beside the number, since a controller that lost its memory gives numbers again.
+ */
+#include <stdio.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum {
+    AGAIN_MS = 2000,
+    AGAIN_SLOW_MS = 10000,
+    GRACE_MORE_MS = 60000, /* after the job's grace, for the shim to end it all */
+    KILL_MORE_MS = 30000,
+    GONE_STUCK_MS = 15000,
+    GONE_UNSURE_MS = 120000,
+    GONE_MOST_MS = 3600000
+};
+
+/* ---- scancel ---------------------------------------------------------------------------------------------
+ */
+
+static bool scancel(helio_slurm_attempt_t *attempt, const char *first, const char *second, const char *id,
+                    helio_command_done_fn *done)
+{
+    helio_slurm_t *self = attempt->backend;
+    char name[HELIO_ATTEMPT_NAME_SIZE + 8];
+    (void)snprintf(name, sizeof name, "--name=%s", attempt->name);
+    const char *argv[6] = {"scancel", name};
+    int count = 2;
+    if (first)
+        argv[count++] = first;
+    if (second)
+        argv[count++] = second;
+    argv[count] = id;
+    helio_command_t command = {.argv = argv,
+                               .timeout_ms = self->settings.timeout_ms,
+                               .max_bytes = 4096,
+                               .done = done,
+                               .arg = attempt};
+    return helio_commands_run(self->commands, &command, true, NULL) == HELIO_OK;
+}
+
+static void on_cancelled(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    (void)result; /* the next list says whether it is gone */
+    attempt->cancel_out = false;
+}
+
+/*  Only while it is pending: one that has begun finds the folder taken, and ends by itself. */
+void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id)
+{
+    if (!attempt->cancel_out)
+        attempt->cancel_out = scancel(attempt, "--state=PENDING", NULL, id, on_cancelled);
+}
+
+/*  scancel exits with 0 also for what it did not find; then the lists will tell. */
+static bool was_said(const helio_command_result_t *result)
+{
+    if (!result->spawned || result->timed_out)
+        return false;
+    if (result->exit_code == 0 && result->complaint.size == 0)
+        return true;
+    helio_slurm_trouble_t trouble = helio_slurm_trouble_of(result->complaint);
+    return trouble == HELIO_SLURM_ALREADY_OVER || trouble == HELIO_SLURM_UNKNOWN_JOB;
+}
+
+static void on_signalled(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    helio_slurm_t *self = attempt->backend;
+    attempt->stop_out = false;
+    self->next_ms = 0;
+    if (attempt->stop_again) { /* a harder stop was asked for meanwhile */
+        attempt->stop_again = false;
+        attempt->stop_due_ms = 0;
+    } else if (!was_said(result)) {
+        attempt->stop_due_ms =
+            self->now_boot_ms + (self->now_boot_ms - attempt->stop_ms < 60000 ? AGAIN_MS : AGAIN_SLOW_MS);
+    } else {
+        bool kill = attempt->stop_mode == HELIO_STOP_MODE_KILL || attempt->stop_sent;
+        attempt->stop_due_ms =
+            self->now_boot_ms + (kill ? KILL_MORE_MS : (int64_t)attempt->grace_ms + GRACE_MORE_MS);
+        attempt->stop_sent = true;
+    }
+}
+
+static void send_stop(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (!attempt->id[0] || attempt->stop_out || self->now_boot_ms < attempt->stop_due_ms)
+        return;
+    bool sent;
+    if (attempt->stop_sent) /* it had its time */
+        sent = scancel(attempt, NULL, NULL, attempt->id, on_signalled);
+    else
+        sent = scancel(attempt, "--batch",
+                       attempt->stop_mode == HELIO_STOP_MODE_KILL ? "--signal=USR2" : "--signal=TERM",
+                       attempt->id, on_signalled);
+    attempt->stop_out = sent;
+    if (!sent)
+        attempt->stop_due_ms = self->now_boot_ms + AGAIN_MS;
+}
+
+/* ---- one attempt -----------------------------------------------------------------------------------------
+ */
+
+/*  True: it is over. */
+static bool close_and_end(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_rc rc = helio_slurm_close(attempt, NULL);
+    if (rc == HELIO_OK) {
+        helio_slurm_end_unstarted(attempt);
+        return true;
+    }
+    if (rc == HELIO_CONFLICT && attempt->phase != HELIO_SLURM_AT_QUEUED)
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+    attempt->stop_due_ms = rc == HELIO_CONFLICT ? 0 : self->now_boot_ms + AGAIN_MS;
+    return false;
+}
+
+/*  Without a folder it was never handed in: over, if it was to be started; else the look-up goes on, to say
+ * ABSENT. */
+static void stop_looking(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    bool folder = false;
+    if (!helio_slurm_look(attempt, &folder)) {
+        attempt->stop_due_ms = self->now_boot_ms + AGAIN_MS;
+        return;
+    }
+    if (attempt->phase != HELIO_SLURM_AT_LOOKING)
+        return;
+    if ((folder && !attempt->closed) || attempt->to_start)
+        (void)close_and_end(attempt);
+    else
+        attempt->stop_due_ms = INT64_MAX;
+}
+
+void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (self->now_boot_ms < attempt->stop_due_ms)
+        return;
+    if (attempt->phase == HELIO_SLURM_AT_LOOKING)
+        stop_looking(attempt);
+    if (attempt->phase == HELIO_SLURM_AT_SUBMITTING || attempt->phase == HELIO_SLURM_AT_UNSURE ||
+        (attempt->phase == HELIO_SLURM_AT_QUEUED && !attempt->claimed))
+        if (close_and_end(attempt))
+            return;
+    if ((attempt->phase == HELIO_SLURM_AT_QUEUED || attempt->phase == HELIO_SLURM_AT_RUNNING) &&
+        attempt->claimed)
+        send_stop(attempt);
+    else if (attempt->phase == HELIO_SLURM_AT_LEAVING)
+        attempt->stop_due_ms = INT64_MAX;
+}
+
+/* ---- afterwards ------------------------------------------------------------------------------------------
+ */
+
+void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t for_ms = self->now_boot_ms - attempt->gone_ms;
+    const helio_slurm_seen_t *held = attempt->seen.live    ? &attempt->seen
+                                     : attempt->other.live ? &attempt->other
+                                                           : NULL;
+    if (!held) {
+        /* An sbatch without an answer may still have left a request with the controller. */
+        bool unsure =
+            attempt->sbatch_out || (attempt->first_ms && !attempt->id[0] && for_ms < GONE_UNSURE_MS);
+        if (!unsure)
+            helio_slurm_remove(attempt);
+    } else if (held->state == HELIO_SLURM_PENDING) {
+        helio_slurm_cancel_pending(attempt, held->id);
+    } else if (for_ms >= GONE_MOST_MS) {
+        helio_slurm_remove(attempt);
+    } else if (for_ms >= GONE_STUCK_MS && !attempt->cancel_out) {
+        attempt->cancel_out = scancel(attempt, NULL, NULL, held->id, on_cancelled);
+    }
+}

@@ -1,0 +1,178 @@
+/*  slurm_submit.c -- handing an attempt in: the folder first, then sbatch; and what its answer means.
+ *
+ *  sbatch may be killed, may time out, or may be told nothing by a controller that takes the job all the
+ * same. So only its number is believed, and a refusal that Slurm itself spells out. After anything else the
+ * queue is asked; and whatever sbatch did, the folder lets one shim through at most.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum { AGAIN_MS = 2000, AGAIN_MOST_MS = 60000, GIVE_UP_MS = 600000 };
+
+/*  "sbatch: error: Batch job submission failed: Invalid partition name specified" -> from "Invalid" on; the
+ * last line that says something. */
+static void keep_complaint(helio_slurm_attempt_t *attempt, helio_text_t complaint)
+{
+    while (complaint.size &&
+           (complaint.data[complaint.size - 1] == '\n' || complaint.data[complaint.size - 1] == ' '))
+        complaint.size--;
+    for (uint32_t i = complaint.size; i > 0; i--)
+        if (complaint.data[i - 1] == '\n') {
+            complaint = (helio_text_t){complaint.data + i, complaint.size - i};
+            break;
+        }
+    static const char *const heads[] = {"sbatch: ", "error: ", "fatal: ", "Batch job submission failed: "};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        uint32_t size = (uint32_t)strlen(heads[i]);
+        if (complaint.size > size && memcmp(complaint.data, heads[i], size) == 0)
+            complaint = (helio_text_t){complaint.data + size, complaint.size - size};
+    }
+    (void)helio_text_copy(complaint, attempt->trouble, sizeof attempt->trouble);
+}
+
+static void wait_and_see(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t pause_ms = AGAIN_MS;
+    for (uint32_t i = 1; i < attempt->tries && pause_ms < AGAIN_MOST_MS; i++)
+        pause_ms *= 2;
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_UNSURE);
+    attempt->since_list = self->poll.asked + 1;
+    attempt->absent = false;
+    attempt->again_ms = self->now_boot_ms + (pause_ms < AGAIN_MOST_MS ? pause_ms : AGAIN_MOST_MS);
+}
+
+/*  Closes the folder and says why nothing of it ran; if a shim was faster, it did run. */
+static void fail(helio_slurm_attempt_t *attempt, const char *word)
+{
+    helio_error_t err = {0};
+    helio_rc rc = helio_slurm_close(attempt, &err);
+    if (rc == HELIO_OK)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s: %s", word,
+                        attempt->trouble[0] ? attempt->trouble : "sbatch said nothing");
+    else if (rc == HELIO_CONFLICT)
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+    else if (attempt->phase == HELIO_SLURM_AT_SUBMITTING)
+        wait_and_see(attempt); /* the disk: again later */
+}
+
+/*  Its end was said meanwhile (it was stopped): what sbatch did is only to be undone. */
+static void late(helio_slurm_attempt_t *attempt, const char *id)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (id[0] && !attempt->id[0])
+        (void)snprintf(attempt->id, sizeof attempt->id, "%s", id);
+    attempt->since_list = self->poll.asked + 1;
+    if (id[0])
+        helio_slurm_cancel_pending(attempt, id);
+}
+
+static void on_answer(void *arg, const helio_command_result_t *result)
+{
+    helio_slurm_attempt_t *attempt = arg;
+    helio_slurm_t *self = attempt->backend;
+    char id[HELIO_SLURM_ID_SIZE] = "";
+    attempt->sbatch_out = false;
+    self->next_ms = 0;
+    bool clear = result->spawned && !result->timed_out && !result->truncated;
+    if (clear && result->exit_code == 0 && helio_slurm_read_submitted(result->out, id))
+        id[0] = '\0';
+    if (attempt->phase != HELIO_SLURM_AT_SUBMITTING) {
+        late(attempt, id);
+        return;
+    }
+    if (id[0]) {
+        (void)snprintf(attempt->id, sizeof attempt->id, "%s", id);
+        attempt->since_list = self->poll.asked + 1;
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+        return;
+    }
+    keep_complaint(attempt, result->complaint);
+    if (result->timed_out)
+        (void)snprintf(attempt->trouble, sizeof attempt->trouble, "sbatch gave no answer in time");
+    if (clear && result->exit_code && helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_REFUSED)
+        fail(attempt, "SubmitRefused");
+    else
+        wait_and_see(attempt);
+}
+
+static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *argv,
+                            const helio_unix_account_t *account, helio_error_t *err)
+{
+    helio_slurm_t *self = attempt->backend;
+    helio_command_t command = {.argv = argv,
+                               .timeout_ms = self->settings.timeout_ms,
+                               .max_bytes = 4096,
+                               .as = {account->name, account->uid, account->gid},
+                               .done = on_answer,
+                               .arg = attempt};
+    helio_rc rc = helio_commands_run(self->commands, &command, false, err);
+    if (rc)
+        return rc;
+    attempt->tries++;
+    attempt->sbatch_out = true;
+    if (!attempt->first_ms)
+        attempt->first_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_SUBMITTING);
+    return HELIO_OK;
+}
+
+/*  A folder that is there is one that was closed, or that a former agent left half made: nothing of it ever
+ * ran. */
+static helio_rc make_folder(helio_slurm_attempt_t *attempt, const helio_folder_how_t *how, helio_error_t *err)
+{
+    helio_slurm_t *self = attempt->backend;
+    helio_backend_task_t task = {.order = &attempt->order, .spec = &attempt->spec};
+    helio_folders_remove(self->folders, attempt->name);
+    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->name, how, err);
+    attempt->closed = false;
+    return rc;
+}
+
+static void hand_in(helio_slurm_attempt_t *attempt, bool again)
+{
+    helio_slurm_t *self = attempt->backend;
+    helio_arena_t *arena = helio_arena_new();
+    helio_unix_account_t *account = helio_new(1, sizeof *account);
+    helio_slurm_launch_t launch;
+    helio_error_t err = {0};
+    helio_rc rc = helio_folders_account(self->folders, &attempt->order, account, &err);
+    if (!rc)
+        rc = helio_slurm_launch(self, attempt, account, arena, &launch, &err);
+    if (!rc && !again)
+        rc = make_folder(attempt, &launch.how, &err);
+    if (rc && again) { /* the account is gone, say: what was handed in before may still come */
+        (void)snprintf(attempt->trouble, sizeof attempt->trouble, "%.190s", err.text);
+        fail(attempt, "SubmitFailed");
+    } else if (rc) {
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", err.text);
+    } else if (call_sbatch(attempt, launch.argv, account, &err)) {
+        attempt->due_ms =
+            self->now_boot_ms + AGAIN_MS; /* too many commands wait: from the look-up on, again */
+    }
+    free(account);
+    helio_arena_destroy(&arena);
+}
+
+void helio_slurm_submit(helio_slurm_attempt_t *attempt)
+{
+    hand_in(attempt, false);
+}
+
+void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t give_up_ms = attempt->first_ms + GIVE_UP_MS;
+    attempt->due_ms = give_up_ms;
+    if (self->now_boot_ms >= give_up_ms) {
+        attempt->due_ms = self->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
+        fail(attempt, "SubmitFailed");
+    } else if (attempt->absent && self->now_boot_ms >= attempt->again_ms) {
+        hand_in(attempt, true);
+    } else if (attempt->absent) {
+        attempt->due_ms = attempt->again_ms;
+    }
+}

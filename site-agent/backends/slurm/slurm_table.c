@@ -1,0 +1,182 @@
+/*  slurm_table.c -- the attempts by key, the edges of their states, and what is said of them. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+/* ---- by key ----------------------------------------------------------------------------------------------
+ */
+
+static uint32_t bucket_of(helio_job_key_t key, uint32_t epoch)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, &key.job, sizeof key.job);
+    hash = helio_hash(hash, &key.task, sizeof key.task);
+    return (uint32_t)(helio_hash(hash, &epoch, sizeof epoch) % HELIO_SLURM_BUCKETS);
+}
+
+helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    helio_slurm_attempt_t *attempt = self->buckets[bucket_of(key, epoch)];
+    while (attempt && !(attempt->epoch == epoch && helio_job_key_equal(attempt->key, key)))
+        attempt = attempt->next;
+    return attempt;
+}
+
+helio_slurm_attempt_t *helio_slurm_add(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    helio_slurm_attempt_t *attempt = helio_new(1, sizeof *attempt);
+    attempt->backend = self;
+    attempt->key = key;
+    attempt->epoch = epoch;
+    attempt->stop_mode = HELIO_SLURM_NO_STOP;
+    attempt->grace_ms = self->rules.grace_ms;
+    attempt->since_list = self->poll.asked + 1;
+    helio_attempt_name(key, epoch, attempt->name);
+    helio_slurm_attempt_t **bucket = &self->buckets[bucket_of(key, epoch)];
+    attempt->next = *bucket;
+    *bucket = attempt;
+    attempt->after = self->first;
+    if (self->first)
+        self->first->before = attempt;
+    self->first = attempt;
+    self->count++;
+    self->next_ms = 0;
+    return attempt;
+}
+
+void helio_slurm_remove(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_t *self = attempt->backend;
+    helio_commands_drop(self->commands, attempt);
+    helio_slurm_attempt_t **link = &self->buckets[bucket_of(attempt->key, attempt->epoch)];
+    while (*link != attempt)
+        link = &(*link)->next;
+    *link = attempt->next;
+    if (attempt->before)
+        attempt->before->after = attempt->after;
+    else
+        self->first = attempt->after;
+    if (attempt->after)
+        attempt->after->before = attempt->before;
+    self->count--;
+    helio_arena_destroy(&attempt->arena);
+    free(attempt);
+}
+
+/* ---- states ----------------------------------------------------------------------------------------------
+ */
+
+static bool is_edge(helio_slurm_phase_t from, helio_slurm_phase_t to)
+{
+    static const bool edges[HELIO_SLURM_AT_COUNT][HELIO_SLURM_AT_COUNT] = {
+#define EDGE(from, to, why) [HELIO_SLURM_AT_##from][HELIO_SLURM_AT_##to] = true,
+#include "site-agent/backends/slurm/slurm_state.def"
+    };
+    return edges[from][to];
+}
+
+void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t phase)
+{
+    assert(is_edge(attempt->phase, phase));
+    attempt->phase = phase;
+    attempt->due_ms = 0;
+    attempt->backend->next_ms = 0;
+    if (phase >= HELIO_SLURM_AT_QUEUED) /* it will not be submitted any more */
+        helio_arena_destroy(&attempt->arena);
+}
+
+/* ---- what is said ----------------------------------------------------------------------------------------
+ */
+
+static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
+{
+    const helio_slurm_t *self = attempt->backend;
+    event.key = attempt->key;
+    event.epoch = attempt->epoch;
+    event.local_id = helio_text_of(attempt->id);
+    self->sink.on_event(self->sink.arg, &event);
+}
+
+void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->said_started)
+        return;
+    attempt->said_started = true;
+    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED,
+                                       .started_wall_ms = attempt->started_wall_ms});
+}
+
+/*  Reasons go into reports and logs: one line, and no byte that is not text. */
+static void flatten(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            *text = ' ';
+}
+
+/*  Never in the midst of a UTF-8 character. */
+static void cut(char *text)
+{
+    size_t size = strlen(text), at = size;
+    while (at && ((unsigned char)text[at - 1] & 0xc0) == 0x80)
+        at--;
+    if (at == 0 || ((unsigned char)text[at - 1] & 0x80) == 0)
+        return;
+    unsigned char lead = (unsigned char)text[at - 1];
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (at - 1 + length > size)
+        text[at - 1] = '\0';
+}
+
+void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(attempt->reason, sizeof attempt->reason, format, args);
+    va_end(args);
+    flatten(attempt->reason);
+    cut(attempt->reason);
+    attempt->end.word = word;
+    if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_WORD_FAILED_TO_START)
+        attempt->end.started_wall_ms = attempt->started_wall_ms;
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_OVER);
+}
+
+/*  A job may be left in Slurm's hands: pending beside a closed folder, or stuck after `done`. */
+static bool may_be_held(const helio_slurm_attempt_t *attempt)
+{
+    return attempt->sbatch_out || attempt->seen.live || (attempt->first_ms && !attempt->seen.over) ||
+           (attempt->id[0] && !attempt->seen.over);
+}
+
+void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_t *self = attempt->backend;
+    bool ran =
+        attempt->end.word == HELIO_BACKEND_WORD_ENDED || attempt->end.word == HELIO_BACKEND_WORD_VANISHED;
+    if (ran && attempt->end.started_wall_ms) {
+        attempt->started_wall_ms = attempt->end.started_wall_ms;
+        helio_slurm_say_started(attempt);
+    }
+    /* Out of the way before it is said: the answer may be another start of it. */
+    helio_aev_backend_t end = attempt->end;
+    char reason[sizeof attempt->reason], id[HELIO_SLURM_ID_SIZE];
+    memcpy(reason, attempt->reason, sizeof reason);
+    memcpy(id, attempt->id, sizeof id);
+    end.key = attempt->key;
+    end.epoch = attempt->epoch;
+    end.reason = helio_text_of(reason);
+    end.local_id = helio_text_of(id);
+    self->poll.capacity_due = true;
+    if (may_be_held(attempt)) {
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_GONE);
+        attempt->gone_ms = self->now_boot_ms;
+        attempt->since_list = self->poll.asked + 1;
+    } else {
+        helio_slurm_remove(attempt);
+    }
+    self->sink.on_event(self->sink.arg, &end);
+}

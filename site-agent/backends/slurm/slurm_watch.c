@@ -1,0 +1,328 @@
+/*  slurm_watch.c -- what the marks and a list mean for one attempt. The folder is asked before the list is
+ * believed. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000 };
+
+/* ---- marks -----------------------------------------------------------------------------------------------
+ */
+
+/*  The folder is the job's user's, and so is what it says: a number is a number, or it is not taken. */
+static bool is_id(const char *text)
+{
+    size_t size = strspn(text, "0123456789+_");
+    return size && size < HELIO_SLURM_ID_SIZE && text[size] == '\0' && isdigit((unsigned char)text[0]);
+}
+
+static void read_claim(helio_slurm_attempt_t *attempt, int folder)
+{
+    helio_claim_t claim;
+    helio_rc rc = helio_folder_claim(folder, &claim, NULL);
+    if (rc == HELIO_NOT_FOUND)
+        return;
+    if (rc == HELIO_OK && claim.shim.pid == 0) {
+        attempt->closed = true;
+        return;
+    }
+    attempt->claimed = true; /* also when it is damaged: somebody has it */
+    if (rc == HELIO_OK && is_id(claim.scheduler_id))
+        (void)helio_text_copy(helio_text_of(claim.scheduler_id), attempt->id, sizeof attempt->id);
+}
+
+static void read_started(helio_slurm_attempt_t *attempt, int folder)
+{
+    helio_started_t *started = helio_new(1, sizeof *started);
+    if (helio_folder_started(folder, started, NULL) == HELIO_OK)
+        attempt->started_wall_ms = started->wall_ms ? started->wall_ms : attempt->backend->now_wall_ms;
+    free(started);
+}
+
+static void on_marks(helio_slurm_attempt_t *attempt, int folder)
+{
+    helio_done_t done;
+    if (!attempt->claimed && !attempt->closed)
+        read_claim(attempt, folder);
+    if (!attempt->claimed)
+        return;
+    if (!attempt->started_wall_ms)
+        read_started(attempt, folder);
+    if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {
+        if (attempt->phase != HELIO_SLURM_AT_QUEUED) {
+            helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+            attempt->since_list = attempt->backend->poll.asked + 1;
+        }
+        if (attempt->started_wall_ms)
+            helio_slurm_advance(attempt, HELIO_SLURM_AT_RUNNING);
+    }
+    if (attempt->started_wall_ms)
+        helio_slurm_say_started(attempt);
+    if (!attempt->leaving.done_read && helio_folder_done(folder, &done, NULL) == HELIO_OK)
+        helio_slurm_end_by_done(attempt, &done, helio_folder_units_done(folder));
+}
+
+bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
+{
+    int folder = -1;
+    if (helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL))
+        return false;
+    *ret_folder = folder >= 0;
+    if (folder < 0)
+        return true;
+    on_marks(attempt, folder);
+    (void)close(folder);
+    return true;
+}
+
+helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err)
+{
+    int folder = -1;
+    if (attempt->closed)
+        return HELIO_OK;
+    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, err);
+    if (rc)
+        return rc;
+    if (folder < 0) { /* no shim can run what is not there */
+        attempt->closed = true;
+        return HELIO_OK;
+    }
+    rc = helio_folder_close_unclaimed(folder, err);
+    if (rc == HELIO_OK)
+        attempt->closed = true;
+    if (rc == HELIO_CONFLICT)
+        read_claim(attempt, folder);
+    (void)close(folder);
+    if (rc == HELIO_CONFLICT && attempt->closed)
+        return HELIO_OK; /* by a former agent */
+    return rc;
+}
+
+/* ---- what a list says of it ------------------------------------------------------------------------------
+ */
+
+static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
+{
+    *seen = (helio_slurm_seen_t){.over = helio_slurm_state_is_over(job->state), .state = job->state};
+    seen->live = !seen->over;
+    (void)helio_text_copy(job->reason, seen->reason, sizeof seen->reason);
+    (void)helio_text_copy(job->partition, seen->partition, sizeof seen->partition);
+    (void)helio_text_copy(job->id, seen->id, sizeof seen->id);
+}
+
+static uint32_t weight(const helio_slurm_seen_t *seen)
+{
+    return seen->live ? 2U + (seen->state != HELIO_SLURM_PENDING) : seen->over ? 1U : 0U;
+}
+
+/*  Slurm may hold several jobs of one name: handed in twice, or left behind by a refusal. The one that
+ * claimed the folder counts, else the one whose number sbatch said, else the one that has come furthest. */
+void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_t *job)
+{
+    helio_slurm_seen_t seen;
+    if (job->id.size >= sizeof seen.id)
+        return;
+    fill_seen(&seen, job);
+    bool known = attempt->id[0] != '\0', mine = known && strcmp(seen.id, attempt->id) == 0;
+    if (mine || (!known && weight(&seen) > weight(&attempt->seen))) {
+        if (!mine && attempt->seen.live)
+            attempt->other = attempt->seen;
+        attempt->seen = seen;
+    } else if (weight(&seen) > weight(&attempt->other)) {
+        attempt->other = seen;
+    }
+}
+
+static bool holds_nodes(const helio_slurm_seen_t *seen)
+{
+    if (!seen->live)
+        return false;
+    switch ((int)seen->state) {
+    case HELIO_SLURM_PENDING:
+    case HELIO_SLURM_REQUEUED:
+    case HELIO_SLURM_REQUEUE_HOLD:
+    case HELIO_SLURM_REQUEUE_FED:
+    case HELIO_SLURM_SPECIAL_EXIT:
+    case HELIO_SLURM_RESV_DEL_HOLD:
+    case HELIO_SLURM_OTHER:
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void settle_twins(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->claimed && attempt->id[0]) {
+        /* the claim's own job alone */
+    } else if (!attempt->seen.live && attempt->other.live) {
+        attempt->seen = attempt->other;
+        attempt->other.live = false;
+        (void)snprintf(attempt->id, sizeof attempt->id, "%s", attempt->seen.id);
+    }
+    if (attempt->seen.live && attempt->other.live && attempt->other.state == HELIO_SLURM_PENDING)
+        helio_slurm_cancel_pending(attempt, attempt->other.id);
+    if (!holds_nodes(&attempt->seen))
+        attempt->holds_list = 0;
+    else if (!attempt->holds_list)
+        attempt->holds_list = attempt->backend->poll.heard;
+}
+
+static void take_up(helio_slurm_attempt_t *attempt)
+{
+    if (!attempt->claimed && attempt->seen.id[0])
+        (void)snprintf(attempt->id, sizeof attempt->id, "%s", attempt->seen.id);
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+    if (attempt->seen.over)
+        helio_slurm_leave(attempt);
+}
+
+/*  Nothing of it ran, and no job of its name is there: what is left is to be handed in, or is absent. */
+static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
+{
+    if (folder && !attempt->closed) {
+        helio_rc rc = helio_slurm_close(attempt, NULL);
+        if (rc == HELIO_CONFLICT)
+            helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+        if (rc)
+            return;
+    }
+    if (attempt->to_start)
+        helio_slurm_submit(attempt);
+    else
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_ABSENT, "%s", "");
+}
+
+static void looking_on_list(helio_slurm_attempt_t *attempt)
+{
+    bool folder = false;
+    if (!helio_slurm_look(attempt, &folder) || attempt->phase != HELIO_SLURM_AT_LOOKING)
+        return;
+    bool open = folder && !attempt->closed;
+    if (open && (attempt->seen.live || attempt->seen.over)) {
+        take_up(attempt);
+    } else if (attempt->seen.live && attempt->to_start) {
+        /* A job that can claim nothing: out of the way, before its folder is made anew. */
+        if (attempt->seen.state == HELIO_SLURM_PENDING)
+            helio_slurm_cancel_pending(attempt, attempt->seen.id);
+    } else {
+        nowhere(attempt, folder);
+    }
+}
+
+static void unsure_on_list(helio_slurm_attempt_t *attempt)
+{
+    bool folder = false;
+    if (!helio_slurm_look(attempt, &folder) || attempt->phase != HELIO_SLURM_AT_UNSURE)
+        return;
+    if (attempt->seen.live || attempt->seen.over) {
+        take_up(attempt);
+    } else {
+        attempt->absent = true;
+        attempt->due_ms = 0;
+    }
+}
+
+static void held_on_list(helio_slurm_attempt_t *attempt)
+{
+    bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING,
+         quiet = waits ||
+                 (attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->seen.state == HELIO_SLURM_RUNNING);
+    if (attempt->seen.live && quiet && attempt->stop_mode == HELIO_SLURM_NO_STOP)
+        return;
+    if (!helio_slurm_look(attempt, &folder))
+        return;
+    if (!attempt->seen.live &&
+        (attempt->phase == HELIO_SLURM_AT_QUEUED || attempt->phase == HELIO_SLURM_AT_RUNNING))
+        helio_slurm_leave(attempt);
+}
+
+void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
+{
+    settle_twins(attempt);
+    attempt->backend->next_ms = 0;
+    switch (attempt->phase) {
+    case HELIO_SLURM_AT_LOOKING:
+        looking_on_list(attempt);
+        break;
+    case HELIO_SLURM_AT_UNSURE:
+        unsure_on_list(attempt);
+        break;
+    case HELIO_SLURM_AT_QUEUED:
+    case HELIO_SLURM_AT_RUNNING:
+        held_on_list(attempt);
+        break;
+    case HELIO_SLURM_AT_LEAVING:
+        helio_slurm_leaving_on_list(attempt);
+        break;
+    case HELIO_SLURM_AT_GONE:
+        helio_slurm_gone_on_list(attempt); /* may free it */
+        break;
+    case HELIO_SLURM_AT_SUBMITTING:
+    case HELIO_SLURM_AT_OVER:
+    case HELIO_SLURM_AT_COUNT:
+        break;
+    }
+}
+
+/* ---- what is due by the clock ----------------------------------------------------------------------------
+ */
+
+static void looking_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    bool folder = false;
+    attempt->due_ms = helio_slurm_look(attempt, &folder) ? INT64_MAX : self->now_boot_ms + FOLDER_AGAIN_MS;
+}
+
+/*  Ends reach us by their marks also while the controller is silent. */
+static void held_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING;
+    attempt->due_ms = self->now_boot_ms + MARKS_EVERY_MS;
+    if (!waits || self->poll.failures)
+        (void)helio_slurm_look(attempt, &folder);
+    if (attempt->phase == HELIO_SLURM_AT_OVER)
+        attempt->due_ms = 0;
+}
+
+static void serve_phase(helio_slurm_attempt_t *attempt)
+{
+    switch (attempt->phase) {
+    case HELIO_SLURM_AT_LOOKING:
+        looking_serve(attempt);
+        break;
+    case HELIO_SLURM_AT_UNSURE:
+        helio_slurm_unsure_serve(attempt);
+        break;
+    case HELIO_SLURM_AT_QUEUED:
+    case HELIO_SLURM_AT_RUNNING:
+        held_serve(attempt);
+        break;
+    case HELIO_SLURM_AT_LEAVING:
+        helio_slurm_leaving_serve(attempt);
+        break;
+    case HELIO_SLURM_AT_SUBMITTING:
+    case HELIO_SLURM_AT_OVER:
+    case HELIO_SLURM_AT_GONE:
+    case HELIO_SLURM_AT_COUNT:
+        attempt->due_ms = INT64_MAX;
+        break;
+    }
+}
+
+void helio_slurm_serve(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
+        helio_slurm_stop_serve(attempt);
+    if (attempt->phase != HELIO_SLURM_AT_OVER && attempt->due_ms <= self->now_boot_ms)
+        serve_phase(attempt);
+    if (attempt->phase == HELIO_SLURM_AT_OVER)
+        helio_slurm_say_end(attempt);
+}
