@@ -1,5 +1,5 @@
-/*  helio-shim -- runs one attempt and outlives the agent that started it. Started by the agent with
- *  the folder that it has prepared; nobody needs to call it by hand.
+/*  helio-shim -- runs one attempt and outlives the agent that started it. Started by the agent, or by Slurm
+ * for it, with the folder that the agent has prepared; nobody needs to call it by hand.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -8,16 +8,10 @@
 
 #include "site-agent/shim/run.h"
 
-int main(int argc, char **argv)
+enum { EXIT_TAKEN = 3 };
+
+static void settle(helio_shim_mode_t mode)
 {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        (void)printf("helio-shim %s\n", HELIO_RELEASE);
-        return 0;
-    }
-    if (argc != 2 || argv[1][0] != '/') {
-        (void)fprintf(stderr, "usage: helio-shim FOLDER (absolute path of a prepared attempt)\n");
-        return 2;
-    }
     sigset_t set;
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGTERM);
@@ -27,16 +21,44 @@ int main(int argc, char **argv)
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)setsid(); /* fails where the agent has seen to it already */
+    if (mode == HELIO_SHIM_LOCAL)
+        (void)setsid(); /* fails where the agent has seen to it already */
     (void)close_range(3, ~0U, 0);
+}
+
+int main(int argc, char **argv)
+{
+    helio_shim_call_t call = {.mode = HELIO_SHIM_LOCAL, .environ_list = environ};
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        (void)printf("helio-shim %s\n", HELIO_RELEASE);
+        return 0;
+    }
+    if (argc == 3 && strcmp(argv[1], "--slurm") == 0)
+        call.mode = HELIO_SHIM_SLURM;
+    else if (argc == 3 && strcmp(argv[1], "--rank") == 0)
+        call.mode = HELIO_SHIM_RANK;
+    call.folder = argv[argc - 1];
+    if (argc != (call.mode == HELIO_SHIM_LOCAL ? 2 : 3) || call.folder[0] != '/') {
+        (void)fprintf(stderr,
+                      "usage: helio-shim [--slurm | --rank] FOLDER (absolute path of a prepared attempt)\n");
+        return 2;
+    }
+    settle(call.mode);
+    char program[4096];
+    ssize_t size = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[size > 0 ? size : 0] = '\0';
+    call.program = program;
     if (chdir("/"))
         return 1;
 
     helio_error_t err = {0};
-    helio_rc rc = helio_shim_run(argv[1], &err);
-    if (rc) {
+    int exit_code = 1;
+    helio_rc rc = helio_shim_run(&call, &exit_code, &err);
+    if (rc)
         (void)fprintf(stderr, "helio-shim: %s\n", err.text);
-        return rc == HELIO_CONFLICT ? 3 : 1;
-    }
-    return 0;
+    if (rc == HELIO_CONFLICT) /* to Slurm a second job of an attempt is one that had nothing to do */
+        return call.mode == HELIO_SHIM_SLURM ? 0 : EXIT_TAKEN;
+    if (rc && rc != HELIO_UNAVAILABLE)
+        return 1;
+    return call.mode == HELIO_SHIM_SLURM || rc ? exit_code : 0;
 }

@@ -173,6 +173,15 @@ void helio_done_text(const helio_done_t *self, helio_buffer_t *out)
     helio_buffer_text(out, "\nend=1\n");
 }
 
+/*  It ends on terminals and in documents, and the mark may be a user's work: plain characters alone. */
+static void read_reason(helio_text_t text, char *reason, size_t capacity)
+{
+    (void)helio_text_copy(text, reason, capacity);
+    for (char *c = reason; *c; c++)
+        if (*c < ' ' || *c > '~')
+            *c = '?';
+}
+
 helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
 {
     helio_done_t done = {0};
@@ -181,7 +190,7 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
     while (helio_mark_line(&text, &key, &value)) {
         int64_t number = 0;
         if (helio_text_is(key, "reason")) {
-            (void)helio_text_copy(value, done.reason, sizeof done.reason);
+            read_reason(value, done.reason, sizeof done.reason);
             continue;
         }
         if (!helio_mark_number(value, INT64_MIN + 1, INT64_MAX, &number))

@@ -115,8 +115,10 @@ static bool catches(pid_t pid, int signal)
     (void)snprintf(path, sizeof path, "/proc/%ld/status", (long)pid);
     if (!read_file(path, text, sizeof text))
         return false;
-    const char *line = strstr(text, "\nSigCgt:");
-    return line && (strtoull(line + 8, NULL, 16) >> (signal - 1) & 1);
+    const char *caught = strstr(text, "\nSigCgt:"), *blocked = strstr(text, "\nSigBlk:");
+    unsigned long long mask =
+        (caught ? strtoull(caught + 8, NULL, 16) : 0) | (blocked ? strtoull(blocked + 8, NULL, 16) : 0);
+    return mask >> (signal - 1) & 1;
 }
 
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)

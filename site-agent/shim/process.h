@@ -36,8 +36,8 @@ typedef bool helio_process_fn(void *arg, const helio_process_info_t *info);
 size_t helio_process_each(helio_process_fn *fn, void *arg);
 
 /*  Sends `signal` to every process below `root` (its children, theirs, …); with `only_catchers`, to those
- * alone that have a handler for it. Returns how many were sent one. root must be this process or its child,
- * lest numbers be reused. */
+ * alone that have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so).
+ * Returns how many were sent one. root must be this process or its child, lest numbers be reused. */
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers);
 
 /*  Kills what is left of an attempt whose shim is gone: members of the sessions of `leaders` (checked by

@@ -18,12 +18,10 @@ typedef struct word {
 } word_t;
 
 typedef struct launch {
-    const helio_plan_t *plan;
+    const helio_ranks_start_t *start;
     const char *user;
     const char *workdir;
-    char **argv;
-    char **env;
-    int output;
+    char *const *env;
     int gate[2];  /* children wait for a byte each */
     int words[2]; /* children tell how far they came */
 } launch_t;
@@ -33,8 +31,16 @@ typedef struct launch {
 
 static const char *drop_rights(const launch_t *launch)
 {
-    uid_t uid = launch->plan->uid;
-    gid_t gid = launch->plan->gid;
+    const helio_plan_t *plan = launch->start->plan;
+    uid_t uid = plan->uid;
+    gid_t gid = plan->gid;
+    if (plan->launcher !=
+        HELIO_LAUNCHER_LOCAL) { /* the scheduler has made us the user, with the groups it wants */
+        if (getuid() == uid && geteuid() == uid)
+            return NULL;
+        errno = EPERM;
+        return "the scheduler started it as another user";
+    }
     if (geteuid() == 0) {
         if (initgroups(launch->user, gid))
             return "initgroups";
@@ -59,7 +65,8 @@ static const char *settle(const launch_t *launch)
     if (setsid() < 0)
         return "setsid";
     int null = open("/dev/null", O_RDONLY);
-    if (null < 0 || dup2(null, 0) < 0 || dup2(launch->output, 1) < 0 || dup2(launch->output, 2) < 0)
+    if (null < 0 || dup2(null, 0) < 0 || dup2(launch->start->output, 1) < 0 ||
+        dup2(launch->start->errors, 2) < 0)
         return "redirection";
     for (int signal_number = 1; signal_number < NSIG; signal_number++)
         (void)signal(signal_number, SIG_DFL);
@@ -92,7 +99,7 @@ static _Noreturn void child(const launch_t *launch)
     if (got != 1) /* the shim died or gave up: this attempt never ran */
         _exit(127);
     (void)close_range(3, ~0U, 0);
-    (void)execve(launch->argv[0], launch->argv, launch->env);
+    (void)execve(launch->start->argv[0], launch->start->argv, launch->env);
     int code = errno == ENOENT ? 127 : 126;
     (void)dprintf(2, "helio: cannot execute the job's program: %s\n", strerror(errno));
     _exit(code);
@@ -101,45 +108,8 @@ static _Noreturn void child(const launch_t *launch)
 /* ---- in the shim -----------------------------------------------------------------------------------------
  */
 
-static uint32_t gpu_count(helio_text_t gpus)
-{
-    uint32_t count = gpus.size ? 1 : 0;
-    for (uint32_t i = 0; i < gpus.size; i++)
-        count += gpus.data[i] == ',';
-    return count;
-}
-
-static char *own_name(helio_arena_t *arena, const char *name, uint32_t value)
-{
-    enum { SIZE = 64 };
-    char *text = helio_arena_alloc(arena, SIZE, 1);
-    (void)snprintf(text, SIZE, "%s=%u", name, value);
-    return text;
-}
-
-/*  The attempt's environment and the rank's own three names; in the arena. */
-static char **rank_env(helio_arena_t *arena, helio_text_t env, uint32_t rank, helio_text_t gpus)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < env.size; i++)
-        count += env.data[i] == '\0';
-    char **list = helio_arena_alloc(arena, count + 4, sizeof *list);
-    char *bytes = helio_arena_alloc(arena, env.size + 1, 1);
-    if (env.size)
-        memcpy(bytes, env.data, env.size);
-    size_t used = 0;
-    for (uint32_t at = 0; used < count; at += (uint32_t)strlen(bytes + at) + 1)
-        list[used++] = bytes + at;
-    list[used++] = own_name(arena, "HELIO_NODE_RANK", rank);
-    list[used++] = own_name(arena, "HELIO_GPUS", gpu_count(gpus));
-    size_t size = sizeof "CUDA_VISIBLE_DEVICES=" + gpus.size;
-    list[used] = helio_arena_alloc(arena, size, 1);
-    (void)snprintf(list[used], size, "CUDA_VISIBLE_DEVICES=%.*s", HELIO_TEXT_ARGS(gpus));
-    return list;
-}
-
 /*  A text with a #! line is executed by itself; any other is a script of bash. */
-static char **program(helio_arena_t *arena, const char *folder_path)
+char **helio_ranks_program(helio_arena_t *arena, const char *folder_path)
 {
     char **argv = helio_arena_alloc(arena, 3, sizeof *argv);
     helio_text_t path = helio_arena_printf(arena, "%s/run", folder_path);
@@ -187,11 +157,10 @@ static helio_rc hear_all(int words, uint32_t count, helio_error_t *err)
     return HELIO_OK;
 }
 
-static helio_rc fork_all(launch_t *launch, helio_arena_t *arena, helio_text_t env, helio_ranks_t *ranks,
-                         helio_error_t *err)
+static helio_rc fork_all(launch_t *launch, helio_ranks_t *ranks, helio_error_t *err)
 {
-    for (; ranks->count < launch->plan->rank_count; ranks->count++) {
-        launch->env = rank_env(arena, env, ranks->count, launch->plan->ranks[ranks->count]);
+    for (; ranks->count < launch->start->count; ranks->count++) {
+        launch->env = launch->start->envs[ranks->count];
         helio_rc rc = fork_rank(launch, &ranks->items[ranks->count], err);
         if (rc)
             return rc;
@@ -201,15 +170,12 @@ static helio_rc fork_all(launch_t *launch, helio_arena_t *arena, helio_text_t en
     return hear_all(launch->words[0], ranks->count, err);
 }
 
-helio_rc helio_ranks_prepare(const helio_plan_t *plan, const char *folder_path, helio_text_t env, int output,
-                             helio_ranks_t *ret_ranks, helio_error_t *err)
+helio_rc helio_ranks_prepare(const helio_ranks_start_t *start, helio_ranks_t *ret_ranks, helio_error_t *err)
 {
     helio_arena_t *arena = helio_arena_new();
-    launch_t launch = {.plan = plan,
-                       .user = helio_arena_string(arena, plan->user),
-                       .workdir = helio_arena_string(arena, plan->workdir),
-                       .argv = program(arena, folder_path),
-                       .output = output};
+    launch_t launch = {.start = start,
+                       .user = helio_arena_string(arena, start->plan->user),
+                       .workdir = helio_arena_string(arena, start->plan->workdir)};
     helio_rc rc = HELIO_OK;
     if (pipe2(launch.gate, O_CLOEXEC))
         rc = helio_fail(err, HELIO_IO, "pipe: %s", strerror(errno));
@@ -219,7 +185,7 @@ helio_rc helio_ranks_prepare(const helio_plan_t *plan, const char *folder_path, 
         (void)close(launch.gate[1]);
     } else {
         helio_ranks_t ranks = {.gate = launch.gate[1]};
-        rc = fork_all(&launch, arena, env, &ranks, err);
+        rc = fork_all(&launch, &ranks, err);
         (void)close(launch.words[0]);
         if (launch.words[1] >= 0)
             (void)close(launch.words[1]);

@@ -22,11 +22,20 @@ typedef struct helio_ranks {
     int gate;          /* written to at release; closing it lets the waiting ones go without having run */
 } helio_ranks_t;
 
-/*  folder_path: absolute, holds `run`. env: NUL-terminated entries. output: where standard output and error
- * go. On failure nothing has run, but children may exist for a moment: reap them. */
-HELIO_MUST_CHECK helio_rc helio_ranks_prepare(const helio_plan_t *plan, const char *folder_path,
-                                              helio_text_t env, int output, helio_ranks_t *ret_ranks,
+/*  What the ranks are to be; all of it borrowed for the call. */
+typedef struct helio_ranks_start {
+    const helio_plan_t *plan; /* uid, gid, user, workdir, launcher */
+    char *const *argv;
+    char *const *const *envs; /* one a rank */
+    uint32_t count;
+    int output, errors; /* where standard output and error go */
+} helio_ranks_start_t;
+
+/*  On failure nothing has run, but children may exist for a moment: reap them. */
+HELIO_MUST_CHECK helio_rc helio_ranks_prepare(const helio_ranks_start_t *start, helio_ranks_t *ret_ranks,
                                               helio_error_t *err);
+/*  How `run` is executed: by itself when it has a #! line, else by bash. NULL-terminated, in the arena. */
+char **helio_ranks_program(helio_arena_t *arena, const char *folder_path);
 HELIO_MUST_CHECK helio_rc helio_ranks_release(helio_ranks_t *self, helio_error_t *err);
 /*  Notes the end of a leader; other processes are none of ours. status as of wait (2). */
 void helio_ranks_reaped(helio_ranks_t *self, pid_t pid, int status);

@@ -14,153 +14,107 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/shim/output.h"
-#include "site-agent/shim/ranks.h"
+#include "site-agent/shim/inner.h"
+#include "site-agent/shim/slurm.h"
 
 enum {
-    ENV_MAX = 16 << 20,
-    LEASE_READ_MS = 1000,
     KILL_AGAIN_MS = 20, /* a killed process may have forked meanwhile */
     RANK_FAILED_GRACE_MS = 30000,
-    DONE_TRIES = 600
+    HEAD_SLACK_MS = 5000, /* for the ranks' shims, which have the same grace, to end by themselves */
+    SRUN_KILL_MS = 10000,
+    DONE_TRIES = 600,
+    EXIT_NOT_STARTED = 125
 };
 
-typedef enum phase { RUNNING, STOPPING, KILLING } phase_t;
-
-typedef struct shim {
-    int folder;
-    const char *path;
-    helio_plan_t plan;
-    helio_buffer_t plan_text; /* the plan's views point here */
-    char boot_id[HELIO_BOOT_ID_SIZE];
-    helio_ranks_t ranks;
-    helio_output_t output;
-    int signals;
-    phase_t phase;
-    int64_t started_boot_ms;
-    int64_t kill_at_ms; /* STOPPING */
-    int64_t lease_read_ms;
-    helio_lease_t lease;
-    bool childless;
-    helio_done_t done;
-} shim_t;
-
-/* ---- before it runs --------------------------------------------------------------------------------------
- */
-
-static helio_rc claim(shim_t *self, helio_error_t *err)
+static helio_rc claim(helio_shim_t *self, helio_error_t *err)
 {
     helio_process_info_t me;
     if (helio_process_look(getpid(), &me))
         return helio_fail(err, HELIO_UNAVAILABLE, "/proc does not show this process");
     helio_claim_t mine = {.shim = me.process};
-    memcpy(mine.boot_id, self->boot_id, sizeof mine.boot_id);
+    memcpy(mine.boot_id, self->lease.boot_id, sizeof mine.boot_id);
+    (void)gethostname(mine.host, sizeof mine.host - 1);
+    if (self->call->mode != HELIO_SHIM_LOCAL)
+        (void)helio_text_copy(helio_text_of(helio_slurm_job_id(self->call->environ_list)), mine.scheduler_id,
+                              sizeof mine.scheduler_id);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_claim_text(&mine, &text);
-    return helio_mark_claim(self->folder, "claim", helio_buffer_view(&text), err);
-}
-
-/*  The file is read anew each time: the agent replaces it. One that cannot be read leaves the last deadline
- * standing, since a deadline only ever moves away. */
-static void read_lease(shim_t *self, int64_t now_ms)
-{
-    if (!self->plan.lease.size || now_ms < self->lease_read_ms)
-        return;
-    self->lease_read_ms = now_ms + LEASE_READ_MS;
-    char path[4096];
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_lease_t lease;
-    if (helio_text_copy(self->plan.lease, path, sizeof path) &&
-        helio_mark_read(AT_FDCWD, path, 4096, &text, NULL) == HELIO_OK &&
-        helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK &&
-        strcmp(lease.boot_id, self->boot_id) == 0)
-        self->lease = lease;
-}
-
-static helio_rc write_started(shim_t *self, helio_error_t *err)
-{
-    helio_started_t started = {.wall_ms = helio_clock_wall_ms(), .boot_ms = helio_clock_boot_ms()};
-    for (; started.rank_count < self->ranks.count; started.rank_count++)
-        started.ranks[started.rank_count] = self->ranks.items[started.rank_count].leader;
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_started_text(&started, &text);
-    helio_rc rc = helio_mark_write(self->folder, "started", helio_buffer_view(&text), 0600, err);
-    self->done.started_wall_ms = started.wall_ms;
-    self->started_boot_ms = started.boot_ms;
-    return rc;
-}
-
-static helio_rc start(shim_t *self, helio_error_t *err)
-{
-    helio_rc rc = helio_done_reserve(self->folder, err);
-    if (rc)
-        return rc;
-    rc = helio_mark_read(self->folder, "plan", HELIO_MARK_MAX, &self->plan_text, err);
-    if (!rc)
-        rc = helio_plan_parse(helio_buffer_view(&self->plan_text), &self->plan, err);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t env = {0};
-    if (!rc)
-        rc = helio_mark_read(self->folder, "env", ENV_MAX, &env, err);
-    if (rc)
-        return rc;
-    read_lease(self, helio_clock_boot_ms());
-    if (self->plan.lease.size && helio_clock_boot_ms() >= self->lease.stop_boot_ms)
-        return helio_fail(err, HELIO_TIMEOUT, "LeaseExpired");
-    int writer = -1;
-    rc = helio_output_open(self->folder, self->plan.log_max_bytes, &self->output, &writer, err);
-    if (rc)
-        return rc;
-    rc = helio_ranks_prepare(&self->plan, self->path, helio_buffer_view(&env), writer, &self->ranks, err);
-    (void)close(writer);
-    if (rc)
-        return rc;
-    (void)unlinkat(self->folder, "env", 0); /* the ranks have it; secrets do not stay on disk */
-#ifndef HELIO_MUTANT_started_unwritten
-    rc = write_started(self, err);
-#endif
-    if (!rc)
-        return helio_ranks_release(&self->ranks, err);
-    (void)close(self->ranks.gate); /* the waiting ones go */
-    (void)unlinkat(self->folder, "started", 0);
-    return rc;
+    return helio_mark_claim(self->marks, "claim", helio_buffer_view(&text), err);
 }
 
 /* ---- while it runs ---------------------------------------------------------------------------------------
  */
 
-static void kill_now(shim_t *self)
+/*  A head's ranks are killed by their own shims; those that do not answer by Slurm, which ends all tasks at
+ * once when srun gets TERM; srun at last, whose own child then has the step ended. */
+static void kill_step(helio_shim_t *self, int64_t now_ms)
 {
-    self->phase = KILLING;
-    (void)helio_process_signal_tree(getpid(), SIGKILL, false);
+    int64_t since_ms = now_ms - self->killing_ms;
+    bool over = self->ranks.ended == self->ranks.count; /* what is left is srun's child, at work */
+    if (self->kill_steps == 0) {
+        self->kill_steps = 1;
+        (void)!helio_gang_say(self->folder, HELIO_GANG_KILL, 0, NULL);
+    }
+    if (self->kill_steps == 1 && since_ms >= HEAD_SLACK_MS) {
+        self->kill_steps = 2;
+        if (!over)
+            (void)kill(self->ranks.items[0].leader.pid, SIGTERM);
+    }
+    if (self->kill_steps == 2 && since_ms >= HEAD_SLACK_MS + SRUN_KILL_MS) {
+        self->kill_steps = 3;
+        if (!over)
+            (void)kill(self->ranks.items[0].leader.pid, SIGKILL);
+    }
+    if (since_ms >= HEAD_SLACK_MS + 2 * SRUN_KILL_MS)
+        (void)helio_process_signal_tree(getpid(), SIGKILL, false);
 }
 
-static void stop_politely(shim_t *self, int64_t now_ms, uint64_t grace_ms)
+static void kill_again(helio_shim_t *self, int64_t now_ms)
 {
-    if (self->phase != RUNNING)
+    if (self->head)
+        kill_step(self, now_ms);
+    else
+        (void)helio_process_signal_tree(getpid(), SIGKILL, false);
+}
+
+static void kill_now(helio_shim_t *self, int64_t now_ms)
+{
+    if (self->phase != HELIO_SHIM_KILLING)
+        self->killing_ms = now_ms;
+    self->phase = HELIO_SHIM_KILLING;
+    kill_again(self, now_ms);
+}
+
+static void stop_politely(helio_shim_t *self, int64_t now_ms, uint64_t grace_ms)
+{
+    if (self->phase != HELIO_SHIM_RUNNING)
         return;
-    self->phase = STOPPING;
-    self->kill_at_ms = now_ms + (int64_t)grace_ms;
+    self->phase = HELIO_SHIM_STOPPING;
+    self->kill_at_ms = now_ms + (int64_t)grace_ms + (self->head ? HEAD_SLACK_MS : 0);
     int signal_number = (int)self->plan.checkpoint_signal;
-    if (!signal_number || helio_process_signal_tree(getpid(), signal_number, true) == 0)
+    if (self->head)
+        (void)!helio_gang_say(self->folder, HELIO_GANG_STOP, grace_ms,
+                              NULL); /* unheard: they are killed in time */
+    else if (!signal_number || helio_process_signal_tree(getpid(), signal_number, true) == 0)
         (void)helio_process_signal_tree(getpid(), SIGTERM, false);
 }
 
-static void take_signals(shim_t *self, int64_t now_ms)
+static void take_signals(helio_shim_t *self, int64_t now_ms)
 {
     struct signalfd_siginfo info;
     while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info) {
         if (info.ssi_signo == SIGCHLD)
             continue;
-        if (self->phase != KILLING)
+        if (self->phase != HELIO_SHIM_KILLING)
             self->done.stopped = true;
         if (info.ssi_signo == SIGTERM)
             stop_politely(self, now_ms, self->plan.grace_ms);
         else
-            kill_now(self);
+            kill_now(self, now_ms);
     }
 }
 
-static void reap(shim_t *self)
+static void reap(helio_shim_t *self)
 {
     int status;
     struct rusage use;
@@ -175,62 +129,96 @@ static void reap(shim_t *self)
     self->childless = pid < 0 && errno == ECHILD;
 }
 
-static void look_at_clocks(shim_t *self, int64_t now_ms)
+static void look_at_clocks(helio_shim_t *self, int64_t now_ms)
 {
     int64_t limit_ms = (int64_t)self->plan.time_limit_ms;
-    if (limit_ms && self->phase == RUNNING && now_ms - self->started_boot_ms >= limit_ms) {
+    if (limit_ms && self->call->mode != HELIO_SHIM_RANK && self->phase == HELIO_SHIM_RUNNING &&
+        now_ms - self->started_boot_ms >= limit_ms) {
         self->done.limit_reached = true;
         stop_politely(self, now_ms, self->plan.grace_ms);
     }
 #ifndef HELIO_MUTANT_lease_unheeded
     if (self->plan.lease.size) {
-        if (self->phase == RUNNING && now_ms >= self->lease.stop_boot_ms)
+        if (self->phase == HELIO_SHIM_RUNNING && now_ms >= self->lease.stop_boot_ms)
             self->lease_read_ms = 0; /* it may have been renewed since the last look */
-        read_lease(self, now_ms);
-        if (self->phase == RUNNING && now_ms >= self->lease.stop_boot_ms) {
+        helio_shim_read_lease(self, now_ms);
+        if (self->phase == HELIO_SHIM_RUNNING && now_ms >= self->lease.stop_boot_ms) {
             self->done.stopped = true;
             (void)snprintf(self->done.reason, sizeof self->done.reason, "LeaseExpired");
             stop_politely(self, now_ms, self->plan.grace_ms);
         }
-        if (self->phase == STOPPING && now_ms >= self->lease.kill_boot_ms)
-            kill_now(self);
+        if (self->phase == HELIO_SHIM_STOPPING && now_ms >= self->lease.kill_boot_ms)
+            kill_now(self, now_ms);
     }
 #endif
-    if (self->phase == STOPPING && now_ms >= self->kill_at_ms)
-        kill_now(self);
+    if (self->phase == HELIO_SHIM_STOPPING && now_ms >= self->kill_at_ms)
+        kill_now(self, now_ms);
 }
 
 /*  Ranks that have ended: a gang does not go on without one of its own. */
-static void look_at_ranks(shim_t *self, int64_t now_ms)
+static void look_at_ranks(helio_shim_t *self, int64_t now_ms)
 {
-    if (self->phase == RUNNING && self->ranks.ended == self->ranks.count)
-        kill_now(self);
-    else if (self->phase == RUNNING && self->ranks.first_failure) {
+    if (self->phase == HELIO_SHIM_RUNNING && self->ranks.ended == self->ranks.count)
+        kill_now(self, now_ms);
+    else if (self->phase == HELIO_SHIM_RUNNING && self->ranks.first_failure) {
         uint64_t grace_ms =
             self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms : RANK_FAILED_GRACE_MS;
         stop_politely(self, now_ms, grace_ms);
     }
 }
 
-static int wait_ms(const shim_t *self, int64_t now_ms)
+/*  A head looks at its ranks, a rank listens to its head. */
+static void look_at_gang(helio_shim_t *self, int64_t now_ms)
 {
-    if (self->phase == KILLING)
+    bool rank = self->call->mode == HELIO_SHIM_RANK;
+    if ((!rank && !self->head) || now_ms < self->gang_look_ms)
+        return;
+    self->gang_look_ms = now_ms + HELIO_GANG_LOOK_MS;
+    if (rank) {
+        uint64_t grace_ms = 0;
+        helio_gang_word_t word = helio_gang_hear(self->folder, &grace_ms);
+        if (word == HELIO_GANG_GO || self->phase == HELIO_SHIM_KILLING)
+            return;
+        self->done.stopped = true;
+        if (word == HELIO_GANG_KILL)
+            kill_now(self, now_ms);
+        else
+            stop_politely(self, now_ms, grace_ms);
+        return;
+    }
+    helio_gang_count_t count;
+    helio_gang_look(self->folder, self->plan.nodes, &count);
+    if (self->env_there && count.begun == self->plan.nodes)
+        self->env_there =
+            unlinkat(self->folder, "env", 0) != 0; /* all have it; secrets do not stay on disk */
+    if (count.failed)
+        stop_politely(self, now_ms,
+                      self->plan.grace_ms < RANK_FAILED_GRACE_MS ? self->plan.grace_ms
+                                                                 : RANK_FAILED_GRACE_MS);
+}
+
+static int wait_ms(const helio_shim_t *self, int64_t now_ms)
+{
+    if (self->phase == HELIO_SHIM_KILLING)
         return KILL_AGAIN_MS;
-    int64_t until = now_ms + 60000;
-    if (self->phase == STOPPING && self->kill_at_ms < until)
+    bool gang = self->head || self->call->mode == HELIO_SHIM_RANK;
+    int64_t until = gang ? self->gang_look_ms : now_ms + 60000;
+    if (self->phase == HELIO_SHIM_STOPPING && self->kill_at_ms < until)
         until = self->kill_at_ms;
     int64_t limit = self->started_boot_ms + (int64_t)self->plan.time_limit_ms;
-    if (self->phase == RUNNING && self->plan.time_limit_ms && limit < until)
+    if (self->phase == HELIO_SHIM_RUNNING && self->plan.time_limit_ms && limit < until &&
+        self->call->mode != HELIO_SHIM_RANK)
         until = limit;
     if (self->plan.lease.size) {
-        int64_t lease = self->phase == RUNNING ? self->lease.stop_boot_ms : self->lease.kill_boot_ms;
+        int64_t lease =
+            self->phase == HELIO_SHIM_RUNNING ? self->lease.stop_boot_ms : self->lease.kill_boot_ms;
         until = self->lease_read_ms < until ? self->lease_read_ms : until;
         until = lease < until ? lease : until;
     }
     return until > now_ms ? (int)(until - now_ms) : 0;
 }
 
-static void run(shim_t *self)
+static void run(helio_shim_t *self)
 {
     for (;;) {
         helio_output_pump(&self->output);
@@ -240,11 +228,13 @@ static void run(shim_t *self)
         int64_t now_ms = helio_clock_boot_ms();
         look_at_ranks(self, now_ms);
         look_at_clocks(self, now_ms);
-        if (self->phase == KILLING)
-            (void)helio_process_signal_tree(getpid(), SIGKILL, false);
+        look_at_gang(self, now_ms);
+        if (self->phase == HELIO_SHIM_KILLING)
+            kill_again(self, now_ms);
         struct pollfd watched[] = {{.fd = self->signals, .events = POLLIN},
-                                   {.fd = self->output.pipe, .events = POLLIN}};
-        (void)poll(watched, 2, wait_ms(self, now_ms));
+                                   {.fd = self->output.streams[0].pipe, .events = POLLIN},
+                                   {.fd = self->output.streams[1].pipe, .events = POLLIN}};
+        (void)poll(watched, 3, wait_ms(self, now_ms));
         take_signals(self, helio_clock_boot_ms());
     }
 }
@@ -252,36 +242,78 @@ static void run(shim_t *self)
 /* ---- its end ---------------------------------------------------------------------------------------------
  */
 
-static void end_failed(shim_t *self, const helio_error_t *why)
+static void end_failed(helio_shim_t *self, const helio_error_t *why)
 {
     self->done.failed = true;
     bool word = strcmp(why->text, "LeaseExpired") == 0;
     (void)snprintf(self->done.reason, sizeof self->done.reason, "%s%.180s",
                    word ? "" : "StartFailed: ", why->text);
+    self->head = false; /* there is no srun, or none that got beyond its gate */
     for (;;) {
-        kill_now(self);
+        kill_now(self, helio_clock_boot_ms());
         reap(self);
         if (self->childless)
-            return;
+            break;
         (void)poll(NULL, 0, KILL_AGAIN_MS);
     }
-}
-
-static void end_ran(shim_t *self)
-{
-    self->done.run_ms = (uint64_t)(helio_clock_boot_ms() - self->started_boot_ms);
-    self->done.exit_code = self->done.limit_reached ? 124 : self->ranks.first_failure;
-    helio_output_pump(&self->output);
-    self->done.log_dropped_bytes = self->output.dropped_bytes;
     helio_output_close(&self->output);
 }
 
+/*  What srun's tasks came to. UNAVAILABLE: one of them began and left no end: it may still run. */
+static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
+{
+    helio_gang_end_t end;
+    int srun_code = self->ranks.first_failure;
+    (void)!helio_gang_say(self->folder, HELIO_GANG_KILL, 0, NULL); /* srun may have died alone */
+    helio_gang_gather(self->folder, self->plan.nodes, &end);
+    if (end.silent)
+        return helio_fail(err, HELIO_UNAVAILABLE, "%u of %u ranks left no end (srun: %d)", end.silent,
+                          self->plan.nodes, srun_code);
+    if (!end.ran && !self->done.stopped) {
+        self->done.failed = true;
+        if (end.refused)
+            (void)snprintf(self->done.reason, sizeof self->done.reason, "%s", end.reason);
+        else
+            (void)snprintf(
+                self->done.reason, sizeof self->done.reason,
+                "StartFailed: srun ended with %d before any rank began; the job's log has its words",
+                srun_code);
+        return HELIO_OK;
+    }
+    self->done.max_rss_kib =
+        end.max_rss_kib > self->done.max_rss_kib ? end.max_rss_kib : self->done.max_rss_kib;
+    if (end.lease_expired) {
+        self->done.stopped = true;
+        (void)snprintf(self->done.reason, sizeof self->done.reason, "LeaseExpired");
+    } else if (end.refused && !self->done.stopped)
+        (void)snprintf(self->done.reason, sizeof self->done.reason, "%s", end.reason);
+    self->done.exit_code = end.exit_code;
+    if (!end.ran)
+        self->done.exit_code = 128 + SIGTERM;
+    else if (end.refused && !self->done.stopped)
+        self->done.exit_code = EXIT_NOT_STARTED;
+    return HELIO_OK;
+}
+
+static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
+{
+    self->done.run_ms = (uint64_t)(helio_clock_boot_ms() - self->started_boot_ms);
+    self->done.exit_code = self->ranks.first_failure;
+    helio_output_pump(&self->output);
+    self->done.log_dropped_bytes = self->output.dropped_bytes;
+    helio_output_close(&self->output);
+    helio_rc rc = self->head ? end_gang(self, err) : HELIO_OK;
+    if (self->done.limit_reached)
+        self->done.exit_code = 124;
+    return rc;
+}
+
 /*  The space was put aside; what still fails (a disk that is being mended) is tried for ten minutes. */
-static helio_rc tell(shim_t *self, helio_error_t *err)
+static helio_rc tell(helio_shim_t *self, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     for (int i = 0; i < DONE_TRIES; i++) {
-        rc = helio_done_write(self->folder, &self->done, err);
+        rc = helio_done_write(self->marks, &self->done, err);
         if (!rc)
             return rc;
         (void)poll(NULL, 0, 1000);
@@ -304,16 +336,52 @@ static helio_rc open_signals(int *ret_fd, helio_error_t *err)
     return HELIO_OK;
 }
 
-helio_rc helio_shim_run(const char *folder, helio_error_t *err)
+/*  Opens the folder, and of a rank its own. */
+static helio_rc open_marks(helio_shim_t *self, helio_error_t *err)
 {
-    shim_t *self = helio_new(1, sizeof *self);
-    self->path = folder;
-    self->output = (helio_output_t){.log = -1, .pipe = -1};
-    helio_process_boot_id(self->boot_id);
-    self->folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    helio_rc rc = HELIO_OK;
+    self->folder = open(self->call->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->folder < 0)
-        rc = helio_fail(err, HELIO_NOT_FOUND, "cannot open '%s': %s", folder, strerror(errno));
+        return helio_fail(err, HELIO_NOT_FOUND, "cannot open '%s': %s", self->call->folder, strerror(errno));
+    self->marks = self->folder;
+    if (self->call->mode != HELIO_SHIM_RANK)
+        return HELIO_OK;
+    if (!helio_slurm_node_rank(self->call->environ_list, &self->rank))
+        return helio_fail(err, HELIO_INVALID, "SLURM_NODEID does not say which rank this is");
+    return helio_gang_open(self->folder, self->rank, &self->marks, err);
+}
+
+/*  It is ours alone. */
+static helio_rc run_claimed(helio_shim_t *self, int *ret_exit_code, helio_error_t *err)
+{
+    helio_error_t why = {0};
+    helio_rc rc = HELIO_OK;
+    if (helio_shim_start(self, &why))
+        end_failed(self, &why);
+    else {
+        run(self);
+        rc = end_ran(self, err);
+    }
+    if (self->env_there && self->call->mode != HELIO_SHIM_RANK)
+        (void)unlinkat(self->folder, "env", 0);
+    *ret_exit_code = self->done.failed ? EXIT_NOT_STARTED : self->done.exit_code;
+    if (rc) {
+        *ret_exit_code = self->ranks.first_failure ? self->ranks.first_failure : 128 + SIGKILL;
+        return rc;
+    }
+    self->done.ended_wall_ms = helio_clock_wall_ms();
+    rc = tell(self, err);
+    if (!rc && self->call->mode == HELIO_SHIM_RANK)
+        (void)!helio_gang_tell(self->folder, self->rank, true, *ret_exit_code, NULL);
+    return rc;
+}
+
+helio_rc helio_shim_run(const helio_shim_call_t *call, int *ret_exit_code, helio_error_t *err)
+{
+    helio_shim_t *self = helio_new(1, sizeof *self);
+    self->call = call;
+    self->output = HELIO_OUTPUT_NONE;
+    helio_process_boot_id(self->lease.boot_id);
+    helio_rc rc = open_marks(self, err);
 #ifndef HELIO_MUTANT_orphans_left
     if (!rc && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
         rc = helio_fail(err, HELIO_UNAVAILABLE, "cannot become a subreaper: %s", strerror(errno));
@@ -322,17 +390,8 @@ helio_rc helio_shim_run(const char *folder, helio_error_t *err)
         rc = open_signals(&self->signals, err);
     if (!rc)
         rc = claim(self, err);
-    if (!rc) {
-        helio_error_t why = {0};
-        if (start(self, &why))
-            end_failed(self, &why);
-        else {
-            run(self);
-            end_ran(self);
-        }
-        self->done.ended_wall_ms = helio_clock_wall_ms();
-        rc = tell(self, err);
-    }
+    if (!rc)
+        rc = run_claimed(self, ret_exit_code, err);
     helio_buffer_clear(&self->plan_text);
     free(self);
     return rc;

@@ -1,0 +1,73 @@
+#include "site-agent/shim/environment.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char **find(char **list, uint32_t count, const char *name, size_t size)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strncmp(list[i], name, size) == 0 && list[i][size] == '=')
+            return &list[i];
+    return NULL;
+}
+
+static void add(helio_environment_t *self, char *entry)
+{
+    if (self->count + 1 >= self->capacity) {
+        uint32_t capacity = self->capacity ? self->capacity * 2 : 128;
+        char **items = helio_arena_alloc(self->arena, capacity, sizeof *items);
+        if (self->count)
+            memcpy(items, self->items, self->count * sizeof *items);
+        self->items = items;
+        self->capacity = capacity;
+    }
+    self->items[self->count++] = entry;
+    self->items[self->count] = NULL;
+}
+
+void helio_environment_read(helio_environment_t *self, helio_text_t entries)
+{
+    char *bytes = helio_arena_alloc(self->arena, (size_t)entries.size + 1, 1);
+    if (entries.size)
+        memcpy(bytes, entries.data, entries.size);
+    for (uint32_t at = 0; at < entries.size; at += (uint32_t)strlen(bytes + at) + 1)
+        add(self, bytes + at);
+}
+
+void helio_environment_set(helio_environment_t *self, const char *name, helio_text_t value)
+{
+    size_t size = strlen(name);
+    char *entry = helio_arena_alloc(self->arena, size + 1 + value.size + 1, 1);
+    memcpy(entry, name, size);
+    entry[size] = '=';
+    if (value.size)
+        memcpy(entry + size + 1, value.data, value.size);
+    char **there = find(self->items, self->count, name, size);
+    if (there)
+        *there = entry;
+    else
+        add(self, entry);
+}
+
+const char *helio_environment_get(const helio_environment_t *self, const char *name)
+{
+    char **there = find(self->items, self->count, name, strlen(name));
+    return there ? *there + strlen(name) + 1 : NULL;
+}
+
+const char *helio_environ_get(char *const *list, const char *name)
+{
+    size_t size = strlen(name);
+    for (size_t i = 0; list && list[i]; i++)
+        if (strncmp(list[i], name, size) == 0 && list[i][size] == '=')
+            return list[i] + size + 1;
+    return NULL;
+}
+
+helio_environment_t helio_environment_copy(const helio_environment_t *self)
+{
+    helio_environment_t copy = {.arena = self->arena};
+    for (uint32_t i = 0; i < self->count; i++)
+        add(&copy, self->items[i]);
+    return copy;
+}

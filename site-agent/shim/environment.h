@@ -1,0 +1,24 @@
+/*  environment.h -- the "NAME=value" entries that a rank is given. One owner; everything lives in the arena.
+ */
+#ifndef HELIO_SHIM_ENVIRONMENT_H
+#define HELIO_SHIM_ENVIRONMENT_H
+
+#include "federation/base/memory.h"
+
+typedef struct helio_environment {
+    helio_arena_t *arena;
+    char **items; /* NULL-terminated once there is one */
+    uint32_t count, capacity;
+} helio_environment_t;
+
+/*  Takes NUL-terminated entries one after the other, as the file `env` holds them. */
+void helio_environment_read(helio_environment_t *self, helio_text_t entries);
+void helio_environment_set(helio_environment_t *self, const char *name, helio_text_t value);
+/*  NULL: there is none of that name. */
+const char *helio_environment_get(const helio_environment_t *self, const char *name);
+/*  The same of a plain list; NULL list = none. */
+const char *helio_environ_get(char *const *list, const char *name);
+/*  An independent list with the same entries. */
+helio_environment_t helio_environment_copy(const helio_environment_t *self);
+
+#endif

@@ -1,0 +1,35 @@
+#include "site-agent/shim/lease.h"
+
+#include <string.h>
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void helio_lease_watch_see(helio_lease_watch_t *self, const helio_lease_t *lease, int64_t asked_boot_ms,
+                           int64_t now_boot_ms, int64_t now_wall_ms)
+{
+    if (lease->boot_id[0] && strcmp(lease->boot_id, self->boot_id) == 0) {
+        self->stop_boot_ms = lease->stop_boot_ms;
+        self->kill_boot_ms = lease->kill_boot_ms;
+        return;
+    }
+    if (!lease->number || lease->number < self->number)
+        return;
+    /* By the two clocks of day. At every look, since ours may be put right meanwhile; the earliest stands. */
+    int64_t since_ms = now_boot_ms - now_wall_ms + lease->written_wall_ms - (int64_t)self->tolerance_ms;
+    int64_t stop_ms = since_ms + lease->stop_in_ms, kill_ms = since_ms + lease->kill_in_ms;
+    if (lease->number == self->number) {
+        stop_ms = lesser(stop_ms, self->stop_boot_ms);
+        kill_ms = lesser(kill_ms, self->kill_boot_ms);
+    } else if (self->number) { /* by our own clock alone: it was written after the former number was looked at
+                                */
+        stop_ms = lesser(stop_ms, self->looked_at_ms + lease->stop_in_ms);
+        kill_ms = lesser(kill_ms, self->looked_at_ms + lease->kill_in_ms);
+    }
+    self->number = lease->number;
+    self->looked_at_ms = asked_boot_ms;
+    self->stop_boot_ms = stop_ms;
+    self->kill_boot_ms = kill_ms;
+}

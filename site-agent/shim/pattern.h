@@ -1,0 +1,19 @@
+/*  pattern.h -- the names that sbatch makes of --output and --error: "%x-%A_%a.log". Pure. */
+#ifndef HELIO_SHIM_PATTERN_H
+#define HELIO_SHIM_PATTERN_H
+
+#include "federation/base/memory.h"
+
+typedef struct helio_pattern {
+    const char *job_id;  /* %j %A %J, decimal */
+    const char *task_id; /* %a; NULL or "" = not of an array */
+    const char *name;    /* %x */
+    const char *user;    /* %u */
+    const char *host;    /* %N */
+} helio_pattern_t;
+
+/*  Appends the name. %t and %n are 0, %s is "batch"; a number after the % pads with zeros; "%%" is one;
+ * whatever else follows a % stays as it is; with a backslash in it nothing but the backslashes changes. */
+void helio_pattern_fill(const helio_pattern_t *self, helio_text_t pattern, helio_buffer_t *out);
+
+#endif

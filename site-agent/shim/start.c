@@ -1,0 +1,260 @@
+/*  start.c -- from a claimed folder to processes that run. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "federation/base/clock.h"
+#include "site-agent/shim/environment.h"
+#include "site-agent/shim/inner.h"
+#include "site-agent/shim/pattern.h"
+#include "site-agent/shim/slurm.h"
+
+enum { ENV_MAX = 16 << 20, LEASE_READ_MS = 1000, PATH_SIZE = 4096 };
+
+/*  What the processes are made of. */
+typedef struct kit {
+    helio_arena_t *arena;
+    helio_environment_t base; /* of the attempt, the same for all ranks */
+    char **argv;
+    char *const *envs[HELIO_PLAN_RANKS_MAX];
+    uint32_t count;
+    int writers[HELIO_OUTPUT_STREAMS];
+} kit_t;
+
+/*  The file is read anew each time: the agent replaces it. One that cannot be read leaves the last deadline
+ * standing, since a deadline only ever moves away. */
+void helio_shim_read_lease(helio_shim_t *self, int64_t now_ms)
+{
+    if (!self->plan.lease.size || now_ms < self->lease_read_ms)
+        return;
+    self->lease_read_ms = now_ms + LEASE_READ_MS;
+    char path[PATH_SIZE];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_lease_t lease;
+    int64_t asked_ms = helio_clock_boot_ms();
+    if (helio_text_copy(self->plan.lease, path, sizeof path) &&
+        helio_mark_read(AT_FDCWD, path, 4096, &text, NULL) == HELIO_OK &&
+        helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK)
+        helio_lease_watch_see(&self->lease, &lease, asked_ms, helio_clock_boot_ms(), helio_clock_wall_ms());
+}
+
+static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
+{
+    helio_started_t started = {.wall_ms = helio_clock_wall_ms(), .boot_ms = helio_clock_boot_ms()};
+    for (; started.rank_count < self->ranks.count; started.rank_count++)
+        started.ranks[started.rank_count] = self->ranks.items[started.rank_count].leader;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_started_text(&started, &text);
+    helio_rc rc = helio_mark_write(self->marks, "started", helio_buffer_view(&text), 0600, err);
+    self->done.started_wall_ms = started.wall_ms;
+    self->started_boot_ms = started.boot_ms;
+    return rc;
+}
+
+/* ---- what the ranks are given ----------------------------------------------------------------------------
+ */
+
+static uint32_t gpu_count(helio_text_t gpus)
+{
+    uint32_t count = gpus.size ? 1 : 0;
+    for (uint32_t i = 0; i < gpus.size; i++)
+        count += gpus.data[i] == ',';
+    return count;
+}
+
+static void set_number(helio_environment_t *env, const char *name, uint32_t value)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%u", value);
+    helio_environment_set(env, name, helio_text_of(text));
+}
+
+static void equip_local(helio_shim_t *self, kit_t *kit)
+{
+    for (; kit->count < self->plan.rank_count; kit->count++) {
+        helio_environment_t env = helio_environment_copy(&kit->base);
+        set_number(&env, "HELIO_NODE_RANK", kit->count);
+        set_number(&env, "HELIO_GPUS", gpu_count(self->plan.ranks[kit->count]));
+        helio_environment_set(&env, "CUDA_VISIBLE_DEVICES", self->plan.ranks[kit->count]);
+        kit->envs[kit->count] = env.items;
+    }
+    kit->argv = helio_ranks_program(kit->arena, self->call->folder);
+}
+
+static helio_rc equip_head(helio_shim_t *self, kit_t *kit, helio_error_t *err)
+{
+    helio_environment_t env = {.arena = kit->arena};
+    helio_slurm_own_environment(self->call->environ_list, &env);
+    kit->envs[kit->count++] = env.items;
+    helio_rc rc = helio_slurm_srun(&self->plan, self->call->environ_list, self->call->program,
+                                   self->call->folder, kit->arena, &kit->argv, err);
+    return rc ? rc : helio_gang_make(self->folder, self->plan.nodes, err);
+}
+
+static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
+{
+    if (self->head)
+        return equip_head(self, kit, err);
+    if (self->plan.launcher == HELIO_LAUNCHER_LOCAL) {
+        equip_local(self, kit);
+        return HELIO_OK;
+    }
+    helio_rc rc =
+        helio_slurm_rank_environment(&self->plan, self->call->environ_list, self->rank, &kit->base, err);
+    kit->argv = helio_ranks_program(kit->arena, self->call->folder);
+    kit->envs[kit->count++] = kit->base.items;
+    return rc;
+}
+
+/* ---- output ----------------------------------------------------------------------------------------------
+ */
+
+static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream, helio_text_t pattern,
+                          helio_error_t *err)
+{
+    char host[65] = "", user[65];
+    (void)gethostname(host, sizeof host - 1);
+    host[strcspn(host, ".")] = '\0';
+    (void)helio_text_copy(self->plan.user, user, sizeof user);
+    const char *title = helio_environment_get(&kit->base, "SLURM_JOB_NAME");
+    if (!title)
+        title = helio_environ_get(self->call->environ_list, "SLURM_JOB_NAME");
+    const char *task = helio_environment_get(&kit->base, "HELIO_ARRAY_INDEX");
+    helio_pattern_t values = {helio_slurm_job_id(self->call->environ_list), task, title ? title : "", user,
+                              host};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {.max = PATH_SIZE - 1};
+    if (pattern.data[0] != '/')
+        helio_buffer_printf(&path, "%.*s/", HELIO_TEXT_ARGS(self->plan.workdir));
+    helio_pattern_fill(&values, pattern, &path);
+    if (path.overflow)
+        return helio_fail(err, HELIO_TOO_BIG, "the path of the job's standard output is too long");
+    return helio_output_copy(&self->output, stream, path.data, self->plan.truncate, err);
+}
+
+/*  A rank of several nodes prints into what srun gave its shim, which srun brings to the head. */
+static helio_rc open_output(helio_shim_t *self, kit_t *kit, helio_error_t *err)
+{
+    const helio_plan_t *plan = &self->plan;
+    if (self->call->mode == HELIO_SHIM_RANK) {
+        kit->writers[0] = 1;
+        kit->writers[1] = 2;
+        return HELIO_OK;
+    }
+    helio_rc rc = helio_output_open(self->folder, plan->log_max_bytes, plan->stderr_path.size > 0,
+                                    &self->output, kit->writers, err);
+    if (!rc && plan->stdout_path.size)
+        rc = open_copy(self, kit, 0, plan->stdout_path, err);
+    if (!rc && plan->stderr_path.size)
+        rc = open_copy(self, kit, 1, plan->stderr_path, err);
+    return rc;
+}
+
+static void close_writers(kit_t *kit)
+{
+    if (kit->writers[0] > 2)
+        (void)close(kit->writers[0]);
+    if (kit->writers[1] > 2 && kit->writers[1] != kit->writers[0])
+        (void)close(kit->writers[1]);
+}
+
+/* ---- the start -------------------------------------------------------------------------------------------
+ */
+
+static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
+{
+    helio_rc rc = helio_mark_read(self->folder, "plan", HELIO_MARK_MAX, &self->plan_text, err);
+    if (!rc)
+        rc = helio_plan_parse(helio_buffer_view(&self->plan_text), &self->plan, err);
+    if (rc)
+        return rc;
+    bool local = self->plan.launcher == HELIO_LAUNCHER_LOCAL;
+    if (local != (self->call->mode == HELIO_SHIM_LOCAL))
+        return helio_fail(err, HELIO_INVALID, "the plan is for another launcher");
+    if (!local && geteuid() != self->plan.uid)
+        return helio_fail(err, HELIO_FORBIDDEN, "the Slurm job runs as user %u and not as '%.*s' (%u)",
+                          (unsigned)geteuid(), HELIO_TEXT_ARGS(self->plan.user), self->plan.uid);
+    self->head = self->call->mode == HELIO_SHIM_SLURM && self->plan.nodes > 1 && !self->plan.batch_script;
+    self->lease.tolerance_ms = self->plan.clock_tolerance_ms;
+    return HELIO_OK;
+}
+
+/*  Nothing may start that would have to be stopped at once. */
+static helio_rc may_start(helio_shim_t *self, helio_error_t *err)
+{
+    helio_shim_read_lease(self, helio_clock_boot_ms());
+    if (self->plan.lease.size && helio_clock_boot_ms() >= self->lease.stop_boot_ms)
+        return helio_fail(err, HELIO_TIMEOUT, "LeaseExpired");
+    uint64_t grace_ms;
+    if (self->call->mode == HELIO_SHIM_RANK && helio_gang_hear(self->folder, &grace_ms) != HELIO_GANG_GO)
+        return helio_fail(err, HELIO_TIMEOUT, "stopped before it began");
+    return HELIO_OK;
+}
+
+static helio_rc release(helio_shim_t *self, helio_error_t *err)
+{
+    helio_rc rc = HELIO_OK;
+#ifndef HELIO_MUTANT_started_unwritten
+    rc = write_started(self, err);
+#endif
+    if (!rc && self->call->mode == HELIO_SHIM_RANK)
+        rc = helio_gang_tell(self->folder, self->rank, false, 0, err);
+    if (!rc)
+        return helio_ranks_release(&self->ranks, err);
+    (void)close(self->ranks.gate); /* the waiting ones go */
+    (void)unlinkat(self->marks, "started", 0);
+    return rc;
+}
+
+static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t env = {0};
+    helio_rc rc = helio_mark_read(self->folder, "env", ENV_MAX, &env, err);
+    self->env_there = rc == HELIO_OK;
+    if (!rc)
+        helio_environment_read(&kit->base, helio_buffer_view(&env));
+    if (!rc)
+        rc = may_start(self, err);
+    if (!rc)
+        rc = open_output(self, kit, err);
+    if (!rc)
+        rc = equip(self, kit, err);
+    if (rc)
+        return rc;
+    helio_ranks_start_t start = {.plan = &self->plan,
+                                 .argv = kit->argv,
+                                 .envs = kit->envs,
+                                 .count = kit->count,
+                                 .output = kit->writers[0],
+                                 .errors = kit->writers[1]};
+    rc = helio_ranks_prepare(&start, &self->ranks, err);
+    close_writers(kit);
+    kit->writers[0] = kit->writers[1] = -1;
+    if (rc)
+        return rc;
+    if (self->call->mode != HELIO_SHIM_RANK && !self->head) {
+        (void)unlinkat(self->folder, "env", 0); /* the ranks have it; secrets do not stay on disk */
+        self->env_there = false;
+    }
+    return release(self, err);
+}
+
+helio_rc helio_shim_start(helio_shim_t *self, helio_error_t *err)
+{
+    helio_rc rc = helio_done_reserve(self->marks, err);
+    if (!rc)
+        rc = read_plan(self, err);
+    if (rc)
+        return rc;
+    kit_t *kit = helio_new(1, sizeof *kit);
+    kit->arena = helio_arena_new();
+    kit->base.arena = kit->arena;
+    kit->writers[0] = kit->writers[1] = -1;
+    rc = start_with(self, kit, err);
+    close_writers(kit);
+    helio_arena_destroy(&kit->arena);
+    free(kit);
+    return rc;
+}
