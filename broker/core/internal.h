@@ -51,10 +51,22 @@ typedef struct queue {
     UT_hash_handle hh;
 } queue_t;
 
-/*  What all tasks of one submitted document share. Freed with its last open task. */
+/*  Of a job's row what is asked for later. A million may wait: the rest is in the database only. */
+typedef struct kept_row {
+    helio_uuid_t job;
+    helio_text_t tenant; /* the tenant's own, as is the queue's */
+    helio_text_t queue;
+    helio_text_t user;
+    helio_text_t source;
+    helio_u32s_t tasks;
+    uint64_t time_limit_ms;
+    int64_t submitted_ms;
+} kept_row_t;
+
+/*  What all tasks of one submitted document share. Freed with its last open task; one piece of memory, with
+ * what the row's views show behind it. */
 struct submission {
-    helio_arena_t *arena; /* owns the views of row */
-    helio_row_job_t row;
+    kept_row_t row;
     uint32_t retries; /* of the spec only what is asked for later */
     uint32_t tasks_at_once;
     uint32_t on_site_loss;
@@ -70,6 +82,13 @@ struct submission {
     job_t *throttled;   /* tasks that wait for the gate or the throttle, FIFO */
     submission_t *buried_next;
 };
+
+/*  Where a job was placed last, by name: the pool may be gone. Not part of the job, which may wait long
+ * before it has one. */
+typedef struct place_name {
+    char site[33];
+    char pool[33];
+} place_name_t;
 
 struct job {
     helio_job_key_t key;
@@ -96,8 +115,7 @@ struct job {
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
     char *reason; /* of the last move; NULL = none */
-    char last_site[33]; /* of the latest placement */
-    char last_pool[33];
+    place_name_t *last;           /* of the latest placement; NULL = never placed */
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
     job_t *dirty_next;
     job_t *ended_next;
@@ -267,7 +285,9 @@ bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, in
 /* jobs.c: jobs, submissions, classes, their rows */
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
-submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec);
+/*  Keeps no view of the row; fills in its class. */
+submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
+                                  const helio_job_spec_t *spec);
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
 int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
@@ -276,6 +296,9 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as m
  *  dirty. A terminal job is freed at the end of the step. */
 void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
 void core_job_say(job_t *job, const char *reason);
+void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
+const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
+const char *core_job_pool(const job_t *job);
 void core_job_touch(helio_broker_core_t *self, job_t *job);
 void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
 void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */

@@ -70,21 +70,49 @@ static void class_put(helio_broker_core_t *self, job_class_t *class)
     free(class);
 }
 
-submission_t *core_submission_new(helio_broker_core_t *self, const helio_row_job_t *row, const helio_job_spec_t *spec)
+/*  Returns what follows. */
+static char *keep_bytes(char *at, const void *bytes, size_t size)
 {
-    submission_t *submission = helio_new(1, sizeof *submission);
-    submission->arena = helio_arena_new_sized(helio_record_views_size(&helio_row_job_type, row));
-    helio_record_copy(&helio_row_job_type, submission->arena, row, &submission->row);
+    if (size)
+        memcpy(at, bytes, size);
+    return at + size;
+}
+
+static submission_t *submission_of(const helio_row_job_t *row)
+{
+    size_t tasks_size = row->tasks.count * sizeof(uint32_t);
+    submission_t *submission =
+        helio_grow(NULL, 1, sizeof *submission + tasks_size + row->user.size + row->source.size);
+    memset(submission, 0, sizeof *submission);
+    char *tasks = (char *)(submission + 1), *user = keep_bytes(tasks, row->tasks.items, tasks_size);
+    char *source = keep_bytes(user, row->user.data, row->user.size);
+    (void)keep_bytes(source, row->source.data, row->source.size);
+    submission->row = (kept_row_t){
+        .job = row->job,
+        .user = {user, row->user.size},
+        .source = {source, row->source.size},
+        .tasks = {(uint32_t *)(void *)tasks, row->tasks.count},
+        .time_limit_ms = row->time_limit_ms,
+        .submitted_ms = row->submitted_ms,
+    };
+    return submission;
+}
+
+submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
+                                  const helio_job_spec_t *spec)
+{
+    submission_t *submission = submission_of(row);
     submission->retries = spec->retries;
     submission->tasks_at_once = spec->tasks_at_once;
     submission->on_site_loss = spec->on_site_loss;
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
     HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, submission->queue);
     assert(submission->tenant && submission->queue);
-    helio_requirement_t want =
-        helio_requirement_of(spec, submission->row.tenant, submission->row.home_site, row->time_limit_ms);
+    submission->row.tenant = helio_text_of(submission->tenant->name);
+    submission->row.queue = helio_text_of(submission->queue->name);
+    helio_requirement_t want = helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms);
     submission->class = class_get(self, &want, submission->queue);
-    submission->row.class_id = submission->class->id;
+    row->class_id = submission->class->id;
     if (row->tasks.count)
         array_put(self, submission);
     return submission;
@@ -171,6 +199,24 @@ void core_job_say(job_t *job, const char *reason)
     job->reason = reason[0] ? helio_strdup(reason) : NULL;
     if (job->reason)
         job->reason[core_cut(reason, REASON_MAX).size] = '\0';
+}
+
+void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
+{
+    if (!job->last)
+        job->last = helio_new(1, sizeof *job->last);
+    (void)helio_text_copy(site, job->last->site, sizeof job->last->site);
+    (void)helio_text_copy(pool, job->last->pool, sizeof job->last->pool);
+}
+
+const char *core_job_site(const job_t *job)
+{
+    return job->last ? job->last->site : "";
+}
+
+const char *core_job_pool(const job_t *job)
+{
+    return job->last ? job->last->pool : "";
 }
 
 void core_job_touch(helio_broker_core_t *self, job_t *job)
@@ -272,8 +318,10 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .attempts = job->attempts,
         .failures = job->failures,
         .site_failures = job->site_failures,
-        .site = placed ? helio_arena_text(self->effects->arena, helio_text_of(job->last_site)) : (helio_text_t){0},
-        .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(job->last_pool)) : (helio_text_t){0},
+        .site = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_site(job)))
+                       : (helio_text_t){0},
+        .pool = placed ? helio_arena_text(self->effects->arena, helio_text_of(core_job_pool(job)))
+                       : (helio_text_t){0},
         .reason = helio_arena_text(self->effects->arena, helio_text_of(job->reason)),
         .started_ms = job->started_ms,
         .finished_ms = helio_job_state_is_terminal(job->state) ? job->finished_ms : 0,
@@ -308,7 +356,6 @@ void core_jobs_reap(helio_broker_core_t *self)
         submission_t *submission = self->buried;
         self->buried = submission->buried_next;
         class_put(self, submission->class);
-        helio_arena_destroy(&submission->arena);
         free(submission);
     }
 }
@@ -321,6 +368,7 @@ void core_job_forget(helio_broker_core_t *self, job_t *job)
     self->open_jobs--;
     unfeed(job);
     free(job->reason);
+    free(job->last);
     free(job);
     submission_put(self, submission);
 }

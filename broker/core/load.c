@@ -99,7 +99,8 @@ static void load_pool(helio_broker_core_t *self, const helio_row_pool_t *row)
 
 static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event)
 {
-    submission_t *submission = core_submission_new(self, &event->row, &event->spec);
+    helio_row_job_t row = event->row;
+    submission_t *submission = core_submission_new(self, &row, &event->spec);
     if (event->row.idempotency_key.size)
         core_key_put(self, event->row.tenant, event->row.idempotency_key, (const uint8_t *)event->row.spec_hash.data,
                      event->row.job);
@@ -142,8 +143,8 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->units_done = row->units_done;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_say(job, helio_arena_string(self->effects->arena, row->reason));
-    (void)helio_text_copy(row->site, job->last_site, sizeof job->last_site);
-    (void)helio_text_copy(row->pool, job->last_pool, sizeof job->last_pool);
+    if (row->site.size)
+        core_job_placed_at(job, row->site, row->pool);
     if (helio_job_state_is_live(job->state)) {
         job->site = core_site_find(self, row->site);
         assert(job->site);

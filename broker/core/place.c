@@ -239,7 +239,7 @@ void core_order(helio_broker_core_t *self, job_t *job)
                 .epoch = job->epoch,
                 .tenant = submission->row.tenant,
                 .user = submission->row.user,
-                .pool = helio_text_of(job->last_pool),
+                .pool = helio_text_of(core_job_pool(job)),
                 .nodes = want->nodes,
                 .gpus_per_node = job->gpus_per_node,
                 .cpus_per_node = want->cpus,
@@ -275,8 +275,7 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, option
     job->counted = true;
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
-    (void)helio_text_copy(helio_text_of(option->site->name), job->last_site, sizeof job->last_site);
-    (void)helio_text_copy(option->pool->info.name, job->last_pool, sizeof job->last_pool);
+    core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
     DL_APPEND(option->site->live, job);
     helio_row_placement_t row = {
         .key = job->key,

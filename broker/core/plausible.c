@@ -22,7 +22,7 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 /*  No attempt is older than its job, and its limit is kept below the agent. */
 static uint64_t longest_run_ms(const helio_broker_core_t *self, const job_t *job)
 {
-    const helio_row_job_t *row = &job->submission->row;
+    const kept_row_t *row = &job->submission->row;
     int64_t age_ms = self->wall_ms - row->submitted_ms;
     uint64_t most = (uint64_t)(age_ms > 0 ? age_ms : 0) + CLOCK_SLACK_MS;
     return at_most(most, row->time_limit_ms + OVERTIME_MS);

@@ -43,7 +43,7 @@ static const pool_t *pool_of_evidence(const site_t *site, const job_t *job, cons
     helio_site_now_t any = {.ready = true};
     for (uint32_t i = 0; i < site->pool_count; i++) {
         const pool_t *pool = &site->pools[i];
-        if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, job->last_pool))
+        if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, core_job_pool(job)))
             return pool;
     }
     for (uint32_t i = 0; i < site->pool_count; i++) {
@@ -66,7 +66,7 @@ static bool can_be_evidence(const site_t *site, const job_t *job, const helio_re
         return false;
     if (!job)
         return true;
-    bool elsewhere = job->last_site[0] && strcmp(job->last_site, site->name) != 0;
+    bool elsewhere = job->last && strcmp(job->last->site, site->name) != 0;
     return report->epoch < job->epoch || (report->epoch == job->epoch && !elsewhere);
 }
 

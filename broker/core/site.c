@@ -141,7 +141,7 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     job_t *job;
     DL_FOREACH(site->live, job)
     {
-        job->pool = core_pool_find(site, helio_text_of(job->last_pool));
+        job->pool = core_pool_find(site, helio_text_of(core_job_pool(job)));
         job->counted = false;
         job->dispatch_seq = 0;
     }

@@ -219,7 +219,7 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
         core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)
         core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
-    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &submission->row);
+    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are the event's */
     core_gate_refuse(self, submission);
     return (helio_accepted_job_t){row.job, false};
 }

@@ -1,5 +1,5 @@
-/*  `helio-broker run`: makes the actors, starts them, waits for a signal or for the engine's end, stops them
- * in reverse. */
+/*  `helio-broker run`: makes the actors, starts them, runs the engine until a signal or its own end, and stops
+ *  them in reverse. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -22,10 +22,10 @@ typedef struct broker {
     helio_engine_t *engine;
     helio_reader_t *reader;
     helio_http_t *http;
-    pthread_t thread;
-    int done_fd; /* readable once the engine's run has returned */
+    pthread_t watcher; /* waits for signals */
+    int done_fd;       /* readable once the engine's run has returned */
     int signal_fd;
-    helio_rc rc; /* of run; read after the join */
+    helio_rc rc; /* of run */
     helio_error_t err;
 } broker_t;
 
@@ -46,16 +46,6 @@ static void notify(const char *state)
     ssize_t sent = sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address, size);
     (void)sent; /* the supervisor's loss */
     (void)close(fd);
-}
-
-static void *engine_thread(void *arg)
-{
-    broker_t *self = arg;
-    self->rc = helio_engine_run(self->engine, &self->err);
-    uint64_t one = 1;
-    ssize_t written = write(self->done_fd, &one, sizeof one);
-    (void)written;
-    return NULL;
 }
 
 static void destroy(broker_t *self)
@@ -94,6 +84,12 @@ static void wait_for_the_end(broker_t *self)
     }
 }
 
+static void *watcher_thread(void *arg)
+{
+    wait_for_the_end(arg);
+    return NULL;
+}
+
 static bool make(broker_t *self, const helio_settings_t *settings, const sigset_t *signals)
 {
     self->log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-broker");
@@ -112,16 +108,21 @@ static bool make(broker_t *self, const helio_settings_t *settings, const sigset_
     return self->rc == HELIO_OK;
 }
 
+/*  The engine has the main thread: its heap is the one that grows by steps of keep_memory, where that of
+ * another thread asks the kernel for every few pages. */
 static int live(broker_t *self)
 {
-    if (pthread_create(&self->thread, NULL, engine_thread, self) != 0) {
+    if (pthread_create(&self->watcher, NULL, watcher_thread, self) != 0) {
         self->rc = helio_fail(&self->err, HELIO_IO, "cannot start a thread");
         helio_http_stop(self->http);
         return helio_complain(&self->err);
     }
     notify("READY=1\nSTATUS=serving");
-    wait_for_the_end(self);
-    (void)pthread_join(self->thread, NULL);
+    self->rc = helio_engine_run(self->engine, &self->err);
+    uint64_t one = 1;
+    ssize_t written = write(self->done_fd, &one, sizeof one);
+    (void)written;
+    (void)pthread_join(self->watcher, NULL);
     /* After the engine: whoever waits for a commit hears how it went, and not a 503. */
     helio_http_stop(self->http);
     if (self->rc != HELIO_OK)

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "broker/store/internal.h"
 
@@ -49,9 +50,22 @@ static void on_notice(void *arg, const PGresult *notice)
         self->doubtful = true;
 }
 
+/*  A thousand jobs are more than a local socket takes by default, and the rest would wait for the engine's
+ * next turn, with the database waiting for it. TCP finds its size by itself. The kernel may grant less. */
+static void widen(int fd)
+{
+    enum { BATCH_SIZE = 4 << 20 };
+    struct sockaddr_storage address = {0};
+    socklen_t address_size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &address_size) == 0 && address.ss_family == AF_UNIX)
+        (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(const int){BATCH_SIZE}, sizeof(int));
+}
+
 void helio_store_listen(helio_store_t *self)
 {
     (void)PQsetNoticeReceiver(self->connection, on_notice, self);
+    if (PQstatus(self->connection) == CONNECTION_OK)
+        widen(PQsocket(self->connection));
 }
 
 void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *why)
@@ -137,6 +151,7 @@ static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
             return lose_saying(self, now_ms, "cannot connect");
         if (self->polling == PGRES_POLLING_OK) {
             self->phase = HELIO_STORE_RESUMING;
+            widen(PQsocket(self->connection));
             return send_resume(self) ? HELIO_OK : lose_saying(self, now_ms, "cannot resume");
         }
     }

@@ -111,36 +111,6 @@ uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, 
     return hash;
 }
 
-/*  An arena rounds up to 16 bytes; texts get a NUL. */
-static size_t rounded(size_t size)
-{
-    return (size + 15) / 16 * 16;
-}
-
-size_t helio_record_views_size(const helio_record_type_t *type, const void *record)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < type->field_count; i++) {
-        const helio_field_t *field = &type->fields[i];
-        const char *at = (const char *)record + field->offset;
-        const helio_list_t *list = (const helio_list_t *)(const void *)at;
-        if (field->kind == HELIO_KIND_TEXT || field->kind == HELIO_KIND_BYTES)
-            size += rounded((size_t)((const helio_text_t *)(const void *)at)->size + 1);
-        else if (field->kind == HELIO_KIND_U32S)
-            size += rounded(list->count * sizeof(uint32_t));
-        else if (field->kind == HELIO_KIND_F64S)
-            size += rounded(list->count * sizeof(double));
-        else if (field->kind == HELIO_KIND_RECORD)
-            size += helio_record_views_size(field->nested, at);
-        else if (field->kind == HELIO_KIND_LIST) {
-            size += rounded(list->count * field->nested->size);
-            for (uint32_t k = 0; k < list->count; k++)
-                size += helio_record_views_size(field->nested, (const char *)list->items + k * field->nested->size);
-        }
-    }
-    return size;
-}
-
 static void deepen(const helio_field_t *field, helio_arena_t *arena, void *at)
 {
     switch (field->kind) {

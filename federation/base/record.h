@@ -129,8 +129,6 @@ typedef struct helio_list {
 bool helio_record_equal(const helio_record_type_t *type, const void *a, const void *b);
 /*  A hash of every field's value (helio_hash chained in field order): equal records have equal hashes. */
 uint64_t helio_record_hash(const helio_record_type_t *type, const void *record, uint64_t hash);
-/*  What a deep copy of the record's views takes from an arena, the struct itself not counted. */
-size_t helio_record_views_size(const helio_record_type_t *type, const void *record);
 /*  Deep copy into an arena: every view of *ret_copy points into the arena. */
 void helio_record_copy(const helio_record_type_t *type, helio_arena_t *arena, const void *from,
                        void *ret_copy);

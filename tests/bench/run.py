@@ -13,7 +13,7 @@ import argparse, os, statistics, subprocess, sys, tempfile, time, shutil
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, TOP + "/tests/faults")
-from kill9 import free_port  # noqa: E402
+from federation import free_port  # noqa: E402
 
 
 def out(*args, **kw):

@@ -200,25 +200,6 @@ static void copy__shares_nothing_with_its_origin(void **state)
     helio_arena_destroy(&arena);
 }
 
-/*  A sized arena of just so many bytes needs no second block: what the broker relies on for two million jobs.
- */
-static void copy__takes_the_room_that_was_foretold(void **state)
-{
-    (void)state;
-    tree_t origin = sample(), copy;
-    size_t size = helio_record_views_size(&tree_type, &origin);
-    assert_true(size > 0 && size % 16 == 0);
-    helio_arena_t *arena = helio_arena_new_sized(size);
-    const char *first = helio_arena_alloc(arena, 0, 1); /* takes nothing: where the block begins */
-    helio_record_copy(&tree_type, arena, &origin, &copy);
-    assert_ptr_equal(copy.text.data, first);
-    assert_true(copy.leaves.items[1].name.data > first && copy.leaves.items[1].name.data < first + size);
-    helio_arena_destroy(&arena);
-    tree_t empty = {0};
-    assert_int_equal(helio_record_views_size(&tree_type, &empty),
-                     3 * 16); /* the terminators of three texts */
-}
-
 static void effects__keep_copies_in_order_until_the_next_step(void **state)
 {
     (void)state;
@@ -257,7 +238,6 @@ int main(void)
         cmocka_unit_test(equal__does_not_look_where_the_views_point),
         cmocka_unit_test(hash__does_not_confuse_where_one_field_ends),
         cmocka_unit_test(copy__shares_nothing_with_its_origin),
-        cmocka_unit_test(copy__takes_the_room_that_was_foretold),
         cmocka_unit_test(effects__keep_copies_in_order_until_the_next_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
