@@ -198,6 +198,8 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
     helio_rc rc = set_array(job, env, err);
     if (!rc)
         rc = set(env, HELIO_TEXT("SLURM_JOB_NAME"), title.size ? title : helio_text_of(job->name), err);
+    if (!rc)
+        rc = set(env, HELIO_TEXT("SLURM_SUBMIT_DIR"), job->places.workdir, err);
     if (rc || job->how->launcher != HELIO_LAUNCHER_LOCAL)
         return rc;
     static const helio_text_t one = {"1", 1}, zero = {"0", 1};
@@ -205,7 +207,6 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
                               {HELIO_TEXT("SLURM_NNODES"), one},
                               {HELIO_TEXT("SLURM_JOB_NUM_NODES"), one},
                               {HELIO_TEXT("SLURM_NTASKS"), one},
-                              {HELIO_TEXT("SLURM_SUBMIT_DIR"), job->places.workdir},
                               {HELIO_TEXT("SLURM_JOB_NODELIST"), HELIO_TEXT("localhost")},
                               {HELIO_TEXT("SLURM_NODEID"), zero},
                               {HELIO_TEXT("SLURM_PROCID"), zero},

@@ -1,0 +1,310 @@
+/*  Folders of attempts: whose they are, what is made of hostile ones, and that they go when they may. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "site-agent/backends/folder.h"
+#include "tests/support/local_fixture.h"
+
+#define SKIP_LOUDLY(why)                     \
+    do {                                     \
+        print_message("SKIPPED: " why "\n"); \
+        skip();                              \
+    } while (0)
+
+typedef struct bed {
+    site_t site; /* its folder, users and rules */
+    helio_folders_t *folders;
+    helio_folder_how_t how;
+    helio_job_spec_t spec;
+    helio_order_t order;
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+} bed_t;
+
+static void open_bed(bed_t *bed, bool users_own, const char *unix_user)
+{
+    site_open(&bed->site);
+    if (unix_user)
+        bed->site.users[0].unix_user = helio_text_of(unix_user);
+    bed->site.users[0].account = HELIO_TEXT("acme-gpu");
+    helio_folders_options_t options = {.root = bed->site.dir,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .rules = &bed->site.rules,
+                                       .users_own = users_own};
+    helio_error_t err = {0};
+    if (helio_folders_new(&options, &bed->folders, &err))
+        fail_msg("%s", err.text);
+    bed->order = (helio_order_t){
+        .key = site_key(), .epoch = 1, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .nodes = 1};
+    bed->spec.run = HELIO_TEXT("echo ran\n");
+    helio_attempt_name(bed->order.key, 1, bed->name);
+}
+
+static void close_bed(bed_t *bed)
+{
+    helio_folders_destroy(&bed->folders);
+    site_close(&bed->site);
+}
+
+static helio_rc prepare(bed_t *bed, helio_error_t *err)
+{
+    helio_backend_task_t task = {.order = &bed->order, .spec = &bed->spec};
+    return helio_folders_prepare(bed->folders, &task, bed->name, &bed->how, err);
+}
+
+static int folder_of(const bed_t *bed)
+{
+    int folder = -1;
+    assert_int_equal(helio_folders_open(bed->folders, bed->name, &folder, NULL), HELIO_OK);
+    return folder;
+}
+
+static void expect_file(int folder, const char *name, mode_t mode, uid_t uid)
+{
+    struct stat status;
+    assert_int_equal(fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW), 0);
+    if ((status.st_mode & 07777) != mode || status.st_uid != uid)
+        fail_msg("%s: mode %o, user %u", name, (unsigned)status.st_mode, status.st_uid);
+}
+
+static void folder__of_a_scheduler_is_the_users_and_of_the_agent_is_not(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        SKIP_LOUDLY("only root can give folders away");
+    const struct passwd *nobody = getpwnam("nobody");
+    assert_non_null(nobody);
+    for (int users_own = 0; users_own < 2; users_own++) {
+        bed_t bed = {0};
+        open_bed(&bed, users_own == 1, "nobody");
+        bed.how.launcher = users_own ? HELIO_LAUNCHER_SLURM : HELIO_LAUNCHER_LOCAL;
+        helio_error_t err = {0};
+        if (prepare(&bed, &err))
+            fail_msg("%s", err.text);
+        int folder = folder_of(&bed);
+        uid_t theirs = nobody->pw_uid, owner = users_own ? theirs : 0;
+        expect_file(folder, ".", users_own ? 0700 : 0711, owner);
+        expect_file(folder, "run", 0500, theirs);
+        expect_file(folder, "report", 0600, theirs);
+        expect_file(folder, "env", 0600, owner);
+        expect_file(folder, "plan", 0600, owner);
+        /* A shim that is still on its way, as that user, finds it taken. */
+        assert_int_equal(helio_folder_close_unclaimed(folder, NULL), HELIO_OK);
+        expect_file(folder, "claim", 0600, 0);
+        (void)close(folder);
+        close_bed(&bed);
+    }
+}
+
+static void folder__account_says_who_pays(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    helio_unix_account_t account;
+    assert_int_equal(helio_folders_account(bed.folders, &bed.order, &account, NULL), HELIO_OK);
+    assert_string_equal(account.name, bed.site.self_name);
+    assert_true(helio_text_is(account.slurm_account, "acme-gpu"));
+    assert_true(account.uid == geteuid());
+    close_bed(&bed);
+}
+
+static void folder__paths_that_cannot_be_are_refused_before_anything_is_made(void **state)
+{
+    (void)state;
+    const struct {
+        const char *workdir, *stdout_path;
+    } rows[] = {{"relative", ""}, {"/a\nlease=/x", ""}, {"", "a\nuid=0"}, {"", "a\x7f"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        bed_t bed = {0};
+        open_bed(&bed, true, NULL);
+        bed.how = (helio_folder_how_t){.launcher = HELIO_LAUNCHER_SLURM,
+                                       .workdir = helio_text_of(rows[i].workdir),
+                                       .stdout_path = helio_text_of(rows[i].stdout_path)};
+        helio_error_t err = {0};
+        assert_int_equal(prepare(&bed, &err), HELIO_INVALID);
+        assert_memory_equal(err.text, "StartFailed: ", 13);
+        assert_int_equal(folder_of(&bed), -1);
+        close_bed(&bed);
+    }
+}
+
+/*  The user owns the folder: whatever they put there, the agent neither hangs nor tells them what they may
+ * not read. */
+static void folder__hostile_marks_and_logs_are_refused(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    char secret[128];
+    (void)snprintf(secret, sizeof secret, "%s/secret", bed.site.dir);
+    FILE *file = fopen(secret, "we");
+    assert_non_null(file);
+    (void)fprintf(file, "the other's words\nend=1\n");
+    (void)fclose(file);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+    uint64_t next = 0;
+    bool end = false;
+    for (int kind = 0; kind < 4; kind++) {
+        const char *names[] = {"log", "done", "claim", "started"};
+        for (size_t i = 0; i < 4; i++)
+            switch (kind) {
+            case 0:
+                assert_int_equal(symlinkat(secret, folder, names[i]), 0);
+                break;
+            case 1:
+                assert_int_equal(mkfifoat(folder, names[i], 0666), 0);
+                break;
+            case 2:
+                assert_int_equal(mkdirat(folder, names[i], 0777), 0);
+                break;
+            default:
+                assert_int_equal(linkat(AT_FDCWD, secret, folder, names[i], 0), 0);
+                break;
+            }
+        helio_done_t done;
+        helio_claim_t claim;
+        helio_started_t started;
+        assert_int_not_equal(helio_folders_log_read(bed.folders, bed.name, 0, 100, &out, &next, &end, NULL),
+                             HELIO_OK);
+        if (kind < 3)
+            assert_int_not_equal(helio_folder_done(folder, &done, NULL), HELIO_OK);
+        assert_int_not_equal(helio_folder_claim(folder, &claim, NULL), HELIO_OK);
+        assert_int_not_equal(helio_folder_started(folder, &started, NULL), HELIO_OK);
+        assert_int_equal(helio_folder_units_done(folder), 0);
+        for (size_t i = 0; i < 4; i++)
+            assert_int_equal(unlinkat(folder, names[i], kind == 2 ? AT_REMOVEDIR : 0), 0);
+    }
+    assert_int_equal(out.size, 0);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__is_removed_with_all_that_is_in_it_and_nothing_else(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    char outside[128], path[256];
+    (void)snprintf(outside, sizeof outside, "%s/outside", bed.site.dir);
+    assert_int_equal(mkdir(outside, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/kept", outside);
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fclose(file);
+    assert_int_equal(symlinkat(outside, folder, "link"), 0);
+    for (int rank = 0; rank < 300; rank++) {
+        char name[32], mark[48];
+        (void)snprintf(name, sizeof name, "rank-%d", rank);
+        (void)snprintf(mark, sizeof mark, "%s/claim", name);
+        assert_int_equal(mkdirat(folder, name, 0700), 0);
+        int fd = openat(folder, mark, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        assert_true(fd >= 0);
+        (void)close(fd);
+    }
+    (void)close(folder);
+    helio_folders_forget(bed.folders, bed.name, 1000000);
+    (void)helio_folders_sweep(bed.folders, 1000000 + 999);
+    folder = folder_of(&bed);
+    assert_true(folder >= 0);
+    (void)close(folder);
+    assert_true(helio_folders_sweep(bed.folders, 1000000 + 1000) > 0);
+    assert_int_equal(folder_of(&bed), -1);
+    assert_int_equal(access(path, F_OK), 0);
+    close_bed(&bed);
+}
+
+static void count_one(void *arg, const char *name, helio_job_key_t key, uint32_t epoch)
+{
+    uint32_t *count = arg;
+    assert_memory_equal(name, "helio-", 6);
+    assert_true(helio_job_key_equal(key, site_key()));
+    assert_int_equal(epoch, *count + 1);
+    (*count)++;
+}
+
+static void folder__a_survey_passes_over_what_is_acknowledged(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    uint32_t count = 0;
+    assert_int_equal(helio_folders_each(bed.folders, count_one, &count, NULL), HELIO_OK);
+    assert_int_equal(count, 1);
+    helio_folders_forget(bed.folders, bed.name, 1000000);
+    assert_int_equal(helio_folders_each(bed.folders, count_one, &count, NULL), HELIO_OK);
+    assert_int_equal(count, 1);
+    close_bed(&bed);
+}
+
+static void folder__batch_scripts_run_without_a_slurm(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, false, NULL);
+    helio_pair_t slurm[] = {{HELIO_TEXT("partition"), HELIO_TEXT("gpu")},
+                            {HELIO_TEXT("launch"), HELIO_TEXT("batch")}};
+    uint32_t tasks[] = {1, 2, 4};
+    attempt_t attempt = {.run = "env | grep ^SLURM_ | sort; echo once", .slot_count = 2};
+    attempt.order.key.task = 4;
+    attempt.order.cpus_per_node = 6;
+    attempt.spec.name = HELIO_TEXT("train");
+    attempt.spec.slurm.items = slurm;
+    attempt.spec.slurm.count = 2;
+    attempt.spec.tasks.items = tasks;
+    attempt.spec.tasks.count = 3;
+    assert_true(helio_job_is_batch_script(&attempt.spec));
+    site_start(&bed.site, &attempt);
+    assert_int_equal(site_wait(&bed.site, 2)->event.exit_code, 0);
+    helio_job_key_t key = site_key();
+    key.task = 4;
+    char name[HELIO_ATTEMPT_NAME_SIZE], want[1024], path[256];
+    helio_attempt_name(key, 1, name);
+    int size = snprintf(
+        want, sizeof want,
+        "SLURM_ARRAY_JOB_ID=%s\nSLURM_ARRAY_TASK_COUNT=3\nSLURM_ARRAY_TASK_ID=4\n"
+        "SLURM_ARRAY_TASK_MAX=4\nSLURM_ARRAY_TASK_MIN=1\nSLURM_ARRAY_TASK_STEP=1\n"
+        "SLURM_CPUS_PER_TASK=6\nSLURM_JOB_ID=%s\nSLURM_JOB_NAME=train\nSLURM_JOB_NODELIST=localhost\n"
+        "SLURM_JOB_NUM_NODES=1\nSLURM_LOCALID=0\nSLURM_NNODES=1\nSLURM_NODEID=0\nSLURM_NTASKS=1\n"
+        "SLURM_PROCID=0\nSLURM_SUBMIT_DIR=%s/output/%s\nonce\n",
+        name, name, bed.site.dir, name);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+    (void)snprintf(path, sizeof path, "%s/attempts/%s/log", bed.site.dir, name);
+    assert_true(read_whole(path, &log));
+    assert_int_equal(log.size, size);
+    assert_string_equal(log.data, want);
+    close_bed(&bed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folder__of_a_scheduler_is_the_users_and_of_the_agent_is_not),
+        cmocka_unit_test(folder__account_says_who_pays),
+        cmocka_unit_test(folder__paths_that_cannot_be_are_refused_before_anything_is_made),
+        cmocka_unit_test(folder__hostile_marks_and_logs_are_refused),
+        cmocka_unit_test(folder__is_removed_with_all_that_is_in_it_and_nothing_else),
+        cmocka_unit_test(folder__a_survey_passes_over_what_is_acknowledged),
+        cmocka_unit_test(folder__batch_scripts_run_without_a_slurm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
