@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""Unchanged sbatch scripts do the same through `helio sbatch` as through sbatch itself.
+
+    tests/integration/sbatch_scripts.py --build BUILD_DIR [--only NAME] [--keep]
+
+Each script of tests/data/sbatch runs in a folder of its own: once by sbatch on a real two-node cluster (deploy/slurm-lab),
+once by `helio sbatch` through a broker to the same cluster. Compared are the exit code of every task, what was
+printed, and every file that the script left in its folder: job numbers, times, process numbers and folder names are
+put aside, everything else must be equal. Exit 0 only if all are; 77 without Slurm.
+"""
+import argparse, glob, os, pwd, re, shutil, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+from federation import TOP, Federation
+from kill9 import make_sites
+
+
+def as_user(name):
+    return [] if pwd.getpwuid(os.getuid()).pw_name == name else [
+        "setpriv", f"--reuid={name}", f"--regid={pwd.getpwnam(name).pw_gid}", "--init-groups", "--"]
+
+
+def folder_for(federation, *parts):
+    path = federation.path(*parts)
+    os.makedirs(path)
+    os.chown(path, *(pwd.getpwnam(federation.job_user)[2:4])) if os.getuid() == 0 else None
+    return path
+
+
+def directly(federation, site, script, folder):
+    """{task: exit code}, with the output in slurm-* files or where the script wants it."""
+    env = {"PATH": os.environ["PATH"], "SLURM_CONF": site.conf, "HOME": folder, "LANG": "C.UTF-8"}
+    done = subprocess.run([*as_user(federation.job_user), "sbatch", "--parsable", script], text=True, cwd=folder, env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode:
+        raise SystemExit(f"sbatch {script}: {done.stderr}")
+    job = done.stdout.strip().split(";")[0]
+    deadline, codes = time.monotonic() + 120, {}
+    while time.monotonic() < deadline:
+        rows = [line.split("|") for line in site.slurm("sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}",
+                                                       "--format=jobid,state,exitcode").splitlines()]
+        if rows and all(row[1] not in ("PENDING", "RUNNING", "COMPLETING", "REQUEUED") for row in rows):
+            for row in rows:
+                code, signal = map(int, row[2].split(":"))
+                codes[row[0].split("_")[1] if "_" in row[0] else ""] = code or (128 + signal if signal else 0)
+            return job, codes
+        time.sleep(0.5)
+    raise SystemExit(f"{script}: Slurm's job {job} is not over after 120 s")
+
+
+def through(federation, script, folder):
+    job = federation.helio("sbatch", "--parsable", "-D", folder, script).stdout.strip()
+    federation.wait_for(lambda: (federation.sql(f"select count(*) from helio_report.jobs where job_id like '{job}%' and state "
+                                                "not in ('succeeded','failed','timeout','cancelled')") or [["1"]])[0][0] == "0",
+                        120, f"{script}: {job} is not over")
+    rows = federation.sql(f"select job_id, exit_code from helio_report.jobs where job_id like '{job}%'")
+    return job, {key.split(".")[1] if "." in key else "": int(code) for key, code in rows}
+
+
+def plain(text, job, folder):
+    """Without what differs from run to run."""
+    text = text.replace(folder, "FOLDER").replace(job, "JOB")
+    text = re.sub(r"helio-[0-9a-z]{26}(-\d+)?-\d+", "JOB", text)
+    text = re.sub(r"\b\d{1,2}:\d{2}:\d{2}\b", "TIME", text)
+    return text
+
+
+def left_behind(folder, job, ids):
+    """name -> text of what lies in the folder; the number of Slurm's own job stands for the federation's too."""
+    found = {}
+    for path in glob.glob(folder + "/**/*", recursive=True):
+        if os.path.isfile(path):
+            name, text = os.path.relpath(path, folder), open(path, errors="replace").read()
+            for number in sorted(ids, key=len, reverse=True):
+                name, text = re.sub(rf"(?<!\d){number}(?!\d)", "JOB", name), re.sub(rf"(?<!\d){number}(?!\d)", "JOB", text)
+            found[plain(name, job, folder)] = plain(text, job, folder)
+    return found
+
+
+def slurm_numbers(site, name):
+    return [line.split("|")[0] for line in site.slurm("sacct", "--noheader", "--parsable2", "--allocations", "--allusers",
+                                                      "--starttime=now-1days", "--format=jobid,jobname").splitlines()
+            if name in line.split("|")[1]]
+
+
+def compare(federation, site, script):
+    name = os.path.basename(script)[:-3]
+    mine, theirs = folder_for(federation, "run", name, "helio"), folder_for(federation, "run", name, "sbatch")
+    slurm_job, slurm_codes = directly(federation, site, script, theirs)
+    job, codes = through(federation, script, mine)
+    faults = []
+    if codes != slurm_codes:
+        faults.append(f"exit codes {codes}, by sbatch {slurm_codes}")
+    numbers = slurm_numbers(site, job)
+    array = [n for n in slurm_numbers(site, "") if n.split("_")[0] == slurm_job]
+    expected = left_behind(theirs, slurm_job, [slurm_job])
+    found = left_behind(mine, job, numbers)
+    # what sbatch puts into slurm-JOB.out is what `helio logs` prints, where the script names no file of its own
+    for file in [f for f in expected if re.fullmatch(r"slurm-JOB(_\d+)?\.out", f) and f not in found]:
+        task = re.sub(r"slurm-JOB_?|\.out", "", file)
+        printed = federation.helio("logs", f"{job}.{task}" if task else job, check=False).stdout
+        for number in sorted(numbers, key=len, reverse=True):
+            printed = re.sub(rf"(?<!\d){number}(?!\d)", "JOB", printed)
+        found[file] = plain(printed, job, mine)
+    if set(found) != set(expected):
+        faults.append(f"files {sorted(found)}, by sbatch {sorted(expected)}")
+    for file in sorted(set(found) & set(expected)):
+        if found[file] != expected[file]:
+            faults.append(f"{file} differs:\n  helio : {found[file]!r}\n  sbatch: {expected[file]!r}")
+    return faults, len(array), len(expected)
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    args.add_argument("--only", default="")
+    args.add_argument("--keep", action="store_true")
+    args = args.parse_args()
+    folder = tempfile.mkdtemp(prefix="helio-sbatch-")
+    sites, lab = make_sites("slurm:1", folder)
+    federation = Federation(args.build, folder, sites)
+    bad = count = 0
+    try:
+        federation.up()
+        for script in sorted(glob.glob(TOP + "/tests/data/sbatch/*.sh")):
+            if args.only in os.path.basename(script):
+                faults, tasks, files = compare(federation, sites[0], script)
+                count += 1
+                bad += bool(faults)
+                for fault in faults:
+                    print("FAULT", os.path.basename(script), fault)
+        print(f"{count} scripts through helio sbatch and through sbatch, {bad} with a different result")
+    except SystemExit as end:
+        print(end)
+        bad += 1
+    finally:
+        federation.down()
+        subprocess.run([TOP + "/deploy/slurm-lab/down.sh", lab] + ([] if bad or args.keep else ["--purge"]), check=False,
+                       stdout=subprocess.DEVNULL)
+        if bad or args.keep:
+            print("everything is kept in", folder, lab)
+        else:
+            shutil.rmtree(folder)
+    sys.exit(1 if bad or not count else 0)
+
+
+if __name__ == "__main__":
+    main()
