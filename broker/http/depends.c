@@ -29,6 +29,12 @@ static bool is_new_word(const helio_depends_t *self, uint32_t i)
     return i == 0 || !helio_text_equal(self->sorted[i - 1]->word, self->sorted[i]->word);
 }
 
+static bool is_part(helio_text_t word)
+{
+    const char *dot = memchr(word.data, '.', word.size);
+    return (dot ? (size_t)(dot - word.data) : word.size) < HELIO_ID_CHARS;
+}
+
 helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
 {
     helio_depends_t self = {0};
@@ -51,8 +57,10 @@ helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
             self.sorted[at++] = &job->depends.items[k];
     }
     qsort(self.sorted, self.count, sizeof *self.sorted, by_word);
-    for (uint32_t i = 0; i < self.count; i++)
+    for (uint32_t i = 0; i < self.count; i++) {
         self.words += is_new_word(&self, i);
+        self.parts += is_new_word(&self, i) && is_part(self.sorted[i]->word);
+    }
     return self;
 }
 

@@ -7,12 +7,14 @@
 
 #include "broker/core/broker_core.h"
 
-enum { HELIO_DEPENDS_WORDS_MAX = 10000 }; /* different ones, of one request */
+/*  Different words of one request; the ends of ids are searched for among all open jobs, so of those there may be few. */
+enum { HELIO_DEPENDS_WORDS_MAX = 10000, HELIO_DEPENDS_PARTS_MAX = 256 };
 
 typedef struct helio_depends {
     helio_dependency_t **sorted; /* of all jobs, by word */
     uint32_t count;
     uint32_t words; /* different ones */
+    uint32_t parts; /* of those, not whole ids */
 } helio_depends_t;
 
 /*  Gives every job its list, not looked up yet. All in the arena. */

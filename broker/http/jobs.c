@@ -78,9 +78,11 @@ static void look_up(helio_exchange_t *self)
 
 static void submit_dependent(helio_exchange_t *self, helio_ev_submit_t *event, helio_depends_t depends)
 {
-    if (depends.words > HELIO_DEPENDS_WORDS_MAX) {
-        helio_answer_problem(self, 413, NULL, "the request depends on %u different jobs; at most %d", depends.words,
-                             HELIO_DEPENDS_WORDS_MAX);
+    if (depends.words > HELIO_DEPENDS_WORDS_MAX || depends.parts > HELIO_DEPENDS_PARTS_MAX) {
+        helio_answer_problem(
+            self, 413, NULL,
+            "the request depends on %u different jobs, %u of them not by whole ids; at most %d and %d",
+            depends.words, depends.parts, HELIO_DEPENDS_WORDS_MAX, HELIO_DEPENDS_PARTS_MAX);
         return;
     }
     helio_await_keep(self);

@@ -152,7 +152,7 @@ static const helio_spec_field_t depends_fields[] = {
      .most = HELIO_JOB_LIST_MAX,
      .rule = &helio_spec_rule_job_id,
      .example = "[01k9x2m4q8r7]",
-     .doc = "Jobs that must have succeeded before this one starts."},
+     .doc = "Jobs that must have succeeded before this one starts. When one ends otherwise, this one is cancelled."},
     {.key = "after_any",
      .kind = HELIO_SPEC_WORDS,
      AT(after_any),
@@ -166,7 +166,8 @@ static const helio_spec_field_t depends_fields[] = {
      .most = HELIO_JOB_LIST_MAX,
      .rule = &helio_spec_rule_job_id,
      .example = "[01k9x2m4q8r7]",
-     .doc = "Jobs that must be over without success before this one starts."},
+     .doc = "Jobs that must be over without success before this one starts. When one succeeds, this one is "
+            "cancelled."},
 };
 static const helio_spec_table_t depends_table =
     HELIO_SPEC_TABLE("depends", helio_job_spec_t, depends_fields, NULL);

@@ -5,7 +5,7 @@ select no_plan();
 select has_table('helio', name::name, 'table ' || name) from unnest(array ['schema_migrations', 'federation', 'tenants', 'tokens',
     'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
     'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
-    'audit']) name;
+    'audit', 'dependencies', 'gates']) name;
 
 select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');
 select col_is_pk('helio', 'job_state', array ['job_id', 'task'], 'a task has one state');
@@ -44,6 +44,20 @@ select throws_ok('update helio.attempts set completes = false', 'HE002', null, '
 select throws_ok('delete from helio.transitions', 'HE002', null, 'transitions are append-only');
 select throws_ok('truncate helio.ledger', 'HE002', null, 'the ledger is append-only');
 select throws_ok('delete from helio.audit', 'HE002', null, 'the audit is append-only');
+
+-- How what a job waits for ended
+insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source, tasks)
+select ('0199bbbb-0000-7000-8000-00000000000' || i)::uuid, now(), 1, 1, 1, 1, 1, 1, 'acme', 'standard', 'h', 's',
+    case when i > 2 then array[0, 1] end from generate_series(1, 5) i;
+insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, gpu_ms, cost_micro_usd,
+    energy_j, carbon_mg, units_done, at)
+select ('0199bbbb-0000-7000-8000-00000000000' || i)::uuid, t, s, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, now()
+from (values (1, -1, 8), (3, 0, 8), (3, 1, 8), (4, 0, 8), (4, 1, 9), (5, 0, 12), (5, 1, 4)) v (i, t, s);
+select is(helio.ended_well(('0199bbbb-0000-7000-8000-00000000000' || i)::uuid, t), well, format('job %s task %s', i, t))
+from (values (1, -1, true), (2, -1, null), (3, -1, true), (4, -1, false), (5, -1, null), (4, 0, true), (4, 1, false), (5, 1, null),
+    (5, 7, null), (6, -1, null)) v (i, t, well);
+select throws_ok($$insert into helio.dependencies values ('0199bbbb-0000-7000-8000-000000000001', 0, 3,
+    '0199bbbb-0000-7000-8000-000000000002', -1)$$, '23514', null, 'a way to depend that is not listed');
 
 -- Audit
 insert into helio.audit (at, actor, action, detail) select now(), 'user:ada', 'drain', 'reason ' || i from generate_series(1, 5) i;

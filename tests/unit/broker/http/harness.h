@@ -64,12 +64,14 @@ typedef struct world {
     char tenant[64], user_name[80], key_text[64], site[64], reason[300], public_key[64];
     char sources[4][256], keys[4][160];
     uint8_t hashes[4][32];
+    helio_dependency_t depends[4]; /* of the first job; without their words */
+    uint32_t depend_count;
     helio_row_token_t token_row;
     char token_id[40];
     uint8_t token_hash[32];
     uint32_t read_calls;
     char last_query[64];
-    char last_params[HELIO_READ_PARAMS_MAX][64]; /* "<null>" for null */
+    char last_params[HELIO_READ_PARAMS_MAX][128]; /* "<null>" for null */
     uint64_t log_offset;
     uint32_t log_epoch;
 } world_t;
@@ -93,6 +95,11 @@ static inline void record_event(world_t *w, helio_call_t *call)
             keep(event->jobs.items[i].source, w->sources[i], sizeof w->sources[i]);
             keep(event->jobs.items[i].idempotency_key, w->keys[i], sizeof w->keys[i]);
             memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
+        }
+        w->depend_count = event->jobs.items[0].depends.count;
+        for (uint32_t i = 0; i < w->depend_count && i < 4; i++) {
+            w->depends[i] = event->jobs.items[0].depends.items[i];
+            w->depends[i].word = (helio_text_t){0};
         }
         break;
     }

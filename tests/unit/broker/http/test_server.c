@@ -367,6 +367,83 @@ static void http__many_jobs_are_one_event_with_a_key_each(void **state)
     assert_string_equal(w->sources[2], "{\"run\": \"c\"}");
 }
 
+static const char two_dependents[] =
+    "{\"jobs\": [{\"run\": \"a\", \"depends\": {\"after_any\": [\"first00\"], \"after_ok\": [\"second0.1\"]}}, "
+    "{\"run\": \"b\", \"depends\": {\"after_not_ok\": [\"first00\"]}}]}";
+
+static void http__what_a_job_depends_on_is_looked_up_before_it_is_submitted(void **state)
+{
+    (void)state;
+    script_read(w, "read_dependencies", HELIO_OK,
+                "[{\"found\": 4, \"id\": \"01m7yg7f9xe0081p9nbz4015mb\"},"
+                " {\"found\": 2, \"id\": \"01m7yg7fcwe0080b2qy0d24jte.1\"}]");
+    ask(w, &r, "POST", "/v1/jobs", w->operator_.text, JSON, two_dependents);
+    assert_int_equal(r.status, 201);
+    assert_string_equal(w->last_query, "read_dependencies");
+    assert_string_equal(w->last_params[0], "[\"first00\",\"second0.1\"]"); /* each once */
+    assert_string_equal(w->last_params[1], "ops"); /* whoever asks: the own tenant's alone */
+    assert_int_equal(w->submitted, 2);
+    assert_int_equal(w->depend_count, 2);
+    assert_int_equal(w->depends[0].after, HELIO_AFTER_OK);
+    assert_int_equal(w->depends[0].found, HELIO_FOUND_OPEN);
+    assert_int_equal(w->depends[0].on.task, 1);
+    assert_int_equal(w->depends[1].after, HELIO_AFTER_ANY);
+    assert_int_equal(w->depends[1].found, HELIO_FOUND_NOT_OK);
+    assert_int_equal(w->depends[1].on.task, HELIO_NO_TASK);
+}
+
+static void http__what_ended_meanwhile_is_looked_up_again_a_few_times(void **state)
+{
+    (void)state;
+    script_read(w, "read_dependencies", HELIO_OK, "[{\"found\": 0, \"id\": null}, {\"found\": 1, \"id\": null}]");
+    w->answer_rc = HELIO_BUSY;
+    w->answer_reason = "Gated";
+    w->answer_text = "ended at this moment";
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, two_dependents);
+    assert_int_equal(r.status, 429);
+    assert_int_equal(w->read_calls, 5);
+    assert_int_equal(w->events, 5);
+    w->answer_reason = "Queued"; /* another kind of busy: the caller's to repeat */
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, two_dependents);
+    assert_int_equal(w->events, 6);
+}
+
+static void http__dependencies_that_cannot_be_looked_up_are_not_submitted(void **state)
+{
+    (void)state;
+    static const struct {
+        helio_rc rc;
+        const char *json;
+        uint32_t status;
+    } table[] = {{HELIO_UNAVAILABLE, NULL, 503},
+                 {HELIO_TIMEOUT, NULL, 504},
+                 {HELIO_OK, "[]", 503},
+                 {HELIO_OK, "no list", 503},
+                 {HELIO_OK, "[{\"found\": 2, \"id\": \"zz\"}, {\"found\": 0}]", 503},
+                 {HELIO_OK, "[{\"found\": 5, \"id\": null}, {\"found\": 0}]", 503}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        script_read(w, "read_dependencies", table[i].rc, table[i].json);
+        ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, two_dependents);
+        assert_int_equal(r.status, table[i].status);
+        assert_int_equal(w->events, 0);
+    }
+}
+
+static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
+{
+    (void)state;
+    static char body[65536];
+    for (int whole = 0; whole < 2; whole++) {
+        size_t size = 0;
+        for (int i = 0; i < 257; i++)
+            size += (size_t)snprintf(body + size, sizeof body - size, "{\"run\": \"a\", \"depends\": {\"after_ok\": [\"%s%06d\"]}}\n",
+                                     whole ? "01m7yg7f9xe0081p9nbz" : "", i);
+        script_read(w, "read_dependencies", HELIO_UNAVAILABLE, NULL);
+        ask(w, &r, "POST", "/v1/jobs", w->user.text, "Content-Type: application/x-ndjson\r\n", body);
+        assert_int_equal(r.status, whole ? 503 : 413);
+    }
+}
+
 static void http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted(void **state)
 {
     (void)state;
@@ -693,6 +770,10 @@ int main(void)
         TEST(http__bodies_of_all_requests_together_are_bounded),
         TEST(http__a_job_is_answered_only_when_the_engine_has_answered),
         TEST(http__many_jobs_are_one_event_with_a_key_each),
+        TEST(http__what_a_job_depends_on_is_looked_up_before_it_is_submitted),
+        TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
+        TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
+        TEST(http__parts_of_ids_are_searched_for_up_to_a_bound),
         TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),
         TEST(http__a_full_engine_is_429_and_a_full_reader_too),

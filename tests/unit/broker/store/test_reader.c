@@ -145,6 +145,33 @@ static const char *id_of(int n)
     return ids[n];
 }
 
+static void read_dependencies__says_what_each_word_means_and_how_it_ended(void **state)
+{
+    (void)state;
+    char words[1024], two[2 * HELIO_ID_SIZE], expected[1024];
+    (void)snprintf(two, sizeof two, "%.8s", id_of(1)); /* the beginning of all of them */
+    (void)snprintf(words, sizeof words, "[\"%s\",\"%s\",\"%s\",\"%s\",\"%s.0\",\"%s.1\",\"%s.9\",\"%s.x\",\"%s.0\",\"%s\",\"%s\"]",
+                   id_of(1), id_of(2) + 18, id_of(3), id_of(4), id_of(4), id_of(4), id_of(4), id_of(4), id_of(1), id_of(5), two);
+    assert_json(ASK("read_dependencies", words, "acme"),
+                "(select string_agg(e->>'found', ' ' order by n) from jsonb_array_elements(j) with ordinality as x (e, n))",
+                "3 2 2 2 4 2 0 0 0 0 1");
+    (void)snprintf(expected, sizeof expected, "%s %s.0", id_of(2), id_of(4));
+    assert_json(ASK("read_dependencies", words, "acme"), "(j->1->>'id') || ' ' || (j->4->>'id')", expected);
+    assert_json(ASK("read_dependencies", "[]", "acme"), "j", "[]");
+}
+
+static void read_jobs__shows_what_a_gated_job_waits_for(void **state)
+{
+    (void)state;
+    helio_pg_exec(conninfo, "insert into helio.gates values ('0199aaaa-0000-7000-8000-000000000003', 'waits for something')");
+    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')", "Gated: waits for something");
+    assert_json(ASK("read_explain", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail') || (j->>'candidates')",
+                "Gated: waits for something[]");
+    helio_pg_exec(conninfo, "update helio.gates set detail = null, opened_at = now()");
+    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')", "WaitingForCapacity: no 16 free");
+    helio_pg_exec(conninfo, "delete from helio.gates");
+}
+
 static void read_job__shows_the_keys_that_are_promised(void **state)
 {
     (void)state;
@@ -461,6 +488,8 @@ static int down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(read_dependencies__says_what_each_word_means_and_how_it_ended),
+        cmocka_unit_test(read_jobs__shows_what_a_gated_job_waits_for),
         cmocka_unit_test(read_job__shows_the_keys_that_are_promised),
         cmocka_unit_test(read_job__a_job_without_a_state_row_waits_for_its_class_reason),
         cmocka_unit_test(read_job__finds_by_prefix_suffix_hex_and_task),

@@ -252,6 +252,71 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     helio_store_destroy(&store);
 }
 
+static void store__dependencies_load_back_with_what_became_of_each(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    uint32_t tasks[] = {0, 7};
+    for (uint32_t n = 1; n <= 5; n++) {
+        helio_row_job_t job = job_row(n);
+        if (n == 4)
+            job.tasks = (helio_u32s_t){tasks, 2};
+        append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    }
+    helio_row_state_t states[] = {state_row(1, HELIO_NO_TASK, HELIO_JOB_SUCCEEDED), state_row(2, HELIO_NO_TASK, HELIO_JOB_LOST),
+                                  state_row(4, 0, HELIO_JOB_SUCCEEDED)};
+    for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_STATE, &states[i]);
+    helio_uuid_t last = job_row(5).job;
+    const struct {
+        helio_job_key_t on;
+        uint32_t after, found;
+    } rows[] = {{{job_row(1).job, HELIO_NO_TASK}, HELIO_AFTER_OK, HELIO_FOUND_OK},
+                {{job_row(2).job, HELIO_NO_TASK}, HELIO_AFTER_ANY, HELIO_FOUND_NOT_OK},
+                {{job_row(3).job, HELIO_NO_TASK}, HELIO_AFTER_NOT_OK, HELIO_FOUND_OPEN},
+                {{job_row(4).job, HELIO_NO_TASK}, HELIO_AFTER_OK, HELIO_FOUND_OPEN},
+                {{job_row(4).job, 0}, HELIO_AFTER_OK, HELIO_FOUND_OK},
+                {{job_row(4).job, 7}, HELIO_AFTER_OK, HELIO_FOUND_OPEN}};
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_row_dependency_t row = {last, i, rows[i].after, rows[i].on};
+        append(store, HELIO_BROKER_FX_ROW_DEPENDENCY, &row);
+    }
+    helio_row_dependency_t forgotten = {job_row(1).job, 0, HELIO_AFTER_OK, {job_row(3).job, HELIO_NO_TASK}};
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY, &forgotten); /* of a job that is over */
+    commit(store);
+    loaded_t all = load(store);
+    for (uint32_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const helio_row_waiting_t *row = the(&all, HELIO_BROKER_EV_LOAD_WAITING, i);
+        assert_true(helio_uuid_equal(row->job, last));
+        assert_true(helio_job_key_equal(row->on, rows[i].on));
+        assert_int_equal(row->after, rows[i].after);
+        assert_int_equal(row->found, rows[i].found);
+    }
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_WAITING, sizeof rows / sizeof rows[0]));
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
+static void store__a_gate_that_opened_stays_open(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_uuid_t job = job_row(1).job;
+    helio_row_gate_t said[] = {{job, HELIO_TEXT("waits for two"), 0}, {job, HELIO_TEXT("waits for one"), 0}};
+    append(store, HELIO_BROKER_FX_ROW_GATE, &said[0]);
+    append(store, HELIO_BROKER_FX_ROW_GATE, &said[1]);
+    commit(store);
+    assert_value(conninfo, "select detail || (opened_at is null)::text from helio.gates", "waits for onetrue");
+    helio_row_gate_t opened_row = {job, {0}, INT64_C(1795000000007)}, again = {job, {0}, INT64_C(1796000000000)};
+    append(store, HELIO_BROKER_FX_ROW_GATE, &opened_row);
+    commit(store);
+    append(store, HELIO_BROKER_FX_ROW_GATE, &again);
+    append(store, HELIO_BROKER_FX_ROW_GATE, &said[0]);
+    commit(store);
+    assert_value(conninfo, "select coalesce(detail, '-') || helio.time_ms(opened_at) from helio.gates", "-1795000000007");
+    helio_store_destroy(&store);
+}
+
 static void store__everything_else_is_stored_as_it_was_given(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -980,6 +1045,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__rows_that_a_new_leader_needs_load_back_equal),
+        cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
+        cmocka_unit_test(store__a_gate_that_opened_stays_open),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__state_rows_of_one_key_collapse_to_the_last),
