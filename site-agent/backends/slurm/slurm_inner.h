@@ -26,7 +26,8 @@ enum {
     HELIO_SLURM_ID_SIZE = 32,
     HELIO_SLURM_LIST_BYTES = 64 << 20,
     HELIO_SLURM_ANSWER_BYTES = 256 << 10,
-    HELIO_SLURM_NO_STOP = HELIO_STOP_MODE_COUNT
+    HELIO_SLURM_NO_STOP = HELIO_STOP_MODE_COUNT,
+    HELIO_SLURM_GIVE_UP_MS = 600000 /* of handing an attempt in */
 };
 
 typedef enum helio_slurm_phase {
@@ -65,7 +66,7 @@ typedef struct helio_slurm_attempt {
     uint32_t epoch;
     char name[HELIO_ATTEMPT_NAME_SIZE];
     helio_slurm_phase_t phase;
-    int64_t due_ms;
+    int64_t since_ms, due_ms;
 
     /* what it is */
     bool to_start;        /* start was called: submit it if it is absent */
@@ -225,6 +226,8 @@ HELIO_MUST_CHECK helio_rc helio_slurm_launch(const helio_slurm_t *self, const he
 /* ---- slurm_submit.c */
 /*  Makes the folder and calls sbatch. From LOOKING. */
 void helio_slurm_submit(helio_slurm_attempt_t *attempt);
+/*  LOOKING for too long: its folder is closed, and it failed to start. */
+void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt);
 /*  UNSURE: sbatch again, into the same folder, or the end of all trying. */
 void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
 

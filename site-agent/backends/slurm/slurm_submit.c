@@ -10,7 +10,7 @@
 
 #include "site-agent/backends/slurm/slurm_inner.h"
 
-enum { AGAIN_MS = 2000, AGAIN_MOST_MS = 60000, GIVE_UP_MS = 600000 };
+enum { AGAIN_MS = 2000, AGAIN_MOST_MS = 60000 };
 
 /*  "sbatch: error: Batch job submission failed: Invalid partition name specified" -> from "Invalid" on; the
  * last line that says something. */
@@ -99,6 +99,15 @@ static void on_answer(void *arg, const helio_command_result_t *result)
         wait_and_see(attempt);
 }
 
+void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt)
+{
+    if (!attempt->trouble[0])
+        (void)snprintf(attempt->trouble, sizeof attempt->trouble,
+                       "the controller could not be asked for ten minutes");
+    attempt->due_ms = attempt->backend->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
+    fail(attempt, "SubmitFailed");
+}
+
 static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *argv,
                             const helio_unix_account_t *account, helio_error_t *err)
 {
@@ -165,7 +174,7 @@ void helio_slurm_submit(helio_slurm_attempt_t *attempt)
 void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
-    int64_t give_up_ms = attempt->first_ms + GIVE_UP_MS;
+    int64_t give_up_ms = attempt->first_ms + HELIO_SLURM_GIVE_UP_MS;
     attempt->due_ms = give_up_ms;
     if (self->now_boot_ms >= give_up_ms) {
         attempt->due_ms = self->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */

@@ -272,11 +272,36 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
 /* ---- what is due by the clock ----------------------------------------------------------------------------
  */
 
+/*  By the last list, whenever it was asked for. */
+static bool is_listed(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_jobs_t *jobs = &attempt->backend->poll.jobs;
+    for (uint32_t i = 0; i < jobs->count; i++)
+        if (helio_text_is(jobs->items[i].name, attempt->name))
+            return true;
+    return false;
+}
+
+/*  The folder is made before sbatch is called: without one it never was, and any list that knows nothing of
+ * it will do. */
 static void looking_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     bool folder = false;
-    attempt->due_ms = helio_slurm_look(attempt, &folder) ? INT64_MAX : self->now_boot_ms + FOLDER_AGAIN_MS;
+    if (!helio_slurm_look(attempt, &folder)) {
+        attempt->due_ms = self->now_boot_ms + FOLDER_AGAIN_MS;
+        return;
+    }
+    if (attempt->phase != HELIO_SLURM_AT_LOOKING)
+        return;
+    attempt->due_ms = INT64_MAX;
+    if (!attempt->to_start)
+        return;
+    attempt->due_ms = attempt->since_ms + HELIO_SLURM_GIVE_UP_MS;
+    if (!folder && self->poll.heard && !is_listed(attempt))
+        helio_slurm_submit(attempt);
+    else if (self->now_boot_ms >= attempt->due_ms)
+        helio_slurm_never_submitted(attempt);
 }
 
 /*  Ends reach us by their marks also while the controller is silent. */
@@ -319,6 +344,8 @@ static void serve_phase(helio_slurm_attempt_t *attempt)
 void helio_slurm_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
+    if (!attempt->since_ms) /* start and adopt are told no time */
+        attempt->since_ms = self->now_boot_ms;
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_stop_serve(attempt);
     if (attempt->phase != HELIO_SLURM_AT_OVER && attempt->due_ms <= self->now_boot_ms)

@@ -1,0 +1,87 @@
+#!/bin/sh
+# Slurm's commands as a test wants them: called as BASE/bin/{sbatch,squeue,scontrol,sacct,scancel}, steered by files in BASE.
+#   jobs/<id>       one job: shell assignments name= state= reason= exit= start= end= listed= (no: not in squeue) known= (no: nowhere)
+#   nodes partitions reservations accounting   what scontrol show and sacct print; without `accounting`: disabled
+#   down            the controller does not answer
+#   hung.<program>  that program never ends
+#   out.<program>, err.<program>, rc.<program>  what it prints and ends with, instead (out may be missing)
+#   accept          sbatch takes the job all the same
+#   twice           and takes it twice
+# Every call is a line in `calls`.
+base=${0%/bin/*}
+program=${0##*/}
+line=$program
+for word in "$@"; do line="$line $word"; done
+printf '%s\n' "$line" >>"$base/calls"
+env >"$base/env.$program"
+
+complain() { printf '%s: error: %s\n' "$program" "$1" >&2; exit 1; }
+value() { # --key of the arguments
+  for word in $all; do case $word in "$1="*) printf '%s' "${word#*=}"; return ;; esac; done
+}
+all=$*
+
+submit() {
+  id=$(($(cat "$base/next" 2>/dev/null || echo 100) + 1))
+  echo $id >"$base/next"
+  printf "name='%s'\nstate=PENDING\nreason=Priority\nexit=0:0\nstart=N/A\nend=N/A\nlisted=yes\nknown=yes\n" "$(value --job-name)" >"$base/jobs/$id"
+}
+
+if [ "$program" = sbatch ]; then
+  if [ ! -e "$base/down" ] && { [ -e "$base/accept" ] || { [ ! -e "$base/rc.sbatch" ] && [ ! -e "$base/hung.sbatch" ]; }; }; then
+    submit
+    if [ -e "$base/twice" ]; then submit; fi
+  fi
+fi
+[ -e "$base/hung.$program" ] && exec tail -f /dev/null
+if [ -e "$base/rc.$program" ]; then
+  [ -e "$base/out.$program" ] && cat "$base/out.$program"
+  [ -e "$base/err.$program" ] && cat "$base/err.$program" >&2
+  exit "$(cat "$base/rc.$program")"
+fi
+if [ -e "$base/down" ] && [ "$program" != sacct ]; then
+  case "$program $1" in
+    "scontrol ping") echo "Slurmctld(primary) at here is DOWN"; exit 1 ;;
+    sbatch*) complain "Batch job submission failed: Unable to contact slurm controller (connect failure)" ;;
+    *) complain "Unable to contact slurm controller (connect failure)" ;;
+  esac
+fi
+
+case $program in
+  sbatch) echo "$id" ;;
+  squeue)
+    for file in "$base"/jobs/*; do
+      [ -e "$file" ] || continue
+      . "$file"
+      [ "$listed" = yes ] || continue
+      printf '%-56s|%-40s|%-40s|%-40s|%-40s|%s|%s|1|1|%s|%s|main|cpu=1|%s|(null)|\n' "$name" gres:gpu:h100:2 N/A N/A "$reason" \
+        "${file##*/}" "$state" "$start" "$end" "$([ "$state" = RUNNING ] && echo n1)"
+    done ;;
+  sacct)
+    [ -e "$base/accounting" ] || { echo "Slurm accounting storage is disabled" >&2; exit 1; }
+    cat "$base/accounting" ;;
+  scontrol)
+    case $all in
+      ping) echo "Slurmctld(primary) at here is UP" ;;
+      *"show node") cat "$base/nodes" ;;
+      *"show partition") cat "$base/partitions" ;;
+      *"show reservation") cat "$base/reservations" ;;
+      *"show job "*)
+        file=$base/jobs/${all##* }
+        known=no
+        [ -e "$file" ] && . "$file"
+        [ "$known" = yes ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
+        echo "JobId=${file##*/} JobName=$name UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=1 JobState=$state" \
+          "Reason=$reason Dependency=(null) Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$exit StartTime=$start EndTime=$end Partition=main" ;;
+    esac ;;
+  scancel)
+    id=${all##* }
+    [ -e "$base/jobs/$id" ] || complain "Kill job error on job id $id: Invalid job id specified"
+    . "$base/jobs/$id"
+    [ "$name" = "$(value --name)" ] || exit 0
+    case $all in
+      *--signal=*) exit 0 ;;
+      *--state=PENDING*) [ "$state" = PENDING ] || exit 0 ;;
+    esac
+    sed -i 's/^state=.*/state=CANCELLED/' "$base/jobs/$id" ;;
+esac
