@@ -135,7 +135,16 @@ static void find_partition(const helio_slurm_partitions_t *partitions, helio_slu
     }
 }
 
-static void find_gres(helio_slurm_members_t *members, helio_text_t gres)
+static bool names_types(const helio_slurm_nodes_t *nodes)
+{
+    for (uint32_t i = 0; nodes && i < nodes->count; i++)
+        for (uint32_t k = 0; k < nodes->items[i].gpu_kinds; k++)
+            if (nodes->items[i].gpus[k].type.size)
+                return true;
+    return false;
+}
+
+static void find_gres(const helio_slurm_nodes_t *nodes, helio_slurm_members_t *members, helio_text_t gres)
 {
     if (helio_text_is(gres, "*")) {
         members->any_gres = true;
@@ -143,7 +152,7 @@ static void find_gres(helio_slurm_members_t *members, helio_text_t gres)
         members->gres = gres;
     } else if (members->pool->gpu.size) {
         members->gres = members->pool->gpu;
-        members->untyped = true; /* a cluster that does not name its GPUs' type has one */
+        members->untyped = !names_types(nodes); /* a cluster that names no types has one */
     } else {
         members->any_gres = members->pool->gpus_per_node > 0;
     }
@@ -156,7 +165,7 @@ void helio_slurm_members(const helio_slurm_picture_t *self, uint32_t pool, helio
     helio_slurm_pool_t mapping = mapping_of(view->settings, members.pool->name);
     members.partition = mapping.partition;
     find_partition(view->partitions, &members);
-    find_gres(&members, mapping.gres);
+    find_gres(view->nodes, &members, mapping.gres);
     members.places = helio_arena_alloc(self->arena, self->count + 1, sizeof *members.places);
     for (uint32_t i = 0; i < self->count; i++) {
         const helio_slurm_place_t *place = &self->places[i];
