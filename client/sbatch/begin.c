@@ -63,7 +63,7 @@ static bool relative(scan_t *self, int64_t wall_ms)
                 break;
             }
     }
-    self->wall_ms = wall_ms + count * scale * 1000;
+    self->wall_ms = (wall_ms / 1000 + count * scale) * 1000;
     return *self->at == '\0';
 }
 
@@ -107,9 +107,11 @@ static bool clock_time(scan_t *self)
         if (!digits(self, 2, &second))
             return false;
     }
-    while (*self->at == ' ')
-        self->at++;
+    const char *end = self->at;
+    self->at += strspn(self->at, " ");
     bool pm = word(self, "pm"), am = !pm && word(self, "am");
+    if (!am && !pm)
+        self->at = end;
     if ((am || pm) && (hour < 1 || hour > 12))
         return false;
     if (am || pm)
@@ -209,7 +211,7 @@ bool sbatch_begin(const helio_sbatch_input_t *input, const char *text, int64_t *
     while (*self.at) {
         if (!part(&self))
             return false;
-        bool joined = *self.at == 'T' && self.has_date && !self.has_time && self.at[1];
+        bool joined = *self.at && strchr("T-", *self.at) && self.has_date && !self.has_time && self.at[1];
         if (*self.at && *self.at != ' ' && !joined)
             return false;
         self.at += joined;

@@ -126,15 +126,13 @@ static void decide_pinned(sbatch_t *self)
 
 static helio_rc read_all(sbatch_t *self)
 {
-    const sbatch_value_t *wrap = NULL;
     helio_rc rc = HELIO_OK;
     if (!self->input->words->values[HELIO_SBATCH_WRAP]) {
         if ((rc = check_script(self)) != HELIO_OK)
             return rc;
         self->header_end = sbatch_header_end(self->input->script);
         rc = sbatch_read_header(self);
-        if (rc == HELIO_OK && (wrap = sbatch_given(self, HELIO_SBATCH_WRAP)) != NULL)
-            return sbatch_refuse(self, wrap, NULL, "--wrap stands for a script and cannot stand in one");
+        self->values[HELIO_SBATCH_WRAP].text = NULL; /* in a script sbatch passes over it */
     }
     if (rc == HELIO_OK)
         rc = sbatch_read_environment(self);

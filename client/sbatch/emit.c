@@ -114,7 +114,7 @@ void sbatch_yaml_node(const helio_spec_node_t *node, bool in_flow, helio_buffer_
 
 void sbatch_yaml_script(helio_text_t script, helio_buffer_t *out)
 {
-    bool block = script.size > 0 && script.data[script.size - 1] == '\n';
+    bool ended = script.size > 0 && script.data[script.size - 1] == '\n', block = script.size > 0;
     for (uint32_t at = 0; at < script.size && block;) {
         uint32_t size = script.data[at] == '\n' ? 1 : printable(script, at);
         block = size > 0;
@@ -125,8 +125,8 @@ void sbatch_yaml_script(helio_text_t script, helio_buffer_t *out)
         helio_buffer_text(out, "\n");
         return;
     }
-    bool more = script.size > 1 && script.data[script.size - 2] == '\n';
-    helio_buffer_text(out, more ? "|2+\n" : "|2\n");
+    bool more = ended && script.size > 1 && script.data[script.size - 2] == '\n';
+    helio_buffer_text(out, more ? "|2+\n" : ended ? "|2\n" : "|2-\n");
     size_t next;
     for (size_t at = 0; at < script.size; at = next) {
         helio_text_t line = sbatch_line_at(script, at, &next);

@@ -96,6 +96,14 @@ bool sbatch_begin(const helio_sbatch_input_t *input, const char *text, int64_t *
 /*  shape.c */
 helio_rc sbatch_resolve_shape(sbatch_t *self);
 
+/*  export.c: calls fn for every variable that travels. */
+typedef void sbatch_variable_fn(void *arg, const char *name, const char *value);
+helio_rc sbatch_export(sbatch_t *self, sbatch_variable_fn *fn, void *arg);
+
+/*  lists.c: untouched when not given. The lists are YAML: after_ok, after_any, after_not_ok. */
+helio_rc sbatch_array(sbatch_t *self, const char **ret_array);
+helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3]);
+
 /*  body.c: the script's commands. */
 bool sbatch_calls_slurm(helio_text_t body); /* srun, sbcast, scontrol */
 helio_rc sbatch_compose_run(sbatch_t *self, helio_buffer_t *out);

@@ -92,7 +92,9 @@ static helio_rc add_shape(entries_t *self)
     if (shape->cpus)
         add_number(self, "cpus", NULL, shape->cpus);
     if (shape->memory_bytes) {
-        helio_bytes_text(shape->memory_bytes, text);
+        uint64_t mib = shape->memory_bytes >> 20;
+        (void)snprintf(text, sizeof text, "%llu%s", (unsigned long long)(mib % 1024 ? mib : mib / 1024),
+                       mib % 1024 ? "MiB" : "GiB");
         add_text(self, "memory", NULL, text);
     }
     if (time && !sbatch_time(time->text, &ms, &endless))
@@ -110,101 +112,9 @@ static helio_rc add_shape(entries_t *self)
     return HELIO_OK;
 }
 
-/*  ---- environment ---- */
-
-static const char *variable(const sbatch_t *self, helio_text_t name)
+static void add_variable(void *arg, const char *name, const char *value)
 {
-    for (char *const *at = self->input->environment; at && *at; at++)
-        if (strncmp(*at, name.data, name.size) == 0 && (*at)[name.size] == '=')
-            return *at + name.size + 1;
-    return NULL;
-}
-
-/*  Whether a name says that its value is for nobody's eyes: it would stand in the job's document. */
-static bool is_secret(helio_text_t name)
-{
-    static const char *const marks[] = {"TOKEN",   "SECRET",  "PASSW",      "CREDENTIAL",
-                                        "PRIVATE", "API_KEY", "ACCESS_KEY", NULL};
-    for (const char *const *mark = marks; *mark; mark++)
-        for (uint32_t i = 0; i + strlen(*mark) <= name.size; i++)
-            if (strncasecmp(name.data + i, *mark, strlen(*mark)) == 0)
-                return true;
-    return false;
-}
-
-static bool is_variable(helio_text_t name)
-{
-    for (uint32_t i = 0; i < name.size; i++) {
-        char c = name.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(i && c >= '0' && c <= '9'))
-            return false;
-    }
-    return name.size > 0 && name.size <= 128;
-}
-
-static helio_rc add_variable(entries_t *self, const sbatch_value_t *export, helio_text_t name,
-                             const char *given)
-{
-    const char *shown = helio_arena_string(self->work->arena, name);
-    const char *value = given ? given : variable(self->work, name);
-    if (!is_variable(name))
-        return sbatch_refuse(self->work, export, "--export=NAME,OTHER=value",
-                             "--export takes names of variables, found '%.64s'", shown);
-    if (strncmp(shown, "SLURM_", 6) == 0)
-        return HELIO_OK; /* the job's own, at the site */
-    if (strncmp(shown, "HELIO_", 6) == 0)
-        sbatch_note(self->work, "--export: %s is not carried: names beginning with HELIO_ are ours", shown);
-    else if (!value)
-        sbatch_note(self->work, "--export: %s is not set here", shown);
-    else if (!given && is_secret(name))
-        sbatch_note(self->work,
-                    "--export: %s looks like a secret and is not carried; `#HELIO secrets: [%s]` takes it "
-                    "from the site",
-                    shown, shown);
-    else
-        add_text(self, "env", shown, value);
-    return HELIO_OK;
-}
-
-/*  One entry up to a comma outside of quotes; the value without its quotes. */
-static const char *export_entry(helio_arena_t *arena, const char *at, helio_text_t *ret_name,
-                                const char **ret_given)
-{
-    size_t size = strcspn(at, ",=");
-    *ret_name = (helio_text_t){at, (uint32_t)size};
-    *ret_given = NULL;
-    at += size;
-    if (*at != '=')
-        return at;
-    at++;
-    char quote = *at == '"' || *at == '\'' ? *at : '\0';
-    const char *end = quote ? strchr(at + 1, quote) : NULL;
-    const char *from = end ? at + 1 : at;
-    if (!end)
-        end = at + strcspn(at, ",");
-    *ret_given = helio_arena_string(arena, (helio_text_t){from, (uint32_t)(end - from)});
-    return *end == quote && quote ? end + 1 : end;
-}
-
-static helio_rc add_environment(entries_t *self)
-{
-    const sbatch_value_t *export = sbatch_given(self->work, HELIO_SBATCH_EXPORT);
-    helio_rc rc = HELIO_OK;
-    for (const char *at = export ? export->text : ""; *at && rc == HELIO_OK; at += *at == ',') {
-        helio_text_t name;
-        const char *given;
-        at = export_entry(self->work->arena, at, &name, &given);
-        if (!given && (helio_text_is(name, "NONE") || helio_text_is(name, "NIL")))
-            continue;
-        if (!given && helio_text_is(name, "ALL"))
-            sbatch_note(self->work, "--export=ALL: the environment stays here; name what the job needs");
-        else if (name.size || given)
-            rc = add_variable(self, export, name, given);
-        if (*at && *at != ',')
-            rc = sbatch_refuse(self->work, export, NULL, "--export: a comma is missing before '%.32s'", at);
-    }
-    return rc;
+    add_text(arg, "env", name, value);
 }
 
 /*  ---- when ---- */
@@ -246,107 +156,18 @@ static helio_rc add_signal(entries_t *self)
     return HELIO_OK;
 }
 
-static helio_rc add_array(entries_t *self)
-{
-    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_ARRAY);
-    if (!value)
-        return HELIO_OK;
-    /* Slurm shows lists in brackets, and takes them so */
-    const char *from = value->text[0] == '[' ? value->text + 1 : value->text;
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    for (; *from; from++)
-        if (*from != ']')
-            helio_buffer_append(&text, from, 1);
-    if (!text.size || strspn(text.data, "0123456789-,:%") != text.size)
-        return sbatch_refuse(self->work, value, "such as 0-99%10, 1,3,7 or 0-15:4",
-                             "--array does not take '%.64s'", value->text);
-    helio_text_t job = helio_arena_printf(self->work->arena, "run: x\narray: \"%s\"\n", text.data);
-    helio_job_spec_t spec;
-    helio_diagnostic_t why;
-    if (helio_spec_parse_job((helio_spec_source_t){.text = job}, self->work->arena, &spec, &why) != HELIO_OK)
-        return sbatch_refuse(self->work, value, why.hint, "--%s", why.message);
-    add_text(self, "array", NULL, helio_arena_string(self->work->arena, helio_buffer_view(&text)));
-    return HELIO_OK;
-}
-
-/*  ---- dependencies ---- */
-
-static helio_rc add_id(entries_t *self, const sbatch_value_t *value, helio_text_t id, helio_buffer_t *list)
-{
-    char text[64];
-    if (id.size == 0 || id.size >= sizeof text)
-        return sbatch_refuse(self->work, value, "such as afterok:01k9x2m4q8r7",
-                             "--dependency: a job id is missing");
-    (void)helio_text_copy(id, text, sizeof text);
-    char *task = strchr(text, '_');
-    if (task)
-        *task = '.'; /* Slurm's way to write a task of an array */
-    bool good = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-") == id.size;
-    if (!good || id.size < 6)
-        return sbatch_refuse(self->work, value, "ids are those that `helio sbatch` prints",
-                             "--dependency: '%s' is no job id of Heliostat", text);
-    helio_buffer_printf(list, "%s%s", list->size ? ", " : "", text);
-    return HELIO_OK;
-}
-
-static helio_rc add_dependency(entries_t *self, const sbatch_value_t *value, helio_text_t part,
-                               helio_buffer_t lists[3])
-{
-    static const char *const kinds[] = {"afterok", "afterany", "afternotok"};
-    const char *colon = memchr(part.data, ':', part.size);
-    helio_text_t kind = {part.data, (uint32_t)(colon ? colon - part.data : (ptrdiff_t)part.size)};
-    uint32_t list = 0;
-    while (list < 3 &&
-           !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
-        list++;
-    bool bare = kind.size && kind.data[0] >= '0' && kind.data[0] <= '9'; /* ids alone: afterany */
-    if (list == 3 && !bare)
-        return sbatch_refuse(self->work, value, "afterok, afterany and afternotok are understood",
-                             "--dependency: '%.32s' is not supported",
-                             helio_arena_string(self->work->arena, kind));
-    helio_rc rc = HELIO_OK;
-    const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
-    if (bare)
-        list = 1;
-    else if (at == end)
-        return sbatch_refuse(self->work, value, "such as afterok:01k9x2m4q8r7",
-                             "--dependency: a job id is missing");
-    else
-        at++;
-    for (; rc == HELIO_OK; at++) {
-        const char *stop = memchr(at, ':', (size_t)(end - at));
-        stop = stop ? stop : end;
-        rc = add_id(self, value, (helio_text_t){at, (uint32_t)(stop - at)}, &lists[list]);
-        at = stop;
-        if (at == end)
-            break;
-    }
-    return rc;
-}
-
-static helio_rc add_dependencies(entries_t *self)
+static helio_rc add_lists(entries_t *self)
 {
     static const char *const keys[] = {"after_ok", "after_any", "after_not_ok"};
-    const sbatch_value_t *value = sbatch_given(self->work, HELIO_SBATCH_DEPENDENCY);
-    helio_buffer_t lists[3] = {0};
-    helio_rc rc = HELIO_OK;
-    if (!value || !value->text[0])
-        return HELIO_OK;
-    if (strchr(value->text, '?'))
-        return sbatch_refuse(self->work, value, "join them with ',': all must be met",
-                             "--dependency: alternatives with '?' are not supported");
-    for (const char *at = value->text; rc == HELIO_OK; at++) {
-        size_t size = strcspn(at, ",");
-        rc = add_dependency(self, value, (helio_text_t){at, (uint32_t)size}, lists);
-        at += size;
-        if (!*at)
-            break;
-    }
-    for (size_t i = 0; i < 3; i++) {
-        if (rc == HELIO_OK && lists[i].size)
-            add(self, "depends", keys[i], helio_arena_printf(self->work->arena, "[%s]", lists[i].data).data);
-        helio_buffer_clear(&lists[i]);
-    }
+    const char *array = NULL, *lists[3] = {NULL, NULL, NULL};
+    helio_rc rc = sbatch_array(self->work, &array);
+    if (rc == HELIO_OK)
+        rc = sbatch_dependencies(self->work, lists);
+    if (rc == HELIO_OK && array)
+        add_text(self, "array", NULL, array);
+    for (size_t i = 0; i < 3 && rc == HELIO_OK; i++)
+        if (lists[i])
+            add(self, "depends", keys[i], lists[i]);
     return rc;
 }
 
@@ -490,7 +311,8 @@ static helio_rc gather(entries_t *self)
 {
     helio_rc rc;
     add_name(self);
-    if ((rc = add_shape(self)) != HELIO_OK || (rc = add_environment(self)) != HELIO_OK ||
+    if ((rc = add_shape(self)) != HELIO_OK ||
+        (rc = sbatch_export(self->work, add_variable, self)) != HELIO_OK ||
         (rc = add_signal(self)) != HELIO_OK)
         return rc;
     if (self->work->pinned)
@@ -498,7 +320,7 @@ static helio_rc gather(entries_t *self)
     if ((rc = add_sites(self)) != HELIO_OK ||
         (rc = add_moment(self, HELIO_SBATCH_BEGIN, "not_before", false)) != HELIO_OK ||
         (rc = add_moment(self, HELIO_SBATCH_DEADLINE, "deadline", true)) != HELIO_OK ||
-        (rc = add_array(self)) != HELIO_OK || (rc = add_dependencies(self)) != HELIO_OK)
+        (rc = add_lists(self)) != HELIO_OK)
         return rc;
     add(self, "slurm", "launch", "batch");
     if ((rc = add_files(self)) != HELIO_OK || (rc = add_tasks(self)) != HELIO_OK)

@@ -17,7 +17,7 @@ static helio_rc count_of(sbatch_t *self, uint32_t id, uint64_t most, uint32_t *r
 typedef struct said {
     uint32_t nodes, tasks, tasks_per_node, cpus_per_task, tasks_per_gpu, cpus_per_gpu, least_cpus;
     uint32_t gpus, gpus_per_node, gpus_per_task, gres;
-    bool gpus_said, gpus_per_node_said, gpus_per_task_said, gres_said;
+    bool gpus_said, gpus_per_node_said, gpus_per_task_said, gres_said, gres_has_model;
 } said_t;
 
 static helio_rc read_counts(sbatch_t *self, said_t *said)
@@ -99,6 +99,10 @@ static helio_rc read_gres(sbatch_t *self, said_t *said)
         helio_rc rc = count ? take_model(self, value, model) : HELIO_OK;
         if (rc != HELIO_OK)
             return rc;
+        if (said->gres_said && (said->gres_has_model != (model[0] != '\0')))
+            return sbatch_refuse(self, value, NULL,
+                                 "--gres: GPUs with and without a model; sbatch refuses it, too");
+        said->gres_has_model = model[0] != '\0';
         said->gres += count;
         said->gres_said = true;
     }

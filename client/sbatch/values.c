@@ -52,7 +52,8 @@ bool sbatch_time(const char *text, uint64_t *ret_ms, bool *ret_endless)
     const char *dash = strchr(text, '-');
     if (strlen(text) > 64 || (dash && !number((helio_text_t){text, (uint32_t)(dash - text)}, 100000, &days)))
         return false;
-    if (!parts(dash ? dash + 1 : text, p, &count))
+    if (!(dash && dash > text && dash[1] == '\0') &&
+        !parts(dash ? dash + 1 : text, p, &count)) /* "1-" is a day */
         return false;
     if (dash)
         seconds = days * DAY_S + p[0] * HOUR_S + p[1] * MINUTE_S + p[2];

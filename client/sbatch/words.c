@@ -305,7 +305,8 @@ static bool is_blank(char c)
 }
 
 /*  Splits one line into words by sbatch's rule, which is not the shell's: a backslash takes the next
- * character as it is, inside quotes of both kinds too, and an unquoted # ends the line wherever it stands.
+ * character as it is, inside quotes of both kinds too, but no blank outside of them; and an unquoted # ends
+ * the line wherever it stands.
  * `at` is the offset after "#SBATCH". */
 static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t *words, uint32_t *count)
 {
@@ -321,6 +322,8 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
         helio_buffer_reset(&text);
         for (; at < end && (quote || !is_blank(data[at])); at++) {
             char c = data[at];
+            if (c == '\\' && at + 1 < end && !quote && is_blank(data[at + 1]))
+                continue;
             if (c == '\\' && at + 1 < end)
                 c = data[++at];
             else if (quote && c == quote) {
