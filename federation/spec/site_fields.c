@@ -291,6 +291,7 @@ const helio_spec_table_t helio_spec_site_table =
 /*  The site's keys and somebody else's part. */
 static const helio_spec_field_t file_fields[] = {
     {.kind = HELIO_SPEC_INCLUDE, .table = &helio_spec_site_table},
+    {.key = "windows", .kind = HELIO_SPEC_SKIP, .doc = "GPUs that are kept by the hour (windows.h)."},
     {.key = "agent", .kind = HELIO_SPEC_SKIP, .doc = "Settings of the agent, which reads them itself."},
 };
 static const helio_spec_table_t file_table =

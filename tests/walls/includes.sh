@@ -24,6 +24,7 @@ declare -A may=(
   [site-agent/core]="federation/base federation/model federation/energy federation/policy"
   [site-agent/backends]="federation/base federation/model federation/spec site-agent/core site-agent/shim"
   [site-agent/backends/slurm]="federation/base federation/model federation/spec site-agent/core site-agent/shim site-agent/backends"
+  [site-agent/feeds]="federation/base federation/model federation/energy federation/spec site-agent/core site-agent/backends"
   [site-agent/telemetry]="federation/base federation/model"
   [site-agent/journal]="federation/base federation/model federation/wire site-agent/core"
   [site-agent/uplink]="federation/base federation/model federation/spec federation/wire federation/net site-agent/core"
@@ -39,7 +40,7 @@ declare -A may=(
 declare -A owner=(
   [zmq.h]="federation/net" [czmq.h]="federation/net" [libpq-fe.h]="broker/store" [msgpack.h]="federation/wire"
   [yaml.h]="federation/spec" [microhttpd.h]="broker/http" [sqlite3.h]="site-agent/journal"
-  [curl/curl.h]="client/lib" [libsmartcols/libsmartcols.h]="client/lib" [dlfcn.h]="site-agent/telemetry"
+  [curl/curl.h]="client/lib site-agent/feeds" [libsmartcols/libsmartcols.h]="client/lib" [dlfcn.h]="site-agent/telemetry"
 )
 
 faults=0

@@ -1,0 +1,65 @@
+#include "federation/spec/windows.h"
+
+#include <stddef.h>
+
+#include "federation/spec/job_values.h"
+
+#define AT(member) .offset = offsetof(helio_window_t, member)
+
+static const helio_spec_field_t window_fields[] = {
+    {.key = "pool",
+     .kind = HELIO_SPEC_TEXT,
+     AT(pool),
+     .required = true,
+     .rule = &helio_spec_rule_name,
+     .example = "h100",
+     .doc = "The pool whose GPUs are kept."},
+    {.key = "reserve_gpus",
+     .kind = HELIO_SPEC_U32,
+     AT(reserve_gpus),
+     .most = 10000000,
+     .fallback = "0",
+     .example = "64",
+     .doc = "So many GPUs, during `when`."},
+    {.key = "when",
+     .kind = HELIO_SPEC_TEXT,
+     AT(when),
+     .most = 256,
+     .example = "Mon..Fri 08:00-20:00",
+     .doc = "Hours of the week in the site's `timezone`. Not said: always."},
+    {.key = "series",
+     .kind = HELIO_SPEC_TEXT,
+     AT(series),
+     .rule = &helio_spec_rule_name,
+     .example = "azure-conv",
+     .doc = "Instead: GPUs in proportion to this series of demand, `peak_gpus` at its greatest."},
+    {.key = "peak_gpus",
+     .kind = HELIO_SPEC_U32,
+     AT(peak_gpus),
+     .most = 10000000,
+     .fallback = "0",
+     .example = "96",
+     .doc = "GPUs kept at the series' greatest value."},
+};
+
+static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct)
+{
+    const helio_window_t *window = ret_struct;
+    if (window->series.size ? window->peak_gpus == 0 : window->reserve_gpus == 0)
+        return helio_spec_complain(reader, node, HELIO_SPEC_MISSING_PROBLEM,
+                                   window->series.size ? "add 'peak_gpus: 96'" : "add 'reserve_gpus: 64'",
+                                   "%s: a window keeps reserve_gpus, or a series and its peak_gpus",
+                                   reader->path);
+    const char *other = window->series.size ? (window->when.size      ? "when"
+                                               : window->reserve_gpus ? "reserve_gpus"
+                                                                      : NULL)
+                                            : (window->peak_gpus ? "peak_gpus" : NULL);
+    if (other)
+        return helio_spec_complain(reader, helio_spec_find(node, other), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   NULL, "%s: '%s' says nothing %s", reader->path, other,
+                                   window->series.size ? "beside a series" : "without a series");
+    return HELIO_OK;
+}
+
+const helio_spec_table_t helio_spec_window_table =
+    HELIO_SPEC_TABLE("window", helio_window_t, window_fields, check);

@@ -1,0 +1,26 @@
+/*  windows.h -- GPUs that a site keeps for itself by the hour: `windows` of a site file, beside its pools. */
+#ifndef HELIO_SPEC_WINDOWS_H
+#define HELIO_SPEC_WINDOWS_H
+
+#include "federation/spec/spec.h"
+
+enum { HELIO_WINDOWS_MAX = 64 };
+
+/*  Either `when` and reserve_gpus, or `series` and peak_gpus; `when` is a schedule
+ * (federation/energy/schedule.h) that whoever reads the file parses. */
+typedef struct helio_window {
+    helio_text_t pool;
+    uint32_t reserve_gpus;
+    helio_text_t when;
+    helio_text_t series;
+    uint32_t peak_gpus;
+} helio_window_t;
+
+typedef struct helio_windows {
+    helio_window_t *items;
+    uint32_t count;
+} helio_windows_t;
+
+extern const helio_spec_table_t helio_spec_window_table; /* of one window, for a LIST of them */
+
+#endif

@@ -1,0 +1,35 @@
+/*  compose.h -- the 48 hours that a site publishes, from its profile and what its feeds know. Pure.
+ *
+ *  carbon        feed | carbon_g_per_kwh of the site file (average, lifecycle, estimated)
+ *  electricity   feed | tariff by local time | electricity_usd_per_kwh
+ *  price         feed of the pool | the pool's price_usd_per_gpu_h
+ *  pue           feed | pue
+ *  free_gpus     of pools with windows: all their GPUs less what is kept, before any job
+ *  power_w       feed, or -1
+ *
+ *  A feed in order gives its last value for the running hour, then the source's own forecast as far as that
+ * goes, then the built-in one. One that is not repeats its last good day ("NAME, last good 2026-11-20T06Z",
+ * estimated); after two weeks the figure of the site file stands in ("static"). The issue time is wall_ms:
+ * what was known then.
+ */
+#ifndef HELIO_FEEDS_COMPOSE_H
+#define HELIO_FEEDS_COMPOSE_H
+
+#include "site-agent/core/agent_core.h"
+#include "site-agent/feeds/settings.h"
+#include "site-agent/feeds/track.h"
+
+enum { HELIO_COMPOSE_HOURS = 48 };
+
+typedef struct helio_compose {
+    const helio_site_profile_t *profile;
+    const helio_feeds_settings_t *settings;
+    const helio_track_t *tracks; /* one a feed, those of static feeds unused; NULL = none */
+    const helio_zone_t *zone;    /* the site's; NULL = UTC */
+} helio_compose_t;
+
+/*  Everything lives in the arena; names in the profile and the settings. */
+void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *arena,
+                   helio_aev_series_t *ret_series);
+
+#endif

@@ -1,0 +1,165 @@
+#include "site-agent/feeds/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "federation/base/id.h"
+
+/*  A header, then a record and its hours for each feed, as this machine writes numbers; a sum over all of it
+ * at the end. */
+enum { PATH_SIZE = 4096 };
+static const char magic[8] = "HELIOFD1";
+
+typedef struct record {
+    uint64_t key;
+    int64_t first_hour, newest_ms, success_wall_ms;
+    double values[HELIO_TRACK_HOURS];
+    uint16_t counts[HELIO_TRACK_HOURS];
+    uint8_t estimated[HELIO_TRACK_HOURS];
+} record_t;
+
+/*  Kinds never mix: whatever changes the meaning of a figure changes the key. */
+static uint64_t key_of(const helio_feed_t *feed)
+{
+    const helio_text_t texts[] = {feed->pool, feed->kind, feed->factor, feed->unit, feed->name, feed->region};
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, &feed->signal, sizeof feed->signal);
+    hash = helio_hash(hash, &feed->source, sizeof feed->source);
+    hash = helio_hash(hash, &feed->usd_per_eur, sizeof feed->usd_per_eur);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        hash = helio_hash(hash, &texts[i].size, sizeof texts[i].size);
+        hash = helio_hash(hash, texts[i].data, texts[i].size);
+    }
+    return hash;
+}
+
+static void path_of(const char *directory, const char *name, char ret_path[PATH_SIZE])
+{
+    (void)snprintf(ret_path, PATH_SIZE, "%s/%s", directory, name);
+}
+
+/*  What the file says goes into a track that has begun: only the hours that it has room for. */
+static void restore(const record_t *record, helio_track_t *track)
+{
+    for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++) {
+        int64_t to = record->first_hour + (int64_t)i - track->first_hour;
+        if (to < 0 || to >= HELIO_TRACK_HOURS)
+            continue;
+        track->values[to] = record->values[i];
+        track->counts[to] = record->counts[i];
+        track->estimated[to] = record->estimated[i] != 0;
+    }
+    track->newest_ms = record->newest_ms;
+    track->success_wall_ms = record->success_wall_ms;
+}
+
+static helio_rc read_whole(const char *path, helio_buffer_t *out, helio_error_t *err)
+{
+    FILE *file = fopen(path, "re");
+    char bytes[65536];
+    size_t size;
+    if (!file)
+        return helio_fail(err, errno == ENOENT ? HELIO_NOT_FOUND : HELIO_IO, "%s: %s", path, strerror(errno));
+    out->max = sizeof magic + sizeof(uint64_t) * 2 + HELIO_FEEDS_MAX * sizeof(record_t);
+    while ((size = fread(bytes, 1, sizeof bytes, file)) > 0 && !out->overflow)
+        helio_buffer_append(out, bytes, size);
+    bool failed = ferror(file) != 0;
+    (void)fclose(file);
+    return failed ? helio_fail(err, HELIO_IO, "%s: cannot be read", path) : HELIO_OK;
+}
+
+static bool is_whole(const helio_buffer_t *bytes, size_t *ret_records)
+{
+    uint64_t sum;
+    if (bytes->overflow || bytes->size < sizeof magic + sizeof sum ||
+        memcmp(bytes->data, magic, sizeof magic) != 0)
+        return false;
+    size_t body = bytes->size - sizeof sum;
+    memcpy(&sum, bytes->data + body, sizeof sum);
+    *ret_records = (body - sizeof magic) / sizeof(record_t);
+    return (body - sizeof magic) % sizeof(record_t) == 0 &&
+           sum == helio_hash(HELIO_HASH_SEED, bytes->data, body);
+}
+
+helio_rc helio_tracks_load(const char *directory, const helio_feeds_settings_t *settings,
+                           helio_track_t *tracks, helio_error_t *err)
+{
+    char path[PATH_SIZE];
+    size_t count = 0;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
+    path_of(directory, "feeds.history", path);
+    helio_rc rc = read_whole(path, &bytes, err);
+    if (rc != HELIO_OK)
+        return rc;
+    if (!is_whole(&bytes, &count))
+        return helio_fail(err, HELIO_INVALID, "%.400s: damaged; the forecaster begins anew", path);
+    record_t *record = helio_new(1, sizeof *record);
+    for (size_t n = 0; n < count; n++) {
+        memcpy(record, bytes.data + sizeof magic + n * sizeof *record, sizeof *record);
+        for (uint32_t i = 0; i < settings->feeds.count; i++)
+            if (key_of(&settings->feeds.items[i]) == record->key)
+                restore(record, &tracks[i]);
+    }
+    free(record);
+    return HELIO_OK;
+}
+
+static void put(helio_buffer_t *out, const helio_feed_t *feed, const helio_track_t *track, record_t *record)
+{
+    memset(record, 0, sizeof *record); /* padding too: the sum is over it */
+    record->key = key_of(feed);
+    record->first_hour = track->first_hour;
+    record->newest_ms = track->newest_ms;
+    record->success_wall_ms = track->success_wall_ms;
+    memcpy(record->values, track->values, sizeof record->values);
+    memcpy(record->counts, track->counts, sizeof record->counts);
+    for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++)
+        record->estimated[i] = track->estimated[i];
+    helio_buffer_append(out, record, sizeof *record);
+}
+
+/*  Not synced: after a loss of power the sum tells, and the forecaster begins anew. */
+static helio_rc write_whole(const char *path, const char *fresh, const helio_buffer_t *bytes,
+                            helio_error_t *err)
+{
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    size_t done = 0;
+    while (fd >= 0 && done < bytes->size) {
+        ssize_t size = write(fd, bytes->data + done, bytes->size - done);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            break;
+        done += (size_t)size;
+    }
+    int fault = errno;
+    bool good = fd >= 0 && done == bytes->size;
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    if (!good || rename(fresh, path) != 0)
+        return helio_fail(err, HELIO_IO, "%.400s: %s", fresh, strerror(good ? errno : fault));
+    return HELIO_OK;
+}
+
+helio_rc helio_tracks_save(const char *directory, const helio_feeds_settings_t *settings,
+                           const helio_track_t *tracks, helio_error_t *err)
+{
+    char path[PATH_SIZE], fresh[PATH_SIZE];
+    path_of(directory, "feeds.history", path);
+    path_of(directory, "feeds.history.new", fresh);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {0};
+    record_t *record = helio_new(1, sizeof *record);
+    helio_buffer_append(&bytes, magic, sizeof magic);
+    for (uint32_t i = 0; i < settings->feeds.count; i++)
+        if (settings->feeds.items[i].source != HELIO_SOURCE_STATIC)
+            put(&bytes, &settings->feeds.items[i], &tracks[i], record);
+    free(record);
+    uint64_t sum = helio_hash(HELIO_HASH_SEED, bytes.data, bytes.size);
+    helio_buffer_append(&bytes, &sum, sizeof sum);
+    return write_whole(path, fresh, &bytes, err);
+}

@@ -1,0 +1,162 @@
+#include "site-agent/feeds/track.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t HOUR_MS = 3600000;
+enum { OLDEST_GOOD_H = 14 * 24, ABOUT_NOW_H = 24, STALE_ROUNDS = 3 };
+static const int64_t STALE_LEAST_MS = INT64_C(2) * 3600000;
+
+static int64_t hour_of(int64_t ms)
+{
+    return ms / HOUR_MS - (ms % HOUR_MS < 0);
+}
+
+void helio_track_begin(helio_track_t *self, int64_t wall_ms)
+{
+    *self = (helio_track_t){.first_hour = hour_of(wall_ms) - HELIO_TRACK_HOURS + 1,
+                            .newest_ms = INT64_MIN,
+                            .ahead_wall_ms = INT64_MIN,
+                            .success_wall_ms = INT64_MIN};
+    for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++)
+        self->values[i] = NAN;
+    for (uint32_t i = 0; i < HELIO_TRACK_AHEAD; i++)
+        self->ahead[i] = NAN;
+}
+
+/*  So that the running hour is the last one. A clock put back keeps the window where it is. */
+static void move_on(helio_track_t *self, int64_t wall_ms)
+{
+    int64_t by = hour_of(wall_ms) - HELIO_TRACK_HOURS + 1 - self->first_hour;
+    if (by <= 0)
+        return;
+    uint32_t shift = by < HELIO_TRACK_HOURS ? (uint32_t)by : HELIO_TRACK_HOURS,
+             kept = HELIO_TRACK_HOURS - shift;
+    memmove(self->values, self->values + shift, kept * sizeof self->values[0]);
+    memmove(self->counts, self->counts + shift, kept * sizeof self->counts[0]);
+    memmove(self->estimated, self->estimated + shift, kept * sizeof self->estimated[0]);
+    for (uint32_t i = kept; i < HELIO_TRACK_HOURS; i++) {
+        self->values[i] = NAN;
+        self->counts[i] = 0;
+        self->estimated[i] = false;
+    }
+    self->first_hour += by;
+}
+
+/*  Sums over the points of one answer, hour by hour. */
+typedef struct sums {
+    double past[HELIO_TRACK_HOURS], ahead[HELIO_TRACK_AHEAD];
+    uint32_t past_count[HELIO_TRACK_HOURS], ahead_count[HELIO_TRACK_AHEAD];
+    bool estimated[HELIO_TRACK_HOURS], older[HELIO_TRACK_HOURS];
+    uint32_t taken, foreseen;
+} sums_t;
+
+static void sum_up(const helio_track_t *self, const helio_points_t *points, int64_t now_hour, sums_t *sums)
+{
+    for (uint32_t i = 0; i < points->count; i++) {
+        const helio_point_t *point = &points->items[i];
+        int64_t hour = hour_of(point->time_ms);
+        if (point->forecast ||
+            hour > now_hour) { /* what is said of hours to come is a forecast, whatever it is called */
+            int64_t ahead = hour - now_hour;
+            if (ahead < 0 || ahead >= HELIO_TRACK_AHEAD)
+                continue;
+            sums->ahead[ahead] += point->value;
+            sums->ahead_count[ahead]++;
+            sums->foreseen++;
+        } else {
+            int64_t index = hour - self->first_hour;
+            if (index < 0 || index >= HELIO_TRACK_HOURS)
+                continue;
+            sums->past[index] += point->value;
+            sums->past_count[index]++;
+            sums->estimated[index] |= point->estimated;
+            sums->older[index] |= point->time_ms <= self->newest_ms;
+        }
+        sums->taken++;
+    }
+}
+
+static void take_past(helio_track_t *self, const sums_t *sums)
+{
+    for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++) {
+        uint32_t count = sums->past_count[i], before = self->counts[i];
+        if (count == 0)
+            continue;
+        double sum = sums->past[i];
+        bool adds = before && !sums->older[i];
+        if (!adds && count < before)
+            continue; /* the answer begins within this hour: what was known is more */
+        if (adds) {
+            sum += self->values[i] * before;
+            count += before;
+        }
+        self->estimated[i] = sums->estimated[i] || (adds && self->estimated[i]);
+        self->values[i] = sum / count;
+        self->counts[i] = (uint16_t)(count < UINT16_MAX ? count : UINT16_MAX);
+    }
+}
+
+uint32_t helio_track_take(helio_track_t *self, const helio_points_t *points, int64_t wall_ms)
+{
+    move_on(self, wall_ms);
+    int64_t now_hour = hour_of(wall_ms);
+    sums_t *sums = helio_new(1, sizeof *sums);
+    sum_up(self, points, now_hour, sums);
+    take_past(self, sums);
+    if (sums->foreseen) {
+        self->ahead_first_hour = now_hour;
+        self->ahead_wall_ms = wall_ms;
+        for (uint32_t i = 0; i < HELIO_TRACK_AHEAD; i++)
+            self->ahead[i] = sums->ahead_count[i] ? sums->ahead[i] / sums->ahead_count[i] : NAN;
+    }
+    for (uint32_t i = 0; i < points->count; i++)
+        if (!points->items[i].forecast && points->items[i].time_ms <= wall_ms &&
+            points->items[i].time_ms > self->newest_ms)
+            self->newest_ms = points->items[i].time_ms;
+    uint32_t taken = sums->taken;
+    free(sums);
+    if (taken) {
+        self->success_wall_ms = wall_ms;
+        self->failures = 0;
+    } else {
+        helio_track_fail(self);
+    }
+    return taken;
+}
+
+void helio_track_fail(helio_track_t *self)
+{
+    self->failures += self->failures < UINT32_MAX;
+}
+
+helio_hours_t helio_track_hours(const helio_track_t *self)
+{
+    return (helio_hours_t){self->first_hour, self->values, HELIO_TRACK_HOURS};
+}
+
+double helio_track_ahead(const helio_track_t *self, int64_t hour)
+{
+    int64_t index = hour - self->ahead_first_hour;
+    return self->ahead_wall_ms == INT64_MIN || index < 0 || index >= HELIO_TRACK_AHEAD ? NAN
+                                                                                       : self->ahead[index];
+}
+
+helio_track_state_t helio_track_state(const helio_track_t *self, uint64_t every_ms, int64_t wall_ms)
+{
+    int64_t now_hour = hour_of(wall_ms);
+    helio_hours_t hours = helio_track_hours(self);
+    int64_t last = helio_hours_last(&hours, now_hour + 1);
+    bool has_past = last != INT64_MIN;
+    int64_t patience_ms =
+        STALE_ROUNDS * (int64_t)every_ms > STALE_LEAST_MS ? STALE_ROUNDS * (int64_t)every_ms : STALE_LEAST_MS;
+    bool answers = self->success_wall_ms != INT64_MIN && wall_ms - self->success_wall_ms <= patience_ms;
+    bool about_now =
+        (has_past && now_hour - last <= ABOUT_NOW_H) || !isnan(helio_track_ahead(self, now_hour));
+    if (answers && about_now)
+        return HELIO_TRACK_FRESH;
+    bool repeatable =
+        (has_past && now_hour - last <= OLDEST_GOOD_H) || !isnan(helio_track_ahead(self, now_hour));
+    return repeatable ? HELIO_TRACK_LAST_GOOD : HELIO_TRACK_NOTHING;
+}
