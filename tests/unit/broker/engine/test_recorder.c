@@ -38,6 +38,7 @@ typedef struct life {
     helio_recorder_t *recorder;
     int64_t now_ms;
     uint64_t effect_count;
+    helio_uuid_t last; /* submitted */
 } life_t;
 
 static void step(life_t *life, uint32_t kind, const void *payload)
@@ -47,6 +48,9 @@ static void step(life_t *life, uint32_t kind, const void *payload)
     helio_effects_reset(life->effects);
     helio_broker_core_step(life->core, &event, life->effects);
     life->effect_count += life->effects->count;
+    for (uint32_t i = 0; i < life->effects->count; i++)
+        if (life->effects->items[i].kind == HELIO_BROKER_FX_ROW_JOB)
+            life->last = ((const helio_row_job_t *)life->effects->items[i].payload)->job;
     assert_int_equal(helio_recorder_effects(life->recorder, life->effects, NULL), HELIO_OK);
 }
 
@@ -77,6 +81,16 @@ static void submit(life_t *life, uint64_t call, const char *name)
     submission.spec.queue = HELIO_TEXT("standard");
     submission.spec.nodes = 1;
     submission.spec.run = HELIO_TEXT("true");
+    helio_word_t word = {HELIO_TEXT("the last")};
+    helio_dependency_t depends = {word.text, HELIO_AFTER_ANY, HELIO_FOUND_OPEN, {life->last, HELIO_NO_TASK}};
+    if (call % 3 == 0 && !helio_uuid_is_nil(life->last)) { /* no site is there: what it waits for is queued */
+        submission.spec.after_any.items = &word;
+        submission.spec.after_any.count = 1;
+        submission.depends.items = &depends;
+        submission.depends.count = 1;
+    }
+    if (call % 5 == 0)
+        submission.spec.not_before_wall_ms = 1790000000000 + life->now_ms + (int64_t)call * 10;
     helio_ev_submit_t event = {.call = call, .tenant = HELIO_TEXT("demo"), .user = HELIO_TEXT("ada")};
     event.jobs.items = &submission;
     event.jobs.count = 1;
