@@ -31,6 +31,8 @@ struct helio_agent {
     helio_source_t *backend_source;
     helio_timer_t *backend_timer, *tick_timer, *series_timer;
     helio_arena_t *spec_arena;
+    helio_arena_t *backend_series_arena; /* what the backend said last of the hours to come */
+    helio_aev_series_t backend_series;
     held_t held[2];
     uint32_t filling; /* index into held */
     uint64_t open_rows, batch;
@@ -295,8 +297,17 @@ static void on_series(void *arg)
     helio_arena_t *arena = helio_arena_new();
     helio_aev_series_t series;
     helio_static_series(&self->parts.settings->site, helio_clock_wall_ms(), arena, &series);
+    helio_series_add(&series, &self->backend_series, arena);
     step(self, HELIO_AGENT_EV_SERIES, &series);
     helio_arena_destroy(&arena);
+}
+
+static void on_backend_series(void *arg, const helio_aev_series_t *series)
+{
+    helio_agent_t *self = arg;
+    helio_arena_reset(self->backend_series_arena);
+    helio_record_copy(&helio_aev_series_type, self->backend_series_arena, series, &self->backend_series);
+    on_series(self);
 }
 
 static void arm(helio_timer_t *timer, int64_t at_ms)
@@ -436,7 +447,10 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     helio_rc rc = helio_agent_broker_key(settings, self->broker_key, err);
     if (rc == HELIO_OK)
         rc = helio_keypair_load(settings->key_file.data, &self->keys, err);
-    helio_backend_sink_t sink = {.arg = self, .on_event = on_backend_event, .on_capacity = on_backend_capacity};
+    helio_backend_sink_t sink = {.arg = self,
+                                 .on_event = on_backend_event,
+                                 .on_capacity = on_backend_capacity,
+                                 .on_series = on_backend_series};
     if (rc == HELIO_OK)
         rc = self->parts.make_backend(settings, &sink, &self->backend, err);
     if (rc != HELIO_OK)
@@ -464,6 +478,7 @@ helio_rc helio_agent_new(const helio_agent_parts_t *parts, helio_agent_t **ret_a
     self->parts = *parts;
     self->effects = helio_effects_new();
     self->spec_arena = helio_arena_new();
+    self->backend_series_arena = helio_arena_new();
     self->held[0].arena = helio_arena_new();
     self->held[1].arena = helio_arena_new();
     self->batch = 1;
@@ -493,6 +508,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_agent_core_destroy(&self->core);
     helio_effects_destroy(&self->effects);
     helio_arena_destroy(&self->spec_arena);
+    helio_arena_destroy(&self->backend_series_arena);
     for (int i = 0; i < 2; i++) {
         helio_arena_destroy(&self->held[i].arena);
         free(self->held[i].items);

@@ -1,18 +1,16 @@
 /*  choice.c -- which backend a site file means. */
 #include "site-agent/agent/check.h"
 #include "site-agent/backends/local.h"
+#include "site-agent/backends/slurm/slurm.h"
 
 static bool energy_mj(void *arg, uint32_t gpu, uint64_t *ret_mj)
 {
     return helio_nvml_energy_mj(arg, gpu, ret_mj) == HELIO_OK;
 }
 
-helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
-                            helio_backend_t **ret_backend, helio_error_t *err)
+static helio_rc make_local(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
+                           helio_backend_t **ret_backend, helio_error_t *err)
 {
-    if (!helio_text_is(settings->site.backend, "local"))
-        return helio_fail(err, HELIO_INVALID, "this release has no backend '%.*s'; it has: local",
-                          HELIO_TEXT_ARGS(settings->site.backend));
     helio_local_options_t options = {.state_dir = settings->state_dir.data,
                                      .shim = settings->shim.data,
                                      .site = settings->site.name,
@@ -22,4 +20,27 @@ helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_
                                      .energy_mj = settings->nvml ? energy_mj : NULL,
                                      .sink = *sink};
     return helio_local_new(&options, ret_backend, err);
+}
+
+static helio_rc make_slurm(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
+                           helio_backend_t **ret_backend, helio_error_t *err)
+{
+    helio_slurm_options_t options = {.site = &settings->site,
+                                     .rules = &settings->rules,
+                                     .settings = &settings->slurm,
+                                     .shim = settings->shim.data,
+                                     .lease_margin_ms = settings->kill_margin_ms,
+                                     .sink = *sink};
+    return helio_slurm_new(&options, ret_backend, err);
+}
+
+helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
+                            helio_backend_t **ret_backend, helio_error_t *err)
+{
+    if (helio_text_is(settings->site.backend, "local"))
+        return make_local(settings, sink, ret_backend, err);
+    if (helio_text_is(settings->site.backend, "slurm"))
+        return make_slurm(settings, sink, ret_backend, err);
+    return helio_fail(err, HELIO_INVALID, "this release has no backend '%.*s'; it has: local, slurm",
+                      HELIO_TEXT_ARGS(settings->site.backend));
 }

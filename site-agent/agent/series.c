@@ -37,3 +37,16 @@ void helio_static_series(const helio_site_profile_t *profile, int64_t wall_ms, h
                 profile->pools.items[p].name;
     *ret_series = all;
 }
+
+void helio_series_add(helio_aev_series_t *series, const helio_aev_series_t *more, helio_arena_t *arena)
+{
+    uint32_t count = series->series.count, room = HELIO_SERIES_MAX - count,
+             take = more->series.count < room ? more->series.count : room;
+    helio_series_t *all = helio_arena_alloc(arena, count + take + 1, sizeof *all);
+    for (uint32_t i = 0; i < count; i++)
+        all[i] = series->series.items[i];
+    for (uint32_t i = 0; i < take; i++)
+        all[count + i] = more->series.items[i];
+    series->series.items = all;
+    series->series.count = count + take;
+}

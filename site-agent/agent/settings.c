@@ -63,8 +63,14 @@ static const helio_spec_field_t agent_fields[] = {
      .kind = HELIO_SPEC_PATH,
      AT(shim),
      .example = "/usr/libexec/heliostat/helio-shim",
-     .doc = "The program around each local job. Not said: the one installed beside the agent."},
+     .doc = "The program around each job. Not said: the one installed beside the agent."},
     {.kind = HELIO_SPEC_INCLUDE, AT(rules), .table = &helio_job_rules_table},
+    {.key = "slurm",
+     .kind = HELIO_SPEC_GROUP,
+     AT(slurm),
+     .table = &helio_slurm_settings_table,
+     .example = "{shared: /shared/heliostat}",
+     .doc = "The cluster, for the backend `slurm`."},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -179,7 +185,11 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     settings.shim = settings.shim.size ? resolve(arena, path, settings.shim) : default_shim(arena);
     if (!helio_curve_key_is_valid(settings.broker_key))
         settings.broker_key = resolve(arena, path, settings.broker_key);
-    if (helio_text_is(settings.site.backend, "local"))
+    settings.slurm.shared = resolve(arena, path, settings.slurm.shared);
+    settings.slurm.conf = resolve(arena, path, settings.slurm.conf);
+    settings.slurm.commands = resolve(arena, path, settings.slurm.commands);
+    settings.slurm.shim = resolve(arena, path, settings.slurm.shim);
+    if (helio_text_is(settings.site.backend, "local") || helio_text_is(settings.site.backend, "slurm"))
         settings.site.leases = true; /* the shim around each job enforces them */
     *ret_settings = settings;
     return HELIO_OK;
