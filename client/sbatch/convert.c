@@ -67,6 +67,8 @@ static const char *const refusals[][2] = {
     {"gpus-per-socket", "say --gpus-per-node instead"},
     {"nodefile", "nodes belong to one cluster; say --nodelist to pin the job to Slurm sites that have them"},
     {"bbf", "the file is not there where the job runs; say --bb"},
+    {"batch", "say --constraint, which all nodes of the job meet"},
+    {"reboot", "a node is rebooted by those who look after it"},
     {"uid", "whom a job runs as, each site decides by its table of users"},
     {"gid", "whom a job runs as, each site decides by its table of users"},
 };
@@ -114,7 +116,7 @@ static void decide_pinned(sbatch_t *self)
     if (own) {
         bool alone = own->type != HELIO_SPEC_SEQUENCE || own->count == 1;
         const helio_spec_node_t *one = own->type == HELIO_SPEC_SEQUENCE ? own->first : own;
-        self->pinned = alone && one && helio_text_is(one->text, "slurm");
+        self->pinned = self->pinned_by_own = alone && one && helio_text_is(one->text, "slurm");
         if (why && !self->pinned)
             sbatch_note(self, "placement.backends allows other sites than Slurm's, but: %s", why);
         return;

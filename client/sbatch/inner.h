@@ -8,6 +8,7 @@
 enum {
     SBATCH_NOTES_MAX = 32,
     SBATCH_WORDS_MAX = 4096,
+    SBATCH_EXTRAS_MAX = 16,
     SBATCH_GPUS_PER_NODE_MAX = HELIO_JOB_GPUS_PER_NODE_MAX
 };
 
@@ -25,6 +26,13 @@ typedef struct sbatch_value {
     size_t offset, end; /* SCRIPT: of the value, or of the switch */
     uint32_t id;
 } sbatch_value_t;
+
+/*  An option that sbatch did not know when this was written. */
+typedef struct sbatch_extra {
+    const char *name;
+    sbatch_value_t value;
+    const char *message, *hint; /* what to say when it cannot travel */
+} sbatch_extra_t;
 
 /*  Resources after all options that say something about them. 0 = not said. */
 typedef struct sbatch_shape {
@@ -49,9 +57,12 @@ typedef struct sbatch {
     helio_diagnostic_t *diagnostic;
     size_t header_end; /* offset of the first line that is neither blank nor a comment */
     sbatch_value_t values[HELIO_SBATCH_COUNT];
+    sbatch_extra_t extras[SBATCH_EXTRAS_MAX];
+    uint32_t extra_count;
     sbatch_own_t own;
     sbatch_shape_t shape;
-    bool pinned;
+    bool pinned;        /* to Slurm sites */
+    bool pinned_by_own; /* a #HELIO line says so */
     const char *notes[SBATCH_NOTES_MAX];
     uint32_t note_count;
 } sbatch_t;
@@ -60,8 +71,6 @@ typedef struct sbatch {
 helio_rc sbatch_refuse(sbatch_t *self, const sbatch_value_t *value, const char *hint, const char *format, ...)
     HELIO_PRINTF(4, 5);
 void sbatch_note(sbatch_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
-/*  "--time" or "SBATCH_TIMELIMIT", as it was given. */
-const char *sbatch_called(const sbatch_value_t *value);
 static inline const sbatch_value_t *sbatch_given(const sbatch_t *self, uint32_t id)
 {
     return self->values[id].text ? &self->values[id] : NULL;

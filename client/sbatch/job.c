@@ -181,14 +181,31 @@ static bool is_clean(const char *text)
     return true;
 }
 
+static helio_rc add_pair(entries_t *self, const sbatch_value_t *value, const char *name, const char *text)
+{
+    if (!is_clean(text) || text[0] == '-') /* sites refuse such values */
+        return sbatch_refuse(self->work, value, NULL, "--%s: %s", name,
+                             text[0] == '-' ? "a value that begins with '-' is not passed on"
+                                            : "control characters are not passed on");
+    add_text(self, "slurm", name, text);
+    return HELIO_OK;
+}
+
 static helio_rc add_option(entries_t *self, uint32_t id, const char *text)
 {
-    const sbatch_value_t *value = sbatch_given(self->work, id);
-    if (value && !is_clean(text))
-        return sbatch_refuse(self->work, value, NULL, "--%s: control characters are not passed on",
-                             helio_sbatch_option(id)->name);
-    add_text(self, "slurm", helio_sbatch_option(id)->name, text);
-    return HELIO_OK;
+    return add_pair(self, sbatch_given(self->work, id), helio_sbatch_option(id)->name, text);
+}
+
+static helio_rc add_extras(entries_t *self)
+{
+    helio_rc rc = HELIO_OK;
+    for (uint32_t i = 0; i < self->work->extra_count && rc == HELIO_OK; i++) {
+        const sbatch_extra_t *extra = &self->work->extras[i];
+        if (!self->work->pinned_by_own)
+            return sbatch_refuse(self->work, &extra->value, extra->hint, "%s", extra->message);
+        rc = add_pair(self, &extra->value, extra->name, extra->value.text);
+    }
+    return rc;
 }
 
 /*  A folder below a working directory that the site makes is not there: the file goes into the latter. */
@@ -212,6 +229,7 @@ static helio_rc add_files(entries_t *self)
 {
     const sbatch_value_t *chdir = sbatch_given(self->work, HELIO_SBATCH_CHDIR);
     const sbatch_value_t *input = sbatch_given(self->work, HELIO_SBATCH_INPUT);
+    const sbatch_value_t *mode = sbatch_given(self->work, HELIO_SBATCH_OPEN_MODE);
     const char *directory = self->work->input->directory;
     if (input && strcmp(input->text, "/dev/null") != 0)
         return sbatch_refuse(self->work, input, "read the file in the script: exec <FILE",
@@ -229,7 +247,13 @@ static helio_rc add_files(entries_t *self)
         rc = add_output(self, HELIO_SBATCH_OUTPUT, has_directory);
     if (rc == HELIO_OK)
         rc = add_output(self, HELIO_SBATCH_ERROR, has_directory);
-    return rc;
+    if (rc != HELIO_OK || !mode)
+        return rc;
+    bool append = mode->text[0] == 'a' || mode->text[0] == 'A';
+    if (!append && mode->text[0] != 't' && mode->text[0] != 'T')
+        return sbatch_refuse(self->work, mode, NULL, "--open-mode takes append or truncate, found '%.64s'",
+                             mode->text);
+    return add_option(self, HELIO_SBATCH_OPEN_MODE, append ? "append" : "truncate");
 }
 
 static helio_rc add_tasks(entries_t *self)
@@ -325,7 +349,9 @@ static helio_rc gather(entries_t *self)
     add(self, "slurm", "launch", "batch");
     if ((rc = add_files(self)) != HELIO_OK || (rc = add_tasks(self)) != HELIO_OK)
         return rc;
-    return add_passed(self);
+    if ((rc = add_passed(self)) != HELIO_OK)
+        return rc;
+    return add_extras(self);
 }
 
 /*  ---- writing ---- */

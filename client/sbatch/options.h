@@ -30,7 +30,7 @@ typedef enum helio_sbatch_policy {
     X(ACCOUNT, "account", 'A', YES, PASSED, "SBATCH_ACCOUNT")                          \
     X(ACCTG_FREQ, "acctg-freq", 0, YES, PINNED, "SBATCH_ACCTG_FREQ")                   \
     X(ARRAY, "array", 'a', YES, TURNED, "SBATCH_ARRAY_INX")                            \
-    X(BATCH, "batch", 0, YES, PINNED, "SBATCH_BATCH")                                  \
+    X(BATCH, "batch", 0, YES, REFUSED, "SBATCH_BATCH")                                 \
     X(BB, "bb", 0, YES, PINNED, NULL)                                                  \
     X(BBF, "bbf", 0, YES, REFUSED, NULL)                                               \
     X(BEGIN, "begin", 'b', YES, TURNED, NULL)                                          \
@@ -65,7 +65,7 @@ typedef enum helio_sbatch_policy {
     X(GPUS_PER_SOCKET, "gpus-per-socket", 0, YES, REFUSED, NULL)                       \
     X(GPUS_PER_TASK, "gpus-per-task", 0, YES, TURNED, "SBATCH_GPUS_PER_TASK")          \
     X(GRES, "gres", 0, YES, TURNED, "SBATCH_GRES")                                     \
-    X(GRES_FLAGS, "gres-flags", 0, YES, PINNED, "SBATCH_GRES_FLAGS")                   \
+    X(GRES_FLAGS, "gres-flags", 0, YES, IDLE, "SBATCH_GRES_FLAGS")                     \
     X(HELP, "help", 'h', NO, TOOL, NULL)                                               \
     X(HINT, "hint", 0, YES, PASSED, "SBATCH_HINT")                                     \
     X(HOLD, "hold", 'H', NO, REFUSED, NULL)                                            \
@@ -94,10 +94,10 @@ typedef enum helio_sbatch_policy {
     X(NTASKS_PER_GPU, "ntasks-per-gpu", 0, YES, TURNED, NULL)                          \
     X(NTASKS_PER_NODE, "ntasks-per-node", 0, YES, TURNED, NULL)                        \
     X(NTASKS_PER_SOCKET, "ntasks-per-socket", 0, YES, NEEDED, NULL)                    \
-    X(OPEN_MODE, "open-mode", 0, YES, IDLE, "SBATCH_OPEN_MODE")                        \
+    X(OPEN_MODE, "open-mode", 0, YES, TURNED, "SBATCH_OPEN_MODE")                      \
     X(OUTPUT, "output", 'o', YES, TURNED, "SBATCH_OUTPUT")                             \
     X(OVERCOMMIT, "overcommit", 'O', NO, PINNED, "SBATCH_OVERCOMMIT")                  \
-    X(OVERSUBSCRIBE, "oversubscribe", 's', NO, IDLE, NULL)                             \
+    X(OVERSUBSCRIBE, "oversubscribe", 's', NO, PASSED, NULL)                           \
     X(PARSABLE, "parsable", 0, NO, TOOL, NULL)                                         \
     X(PARTITION, "partition", 'p', YES, PASSED, "SBATCH_PARTITION")                    \
     X(POWER, "power", 0, YES, PINNED, "SBATCH_POWER")                                  \
@@ -107,7 +107,7 @@ typedef enum helio_sbatch_policy {
     X(PROPAGATE, "propagate", 0, MAY, IDLE, NULL)                                      \
     X(QOS, "qos", 'q', YES, PASSED, "SBATCH_QOS")                                      \
     X(QUIET, "quiet", 'Q', NO, TOOL, NULL)                                             \
-    X(REBOOT, "reboot", 0, NO, PINNED, NULL)                                           \
+    X(REBOOT, "reboot", 0, NO, REFUSED, NULL)                                          \
     X(REQUEUE, "requeue", 0, NO, SILENT, "SBATCH_REQUEUE")                             \
     X(RESERVATION, "reservation", 0, YES, NEEDED, "SBATCH_RESERVATION")                \
     X(SIGNAL, "signal", 0, YES, TURNED, "SBATCH_SIGNAL")                               \
@@ -126,7 +126,7 @@ typedef enum helio_sbatch_policy {
     X(VERBOSE, "verbose", 'v', NO, SILENT, NULL)                                       \
     X(VERSION, "version", 'V', NO, TOOL, NULL)                                         \
     X(WAIT, "wait", 'W', NO, TOOL, "SBATCH_WAIT")                                      \
-    X(WAIT_ALL_NODES, "wait-all-nodes", 0, YES, PINNED, "SBATCH_WAIT_ALL_NODES")       \
+    X(WAIT_ALL_NODES, "wait-all-nodes", 0, YES, IDLE, "SBATCH_WAIT_ALL_NODES")         \
     X(WCKEY, "wckey", 0, YES, PINNED, "SBATCH_WCKEY")                                  \
     X(WRAP, "wrap", 0, YES, TURNED, NULL)                                              \
     X(BROKER, "broker", 0, YES, CLIENT, NULL)                                          \

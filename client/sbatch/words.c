@@ -8,12 +8,6 @@
 
 /*  ---- complaints ---- */
 
-const char *sbatch_called(const sbatch_value_t *value)
-{
-    const helio_sbatch_option_t *option = helio_sbatch_option(value->id);
-    return value->level == SBATCH_VARIABLE ? option->variable : option->name;
-}
-
 /*  A diagnostic without a place in a file. */
 HELIO_PRINTF(4, 0)
 static helio_rc complain_plainly(helio_diagnostic_t *diagnostic, const char *source, const char *hint,
@@ -67,8 +61,9 @@ typedef struct taker {
     uint32_t at;
     uint32_t inside; /* letters of words[at] that were taken already */
     sbatch_level_t level;
-    sbatch_value_t value; /* what was taken, or where the complaint belongs */
-    char message[256];
+    sbatch_value_t value; /* what was taken, or where the complaint belongs; id COUNT: nobody knows it */
+    helio_text_t name;    /* of such a one */
+    char message[256];    /* what is wrong; of such a one: what would be */
     const char *hint;
 } taker_t;
 
@@ -113,10 +108,20 @@ static bool check_known(taker_t *self, uint32_t id, const char *shown, helio_tex
         return fail(self, "write the whole name", "%s may mean several options", shown);
     const char *near = name.size ? helio_sbatch_option_suggest(name) : NULL;
     static const char *const hint =
-        "`man sbatch` lists the options; docs/sites/sbatch.md says what becomes of them";
+        "`#HELIO placement: {backends: [slurm]}` in the script passes what is not known on to Slurm sites";
     if (near)
         return fail(self, hint, "%s is no option of sbatch; did you mean --%s?", shown, near);
     return fail(self, hint, "%s is no option of sbatch", shown);
+}
+
+/*  Whether a name could be that of an option of a newer Slurm. */
+static bool is_option_name(const char *name, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!((name[i] >= 'a' && name[i] <= 'z') ||
+              (i && (name[i] == '-' || (name[i] >= '0' && name[i] <= '9')))))
+            return false;
+    return size > 0 && size <= 64;
 }
 
 static bool take_long(taker_t *self)
@@ -128,10 +133,18 @@ static bool take_long(taker_t *self)
     bool ambiguous;
     (void)snprintf(shown, sizeof shown, "--%.*s", HELIO_TEXT_ARGS(name));
     uint32_t id = helio_sbatch_option_named(name, &ambiguous);
-    if (!check_known(self, id, shown, name, ambiguous))
+    bool has_value = word->text[2 + size] == '=';
+    bool known = check_known(self, id, shown, name, ambiguous);
+    if (!known && self->level == SBATCH_SCRIPT && id == HELIO_SBATCH_COUNT && !ambiguous &&
+        is_option_name(word->text + 2, size)) {
+        self->name = name;
+        self->value.id = HELIO_SBATCH_COUNT;
+        self->value.text = has_value ? word->text + 2 + size + 1 : "";
+        return true;
+    }
+    if (!known)
         return false;
     self->value.id = id;
-    bool has_value = word->text[2 + size] == '=';
     helio_sbatch_argument_t argument = helio_sbatch_option(id)->argument;
     if (argument == HELIO_SBATCH_NO && has_value)
         return fail(self, NULL, "%s takes no value", shown);
@@ -357,12 +370,27 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
     return HELIO_OK;
 }
 
+/*  Whether it may travel is known when the whole header is. */
+static helio_rc put_extra(sbatch_t *self, const taker_t *taker)
+{
+    if (self->extra_count == SBATCH_EXTRAS_MAX)
+        return sbatch_refuse(self, &taker->value, taker->hint, "%s", taker->message);
+    self->extras[self->extra_count++] =
+        (sbatch_extra_t){.name = helio_arena_string(self->arena, taker->name),
+                         .value = taker->value,
+                         .message = helio_arena_string(self->arena, helio_text_of(taker->message)),
+                         .hint = taker->hint};
+    return HELIO_OK;
+}
+
 static helio_rc put_words(sbatch_t *self, const sbatch_word_t *words, uint32_t count)
 {
     taker_t taker = {.words = words, .count = count, .level = SBATCH_SCRIPT};
     helio_rc rc = HELIO_OK;
-    while (rc == HELIO_OK && take(&taker))
-        rc = put(self, taker.value);
+    while (rc == HELIO_OK && take(&taker)) {
+        rc = taker.value.id < HELIO_SBATCH_COUNT ? put(self, taker.value) : put_extra(self, &taker);
+        taker.message[0] = '\0';
+    }
     if (rc != HELIO_OK)
         return rc;
     if (taker.message[0])

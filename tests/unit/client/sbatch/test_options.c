@@ -129,7 +129,11 @@ static const struct {
     {"srun hostname", "name: train.sh\n" PINNED PINNED_LAUNCH},
     {"x=$(/usr/bin/srun -n1 hostname)", "name: train.sh\n" PINNED PINNED_LAUNCH},
     {"echo a # srun hostname\n# srun\nmy-srun; srun.sh; srun=1; $srun", "name: train.sh\n" LAUNCH},
-    {"#SBATCH --requeue -v -k --open-mode=append --propagate=NONE", "name: train.sh\n" LAUNCH},
+    {"#SBATCH --requeue -v -k --propagate=NONE --gres-flags=enforce-binding", "name: train.sh\n" LAUNCH},
+    {"#SBATCH -o x --open-mode=a", "name: train.sh\n" LAUNCH "  output: x\n  open-mode: append\n"},
+    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --tres-per-task=gpu:1 --segment",
+     "name: train.sh\nplacement:\n  backends: [slurm]\n" PINNED_LAUNCH
+     "  tres-per-task: gpu:1\n  segment: \"\"\n"},
     {"#SBATCH -M eu,us", "name: train.sh\nplacement:\n  sites: [\"eu\", \"us\"]\n" LAUNCH},
     {"#SBATCH --begin=2026-12-01", "name: train.sh\nplacement:\n  not_before: 2026-12-01T00:00:00Z\n" LAUNCH},
     {"#SBATCH --begin=now", "name: train.sh\n" LAUNCH},
@@ -178,6 +182,11 @@ static const struct {
     {"#SBATCH --nodez=3", 2, 9, "--nodez is no option of sbatch; did you mean --nodes?", NULL},
     {"#SBATCH -J x -Z", 2, 14, "-Z is no option", NULL},
     {"#SBATCH --broker=http://evil.example", 2, 9, "--broker is no option of sbatch", NULL},
+    {"#SBATCH --segment=4\nsrun x", 2, 9, "--segment is no option of sbatch", "backends: [slurm]"},
+    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --broker=x", 3, 9, "--broker is no option", NULL},
+    {"#SBATCH --nice=-5", 2, 16, "begins with '-'", NULL},
+    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --mem4,=x", 3, 9, "--mem4, is no option", NULL},
+    {"#SBATCH --open-mode=x", 2, 21, "append or truncate", NULL},
     {"#SBATCH --no", 2, 9, "--no may mean several", "whole name"},
     {"#SBATCH --mem", 2, 9, "--mem needs a value", NULL},
     {"#SBATCH -J", 2, 9, "-J needs a value", NULL},
@@ -311,9 +320,9 @@ static void export__carries_what_is_named_and_no_secret(void **state)
         WORDS("--export=ALL,LR,TEXT,HF_TOKEN,OTHER='a,b',EMPTY,MISSING,HELIO_X,SLURM_X,API_KEY=given"),
         environment, *state);
     assert_int_equal(c.rc, HELIO_OK);
-    assert_string_equal(
-        c.head, "name: train.sh\nenv:\n  LR: 1e-4\n  TEXT: \"two\\nlines: \\\"x\\\"\"\n  OTHER: a,b\n"
-                "  EMPTY: \"\"\n  API_KEY: given\n" LAUNCH);
+    assert_string_equal(c.head,
+                        "name: train.sh\nenv:\n  LR: 1e-4\n  TEXT: \"two\\nlines: \\\"x\\\"\"\n  OTHER: a,b\n"
+                        "  EMPTY: \"\"\n  API_KEY: given\n" LAUNCH);
     assert_null(strstr(c.job.yaml.data, "s3cret"));
     assert_true(has_note(&c, "HF_TOKEN looks like a secret"));
     assert_true(has_note(&c, "MISSING is not set"));
@@ -338,7 +347,7 @@ static void notes__say_what_differs(void **state)
         {"#SBATCH -C x", "pinned to Slurm sites (placement.backends: [slurm]): --constraint"},
         {"#HELIO placement: {backends: [local, slurm]}\nsrun x", "allows other sites than Slurm's, but"},
         {"#SBATCH -p x -q y", "--partition, --qos: for Slurm sites"},
-        {"#SBATCH --open-mode=truncate -k", "--no-kill, --open-mode: without effect here"},
+        {"#SBATCH --gres-flags=x -k", "--gres-flags, --no-kill: without effect here"},
         {"#SBATCH --no-requeue", "--no-requeue: without effect"},
         {"#SBATCH -N 1-2", "fixed number of nodes, 1"},
         {"#SBATCH -n 2", "all tasks on one node"},

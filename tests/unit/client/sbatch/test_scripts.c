@@ -241,7 +241,9 @@ static void scripts__that_are_damaged_never_break_it(void **state)
             uint32_t lines = 1;
             for (uint32_t i = 0; i < size; i++)
                 lines += copy[i] == '\n';
-            assert_true(c.diagnostic.message[0] && c.diagnostic.line <= lines);
+            if (!c.diagnostic.message[0] || c.diagnostic.line > lines)
+                fail_msg("round %u, line %u of %u: '%s'\n%.*s", round, c.diagnostic.line, lines,
+                         c.diagnostic.message, (int)size, copy);
         }
         free(copy);
         helio_arena_destroy(&arena);
