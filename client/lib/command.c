@@ -26,7 +26,7 @@ static const helio_command_t commands[] = {
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
      HELIO_WORDS_FILES, helio_cmd_submit},
     {.name = "sbatch",
-     .synopsis = "[OPTIONS] [SCRIPT [ARGUMENT…]]",
+     .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Submit a batch script written for Slurm",
      .doc = "Reads the script's #SBATCH lines by Slurm's own rules, SBATCH_* variables and sbatch's options, "
             "and "
@@ -44,7 +44,7 @@ static const helio_command_t commands[] = {
      .words = HELIO_WORDS_BATCH,
      .handler = helio_cmd_sbatch},
     {.name = "convert",
-     .synopsis = "[OPTIONS] [SCRIPT [ARGUMENT…]]",
+     .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Print the job file that a batch script for Slurm becomes",
      .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker.",
      .example = "helio convert train.sh >train.yaml",

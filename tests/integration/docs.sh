@@ -1,5 +1,5 @@
 #!/bin/bash
-# The console blocks of README.md and docs/*.md, run against a quickstart (tests/support/console_blocks.py).
+# The console blocks of README.md, docs/*.md and docs/sites/sbatch.md, run against a quickstart (tests/support/console_blocks.py).
 #   tests/integration/docs.sh BUILD_DIR
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -10,4 +10,4 @@ trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || tr
 "$top/deploy/quickstart.sh" --state "$state" --build "$build" </dev/null >"$(dirname "$state")/up.log" 2>&1 || { tail -n 20 "$(dirname "$state")/up.log"; exit 1; }
 cd "$top"
 HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
-  tests/support/console_blocks.py README.md docs/*.md
+  tests/support/console_blocks.py README.md docs/*.md docs/sites/sbatch.md
