@@ -97,23 +97,6 @@ static helio_rc set_hosts(char *const *list, helio_environment_t *env, helio_err
     return rc;
 }
 
-static uint32_t gpu_count(const char *devices)
-{
-    if (!devices || !*devices || strcmp(devices, "NoDevFiles") == 0)
-        return 0;
-    uint32_t count = 1;
-    for (const char *c = devices; *c; c++)
-        count += *c == ',';
-    return count;
-}
-
-static void set_number(helio_environment_t *env, const char *name, uint32_t value)
-{
-    char text[16];
-    (void)snprintf(text, sizeof text, "%u", value);
-    helio_environment_set(env, name, helio_text_of(text));
-}
-
 static bool is_executable(const char *folder, size_t size, const char *program, char ret_path[PATH_SIZE])
 {
     int length = snprintf(ret_path, PATH_SIZE, "%.*s/%s", (int)size, folder, program);
@@ -131,13 +114,39 @@ static bool find_program(const char *path, const char *program, char ret_path[PA
     return false;
 }
 
+/*  Slurm's own PATH first; of a user whose login it could not play through there is none. */
+static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path[PATH_SIZE])
+{
+    static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin";
+    if (plan->srun.size)
+        return helio_text_copy(plan->srun, ret_path, PATH_SIZE);
+    return find_program(helio_environ_get(list, "PATH"), "srun", ret_path) ||
+           find_program(usual, "srun", ret_path);
+}
+
+static uint32_t gpu_count(const char *devices)
+{
+    if (!devices || !*devices || strcmp(devices, "NoDevFiles") == 0)
+        return 0;
+    uint32_t count = 1;
+    for (const char *c = devices; *c; c++)
+        count += *c == ',';
+    return count;
+}
+
+static void set_number(helio_environment_t *env, const char *name, uint32_t value)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%u", value);
+    helio_environment_set(env, name, helio_text_of(text));
+}
+
 /*  A script for a batch system calls srun, which a site may keep where no job's PATH leads. */
 static void make_srun_reachable(const helio_plan_t *plan, char *const *list, helio_environment_t *env)
 {
     char path[PATH_SIZE], longer[2 * PATH_SIZE];
     const char *own = helio_environment_get(env, "PATH");
-    if (plan->srun.size ? !helio_text_copy(plan->srun, path, sizeof path)
-                        : !find_program(helio_environ_get(list, "PATH"), "srun", path))
+    if (!find_srun(plan, list, path))
         return;
     char *slash = strrchr(path, '/');
     char found[PATH_SIZE];
@@ -186,9 +195,9 @@ helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, c
 {
     enum { ARGS_MAX = 20 };
     char path[PATH_SIZE];
-    if (plan->srun.size ? !helio_text_copy(plan->srun, path, sizeof path)
-                        : !find_program(helio_environ_get(environ_list, "PATH"), "srun", path))
-        return helio_fail(err, HELIO_NOT_FOUND, "srun is not found on this node by Slurm's PATH");
+    if (!find_srun(plan, environ_list, path))
+        return helio_fail(err, HELIO_NOT_FOUND,
+                          "srun is not found on this node, neither by Slurm's PATH nor where it usually is");
     const char *cpus = helio_environ_get(environ_list, "SLURM_CPUS_PER_TASK");
     helio_text_t words[ARGS_MAX] = {
         helio_text_of(path),

@@ -579,9 +579,24 @@ static void gang__an_srun_that_cannot_is_a_failed_start(void **state)
     bed = (bed_t){0};
     open_bed(&bed);
     bed.order.nodes = 2;
-    (void)snprintf(bed.env_texts[0], sizeof bed.env_texts[0], "PATH=/no/such/place");
+    bed.how.srun = HELIO_TEXT("/no/such/place/srun");
     assert_int_equal(run(&bed, "echo ran"), 125);
-    assert_non_null(strstr(done_of(&bed).reason, "srun is not found"));
+    assert_true(done_of(&bed).failed);
+    close_bed(&bed);
+}
+
+static void gang__an_srun_of_the_plan_goes_before_the_path(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed);
+    bed.order.nodes = 2;
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/srun", bed.dir);
+    bed.how.srun = helio_text_of(path);
+    (void)snprintf(bed.env_texts[0], sizeof bed.env_texts[0], "SLURM_X=no path at all");
+    assert_int_equal(run(&bed, "echo ran $HELIO_NODE_RANK"), 0);
+    expect(&bed, "@log", "ran 1\n");
     close_bed(&bed);
 }
 
@@ -714,6 +729,7 @@ int main(void)
         cmocka_unit_test(gang__kill_ends_all_that_ignore_everything),
         cmocka_unit_test(gang__the_heads_time_limit_is_that_of_all),
         cmocka_unit_test(gang__an_srun_that_cannot_is_a_failed_start),
+        cmocka_unit_test(gang__an_srun_of_the_plan_goes_before_the_path),
         cmocka_unit_test(gang__without_a_lease_no_rank_is_started),
         cmocka_unit_test(gang__a_rank_that_cannot_start_is_named),
         cmocka_unit_test(gang__a_rank_without_an_end_leaves_the_attempt_without_one),
