@@ -7,7 +7,8 @@
 #include "site-agent/core/capacity.h"
 
 #define HELIO_SLURM_FOREVER INT64_MAX
-enum { HELIO_SLURM_NONE = UINT32_MAX, HELIO_SLURM_UNTOLD = UINT32_MAX };
+#define HELIO_SLURM_NONE UINT32_MAX   /* no such place */
+#define HELIO_SLURM_UNTOLD UINT32_MAX /* a number that Slurm does not tell */
 
 typedef enum helio_slurm_hold_kind {
     HELIO_SLURM_HOLD_RUNS,     /* a job that has the node */

@@ -145,8 +145,6 @@ static void sweep(forecast_t *self, uint32_t sizes, uint32_t *waits_s)
         int64_t at = self->changes[i].at_s;
         while (i < self->count && self->changes[i].at_s == at)
             nodes += self->changes[i++].nodes;
-        if (i < self->count && self->changes[i].at_s <= now_s)
-            continue; /* of what was before now only the sum matters */
         for (; next < sizes && nodes >= (int64_t)1 << next; next++)
             waits_s[next] = at <= now_s ? 0 : at - now_s < UINT32_MAX ? (uint32_t)(at - now_s) : UINT32_MAX;
     }

@@ -1,6 +1,8 @@
-/*  listing.h -- what Slurm's commands print, as values. Pure: texts in, structs out; views into the text
- * where it says so, else into the arena. Whatever does not read as expected is INVALID as a whole: half a
- * list is no list.
+/*  listing.h -- what Slurm's commands print, as values. Pure: texts in, structs out. Lists lie in
+ * the arena, the texts in them are views into what was read. Whatever does not read as expected is INVALID as
+ * a whole, and the results stay as they were: half a list is no list. JSON, or a complaint where rows are
+ * expected, is never "none"; only squeue and sacct may print nothing at all, which is no jobs: that
+ * the command ended well must be seen by the caller.
  *
  *  The commands are run with LC_ALL=C, TZ=UTC and SLURM_TIME_FORMAT=%s, so that times are seconds since 1970.
  *  "N/A", "Unknown", "NONE" and "(null)" are read as not known (0 or "").
@@ -100,8 +102,7 @@ typedef struct helio_slurm_node {
     uint32_t cpus, cpus_allocated;                 /* that jobs may have */
     uint64_t memory_bytes, memory_allocated_bytes; /* the same */
     bool up; /* answers and may run jobs: not DOWN, NOT_RESPONDING, FAIL, POWERED_DOWN, INVAL, FUTURE, … */
-    bool closed; /* DRAIN, DRAINING, MAINT, …, or a word not known: what runs goes on, nothing new starts */
-    bool reserved; /* RESERVED: some of it, perhaps not all, belongs to a reservation that is active */
+    bool closed; /* DRAIN, REBOOT_REQUESTED, …, or a word not known: what runs goes on, nothing new starts */
     bool idle_off; /* powered down to save energy, and would be started for a job */
 } helio_slurm_node_t;
 

@@ -363,6 +363,7 @@ static void everybodys_jobs_are_counted(void **state)
     (void)add_pending(1, 1, "", 0, 0);
     add_pending(1, 1, "", 0, 0)->partition = HELIO_TEXT("shut,urgent");
     add_pending(1, 1, "", 0, 0)->gpu_type = HELIO_TEXT("a100");
+    add_pending(1, 1, "", 0, 0)->state = HELIO_SLURM_FAILED; /* refused, and still listed */
     assert_int_equal(look(0)->jobs_running, 3);
     assert_int_equal(look(1)->jobs_running, 3);
     assert_int_equal(look(0)->jobs_queued, 1);
@@ -424,6 +425,8 @@ static void gangs_wait_for_the_ends_of_running_jobs(void **state)
     assert_waits(0, 3, 0u, 100u, 500u);
     w.job_items[0].end_s = 0; /* without a limit */
     assert_waits(0, 3, 0u, 100u, UINT32_MAX);
+    add_running("n3", 1, 0)->state = HELIO_SLURM_CANCELLED; /* holds nothing any more */
+    assert_waits(0, 3, 0u, 100u, UINT32_MAX);
     w.job_items[1].end_s = NOW_S - 5; /* over its time, still being ended */
     assert_waits(0, 3, 0u, 0u, UINT32_MAX);
     w.node_items[0].closed = true;
@@ -466,6 +469,34 @@ static void pending_jobs_with_a_start_take_their_nodes_first(void **state)
     assert_waits(0, 3, 0u, 100u, 500u);
 }
 
+static void several_that_follow_on_one_node_are_passed_in_turn(void **state)
+{
+    (void)state;
+    add_pool("p", "H100", 8);
+    add_node("n1", "h100", 8, 0);
+    (void)add_pending(1, 8, "n1", NOW_S + 3 * HOUR, NOW_S + 4 * HOUR);
+    (void)add_pending(1, 8, "n1", NOW_S + 10, NOW_S + 9 * HOUR); /* around both of the others */
+    (void)add_pending(1, 8, "n1", NOW_S + 5 * HOUR, NOW_S + 6 * HOUR);
+    assert_waits(0, 1, 9u * HOUR);
+    w.job_items[1].end_s = NOW_S + 2 * HOUR;
+    assert_waits(0, 1, 2u * HOUR);
+    w.job_items[1].end_s++;
+    assert_waits(0, 1, 4u * HOUR);
+    w.job_items[0].end_s++;
+    assert_waits(0, 1, 6u * HOUR);
+}
+
+static void a_gap_that_is_too_short_takes_nothing_from_others(void **state)
+{
+    (void)state;
+    add_pool("p", "H100", 8);
+    add_node("n1", "h100", 8, 0);
+    add_node("n2", "h100", 8, 8);
+    (void)add_running("n2", 8, NOW_S + 500);
+    (void)add_pending(1, 8, "n2", NOW_S + 600, NOW_S + HOUR);
+    assert_waits(0, 2, 0u, 1u * HOUR);
+}
+
 static void gangs_wait_for_reservations(void **state)
 {
     (void)state;
@@ -476,6 +507,9 @@ static void gangs_wait_for_reservations(void **state)
     assert_waits(0, 3, 3u * HOUR, 3u * HOUR, 3u * HOUR);
     w.reservation_items[0].end_s = 0;
     assert_waits(0, 3, UINT32_MAX, UINT32_MAX, UINT32_MAX);
+    w.reservations.count = 0;
+    w.node_items[0].reserved = true; /* for how long nobody tells */
+    assert_waits(0, 3, 100u, 300u, UINT32_MAX);
 }
 
 static void sleeping_nodes_take_their_time(void **state)
@@ -540,6 +574,22 @@ static void free_gpus_of_the_hours_to_come(void **state)
     assert_true(free_in(47) == 6);
     w.partition_items[0].up = false;
     assert_true(free_in(47) == 0);
+}
+
+static void what_keeps_gpus_now_keeps_them_in_this_hour(void **state)
+{
+    (void)state;
+    two_nodes();
+    (void)add_running("n2", 6, NOW_S - 5); /* over its time, still being ended */
+    assert_true(free_in(0) == 10 && free_in(1) == 16);
+    w.node_items[0].cpus_allocated = 64; /* its GPUs are idle and of no use */
+    assert_true(free_in(0) == 2 && free_in(47) == 8);
+    (void)add_running("n1", 0, NOW_S + HOUR);
+    assert_true(free_in(0) == 2 && free_in(1) == 8 && free_in(2) == 16);
+    hand_in("p", 1, 2);
+    assert_true(free_in(0) == 0 && free_in(2) == 14);
+    w.waiting[0].time_limit_ms = (uint64_t)2 * HOUR * 1000;
+    assert_true(free_in(0) == 0 && free_in(2) == 14 && free_in(3) == 16);
 }
 
 static void series_have_bounds(void **state)
@@ -843,11 +893,14 @@ int main(void)
         TEST(gangs_wait_for_the_ends_of_running_jobs),
         TEST(gpus_that_no_job_explains_stay_in_use),
         TEST(pending_jobs_with_a_start_take_their_nodes_first),
+        TEST(several_that_follow_on_one_node_are_passed_in_turn),
+        TEST(a_gap_that_is_too_short_takes_nothing_from_others),
         TEST(gangs_wait_for_reservations),
         TEST(sleeping_nodes_take_their_time),
         TEST(our_own_that_wait_keep_nodes_to_their_limit),
         TEST(whole_nodes_without_gpus_wait_for_every_job),
         TEST(free_gpus_of_the_hours_to_come),
+        TEST(what_keeps_gpus_now_keeps_them_in_this_hour),
         TEST(series_have_bounds),
         TEST(no_cluster_offers_more_than_it_has),
         TEST(what_is_handed_in_is_taken_off_exactly),
