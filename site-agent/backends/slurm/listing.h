@@ -103,6 +103,8 @@ typedef struct helio_slurm_node {
     uint64_t memory_bytes, memory_allocated_bytes; /* the same */
     bool up; /* answers and may run jobs: not DOWN, NOT_RESPONDING, FAIL, POWERED_DOWN, INVAL, FUTURE, … */
     bool closed; /* DRAIN, REBOOT_REQUESTED, …, or a word not known: what runs goes on, nothing new starts */
+    bool reserved; /* RESERVED, MAINTENANCE: some of it, perhaps all, belongs to a reservation that is active
+                    */
     bool idle_off; /* powered down to save energy, and would be started for a job */
 } helio_slurm_node_t;
 
