@@ -411,7 +411,7 @@ static void gpus_of_a_node_are_read_in_every_form(void **state)
         {"gpu:4,shard:16", "gpu:0,shard:0,mig:1", 1, {T("", 4, 0)}},
         {"gpu:4,shard:16", "gpu:0,shard:9", 1, {T("", 4, 4)}}, /* on which is not told */
         {"gpu:4,shard:16", "gpu:0,shard:(null):3(IDX:what)", 1, {T("", 4, 3)}},
-        {"gpu:4,shard:16", "gpu:0,shard:2(of old)", 1, {T("", 4, 2)}},
+        {"gpu:4,shard:16", "gpu:0,shard:2(old)", 1, {T("", 4, 2)}},
         {"gpu:4,mps:400", "gpu:1,mps:50(50/100,0/100,0/100,0/100)", 1, {T("", 4, 2)}},
         {"gpu:a100_1g.5gb:7,gpu:a100_3g.20gb:2,gpu:a100:6",
          "gpu:a100_1g.5gb:3(IDX:0-2),gpu:a100:1",
