@@ -107,6 +107,8 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->options = options;
     self->open_batch = 1;
     self->capacity_version = 1;
+    self->facts_version = 1;
+    self->look_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
 }
@@ -137,6 +139,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         free(key);
     }
     free(self->timed);
+    free(self->scratch);
     free(self);
     *self_p = NULL;
 }
@@ -161,6 +164,7 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         if (self->now_ms >= self->next_watch_ms)
             core_watch(self);
         core_gates_look(self);
+        core_look(self);
         if (self->round_wanted)
             core_round(self);
         break;
@@ -227,7 +231,8 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     dispatch(self, event);
     core_gates_settle(self);
     core_jobs_flush(self);
-    effects->wake_ms = self->round_wanted ? self->now_ms : core_gates_wake_ms(self, self->next_watch_ms);
+    int64_t wake_ms = core_look_wake_ms(self, core_gates_wake_ms(self, self->next_watch_ms));
+    effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
     self->effects = NULL;
     self->event = NULL;
 }

@@ -7,8 +7,6 @@
 
 #include "broker/core/internal.h"
 
-static const int64_t SERIES_AHEAD_MS = INT64_C(366) * 86400000;
-
 uint32_t core_pool_gpus_free(const pool_t *pool)
 {
     uint32_t gpus = 0;
@@ -17,44 +15,68 @@ uint32_t core_pool_gpus_free(const pool_t *pool)
     return gpus;
 }
 
-/*  Best fit: nodes with the fewest free GPUs that still hold `gpus`. All or nothing. */
-bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes)
+static bool bounded_by_cpus(const pool_t *pool)
 {
-    free_nodes_t *free_now = &pool->free;
-    uint32_t top = pool->info.gpus_per_node, fitting = 0;
-    for (uint32_t k = gpus; k <= top; k++)
+    return pool->info.cpus_per_node > 0;
+}
+
+static bool bounded_by_memory(const pool_t *pool)
+{
+    return pool->info.memory_bytes_per_node > 0;
+}
+
+bool core_room_fits(const pool_t *pool, const free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes)
+{
+    uint64_t fitting = 0;
+    for (uint32_t k = gpus; k <= pool->info.gpus_per_node; k++)
         fitting += free_now->by_gpus[k];
-    bool cpus_bound = pool->info.cpus_per_node > 0, memory_bound = pool->info.memory_bytes_per_node > 0;
-    if (fitting < nodes || (cpus_bound && free_now->cpus < cpus * nodes) ||
-        (memory_bound && free_now->memory_bytes < memory_bytes * nodes))
+    return fitting >= nodes && (!bounded_by_cpus(pool) || free_now->cpus >= cpus * nodes) &&
+           (!bounded_by_memory(pool) || free_now->memory_bytes >= memory_bytes * nodes);
+}
+
+/*  Best fit: nodes with the fewest free GPUs that still hold `gpus`. All or nothing. */
+bool core_room_take(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes)
+{
+    if (!core_room_fits(pool, free_now, nodes, gpus, cpus, memory_bytes))
         return false;
     uint32_t left = nodes;
-    for (uint32_t k = gpus; gpus && k <= top && left; k++) {
+    for (uint32_t k = gpus; gpus && k <= pool->info.gpus_per_node && left; k++) {
         uint32_t n = free_now->by_gpus[k] < left ? free_now->by_gpus[k] : left;
         free_now->by_gpus[k] -= n;
         free_now->by_gpus[k - gpus] += n;
         left -= n;
     }
-    free_now->cpus -= cpus_bound ? cpus * nodes : 0;
-    free_now->memory_bytes -= memory_bound ? memory_bytes * nodes : 0;
+    free_now->cpus -= bounded_by_cpus(pool) ? cpus * nodes : 0;
+    free_now->memory_bytes -= bounded_by_memory(pool) ? memory_bytes * nodes : 0;
     return true;
 }
 
-/*  Which node becomes free is not known here: the emptiest one that can have held it is assumed, and the next summary
+/*  Which node becomes free is not known here: the fullest one that can have held it is assumed, and the next summary
  *  corrects it. */
+void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes)
+{
+    uint32_t left = gpus ? nodes : 0;
+    for (uint32_t k = 0; k + gpus <= pool->info.gpus_per_node && left; k++) {
+        uint32_t n = free_now->by_gpus[k] < left ? free_now->by_gpus[k] : left;
+        free_now->by_gpus[k] -= n;
+        free_now->by_gpus[k + gpus] += n;
+        left -= n;
+    }
+    free_now->cpus += bounded_by_cpus(pool) ? cpus * nodes : 0;
+    free_now->memory_bytes += bounded_by_memory(pool) ? memory_bytes * nodes : 0;
+}
+
+bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes)
+{
+    return core_room_take(pool, &pool->free, nodes, gpus, cpus, memory_bytes);
+}
+
 void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes)
 {
-    free_nodes_t *free_now = &pool->free;
-    uint32_t top = pool->info.gpus_per_node;
-    for (uint32_t n = 0; gpus && n < nodes; n++)
-        for (uint32_t k = 0; k + gpus <= top; k++)
-            if (free_now->by_gpus[k]) {
-                free_now->by_gpus[k]--;
-                free_now->by_gpus[k + gpus]++;
-                break;
-            }
-    free_now->cpus += pool->info.cpus_per_node ? cpus * nodes : 0;
-    free_now->memory_bytes += pool->info.memory_bytes_per_node ? memory_bytes * nodes : 0;
+    core_room_give(pool, &pool->free, nodes, gpus, cpus, memory_bytes);
 }
 
 void core_job_give_back(helio_broker_core_t *self, job_t *job)
@@ -113,6 +135,10 @@ static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
     pool->last = *figures;
     pool->last.pool = (helio_text_t){0};
     pool->last.free_nodes = (helio_u32s_t){0};
+    pool->last.expected_wait_s = (helio_u32s_t){0};
+    pool->wait_count = figures->expected_wait_s.count < WAITS_MAX ? figures->expected_wait_s.count : WAITS_MAX;
+    for (uint32_t i = 0; i < pool->wait_count; i++)
+        pool->waits_s[i] = figures->expected_wait_s.items[i];
     return changed;
 }
 
@@ -141,30 +167,6 @@ static bool rebase(site_t *site, uint64_t dispatch_seen)
     return differs;
 }
 
-/*  One that no table can hold, or that says nothing, is passed over: a row must never fail a commit. */
-static void write_series(helio_broker_core_t *self, const site_t *site, const helio_series_t *series)
-{
-    if (!series->step_s || !core_time_is_plausible(self, series->issued_wall_ms, SERIES_AHEAD_MS) ||
-        !core_time_is_plausible(self, series->start_wall_ms, SERIES_AHEAD_MS))
-        return;
-    helio_row_series_t row = {
-        .site = helio_text_of(site->name),
-        .pool = series->pool,
-        .signal = series->signal,
-        .kind = series->kind,
-        .factor = series->factor,
-        .source = series->source,
-        .estimated = series->estimated,
-        .issued_ms = series->issued_wall_ms,
-        .start_ms = series->start_wall_ms,
-        .step_s = series->step_s,
-        .values = core_points_bound(self, series->values),
-        .p10 = core_points_bound(self, series->p10),
-        .p90 = core_points_bound(self, series->p90),
-    };
-    core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
-}
-
 void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *event)
 {
     site_t *site = core_site_of_peer(self, event->peer);
@@ -188,10 +190,12 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         self->capacity_version++;
         self->round_wanted = true;
     }
+    if (first)
+        core_facts_changed(self);
     for (uint32_t i = 0; i < site->pool_count; i++)
         if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
             write_capacity(self, site, &site->pools[i], summary->power_w);
     site->capacity_known = true;
     for (uint32_t i = 0; i < summary->series.count; i++)
-        write_series(self, site, &summary->series.items[i]);
+        core_on_series(self, site, &summary->series.items[i]);
 }

@@ -12,6 +12,7 @@
 #include "broker/core/broker_core.h"
 #include "federation/base/rng.h"
 #include "federation/energy/account.h"
+#include "federation/policy/choice.h"
 
 enum {
     ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
@@ -21,6 +22,9 @@ enum {
     CAPACITY_ROW_MS = 5000,          /* an unchanged pool is written so often */
     CAPACITY_SAMPLE_MS = 60000,
     DECISION_REUSE_MS = 60000,       /* an unchanged evaluation of a class is not written again before */
+    PROMISE_HOURS = 128,             /* the hours ahead that a window can take: its start within 48, and 48 of its run */
+    PROMISE_RUN_HOURS_MAX = 48,
+    WAITS_MAX = 16,
     REFUSAL_PENALTY_MS = 1000,       /* a pool that refused gets no offer for so long, or until its next summary */
     LEASE_MARGIN_MS = 10000,
     SITE_POWER_MAX_W = 2000000000,
@@ -153,6 +157,15 @@ struct gate {
     gate_t *dirty_prev, *dirty_next;
 };
 
+/*  The start that a class waits for, though it could go elsewhere or sooner. */
+typedef struct window {
+    site_t *site;
+    pool_t *pool;     /* NULL = none */
+    int64_t start_ms; /* wall clock, the begin of an hour */
+    uint32_t gpus;    /* promised for it at the pool, all jobs together */
+    uint32_t hours;
+} window_t;
+
 struct job_class {
     uint64_t id;
     helio_arena_t *arena;
@@ -161,6 +174,7 @@ struct job_class {
     helio_text_t summary;
     uint32_t refs;    /* submissions */
     job_t *waiting;   /* FIFO: state QUEUED and eligible */
+    uint32_t waiting_count;
     job_t *returned;  /* of waiting: the last that came back from a site; NULL = none */
     uint64_t blocked_at; /* capacity_version at which nothing more fitted; 0 = not blocked */
     helio_reason_t reason;
@@ -168,6 +182,14 @@ struct job_class {
     uint64_t decision_id; /* the last evaluation written, its hash and age */
     uint64_t decision_hash;
     int64_t decision_ms;
+    window_t window;
+    pool_t *reserved;    /* where its head gang holds a reservation; NULL = nowhere */
+    int64_t look_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
+    int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
+    struct option *options; /* of a class that may wait: the last evaluation, while the facts stand */
+    uint32_t option_count;
+    uint64_t options_facts;
+    int64_t options_minute;
     UT_hash_handle hh;
 };
 
@@ -178,8 +200,39 @@ typedef struct free_nodes {
     uint64_t memory_bytes;
 } free_nodes_t;
 
+/*  Room that comes back: nodes by the number of GPUs that are given back on each. */
+typedef struct room {
+    uint32_t nodes_by_gpus[HELIO_JOB_GPUS_PER_NODE_MAX + 1];
+    uint64_t cpus;
+    uint64_t memory_bytes;
+} room_t;
+
+/*  A gang at the head of its turn waits for nodes of this pool: others may pass only if they do not delay it. */
+typedef struct reservation {
+    job_class_t *class; /* NULL = none */
+    int64_t at_ms;      /* wall clock, when enough is expected to be free */
+    bool known;         /* what comes back until then suffices; else the site's own word has it, and nothing can be spared */
+    uint32_t gpus_per_node;
+    room_t back; /* until at_ms */
+} reservation_t;
+
+/*  When a job of ours that is there now is over at the latest. */
+typedef struct release {
+    int64_t end_ms;
+    const job_t *job;
+} release_t;
+
 struct pool {
     helio_pool_t info;
+    helio_outlook_t *outlook; /* made when first asked for; stands for outlook_hour_ms */
+    int64_t outlook_hour_ms;  /* 0 = must be made anew */
+    reservation_t reservation;
+    release_t *releases; /* ascending; of round releases_round */
+    uint32_t release_count;
+    uint64_t releases_round;
+    uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
+    uint32_t waits_s[WAITS_MAX];           /* the site's own word: until 1, 2, 4, ... whole nodes; UINT32_MAX = not foreseeable */
+    uint32_t wait_count;
     free_nodes_t figured;  /* as the site said last */
     free_nodes_t free;     /* that, less what was placed since: what decisions use */
     free_nodes_t believed; /* scratch of a rebase */
@@ -195,6 +248,10 @@ struct site {
     helio_site_profile_t profile;
     pool_t *pools;
     uint32_t pool_count;
+    helio_series_t *series; /* the latest of each signal, pool and kind; views in the arena beside it */
+    helio_arena_t **series_arenas;
+    uint32_t series_count;
+    bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
     uint32_t state;
     bool draining;
     char drain_reason[257];
@@ -249,6 +306,12 @@ struct helio_broker_core {
     int64_t id_ms;           /* its millisecond, and how many of that were given */
     uint32_t id_count;
     uint64_t capacity_version;
+    uint64_t facts_version;    /* counts changes of what scores rest on: profiles, series, who may be offered anything */
+    uint64_t reserved_version; /* capacity_version of the reservations */
+    uint64_t rounds;
+    int64_t look_ms; /* wall clock: the earliest of the classes' look_ms; INT64_MAX = none */
+    struct option *scratch; /* of an evaluation that is not kept */
+    uint32_t scratch_capacity;
     bool round_wanted;
     int64_t next_watch_ms; /* silence and leases are looked at then */
     tenant_t *tenants;
@@ -357,9 +420,42 @@ bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, 
 void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
 void core_job_give_back(helio_broker_core_t *self, job_t *job);
 uint32_t core_pool_gpus_free(const pool_t *pool);
+/*  The same on figures that need not be the pool's own. */
+bool core_room_fits(const pool_t *pool, const free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes);
+bool core_room_take(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes);
+void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
+                    uint64_t memory_bytes);
+
+/* outlook.c: the series of sites, and the hours ahead that they tell of */
+void core_facts_changed(helio_broker_core_t *self);
+void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_t *series);
+const helio_outlook_t *core_pool_outlook(helio_broker_core_t *self, const site_t *site, pool_t *pool);
+void core_outlooks_drop(site_t *site); /* the profile or a series changed */
+void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and whatever points at them */
+void core_site_series_free(site_t *site);
+
+/* reserve.c: room that is spoken for: by the gang at the head, by those that wait for a window */
+/*  May a job of the class take so much of the pool now, without delaying the gang that has a reservation there? */
+bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
+void core_reserve_placed(helio_broker_core_t *self, const job_t *job); /* it was: its room comes back at its end */
+/*  When the class is expected to find room at the pool; 0 = not foreseen. The reservation that it would be. */
+int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
+                            uint32_t gpus_per_node, reservation_t *ret_reservation);
+void core_reserve(job_class_t *class, pool_t *pool, const reservation_t *reservation);
+void core_reserve_drop(job_class_t *class);
+/*  How many jobs of the class can be expected to find room at the pool from start_ms on, beside those promised before. */
+uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
+                          uint32_t gpus_per_node, int64_t start_ms);
+void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t start_ms, uint32_t gpus);
+void core_window_clear(job_class_t *class);
 
 /* place.c: decision rounds */
 void core_round(helio_broker_core_t *self);
+void core_look(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
+int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most);
+int core_class_turn(const job_class_t *a, const job_class_t *b); /* < 0: a goes first; both have a job that waits */
 void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the site of an offered job */
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
 /*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */

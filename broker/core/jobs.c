@@ -66,6 +66,9 @@ static void class_put(helio_broker_core_t *self, job_class_t *class)
         return;
     assert(!class->waiting);
     HASH_DEL(self->classes, class);
+    core_window_clear(class);
+    core_reserve_drop(class);
+    free(class->options);
     helio_arena_destroy(&class->arena);
     free(class);
 }
@@ -110,7 +113,8 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     assert(submission->tenant && submission->queue);
     submission->row.tenant = helio_text_of(submission->tenant->name);
     submission->row.queue = helio_text_of(submission->queue->name);
-    helio_requirement_t want = helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms);
+    helio_requirement_t want =
+        helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
     submission->class = class_get(self, &want, submission->queue);
     row->class_id = submission->class->id;
     if (row->tasks.count)
@@ -147,6 +151,7 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission)
         job->fed = true;
         submission->fed_tasks++;
         DL_APPEND(submission->class->waiting, job);
+        submission->class->waiting_count++;
     }
     submission->class->blocked_at = 0;
     self->round_wanted = true;
@@ -178,6 +183,7 @@ static void take_turn_again(job_class_t *class, job_t *job)
         DL_PREPEND_ELEM(class->waiting, at, job);
     else
         DL_APPEND(class->waiting, job);
+    class->waiting_count++;
     class->returned = job;
 }
 
@@ -254,10 +260,12 @@ static void leave_queue(job_t *job)
     job_class_t *class = job->submission->class;
     if (class->returned == job)
         class->returned = NULL;
-    if (job->fed)
+    if (job->fed) {
         DL_DELETE(class->waiting, job);
-    else
+        class->waiting_count--;
+    } else {
         DL_DELETE(job->submission->throttled, job);
+    }
 }
 
 static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, const char *reason,

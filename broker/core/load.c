@@ -113,13 +113,12 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
 
 /*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when it was
  *  placed. Where the pool has changed since, the first one asked for is the best guess. */
-static uint32_t gpus_per_node_of(const helio_broker_core_t *self, const job_t *job)
+static uint32_t gpus_per_node_of(const job_t *job)
 {
     const helio_requirement_t *want = &job->submission->class->want;
-    helio_site_now_t now = {.ready = true, .wall_ms = self->wall_ms};
     uint32_t gpus = 0;
     if (job->pool)
-        gpus = helio_choice_judge(want, &job->site->profile, &job->pool->info, &now).gpus_per_node;
+        gpus = helio_choice_filter(want, &job->site->profile, &job->pool->info).gpus_per_node;
     return gpus || !want->gpus.count ? gpus : want->gpus.items[0].count;
 }
 
@@ -149,7 +148,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->site = core_site_find(self, row->site);
         assert(job->site);
         job->pool = core_pool_find(job->site, row->pool);
-        job->gpus_per_node = gpus_per_node_of(self, job);
+        job->gpus_per_node = gpus_per_node_of(job);
         DL_APPEND(job->site->live, job);
     }
     if (helio_job_state_is_live(job->state)) {

@@ -1,224 +1,12 @@
 /*  place.c -- a decision round: class by class, each judged once, its jobs placed while something fits.
  *
  *  Work is classes x pools, plus what is placed; a class that found nothing is not looked at again before some
- *  capacity changed. Every evaluation that led to a placement, or changed why a class waits, is a row.
+ *  capacity or forecast changed, or the hour came that it waits for. Every evaluation that led to a placement, or changed why
+ *  a class waits, is a row.
  */
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "broker/core/internal.h"
-
-typedef struct option {
-    site_t *site;
-    pool_t *pool;
-    helio_candidate_t c;
-    bool home;
-} option_t;
-
-/*  The evaluation of one class in one round. */
-typedef struct evaluation {
-    job_class_t *class;
-    option_t *options; /* feasible ones first, best first */
-    uint32_t count;
-    uint32_t feasible;
-    option_t *chosen;
-    uint64_t decision_id; /* 0 until written */
-} evaluation_t;
-
-static int by_preference(const void *a_, const void *b_)
-{
-    const option_t *a = a_, *b = b_;
-    bool fa = a->c.rejection == HELIO_REJECTION_NONE, fb = b->c.rejection == HELIO_REJECTION_NONE;
-    if (fa != fb)
-        return fa ? -1 : 1;
-    if (a->c.ask != b->c.ask)
-        return a->c.ask < b->c.ask ? -1 : 1;
-    if (a->c.score_micro_usd != b->c.score_micro_usd)
-        return a->c.score_micro_usd < b->c.score_micro_usd ? -1 : 1;
-    if (a->home != b->home)
-        return a->home ? -1 : 1;
-    int order = strcmp(a->site->name, b->site->name);
-    return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
-}
-
-static helio_site_now_t site_now(const helio_broker_core_t *self, const site_t *site)
-{
-    return (helio_site_now_t){
-        .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
-        .draining = site->draining,
-        .wall_ms = self->wall_ms,
-    };
-}
-
-static evaluation_t evaluate(helio_broker_core_t *self, job_class_t *class)
-{
-    evaluation_t e = {.class = class};
-    uint32_t pools = 0;
-    for (site_t *site = self->sites; site; site = site->hh.next)
-        pools += site->pool_count;
-    e.options = helio_arena_alloc(self->effects->arena, pools, sizeof *e.options);
-    for (site_t *site = self->sites; site; site = site->hh.next) {
-        helio_site_now_t now = site_now(self, site);
-        for (uint32_t i = 0; i < site->pool_count; i++) {
-            option_t *option = &e.options[e.count++];
-            option->site = site;
-            option->pool = &site->pools[i];
-            option->c = helio_choice_judge(&class->want, &site->profile, &site->pools[i].info, &now);
-            if (class->want.gpus_any)
-                option->c.ask = 0;
-            option->home = helio_text_is(class->want.home, site->name);
-            e.feasible += option->c.rejection == HELIO_REJECTION_NONE;
-        }
-    }
-    qsort(e.options, e.count, sizeof *e.options, by_preference);
-    return e;
-}
-
-static bool take(helio_broker_core_t *self, const job_class_t *class, option_t *option)
-{
-    if (self->now_ms < option->pool->penalty_until_ms ||
-        option->site->unanswered >= self->options.offers_unanswered_max)
-        return false;
-    return core_pool_take(option->pool, class->want.nodes, option->c.gpus_per_node, class->want.cpus,
-                          class->want.memory_bytes);
-}
-
-/*  Among equally good options (same alternative, same score, neither home) the one with the largest free share. */
-static option_t *choose(helio_broker_core_t *self, evaluation_t *e)
-{
-    for (uint32_t i = 0; i < e->feasible;) {
-        option_t *best = &e->options[i];
-        uint32_t end = i + 1;
-        double best_share = -1;
-        for (; end < e->feasible && !best->home && e->options[end].c.ask == e->options[i].c.ask &&
-               e->options[end].c.score_micro_usd == e->options[i].c.score_micro_usd;
-             end++)
-            continue;
-        for (uint32_t k = i; k < end && end - i > 1; k++) {
-            pool_t *pool = e->options[k].pool;
-            double total = pool->info.gpus_per_node ? (double)pool->info.gpus_per_node * pool->info.nodes
-                                                    : (double)pool->info.cpus_per_node * pool->info.nodes;
-            double left = pool->info.gpus_per_node ? core_pool_gpus_free(pool) : (double)pool->free.cpus;
-            double share = total > 0 ? left / total : 0;
-            if (share > best_share && self->now_ms >= pool->penalty_until_ms) {
-                best_share = share;
-                best = &e->options[k];
-            }
-        }
-        if (take(self, e->class, best))
-            return best;
-        for (uint32_t k = i; k < end; k++)
-            if (&e->options[k] != best && take(self, e->class, &e->options[k]))
-                return &e->options[k];
-        i = end;
-    }
-    return NULL;
-}
-
-static const char *no_capacity_detail(helio_broker_core_t *self, const option_t *option)
-{
-    return core_printf(self, "%u GPUs free", core_pool_gpus_free(option->pool));
-}
-
-static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
-{
-    uint64_t hash = helio_hash(HELIO_HASH_SEED, &reason, sizeof reason);
-    for (uint32_t i = 0; i < e->count; i++) {
-        const option_t *o = &e->options[i];
-        hash = helio_hash(hash, o->site->name, strlen(o->site->name));
-        hash = helio_hash(hash, o->pool->info.name.data, o->pool->info.name.size);
-        hash = helio_hash(hash, &o->c.rejection, sizeof o->c.rejection);
-        hash = helio_hash(hash, &o->c.score_micro_usd, sizeof o->c.score_micro_usd);
-    }
-    return hash;
-}
-
-/*  Writes the decision and its candidates unless the last written one says the same. */
-static void write_decision(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason, const char *detail)
-{
-    job_class_t *class = e->class;
-    uint64_t hash = options_hash(e, reason);
-    if (class->decision_id && class->decision_hash == hash &&
-        self->now_ms - class->decision_ms < DECISION_REUSE_MS) {
-        e->decision_id = class->decision_id;
-        return;
-    }
-    e->decision_id = class->decision_id = ++self->decision_id;
-    class->decision_hash = hash;
-    class->decision_ms = self->now_ms;
-    helio_row_decision_t row = {
-        .decision_id = e->decision_id,
-        .at_ms = self->wall_ms,
-        .class_id = class->id,
-        .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
-        .reason = helio_text_of(helio_reason_word(reason)),
-        .detail = helio_text_of(detail),
-        .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
-        .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
-    };
-    core_emit(self, HELIO_BROKER_FX_ROW_DECISION, &row);
-    for (uint32_t i = 0; i < e->count; i++) {
-        const option_t *o = &e->options[i];
-        bool full = o->c.rejection == HELIO_REJECTION_NONE && !e->chosen;
-        helio_row_candidate_t candidate = {
-            .decision_id = e->decision_id,
-            .rank = i,
-            .site = helio_text_of(o->site->name),
-            .pool = o->pool->info.name,
-            .start_ms = self->wall_ms,
-            .score_micro_usd = o->c.score_micro_usd,
-            .cost_micro_usd = o->c.cost_micro_usd,
-            .energy_j = o->c.energy_j,
-            .carbon_mg = o->c.carbon_mg,
-            .rejected_reason = helio_text_of(
-                helio_rejection_word(full ? HELIO_REJECTION_NO_CAPACITY : o->c.rejection)),
-            .detail = helio_text_of(full ? no_capacity_detail(self, o) : ""),
-        };
-        core_emit(self, HELIO_BROKER_FX_ROW_CANDIDATE, &candidate);
-    }
-}
-
-/*  The dominant reason: with candidates, capacity; without, the gravest group that keeps *every* site out is the
- *  mildest one found, since the mildest site is the first that will be able to take the job. */
-static helio_reason_t waiting_for(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail)
-{
-    if (e->feasible) {
-        *ret_detail = e->feasible == 1
-                          ? "one pool could run it and has no room now"
-                          : core_printf(self, "%u pools could run it, none has room now", e->feasible);
-        return HELIO_REASON_WAITING_FOR_CAPACITY;
-    }
-    if (!e->count) {
-        *ret_detail = "no site has joined the federation yet";
-        return HELIO_REASON_WAITING_FOR_CAPACITY;
-    }
-    const option_t *mildest = &e->options[0];
-    for (uint32_t i = 1; i < e->count; i++)
-        if (helio_rejection_group(e->options[i].c.rejection) > helio_rejection_group(mildest->c.rejection))
-            mildest = &e->options[i];
-    *ret_detail = core_printf(self, "%s: %s", mildest->site->name, helio_rejection_word(mildest->c.rejection));
-    return helio_rejection_group(mildest->c.rejection);
-}
-
-static void write_class(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason, const char *detail)
-{
-    if (class->reason == reason && strncmp(class->detail, detail, sizeof class->detail - 1) == 0)
-        return;
-    class->reason = reason;
-    (void)helio_text_copy(helio_text_of(detail), class->detail, sizeof class->detail);
-    helio_row_class_t row = {
-        .class_id = class->id,
-        .tenant = class->want.tenant,
-        .queue = class->want.queue,
-        .summary = class->summary,
-        .reason = helio_text_of(helio_reason_word(reason)),
-        .detail = helio_arena_text(self->effects->arena, helio_text_of(class->detail)),
-        .decision_id = class->decision_id,
-        .at_ms = self->wall_ms,
-    };
-    core_emit(self, HELIO_BROKER_FX_ROW_CLASS, &row);
-}
+#include "broker/core/evaluation.h"
 
 void core_order(helio_broker_core_t *self, job_t *job)
 {
@@ -261,18 +49,19 @@ void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, co
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }
 
-static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, option_t *option)
+static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
 {
     if (!e->decision_id) {
         e->chosen = option;
-        write_decision(self, e, HELIO_REASON_NONE, "");
+        core_decision_write(self, e, HELIO_REASON_NONE, "");
     }
     job->epoch++;
     job->attempts++;
     core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name), "broker");
     job->site = option->site;
     job->pool = option->pool;
-    job->counted = true;
+    const helio_requirement_t *want = &e->class->want;
+    job->counted = core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
@@ -283,50 +72,123 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, option
         .site = helio_text_of(option->site->name),
         .pool = option->pool->info.name,
         .decision_id = e->decision_id,
-        .nodes = e->class->want.nodes,
-        .gpus = option->c.gpus_per_node * e->class->want.nodes,
-        .score_micro_usd = option->c.score_micro_usd,
-        .planned_cost_micro_usd = option->c.cost_micro_usd,
-        .planned_energy_j = option->c.energy_j,
-        .planned_carbon_mg = option->c.carbon_mg,
+        .nodes = want->nodes,
+        .gpus = option->c.gpus_per_node * want->nodes,
+        .score_micro_usd = option->c.now.score_micro_usd,
+        .planned_cost_micro_usd = option->c.now.cost_micro_usd,
+        .planned_energy_j = option->c.now.energy_j,
+        .planned_carbon_mg = option->c.now.carbon_mg,
         .start_ms = self->wall_ms,
         .at_ms = self->wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
+    core_reserve_placed(self, job);
     core_order(self, job);
     self->figures.placements_total++;
 }
 
-/*  Returns how many were placed. */
+/*  It would never find its room while smaller ones pass it: several nodes, or a whole one. */
+static bool is_gang(const job_class_t *class, const option_t *option)
+{
+    return class->want.nodes > 1 ||
+           (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
+}
+
+/*  The first gang in line for a pool gets a reservation where it is expected to start first. */
+static void reserve(helio_broker_core_t *self, evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i];
+        const reservation_t *held = &option->pool->reservation;
+        bool taken = held->class && held->class != class && held->class->waiting;
+        if (taken || !is_gang(class, option))
+            continue;
+        reservation_t found;
+        int64_t at_ms =
+            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, &found);
+        if (at_ms && (!e->reserved || at_ms < e->reservation.at_ms)) {
+            e->reserved = option;
+            e->reservation = found;
+        }
+    }
+    if (e->reserved)
+        core_reserve(class, e->reserved->pool, &e->reservation);
+}
+
+/*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not for room. */
+static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e, const option_t *later)
+{
+    return !e->feasible || helio_choice_worth(&later->c.later, &e->options[0].c.now, self->wall_ms, false) <
+                               e->options[0].c.now.score_micro_usd;
+}
+
+static void due(job_class_t *class, int64_t at_ms)
+{
+    if (at_ms && (!class->look_ms || at_ms < class->look_ms))
+        class->look_ms = at_ms;
+}
+
+/*  Of the jobs that are left: what they wait for, and when that is looked at again. */
+static void settle(helio_broker_core_t *self, evaluation_t *e, const option_t *now, const option_t *later, uint32_t room,
+                   bool placed)
+{
+    job_class_t *class = e->class;
+    const window_t before = class->window;
+    core_reserve_drop(class);
+    e->waits = later && (now || is_worth_waiting_for(self, e, later));
+    e->chosen = e->waits ? later : NULL;
+    if (e->waits) {
+        uint32_t jobs = room < class->waiting_count ? room : class->waiting_count;
+        core_window_set(class, later->site, later->pool, later->c.later.start_ms,
+                        jobs * later->c.gpus_per_node * class->want.nodes);
+        due(class, later->c.later.start_ms);
+    } else {
+        core_window_clear(class);
+        reserve(self, e);
+    }
+    for (uint32_t i = 0; i < e->count; i++)
+        due(class, e->options[i].c.not_before_ms);
+    const char *detail = "";
+    int64_t expected_ms;
+    helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
+    bool moved = before.pool != class->window.pool || before.start_ms != class->window.start_ms;
+    if ((e->waits && moved) || (!placed && (reason != class->reason || !class->decision_id)))
+        core_decision_write(self, e, reason, detail);
+    core_class_write(self, class, reason, detail, expected_ms);
+}
+
+/*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room there wait. */
 static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, uint32_t most)
 {
-    evaluation_t e = evaluate(self, class);
-    uint32_t placed = 0;
+    evaluation_t e = core_evaluate(self, class);
+    const option_t *now = NULL, *later = NULL;
+    bool may_wait = class->want.free_until_ms > self->wall_ms;
+    uint32_t placed = 0, room = 0;
+    class->look_ms = 0;
     while (class->waiting && placed < most) {
-        option_t *option = choose(self, &e);
-        if (!option)
+        now = core_choose_now(self, &e);
+        later = may_wait ? core_choose_later(self, &e, now, &room) : NULL;
+        if (!now || (later && class->waiting_count <= room))
             break;
-        place(self, &e, class->waiting, option);
+        place(self, &e, class->waiting, now);
         placed++;
     }
     if (placed == most && class->waiting)
         return placed;
     class->blocked_at = self->capacity_version;
     if (class->waiting) {
-        const char *detail = "";
-        helio_reason_t reason = waiting_for(self, &e, &detail);
-        if (!placed && (reason != class->reason || !class->decision_id))
-            write_decision(self, &e, reason, detail);
-        write_class(self, class, reason, detail);
+        settle(self, &e, now, later, room, placed > 0);
     } else {
-        write_class(self, class, HELIO_REASON_NONE, "");
+        core_window_clear(class);
+        core_reserve_drop(class);
+        core_class_write(self, class, HELIO_REASON_NONE, "", 0);
     }
     return placed;
 }
 
-static int by_turn(const void *a_, const void *b_)
+int core_class_turn(const job_class_t *a, const job_class_t *b)
 {
-    const job_class_t *a = *(job_class_t *const *)a_, *b = *(job_class_t *const *)b_;
     if (a->queue->tier != b->queue->tier)
         return a->queue->tier > b->queue->tier ? -1 : 1;
     if (a->queue->priority != b->queue->priority)
@@ -335,31 +197,71 @@ static int by_turn(const void *a_, const void *b_)
     return age ? age : (a->id > b->id) - (a->id < b->id);
 }
 
+static int by_turn(const void *a, const void *b)
+{
+    return core_class_turn(*(job_class_t *const *)a, *(job_class_t *const *)b);
+}
+
+/*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew. */
+static void drop_reservations(helio_broker_core_t *self)
+{
+    if (self->reserved_version == self->capacity_version)
+        return;
+    self->reserved_version = self->capacity_version;
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        core_reserve_drop(class);
+}
+
 void core_round(helio_broker_core_t *self)
 {
     self->round_wanted = false;
+    self->rounds++;
+    drop_reservations(self);
     job_class_t **turns = helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
     uint32_t count = 0;
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->blocked_at != self->capacity_version)
             turns[count++] = class;
-    qsort(turns, count, sizeof *turns, by_turn);
+    if (count)
+        qsort(turns, count, sizeof *turns, by_turn);
     uint32_t placed = 0;
     for (uint32_t i = 0; i < count && placed < ROUND_PLACEMENTS_MAX; i++)
         placed += place_class(self, turns[i], ROUND_PLACEMENTS_MAX - placed);
     if (placed >= ROUND_PLACEMENTS_MAX)
         self->round_wanted = true;
+    self->look_ms = INT64_MAX;
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
+            self->look_ms = class->look_ms;
+}
+
+void core_look(helio_broker_core_t *self)
+{
+    if (self->wall_ms < self->look_ms)
+        return;
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->look_ms && class->look_ms <= self->wall_ms)
+            class->blocked_at = 0;
+    self->look_ms = INT64_MAX;
+    self->round_wanted = true;
+}
+
+int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most)
+{
+    if (self->look_ms == INT64_MAX)
+        return at_most;
+    int64_t left = self->look_ms > self->wall_ms ? self->look_ms - self->wall_ms : 0;
+    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
 
 bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why)
 {
-    helio_site_now_t any = {.ready = true, .draining = false, .wall_ms = self->wall_ms};
     helio_text_t why = {"", 0};
     uint32_t pools = 0;
     for (site_t *site = self->sites; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++) {
-            helio_candidate_t c = helio_choice_judge(want, &site->profile, &site->pools[i].info, &any);
-            if (helio_rejection_group(c.rejection) != HELIO_REASON_NEVER_FITS)
+            helio_candidate_t c = helio_choice_filter(want, &site->profile, &site->pools[i].info);
+            if (c.rejection == HELIO_REJECTION_NONE)
                 return true;
             if (pools++ < 8)
                 why = helio_arena_printf(self->effects->arena, "%.*s%s%s/%.*s %s", HELIO_TEXT_ARGS(why),

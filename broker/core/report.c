@@ -40,7 +40,6 @@ static helio_report_t bounded(const helio_broker_core_t *self, const helio_repor
  *  have held it is taken, since what it used there must not be free of charge. */
 static const pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
 {
-    helio_site_now_t any = {.ready = true};
     for (uint32_t i = 0; i < site->pool_count; i++) {
         const pool_t *pool = &site->pools[i];
         if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, core_job_pool(job)))
@@ -48,9 +47,8 @@ static const pool_t *pool_of_evidence(const site_t *site, const job_t *job, cons
     }
     for (uint32_t i = 0; i < site->pool_count; i++) {
         const pool_t *pool = &site->pools[i];
-        bool fits = !job || helio_rejection_group(helio_choice_judge(&job->submission->class->want, &site->profile,
-                                                                     &pool->info, &any)
-                                                      .rejection) != HELIO_REASON_NEVER_FITS;
+        bool fits = !job || helio_choice_filter(&job->submission->class->want, &site->profile, &pool->info).rejection ==
+                                HELIO_REJECTION_NONE;
         if (fits && (pool->info.gpus_per_node || !report->gpu_ms))
             return pool;
     }

@@ -144,8 +144,9 @@ HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
     F(R, TEXT, policy_version, 32, _)                                                                        \
     F(R, TEXT, reason, 64, _)  /* "" = placed; else the dominant reason of waiting */                        \
     F(R, TEXT, detail, 256, _)                                                                               \
-    F(R, TEXT, chosen_site, 32, _)                                                                           \
-    F(R, TEXT, chosen_pool, 32, _)
+    F(R, TEXT, chosen_site, 32, _) /* also of a start that is waited for */                                  \
+    F(R, TEXT, chosen_pool, 32, _)                                                                           \
+    F(R, I64, forecast_ms, 0, _) /* issue of the carbon series that it rests on; 0 = none */
 HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
 
 #define HELIO_ROW_CANDIDATE_FIELDS(F, R)                                                                     \
@@ -159,7 +160,13 @@ HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
     F(R, U64, energy_j, 0, _)                                                                                \
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, TEXT, rejected_reason, 64, _) /* "" = feasible */                                                   \
-    F(R, TEXT, detail, 256, _)
+    F(R, TEXT, detail, 256, _)                                                                               \
+    F(R, I64, carbon_micro_usd, 0, _) /* the score's terms beside the cost */                                \
+    F(R, I64, wait_micro_usd, 0, _)                                                                          \
+    F(R, I64, risk_micro_usd, 0, _)                                                                          \
+    F(R, I64, shadow_micro_usd, 0, _)                                                                        \
+    F(R, I64, move_micro_usd, 0, _)                                                                          \
+    F(R, I64, transfer_micro_usd, 0, _)
 HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
 
 /*  Jobs that want the same: upserted when the reason they wait for changes. */
@@ -171,7 +178,8 @@ HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
     F(R, TEXT, reason, 64, _)                                                                                \
     F(R, TEXT, detail, 256, _)                                                                               \
     F(R, U64, decision_id, 0, _)                                                                             \
-    F(R, I64, at_ms, 0, _)
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, I64, expected_ms, 0, _) /* when the first of them is expected to start; 0 = not foreseen */
 HELIO_RECORD_DECLARE(helio_row_class, HELIO_ROW_CLASS_FIELDS)
 
 #define HELIO_ROW_SITE_FIELDS(F, R)                                                                          \

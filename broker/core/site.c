@@ -47,8 +47,9 @@ void core_sites_free(helio_broker_core_t *self)
     HASH_ITER(hh, self->sites, site, next)
     {
         HASH_DEL(self->sites, site);
+        core_site_pools_free(self, site);
+        core_site_series_free(site);
         helio_arena_destroy(&site->arena);
-        free(site->pools);
         free(site);
     }
 }
@@ -107,8 +108,7 @@ static void set_state(helio_broker_core_t *self, site_t *site, helio_site_state_
     if (site->state == (uint32_t)state)
         return;
     site->state = state;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_facts_changed(self);
     core_site_row(self, site);
 }
 
@@ -117,6 +117,9 @@ void core_site_heard(helio_broker_core_t *self, site_t *site)
 {
     site->heard_ms = self->now_ms;
     site->heard_wall_ms = self->wall_ms;
+    if (site->stale)
+        core_facts_changed(self);
+    site->stale = false;
     if (self->now_ms - site->row_ms >= CAPACITY_ROW_MS)
         core_site_row(self, site);
 }
@@ -128,7 +131,7 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     helio_record_copy(&helio_site_profile_type, arena, profile, &site->profile);
     site->profile.name = helio_text_of(site->name); /* the principal, whatever the message says */
     core_profile_bound(&site->profile);
-    free(site->pools);
+    core_site_pools_free(self, site);
     site->pool_count = site->profile.pools.count;
     site->pools = helio_new(site->pool_count, sizeof *site->pools);
     for (uint32_t i = 0; i < site->pool_count; i++) {
@@ -264,7 +267,7 @@ static void end_session(helio_broker_core_t *self, site_t *site)
     site->peer = 0;
     site->inventory_closed = false;
     site->capacity_known = false;
-    self->capacity_version++;
+    core_facts_changed(self);
 }
 
 /*  The connection ended. That says nothing of the site's jobs: silence does, later. */
@@ -304,6 +307,11 @@ static int64_t lease_over_ms(const helio_broker_core_t *self, const site_t *site
 
 static void watch_site(helio_broker_core_t *self, site_t *site)
 {
+    if (!site->stale && self->now_ms - site->heard_ms >= HELIO_RISK_STALE_AFTER_MS &&
+        site->state == HELIO_SITE_STATE_READY) {
+        site->stale = true;
+        core_facts_changed(self);
+    }
     bool silent = self->now_ms - site->heard_ms >= (int64_t)self->options.silent_after_ms;
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
         return;

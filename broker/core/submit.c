@@ -107,7 +107,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     }
     if (!core_gate_check(self, event, job, where))
         return false;
-    helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms);
+    helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     const char *why = "";
     if (!core_fits_somewhere(self, &want, &why)) {
         core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",

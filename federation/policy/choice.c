@@ -2,8 +2,6 @@
 
 #include <stddef.h>
 
-#include "federation/energy/account.h"
-
 static const struct {
     const char *word;
     helio_reason_t group;
@@ -81,7 +79,8 @@ static bool is_within(helio_text_t region, helio_text_t asked)
     return below || helio_pattern_match(asked, region);
 }
 
-/*  Residency. As for sites, whatever is excluded stays so: "EU, !EU-PL" and "!EU" keep everything below them out. */
+/*  Residency. As for sites, whatever is excluded stays so: "EU, !EU-PL" and "!EU" keep everything below them
+ * out. */
 static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
 {
     bool any_plain = false, matched = false;
@@ -106,11 +105,12 @@ static bool backends_allow(const helio_requirement_t *want, helio_text_t backend
     return want->backends.count == 0;
 }
 
-static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask, const helio_pool_t *pool)
+static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_gpu_ask_t *ask,
+                                  const helio_pool_t *pool)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
-    if ((ask->model.size && !helio_text_equal(ask->model, pool->gpu)) || !pool->gpus_per_node || ask->mig.size ||
-        ask->memory_bytes > pool->gpu_memory_bytes)
+    if ((ask->model.size && !helio_text_equal(ask->model, pool->gpu)) || !pool->gpus_per_node ||
+        ask->mig.size || ask->memory_bytes > pool->gpu_memory_bytes)
         return HELIO_REJECTION_NO_SUCH_GPU;
     if (ask->count > pool->gpus_per_node || want->nodes > nodes)
         return HELIO_REJECTION_TOO_SMALL;
@@ -118,7 +118,8 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
 }
 
 /*  The first alternative that the pool could ever hold; the nearest miss otherwise. */
-static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool, helio_candidate_t *c)
+static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool,
+                                   helio_candidate_t *c)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     helio_rejection_t miss = HELIO_REJECTION_NONE;
@@ -145,34 +146,8 @@ static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_
     return HELIO_REJECTION_NONE;
 }
 
-static void plan_use(const helio_requirement_t *want, const helio_site_profile_t *site, const helio_pool_t *pool,
-                     helio_candidate_t *c)
-{
-    helio_rates_t rates = helio_rates_of(site, pool, 1);
-    helio_account_t use =
-        helio_account_of(&rates, (uint64_t)c->gpus_per_node * want->nodes * want->time_limit_ms, 0);
-    c->cost_micro_usd = use.cost_micro_usd;
-    c->energy_j = use.energy_j;
-    c->carbon_mg = use.carbon_mg;
-    c->score_micro_usd = use.cost_micro_usd;
-}
-
-static helio_rejection_t caps(const helio_requirement_t *want, const helio_site_profile_t *site,
-                              const helio_site_now_t *now, const helio_candidate_t *c)
-{
-    if (want->deadline_wall_ms && now->wall_ms + (int64_t)want->time_limit_ms > want->deadline_wall_ms)
-        return HELIO_REJECTION_DEADLINE;
-    if (want->max_cost_micro_usd && c->cost_micro_usd > (int64_t)want->max_cost_micro_usd)
-        return HELIO_REJECTION_COST_CAP;
-    /* an unknown intensity cannot be shown to be below a bound */
-    if (want->max_carbon_mg_per_kwh &&
-        (site->carbon_g_per_kwh < 0 || site->carbon_g_per_kwh * 1000 > (double)want->max_carbon_mg_per_kwh))
-        return HELIO_REJECTION_CARBON_CAP;
-    return HELIO_REJECTION_NONE;
-}
-
-helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
-                                     const helio_pool_t *pool, const helio_site_now_t *now)
+helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const helio_site_profile_t *site,
+                                      const helio_pool_t *pool)
 {
     helio_candidate_t c = {0};
     if (!helio_patterns_allow(want->sites.items, want->sites.count, site->name))
@@ -187,10 +162,90 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
         c.rejection = HELIO_REJECTION_NO_CONTAINER_RUNTIME;
     if (c.rejection == HELIO_REJECTION_NONE && want->lease && !site->leases)
         c.rejection = HELIO_REJECTION_NO_LEASES;
+    return c;
+}
+
+static uint64_t intensity(const helio_outlook_t *outlook, const helio_plan_t *plan)
+{
+    if (plan->energy_j)
+        return helio_plan_mg_per_kwh(plan);
+    return (uint64_t)outlook->carbon[helio_outlook_hour(outlook, plan->start_ms)];
+}
+
+/*  A start at `start_ms`, whose plan this is, held against what the job sets bounds to. */
+static helio_rejection_t caps(const helio_requirement_t *want, const helio_outlook_t *outlook,
+                              int64_t start_ms, const helio_plan_t *plan)
+{
+    if (want->deadline_wall_ms && start_ms + (int64_t)want->time_limit_ms > want->deadline_wall_ms)
+        return HELIO_REJECTION_DEADLINE;
+    if (want->max_cost_micro_usd && plan->cost_micro_usd > (int64_t)want->max_cost_micro_usd)
+        return HELIO_REJECTION_COST_CAP;
+    /* an unknown intensity cannot be shown to be below a bound */
+    if (want->max_carbon_mg_per_kwh &&
+        (!outlook->carbon_from.known || intensity(outlook, plan) > want->max_carbon_mg_per_kwh))
+        return HELIO_REJECTION_CARBON_CAP;
+    return HELIO_REJECTION_NONE;
+}
+
+int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held)
+{
+    int64_t margin = held ? helio_plan_patience(now, HELIO_HOUR_MS, false) * HELIO_DEFER_SWITCH_PER_MILLE /
+                                HELIO_DEFER_PER_MILLE_AND_H
+                          : 0;
+    return later->score_micro_usd + helio_plan_patience(now, later->start_ms - wall_ms, held) - margin;
+}
+
+/*  The last begin of an hour that may be waited for; with `any`, whatever the job says of waiting. */
+static int64_t latest_start(const helio_requirement_t *want, int64_t wall_ms, bool any)
+{
+    int64_t latest = wall_ms + (int64_t)HELIO_START_AHEAD_H * HELIO_HOUR_MS;
+    if (!any && want->free_until_ms < latest)
+        latest = want->free_until_ms;
+    if (want->deadline_wall_ms && want->deadline_wall_ms - (int64_t)want->time_limit_ms < latest)
+        latest = want->deadline_wall_ms - (int64_t)want->time_limit_ms;
+    return latest;
+}
+
+static void look_ahead(const helio_requirement_t *want, const helio_site_now_t *now, const helio_work_t *work,
+                       helio_candidate_t *c)
+{
+    bool capped = c->rejection != HELIO_REJECTION_NONE;
+    int64_t allowed = latest_start(want, now->wall_ms, false),
+            latest = latest_start(want, now->wall_ms, capped);
+    int64_t best = INT64_MAX, t = now->wall_ms - now->wall_ms % HELIO_HOUR_MS + HELIO_HOUR_MS;
+    for (; t <= latest && !(t > allowed && c->not_before_ms); t += HELIO_HOUR_MS) {
+        helio_plan_t plan = helio_plan_of(now->outlook, work, &now->extras, t);
+        if (caps(want, now->outlook, t, &plan) != HELIO_REJECTION_NONE)
+            continue;
+        if (capped && !c->not_before_ms)
+            c->not_before_ms = t;
+        int64_t worth = helio_choice_worth(&plan, &c->now, now->wall_ms, t == now->held_start_ms);
+        if (t <= allowed && worth < best) {
+            best = worth;
+            c->later = plan;
+        }
+    }
+}
+
+helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
+                                     const helio_pool_t *pool, const helio_site_now_t *now)
+{
+    helio_candidate_t c = helio_choice_filter(want, site, pool);
     if (c.rejection != HELIO_REJECTION_NONE)
         return c;
-    plan_use(want, site, pool, &c);
-    c.rejection = caps(want, site, now, &c);
+    int64_t minute_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
+    helio_work_t work = {
+        .gpus = (uint64_t)c.gpus_per_node * want->nodes,
+        .run_ms = want->time_limit_ms,
+        .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h},
+        .now_ms = minute_ms,
+        .free_until_ms = want->free_until_ms,
+    };
+    c.now = helio_plan_of(now->outlook, &work, &now->extras, minute_ms);
+    c.rejection = caps(want, now->outlook, now->wall_ms, &c.now);
+    if (now->ready && !now->draining &&
+        (want->free_until_ms > now->wall_ms || c.rejection != HELIO_REJECTION_NONE))
+        look_ahead(want, now, &work, &c);
     if (c.rejection == HELIO_REJECTION_NONE && now->draining)
         c.rejection = HELIO_REJECTION_DRAINING;
     if (c.rejection == HELIO_REJECTION_NONE && !now->ready)

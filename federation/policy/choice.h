@@ -8,8 +8,9 @@
 
 #include "federation/model/site.h"
 #include "federation/policy/requirement.h"
+#include "federation/policy/terms.h"
 
-#define HELIO_POLICY_VERSION "price-1"
+#define HELIO_POLICY_VERSION "terms-1"
 
 /*  Why a pool of a site is not a candidate. NAME, word, group: what it makes the job wait for. */
 #define HELIO_REJECTION_TABLE(X)                                                                             \
@@ -24,8 +25,8 @@
     X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
     X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
     X(DEADLINE, "Deadline", POLICY_CAP)                 /* its time limit ends after the deadline */         \
-    X(COST_CAP, "CostCap", POLICY_CAP)                                                                       \
-    X(CARBON_CAP, "CarbonCap", POLICY_CAP)                                                                   \
+    X(COST_CAP, "CostCap", POLICY_CAP)                  /* of the whole time limit */                        \
+    X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* its hours' mean intensity, or it is not told */   \
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
     X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */
@@ -43,26 +44,39 @@ typedef enum helio_reason { HELIO_REASON_TABLE(HELIO_REASON_ENUMERATOR_) HELIO_R
 const char *helio_reason_word(helio_reason_t reason);
 helio_reason_t helio_rejection_group(helio_rejection_t rejection);
 
-/*  What of a site changes: asked of the caller beside the static profile. */
+/*  What of a site and pool changes: asked of the caller beside the static profile. */
 typedef struct helio_site_now {
     bool ready; /* in session, heard of lately, its capacity known */
     bool draining;
     int64_t wall_ms;
+    const helio_outlook_t *outlook; /* the pool's */
+    helio_extras_t extras;
+    int64_t held_start_ms; /* the start at this pool that the class waits for already; 0 = none */
 } helio_site_now_t;
 
 typedef struct helio_candidate {
-    helio_rejection_t rejection; /* NO_CAPACITY is the caller's to set: it knows what it has placed */
+    helio_rejection_t rejection; /* of a start now. NO_CAPACITY is the caller's to set: it knows what it has placed */
     uint32_t ask;                /* index of the GPU alternative that fits; preferred first unless gpus_any */
     uint32_t gpus_per_node;
-    int64_t score_micro_usd;     /* lower is better */
-    int64_t cost_micro_usd;      /* planned, for the whole time limit */
-    uint64_t energy_j;
-    uint64_t carbon_mg;
+    helio_plan_t now;      /* a start now; none when the pool never fits */
+    helio_plan_t later;    /* the best start that may be waited for; none when it may not wait, or no start meets the caps */
+    int64_t not_before_ms; /* when a cap is the rejection: the first start ahead that meets all caps; 0 = none in sight */
 } helio_candidate_t;
 
-/*  Filters and scores one pool of one site. Work: O(alternatives + patterns). */
+/*  Could the pool ever hold it, and may it go there? Of the result only rejection, ask and gpus_per_node count. */
+helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const helio_site_profile_t *site,
+                                      const helio_pool_t *pool);
+
+/*  Filters and scores one pool of one site: a start now, and the begins of the hours ahead until which the class may wait for
+ *  free, at most HELIO_START_AHEAD_H, none that would end after the deadline. A class that may not wait gets no later start,
+ *  whatever it would save. Caps are held against each start. Work: O(alternatives + patterns + hours). */
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now);
+
+/*  What a later start is worth beside `now`, the best plan that could start at once: its score, and the patience that the wait
+ *  asks for. It is waited for if that is less than now's score. held: it is waited for already; then half the patience and a
+ *  margin in its favour, so that the noise of a forecast neither calls the job back nor sends it elsewhere. */
+int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held);
 
 /*  Shell-style pattern with '*' alone, the whole text. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text);

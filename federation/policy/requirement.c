@@ -1,10 +1,24 @@
 #include "federation/policy/requirement.h"
 
+#include "federation/policy/prices.h"
+
+static const uint64_t FLEXIBLE_MAX_MS = UINT64_C(366) * 86400000;
+
+static int64_t free_until(const helio_job_spec_t *spec, int64_t submitted_ms)
+{
+    const int64_t hour_ms = 3600000;
+    uint64_t flexible = spec->flexible_ms < FLEXIBLE_MAX_MS ? spec->flexible_ms : FLEXIBLE_MAX_MS;
+    int64_t until = submitted_ms + (int64_t)flexible;
+    until -= until % hour_ms;
+    return until > submitted_ms ? until : 0;
+}
+
 HELIO_RECORD_DEFINE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
-                                         uint64_t time_limit_ms)
+                                         uint64_t time_limit_ms, int64_t submitted_ms)
 {
+    helio_prices_t prices = helio_prices_of(spec);
     helio_requirement_t self = {
         .tenant = tenant,
         .queue = spec->queue,
@@ -21,6 +35,9 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .deadline_wall_ms = spec->deadline_wall_ms,
         .max_cost_micro_usd = spec->max_cost_micro_usd,
         .max_carbon_mg_per_kwh = spec->max_carbon_mg_per_kwh,
+        .carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t,
+        .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h,
+        .free_until_ms = free_until(spec, submitted_ms),
     };
     self.gpus.items = spec->gpus.items;
     self.gpus.count = spec->gpus.count;

@@ -23,12 +23,18 @@
     F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                      \
     F(R, U64, max_cost_micro_usd, 0, _)                                                                      \
     F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                   \
-    F(R, LIST, backends, 8, helio_word)
+    F(R, LIST, backends, 8, helio_word)                                                                      \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
+    F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
-/*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's defaults. */
+/*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's defaults.
+ *
+ *  A start that is waited for is the begin of an hour (choice.h). So nothing is lost when `flexible` is kept as the last full
+ *  hour before it ends, and jobs of the same hour share a class; one that ends before the next hour begins is none. */
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
-                                         uint64_t time_limit_ms);
+                                         uint64_t time_limit_ms, int64_t submitted_ms);
 
 /*  "8×H100 ×2 nodes" for people, in the arena. */
 helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena);

@@ -103,31 +103,34 @@ from unnest($1::int8[], $2::int8[], $3::uuid[], $4::int4[], $5::int4[], $6::int4
     as n (seq, at_ms, job, task, epoch, from_state, to_state, reason, actor)
 
 -- name: put_decision
-insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, chosen_site, chosen_pool)
+insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, chosen_site, chosen_pool, forecast_at)
 select n.decision_id, helio.ms_at(n.at_ms), n.class_id, nullif(n.policy_version, ''), nullif(n.reason, ''),
-    nullif(n.detail, ''), nullif(n.chosen_site, ''), nullif(n.chosen_pool, '')
-from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[])
-    as n (decision_id, at_ms, class_id, policy_version, reason, detail, chosen_site, chosen_pool)
+    nullif(n.detail, ''), nullif(n.chosen_site, ''), nullif(n.chosen_pool, ''), helio.ms_time(n.forecast_ms)
+from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[])
+    as n (decision_id, at_ms, class_id, policy_version, reason, detail, chosen_site, chosen_pool, forecast_ms)
 
 -- name: put_candidate
 insert into helio.candidates (decision_id, rank, site, pool, start_at, score_micro_usd, cost_micro_usd, energy_j, carbon_mg,
-    rejected_reason, detail)
+    rejected_reason, detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd,
+    transfer_micro_usd)
 select n.decision_id, n.rank, n.site, nullif(n.pool, ''), helio.ms_time(n.start_ms), n.score_micro_usd, n.cost_micro_usd,
-    n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, '')
+    n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, ''), n.carbon_micro_usd, n.wait_micro_usd,
+    n.risk_micro_usd, n.shadow_micro_usd, n.move_micro_usd, n.transfer_micro_usd
 from unnest($1::int8[], $2::int4[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
-        $10::text[], $11::text[])
+        $10::text[], $11::text[], $12::int8[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[])
     as n (decision_id, rank, site, pool, start_ms, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason,
-        detail)
+        detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd)
 
 -- name: put_class
-insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at)
+insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at, expected_at)
 select distinct on (n.class_id) n.class_id, nullif(n.tenant, ''), nullif(n.queue, ''), nullif(n.summary, ''),
-    nullif(n.reason, ''), nullif(n.detail, ''), n.decision_id, helio.ms_time(n.at_ms)
-from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[])
-    with ordinality as n (class_id, tenant, queue, summary, reason, detail, decision_id, at_ms, place)
+    nullif(n.reason, ''), nullif(n.detail, ''), n.decision_id, helio.ms_time(n.at_ms), helio.ms_time(n.expected_ms)
+from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[], $9::int8[])
+    with ordinality as n (class_id, tenant, queue, summary, reason, detail, decision_id, at_ms, expected_ms, place)
 order by n.class_id, n.place desc
 on conflict (class_id) do update set tenant = excluded.tenant, queue = excluded.queue, summary = excluded.summary,
-    reason = excluded.reason, detail = excluded.detail, decision_id = excluded.decision_id, at = excluded.at
+    reason = excluded.reason, detail = excluded.detail, decision_id = excluded.decision_id, at = excluded.at,
+    expected_at = excluded.expected_at
 
 -- name: put_site
 insert into helio.sites as s (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,

@@ -19,7 +19,9 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
         case when g.job_id is not null and g.opened_at is null then g.detail else c.detail end end as detail,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
         then c.decision_id end as waiting_decision_id,
-    s.at as changed_at
+    s.at as changed_at,
+    case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
+        then c.expected_at end as expected_at
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -227,15 +229,19 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'id', helio.job_text(t.job_id, t.task), 'name', t.name, 'state', helio.state_word(t.state),
             'reason', t.reason, 'detail', t.detail, 'site', t.site, 'pool', t.pool, 'epoch', t.epoch,
             'attempts', t.attempts, 'submitted_at', helio.rfc3339(t.submitted_at),
-            'expected_start', case when t.state = 0 then
-                (select helio.rfc3339(min(c.start_at)) from helio.candidates c
-                 where c.decision_id = d.decision_id and c.rejected_reason is null) end,
-            'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version, 'chosen', d.chosen_site,
+            'expected_start', helio.rfc3339(t.expected_at),
+            'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version,
+            'forecast_issued_at', helio.rfc3339(d.forecast_at), 'chosen', d.chosen_site,
             'chosen_pool', d.chosen_pool,
             'candidates', coalesce((
                 select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),
                     'score_usd', c.score_micro_usd / 1000000.0::float8, 'cost_usd', c.cost_micro_usd / 1000000.0::float8,
                     'energy_kwh', c.energy_j / 3600000.0::float8, 'carbon_g', c.carbon_mg / 1000.0::float8,
+                    'terms', json_build_object('money', c.cost_micro_usd / 1000000.0::float8,
+                        'carbon', c.carbon_micro_usd / 1000000.0::float8, 'wait', c.wait_micro_usd / 1000000.0::float8,
+                        'risk', c.risk_micro_usd / 1000000.0::float8, 'shadow', c.shadow_micro_usd / 1000000.0::float8,
+                        'move', c.move_micro_usd / 1000000.0::float8,
+                        'transfer', c.transfer_micro_usd / 1000000.0::float8),
                     'reason', c.rejected_reason, 'detail', c.detail) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
             'history', helio.history_json(t.job_id, t.task))::text

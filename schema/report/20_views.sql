@@ -117,8 +117,7 @@ comment on view helio_report.job_transitions is 'Every change of state; the subm
 create or replace view helio_report.placements as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site, p.pool, p.start_at,
     p.score_micro_usd / 1000000.0::float8 as score_usd, d.policy_version,
-    (select max(i.issued_at) from helio.series i where i.site = p.site and i.signal = 3 and i.issued_at <= p.at)
-        as forecast_issued_at,
+    d.forecast_at as forecast_issued_at,
     p.planned_cost_micro_usd / 1000000.0::float8 as planned_cost_usd,
     p.planned_energy_j / 3600000.0::float8 as planned_energy_kwh, p.planned_carbon_mg / 1000.0::float8 as planned_carbon_g,
     p.gpus, p.nodes
@@ -131,7 +130,9 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.carbon_mg / 1000.0::float8 as carbon_g,
     case when c.start_at is not null then greatest(date_part('epoch', c.start_at - p.at), 0) end as wait_s,
     null::double precision as transfer_s, c.rejected_reason, c.energy_j / 3600000.0::float8 as energy_kwh, c.rank,
-    c.detail
+    c.detail, c.carbon_micro_usd / 1000000.0::float8 as carbon_term_usd, c.wait_micro_usd / 1000000.0::float8 as wait_term_usd,
+    c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
+    c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd
 from helio.placements p join helio.candidates c using (decision_id);
 comment on view helio_report.placement_candidates is 'What each offer was chosen from.';
 comment on column helio_report.placement_candidates.transfer_s is 'Null: transfers are part of the cost, not timed apart.';

@@ -46,7 +46,7 @@ static const char world[] =
     "  from (values (1, -1, 8, 0, now() - interval '20 min', null), (2, -1, 4, null, null, null),"
     "    (4, 0, 9, 3, now(), 'exit code 3'), (4, 1, 4, null, null, null)) v (n, t, s, x, f, r);"
     "insert into helio.classes values (3, 'acme', 'standard', '16 x H100', 'WaitingForCapacity', 'no 16 "
-    "free', 7, now());"
+    "free', 7, now(), now() + interval '1 h');"
     "insert into helio.decisions values (7, now(), 3, 'v1', 'WaitingForCapacity', 'no 16 free', null, null),"
     "  (6, now(), 1, 'v1', null, null, 'lulea', 'h100');"
     "insert into helio.candidates values (7, 0, 'lulea', 'h100', now() + interval '1 h', 5000000, 4000000, "

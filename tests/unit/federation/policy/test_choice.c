@@ -47,8 +47,13 @@ static int begin(void **state)
     return 0;
 }
 
+static helio_outlook_t outlook;
+
+/*  Of a site that sends no series. */
 static helio_candidate_t judge(void)
 {
+    helio_outlook_make(&outlook, &site, &pool, NULL, 0, now.wall_ms);
+    now.outlook = &outlook;
     return helio_choice_judge(&want, &site, &pool, &now);
 }
 
@@ -208,10 +213,10 @@ static void judge__what_fits_is_accepted_with_its_plan(void **state)
     helio_candidate_t c = judge();
     assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
     assert_int_equal(c.gpus_per_node, 8);
-    assert_int_equal(c.cost_micro_usd, 16000000);
-    assert_int_equal(c.score_micro_usd, 16000000);
-    assert_int_equal(c.energy_j, 17280000); /* 8 x 500 W x 3600 s x 1.2 */
-    assert_int_equal(c.carbon_mg, 144000);  /* 4.8 kWh x 30 g */
+    assert_int_equal(c.now.cost_micro_usd, 16000000);
+    assert_int_equal(c.now.score_micro_usd, 16000000);
+    assert_int_equal(c.now.energy_j, 17280000); /* 8 x 500 W x 3600 s x 1.2 */
+    assert_int_equal(c.now.carbon_mg, 144000);  /* 4.8 kWh x 30 g */
 }
 
 static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
@@ -317,7 +322,7 @@ static void judge__an_unknown_intensity_is_below_no_bound_and_free_of_none(void 
     (void)state;
     site.carbon_g_per_kwh = -1;
     assert_rejected(HELIO_REJECTION_NONE);
-    assert_int_equal(judge().carbon_mg, 0);
+    assert_int_equal(judge().now.carbon_mg, 0);
     want.max_carbon_mg_per_kwh = UINT64_MAX;
     assert_rejected(HELIO_REJECTION_CARBON_CAP);
     site.carbon_g_per_kwh = 0;
@@ -379,7 +384,7 @@ static void judge__a_cpu_job_fits_any_pool_and_costs_no_gpus(void **state)
     helio_candidate_t c = judge();
     assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
     assert_int_equal(c.gpus_per_node, 0);
-    assert_int_equal(c.cost_micro_usd, 0);
+    assert_int_equal(c.now.cost_micro_usd, 0);
 }
 
 static void judge__a_cheaper_site_never_loses_by_it(void **state)
@@ -405,7 +410,7 @@ static void judge__a_cheaper_site_never_loses_by_it(void **state)
         helio_candidate_t cheap = judge();
         assert_true(cheap.rejection == dear.rejection ||
                     (dear.rejection == HELIO_REJECTION_COST_CAP && cheap.rejection == HELIO_REJECTION_NONE));
-        assert_true(cheap.score_micro_usd <= dear.score_micro_usd);
+        assert_true(cheap.now.score_micro_usd <= dear.now.score_micro_usd);
     }
 }
 
@@ -447,7 +452,7 @@ static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requiremen
     (void)state;
     helio_job_spec_t spec = {
         .name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .image = HELIO_TEXT("alpine")};
-    helio_requirement_t r = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    helio_requirement_t r = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0);
     assert_int_equal(r.nodes, 1);
     assert_int_equal(r.cpus, 1); /* a CPU job has one, or none would bound it */
     assert_int_equal(r.time_limit_ms, 7);
@@ -455,15 +460,15 @@ static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requiremen
     assert_false(r.lease);
     spec.name = HELIO_TEXT("b");
     spec.run = HELIO_TEXT("true");
-    helio_requirement_t other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    helio_requirement_t other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0);
     assert_true(helio_record_equal(&helio_requirement_type, &r, &other));
     spec.backends.items = words;
     words[0].text = HELIO_TEXT("slurm");
     spec.backends.count = 1;
-    other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7);
+    other = helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0);
     assert_false(helio_record_equal(&helio_requirement_type, &r, &other)); /* another class */
     spec.on_site_loss = HELIO_SITE_LOSS_EAGER;
-    assert_true(helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7).lease);
+    assert_true(helio_requirement_of(&spec, HELIO_TEXT("acme"), HELIO_TEXT("north"), 7, 0).lease);
 }
 
 static void requirement__says_itself_to_people(void **state)

@@ -1,0 +1,230 @@
+/*  decision.c -- what is written of an evaluation, and why a class waits, in words. */
+#include <string.h>
+
+#include "broker/core/evaluation.h"
+#include "federation/base/clock.h"
+
+/*  "2026-03-01T14:00Z" */
+static const char *minute_text(helio_broker_core_t *self, int64_t wall_ms)
+{
+    char text[HELIO_RFC3339_SIZE];
+    helio_rfc3339(wall_ms, text);
+    return core_printf(self, "%.16sZ", text);
+}
+
+static const char *money_text(helio_broker_core_t *self, int64_t micro_usd)
+{
+    int64_t cents = (micro_usd < 0 ? -micro_usd : micro_usd) / 10000;
+    return core_printf(self, "%s$%lld.%02d", micro_usd < 0 ? "-" : "", (long long)(cents / 100),
+                       (int)(cents % 100));
+}
+
+static const char *place_text(helio_broker_core_t *self, const option_t *option)
+{
+    return core_printf(self, "%s/%.*s", option->site->name, HELIO_TEXT_ARGS(option->pool->info.name));
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------
+ */
+
+static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, &reason, sizeof reason);
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *o = &e->options[i];
+        hash = helio_hash(hash, o->site->name, strlen(o->site->name));
+        hash = helio_hash(hash, o->pool->info.name.data, o->pool->info.name.size);
+        hash = helio_hash(hash, &o->c.rejection, sizeof o->c.rejection);
+        hash = helio_hash(hash, &o->c.now.score_micro_usd, sizeof o->c.now.score_micro_usd);
+        if (e->waits && o == e->chosen)
+            hash = helio_hash(hash, &o->c.later.start_ms, sizeof o->c.later.start_ms);
+    }
+    return hash;
+}
+
+/*  The plan that a candidate is shown with: where a start is waited for, its own best one. */
+static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
+{
+    if (!e->waits || !o->c.later.start_ms)
+        return &o->c.now;
+    bool later = o == e->chosen || o->c.rejection != HELIO_REJECTION_NONE ||
+                 helio_choice_worth(&o->c.later, &o->c.now, self->wall_ms, false) < o->c.now.score_micro_usd;
+    return later ? &o->c.later : &o->c.now;
+}
+
+static const char *candidate_detail(helio_broker_core_t *self, const option_t *o, bool full)
+{
+    if (full)
+        return core_printf(self, "%u GPUs free", core_pool_gpus_free(o->pool));
+    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP && o->c.now.energy_j)
+        return core_printf(self, "%llu g/kWh%s%s",
+                           (unsigned long long)(helio_plan_mg_per_kwh(&o->c.now) / 1000),
+                           o->c.not_before_ms ? " until " : "",
+                           o->c.not_before_ms ? minute_text(self, o->c.not_before_ms) : "");
+    return o->c.not_before_ms ? core_printf(self, "until %s", minute_text(self, o->c.not_before_ms)) : "";
+}
+
+static void write_candidate(helio_broker_core_t *self, const evaluation_t *e, const option_t *o,
+                            uint32_t rank, bool placed)
+{
+    const helio_plan_t *plan = shown(self, e, o);
+    const pool_t *pool = o->pool;
+    const helio_requirement_t *want = &e->class->want;
+    bool later = plan == &o->c.later;
+    bool full =
+        !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
+        !core_room_fits(pool, &pool->free, want->nodes, o->c.gpus_per_node, want->cpus, want->memory_bytes);
+    helio_rejection_t rejection = full    ? HELIO_REJECTION_NO_CAPACITY
+                                  : later ? HELIO_REJECTION_NONE
+                                          : o->c.rejection;
+    int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : self->wall_ms;
+    helio_row_candidate_t row = {
+        .decision_id = e->decision_id,
+        .rank = rank,
+        .site = helio_text_of(o->site->name),
+        .pool = pool->info.name,
+        .start_ms = start_ms,
+        .score_micro_usd = plan->score_micro_usd,
+        .cost_micro_usd = plan->cost_micro_usd,
+        .energy_j = plan->energy_j,
+        .carbon_mg = plan->carbon_mg,
+        .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
+        .detail = helio_text_of(candidate_detail(self, o, full)),
+        .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
+        .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
+        .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
+        .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
+        .move_micro_usd = plan->terms[HELIO_TERM_MOVE],
+        .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_CANDIDATE, &row);
+}
+
+/*  Writes the decision and its candidates, the chosen one first, unless the last written one says the same.
+ */
+void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
+                         const char *detail)
+{
+    job_class_t *class = e->class;
+    uint64_t hash = options_hash(e, reason);
+    if (class->decision_id && class->decision_hash == hash &&
+        self->now_ms - class->decision_ms < DECISION_REUSE_MS) {
+        e->decision_id = class->decision_id;
+        return;
+    }
+    e->decision_id = class->decision_id = ++self->decision_id;
+    class->decision_hash = hash;
+    class->decision_ms = self->now_ms;
+    const option_t *basis = e->chosen ? e->chosen : e->count ? &e->options[0] : NULL;
+    helio_row_decision_t row = {
+        .decision_id = e->decision_id,
+        .at_ms = self->wall_ms,
+        .class_id = class->id,
+        .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
+        .reason = helio_text_of(helio_reason_word(reason)),
+        .detail = core_cut(detail, 256),
+        .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
+        .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
+        .forecast_ms = basis ? core_pool_outlook(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_DECISION, &row);
+    uint32_t rank = 0;
+    if (e->chosen)
+        write_candidate(self, e, e->chosen, rank++, !e->waits);
+    for (uint32_t i = 0; i < e->count; i++)
+        if (&e->options[i] != e->chosen)
+            write_candidate(self, e, &e->options[i], rank++, e->chosen && !e->waits);
+}
+
+void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,
+                      const char *detail, int64_t expected_ms)
+{
+    if (class->reason == reason && class->expected_ms == expected_ms &&
+        strncmp(class->detail, detail, sizeof class->detail - 1) == 0)
+        return;
+    class->reason = reason;
+    class->expected_ms = expected_ms;
+    (void)helio_text_copy(core_cut(detail, 256), class->detail, sizeof class->detail);
+    helio_row_class_t row = {
+        .class_id = class->id,
+        .tenant = class->want.tenant,
+        .queue = class->want.queue,
+        .summary = class->summary,
+        .reason = helio_text_of(helio_reason_word(reason)),
+        .detail = helio_arena_text(self->effects->arena, helio_text_of(class->detail)),
+        .decision_id = class->decision_id,
+        .at_ms = self->wall_ms,
+        .expected_ms = expected_ms,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_CLASS, &row);
+}
+
+/* ---- words -----------------------------------------------------------------------------------------------
+ */
+
+static const char *window_detail(helio_broker_core_t *self, const evaluation_t *e)
+{
+    const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
+    const char *from = core_printf(self, "%s from %s", place_text(self, chosen),
+                                   minute_text(self, chosen->c.later.start_ms));
+    if (!now)
+        return from;
+    int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
+    return core_printf(self, "%s: worth %s more than %s now", from, money_text(self, saved),
+                       place_text(self, now));
+}
+
+static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t *e)
+{
+    if (e->reserved)
+        return core_printf(self, "the first in line; %s is kept for it from %s",
+                           place_text(self, e->reserved), minute_text(self, e->reservation.at_ms));
+    return e->feasible == 1 ? "one pool could run it and has no room now"
+                            : core_printf(self, "%u pools could run it, none has room now", e->feasible);
+}
+
+/*  Nothing may start now. The mildest group of rejections is what it waits for: the first site to take it
+ * will be one of those. Of caps, the one that ends first. */
+static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluation_t *e,
+                                       const char **ret_detail, int64_t *ret_expected_ms)
+{
+    const option_t *mildest = &e->options[0];
+    for (uint32_t i = 1; i < e->count; i++) {
+        const option_t *o = &e->options[i];
+        helio_reason_t a = helio_rejection_group(o->c.rejection),
+                       b = helio_rejection_group(mildest->c.rejection);
+        bool sooner = a == b && o->c.not_before_ms &&
+                      (!mildest->c.not_before_ms || o->c.not_before_ms < mildest->c.not_before_ms);
+        if (a > b || sooner)
+            mildest = o;
+    }
+    helio_reason_t reason = helio_rejection_group(mildest->c.rejection);
+    *ret_detail =
+        core_printf(self, "%s: %s", mildest->site->name, helio_rejection_word(mildest->c.rejection));
+    if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {
+        *ret_expected_ms = mildest->c.not_before_ms;
+        *ret_detail =
+            core_printf(self, "%s, not before %s", *ret_detail, minute_text(self, *ret_expected_ms));
+    }
+    return reason;
+}
+
+helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail,
+                                    int64_t *ret_expected_ms)
+{
+    *ret_expected_ms = 0;
+    if (e->waits) {
+        *ret_expected_ms = e->chosen->c.later.start_ms;
+        *ret_detail = window_detail(self, e);
+        return HELIO_REASON_WAITING_FOR_WINDOW;
+    }
+    if (e->feasible) {
+        *ret_expected_ms = e->reserved ? e->reservation.at_ms - e->reservation.at_ms % 60000 : 0;
+        *ret_detail = capacity_detail(self, e);
+        return HELIO_REASON_WAITING_FOR_CAPACITY;
+    }
+    if (e->count)
+        return rejection_reason(self, e, ret_detail, ret_expected_ms);
+    *ret_detail = "no site has joined the federation yet";
+    return HELIO_REASON_WAITING_FOR_CAPACITY;
+}

@@ -1,0 +1,160 @@
+/*  evaluate.c -- every pool judged for a class, and the choice among them.
+ *
+ *  A class that may wait looks at every hour ahead of every pool, so its verdicts are kept while what they
+ * rest on stands: the minute, profiles, series, who is in session. What is free is not among them: it is
+ * asked of the pool each time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/evaluation.h"
+
+static int by_preference(const void *a_, const void *b_)
+{
+    const option_t *a = a_, *b = b_;
+    bool fa = a->c.rejection == HELIO_REJECTION_NONE, fb = b->c.rejection == HELIO_REJECTION_NONE;
+    if (fa != fb)
+        return fa ? -1 : 1;
+    if (a->c.ask != b->c.ask)
+        return a->c.ask < b->c.ask ? -1 : 1;
+    if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
+        return a->c.now.score_micro_usd < b->c.now.score_micro_usd ? -1 : 1;
+    if (a->home != b->home)
+        return a->home ? -1 : 1;
+    int order = strcmp(a->site->name, b->site->name);
+    return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
+}
+
+static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_t *site, pool_t *pool)
+{
+    helio_site_now_t now = {
+        .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
+        .draining = site->draining,
+        .wall_ms = self->wall_ms,
+        .outlook = core_pool_outlook(self, site, pool),
+        .extras = {.stale = site->stale},
+        .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
+    };
+    option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
+                       helio_text_is(class->want.home, site->name)};
+    if (class->want.gpus_any)
+        option.c.ask = 0;
+    return option;
+}
+
+static bool may_wait(const helio_broker_core_t *self, const job_class_t *class)
+{
+    return class->want.free_until_ms > self->wall_ms && !class->want.deadline_wall_ms;
+}
+
+/*  Room for the verdicts: the class's own if they are to be kept. */
+static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint32_t count, bool kept)
+{
+    option_t *options;
+    if (kept) {
+        options = class->options = helio_grow(class->options, count ? count : 1, sizeof *options);
+        class->option_count = count;
+        class->options_facts = self->facts_version;
+        class->options_minute = self->wall_ms / HELIO_SCORE_STEP_MS;
+        return options;
+    }
+    if (self->scratch_capacity < count) {
+        self->scratch = helio_grow(self->scratch, count, sizeof *options);
+        self->scratch_capacity = count;
+    }
+    return self->scratch;
+}
+
+evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
+{
+    evaluation_t e = {.class = class};
+    bool kept = may_wait(self, class);
+    if (kept && class->options && class->options_facts == self->facts_version &&
+        class->options_minute == self->wall_ms / HELIO_SCORE_STEP_MS) {
+        e.options = class->options;
+        e.count = class->option_count;
+    } else {
+        for (site_t *site = self->sites; site; site = site->hh.next)
+            e.count += site->pool_count;
+        e.options = options_of(self, class, e.count, kept);
+        option_t *option = e.options;
+        for (site_t *site = self->sites; site; site = site->hh.next)
+            for (uint32_t i = 0; i < site->pool_count; i++)
+                *option++ = judge(self, class, site, &site->pools[i]);
+        if (e.count)
+            qsort(e.options, e.count, sizeof *e.options, by_preference);
+    }
+    while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
+        e.feasible++;
+    return e;
+}
+
+static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    const pool_t *pool = option->pool;
+    const helio_requirement_t *want = &class->want;
+    return self->now_ms >= pool->penalty_until_ms &&
+           option->site->unanswered < self->options.offers_unanswered_max &&
+           core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
+                          want->memory_bytes) &&
+           core_reserve_allows(self, class, pool, option->c.gpus_per_node);
+}
+
+static double free_share(const pool_t *pool)
+{
+    bool gpus = pool->info.gpus_per_node > 0;
+    double total = (double)pool->info.nodes * (gpus ? pool->info.gpus_per_node : pool->info.cpus_per_node);
+    double left = gpus ? core_pool_gpus_free(pool) : (double)pool->free.cpus;
+    return total > 0 ? left / total : 0;
+}
+
+/*  Among equally good options (same alternative, same score, neither home) the one with the largest free
+ * share. */
+const option_t *core_choose_now(helio_broker_core_t *self, const evaluation_t *e)
+{
+    for (uint32_t i = 0; i < e->feasible;) {
+        const option_t *first = &e->options[i], *best = NULL;
+        double best_share = -1;
+        uint32_t end = i;
+        for (; end < e->feasible && e->options[end].c.ask == first->c.ask &&
+               e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
+             end++) {
+            const option_t *option = &e->options[end];
+            double share = option->home ? 2 : free_share(option->pool);
+            if (share > best_share && has_room(self, e->class, option)) {
+                best = option;
+                best_share = share;
+            }
+        }
+        if (best)
+            return best;
+        i = end;
+    }
+    return NULL;
+}
+
+const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
+                                  uint32_t *ret_room)
+{
+    const job_class_t *class = e->class;
+    const option_t *best = NULL;
+    int64_t best_worth = now ? now->c.now.score_micro_usd : INT64_MAX;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *option = &e->options[i];
+        const helio_plan_t *later = &option->c.later;
+        if (!later->start_ms || (now && option->c.ask > now->c.ask))
+            continue;
+        bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
+        int64_t worth = helio_choice_worth(later, now ? &now->c.now : &option->c.now, self->wall_ms, held);
+        if (worth >= best_worth)
+            continue;
+        uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
+                                         later->start_ms);
+        if (!room)
+            continue;
+        best = option;
+        best_worth = worth;
+        *ret_room = room;
+    }
+    return best;
+}

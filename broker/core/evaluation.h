@@ -1,0 +1,45 @@
+/*  evaluation.h -- one class in one round: where it could go, where it goes, and what is written of that. */
+#ifndef HELIO_BROKER_CORE_EVALUATION_H
+#define HELIO_BROKER_CORE_EVALUATION_H
+
+#include "broker/core/internal.h"
+
+typedef struct option {
+    site_t *site;
+    pool_t *pool;
+    helio_candidate_t c;
+    bool home;
+} option_t;
+
+typedef struct evaluation {
+    job_class_t *class;
+    option_t *options; /* those that may start now first, best first; of the core's scratch or the class */
+    uint32_t count;
+    uint32_t feasible;      /* may start now, room or not */
+    const option_t *chosen; /* where it goes now, or whose later start it waits for */
+    bool waits;             /* for chosen's later start */
+    reservation_t reservation;
+    const option_t *reserved; /* where its head gang has one */
+    uint64_t decision_id;     /* 0 until written */
+} evaluation_t;
+
+/* evaluate.c */
+evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
+/*  The best one that has room now, and may be offered something; NULL when there is none. */
+const option_t *core_choose_now(helio_broker_core_t *self, const evaluation_t *e);
+/*  The best later start that is worth waiting for, beside `now` (NULL: nothing has room now). NULL when there
+ * is none. */
+const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
+                                  uint32_t *ret_room);
+
+/* decision.c */
+void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
+                         const char *detail);
+/*  The dominant reason why its head waits, in words; with the time at which that is expected to end, 0 = not
+ * foreseen. */
+helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail,
+                                    int64_t *ret_expected_ms);
+void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,
+                      const char *detail, int64_t expected_ms);
+
+#endif

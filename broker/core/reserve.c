@@ -1,0 +1,214 @@
+/*  reserve.c -- room that is spoken for.
+ *
+ *  A gang that waits at the head of its turn would never find its nodes free together while smaller jobs pass
+ * it. So it gets a reservation: a pool, and the time at which enough is expected to be free there, by the
+ * limits of our own jobs or by the word of the site's scheduler. Whoever comes after it may pass if his limit
+ * ends before, or if the gang still fits at that time beside him. Estimates are by time limits, so a
+ * reservation only ever comes sooner than it says.
+ *
+ *  A window is milder: room that a class is expected to take at an hour to come is not counted on by the next
+ * one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/internal.h"
+
+enum { OVERDUE_MS = 60000 }; /* past its limit and not over: it is being stopped */
+
+static int by_end(const void *a_, const void *b_)
+{
+    const release_t *a = a_, *b = b_;
+    if (a->end_ms != b->end_ms)
+        return a->end_ms < b->end_ms ? -1 : 1;
+    return core_job_by_age(a->job, b->job);
+}
+
+static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
+{
+    int64_t begin = job->started_ms ? job->started_ms : self->wall_ms;
+    int64_t end = begin + (int64_t)job->submission->row.time_limit_ms;
+    return end > self->wall_ms ? end : self->wall_ms + OVERDUE_MS;
+}
+
+/*  Of jobs that are there now, in this round: those placed in it are counted as they come
+ * (core_reserve_placed). */
+static void find_releases(helio_broker_core_t *self, const site_t *site, pool_t *pool)
+{
+    if (pool->releases_round == self->rounds)
+        return;
+    pool->releases_round = self->rounds;
+    pool->release_count = 0;
+    uint32_t capacity = 0;
+    const job_t *job;
+    DL_FOREACH(site->live, job)
+    {
+        if (job->pool != pool)
+            continue;
+        if (pool->release_count == capacity) {
+            capacity = capacity ? capacity * 2 : 64;
+            pool->releases = helio_grow(pool->releases, capacity, sizeof *pool->releases);
+        }
+        pool->releases[pool->release_count++] = (release_t){end_of(self, job), job};
+    }
+    if (pool->release_count)
+        qsort(pool->releases, pool->release_count, sizeof *pool->releases, by_end);
+}
+
+static void room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want)
+{
+    room->nodes_by_gpus[gpus <= HELIO_JOB_GPUS_PER_NODE_MAX ? gpus : 0] += nodes;
+    room->cpus += (uint64_t)want->cpus * nodes;
+    room->memory_bytes += want->memory_bytes * nodes;
+}
+
+static void give_room(const pool_t *pool, free_nodes_t *free_now, const room_t *room)
+{
+    for (uint32_t gpus = HELIO_JOB_GPUS_PER_NODE_MAX; gpus > 0; gpus--)
+        if (room->nodes_by_gpus[gpus])
+            core_room_give(pool, free_now, room->nodes_by_gpus[gpus], gpus, 0, 0);
+    free_now->cpus += pool->info.cpus_per_node ? room->cpus : 0;
+    free_now->memory_bytes += pool->info.memory_bytes_per_node ? room->memory_bytes : 0;
+}
+
+/*  What is free at a time when this much has come back. */
+static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const room_t *back,
+                      const helio_requirement_t *want, uint32_t gpus_per_node)
+{
+    free_nodes_t then = *free_now;
+    give_room(pool, &then, back);
+    return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
+}
+
+/*  The site's own word on a gang of so many nodes; 0 = it has none, or does not see it coming. */
+static int64_t told_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
+{
+    uint32_t i = 0;
+    while (i < 31 && (UINT32_C(1) << i) < nodes)
+        i++;
+    if (i >= pool->wait_count || pool->waits_s[i] == UINT32_MAX || !pool->waits_s[i])
+        return 0;
+    return self->wall_ms + (int64_t)pool->waits_s[i] * 1000;
+}
+
+int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                            pool_t *pool, uint32_t gpus_per_node, reservation_t *ret_reservation)
+{
+    const helio_requirement_t *want = &class->want;
+    reservation_t found = {.at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
+    find_releases(self, site, pool);
+    bool told = found.at_ms != 0;
+    for (uint32_t i = 0; i < pool->release_count; i++) {
+        const release_t *release = &pool->releases[i];
+        if (told ? release->end_ms > found.at_ms : found.known)
+            break;
+        room_add(&found.back, release->job->submission->class->want.nodes, release->job->gpus_per_node,
+                 &release->job->submission->class->want);
+        bool last_of_its_time =
+            i + 1 == pool->release_count || pool->releases[i + 1].end_ms != release->end_ms;
+        if (!told && last_of_its_time && fits_then(pool, &pool->free, &found.back, want, gpus_per_node)) {
+            found.at_ms = release->end_ms;
+            found.known = true;
+        }
+    }
+    if (told)
+        found.known = fits_then(pool, &pool->free, &found.back, want, gpus_per_node);
+    if (ret_reservation)
+        *ret_reservation = found;
+    return found.at_ms;
+}
+
+void core_reserve(job_class_t *class, pool_t *pool, const reservation_t *reservation)
+{
+    core_reserve_drop(class);
+    pool->reservation = *reservation;
+    pool->reservation.class = class;
+    class->reserved = pool;
+}
+
+void core_reserve_drop(job_class_t *class)
+{
+    if (class->reserved)
+        class->reserved->reservation.class = NULL;
+    class->reserved = NULL;
+}
+
+bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                         uint32_t gpus_per_node)
+{
+    const reservation_t *held = &pool->reservation;
+    if (!held->class || held->class == class || !held->class->waiting ||
+        core_class_turn(class, held->class) < 0 ||
+        self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)
+        return true;
+    free_nodes_t after = pool->free;
+    return held->known &&
+           core_room_take(pool, &after, class->want.nodes, gpus_per_node, class->want.cpus,
+                          class->want.memory_bytes) &&
+           fits_then(pool, &after, &held->back, &held->class->want, held->gpus_per_node);
+}
+
+void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
+{
+    reservation_t *held = &job->pool->reservation;
+    if (held->class && end_of(self, job) <= held->at_ms)
+        room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
+                 &job->submission->class->want);
+}
+
+/* ---- windows ---------------------------------------------------------------------------------------------
+ */
+
+static uint32_t *promise(pool_t *pool, int64_t ms)
+{
+    return &pool->promised_gpus[(uint64_t)(ms / HELIO_HOUR_MS) % PROMISE_HOURS];
+}
+
+void core_window_clear(job_class_t *class)
+{
+    window_t *window = &class->window;
+    for (uint32_t h = 0; window->pool && h < window->hours; h++)
+        *promise(window->pool, window->start_ms + (int64_t)h * HELIO_HOUR_MS) -= window->gpus;
+    *window = (window_t){0};
+}
+
+void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t start_ms, uint32_t gpus)
+{
+    core_window_clear(class);
+    uint64_t hours = (class->want.time_limit_ms + HELIO_HOUR_MS - 1) / HELIO_HOUR_MS;
+    class->window = (window_t){site, pool, start_ms, gpus,
+                               hours < PROMISE_RUN_HOURS_MAX ? (uint32_t)hours : PROMISE_RUN_HOURS_MAX};
+    for (uint32_t h = 0; h < class->window.hours; h++)
+        *promise(pool, start_ms + (int64_t)h * HELIO_HOUR_MS) += gpus;
+}
+
+/*  GPUs expected to be free then: as the site forecasts; else what is free now and what our own jobs give
+ * back. */
+static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t start_ms)
+{
+    const helio_outlook_t *outlook = core_pool_outlook(self, site, pool);
+    int64_t told = outlook->free_gpus[helio_outlook_hour(outlook, start_ms)];
+    if (told >= 0)
+        return (uint64_t)told;
+    uint64_t gpus = core_pool_gpus_free(pool);
+    find_releases(self, site, pool);
+    for (uint32_t i = 0; i < pool->release_count && pool->releases[i].end_ms <= start_ms; i++)
+        gpus += (uint64_t)pool->releases[i].job->gpus_per_node *
+                pool->releases[i].job->submission->class->want.nodes;
+    return gpus;
+}
+
+uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                          pool_t *pool, uint32_t gpus_per_node, int64_t start_ms)
+{
+    uint64_t each = (uint64_t)gpus_per_node * class->want.nodes, promised = *promise(pool, start_ms);
+    if (!each) /* CPU jobs: not counted ahead */
+        return class->waiting_count;
+    const window_t *own = &class->window;
+    if (own->pool == pool && start_ms >= own->start_ms &&
+        start_ms < own->start_ms + (int64_t)own->hours * HELIO_HOUR_MS)
+        promised -= own->gpus;
+    uint64_t free_gpus = free_then(self, site, pool, start_ms),
+             jobs = free_gpus > promised ? (free_gpus - promised) / each : 0;
+    return jobs < class->waiting_count ? (uint32_t)jobs : class->waiting_count;
+}

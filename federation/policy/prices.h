@@ -1,0 +1,62 @@
+/*  prices.h -- what carbon and waiting are worth, and every other constant of the decision. Pure.
+ *
+ *  Everything is weighed in one currency, so a weight is a price: of a tonne of CO2e that is emitted, and of
+ * an hour that one GPU's work waits beyond what it may wait for free. A goal is a name for two prices; a job
+ * may give its own.
+ */
+#ifndef HELIO_POLICY_PRICES_H
+#define HELIO_POLICY_PRICES_H
+
+#include "federation/model/job.h"
+
+/*  NAME, USD per tonne of CO2e, micro-USD per GPU-hour of waiting.
+ *      fast      carbon does not count; an hour of waiting is worth more than a GPU-hour of any kind is
+ * rented for cheap     carbon does not count; five cents an hour break ties between equal sites and end a
+ * wait without gain balanced  200 USD/t is of the order of published estimates of the damage done by a tonne
+ *      green     ten times that: carbon decides between sites whose rent differs little */
+#define HELIO_PRICES_TABLE(X) \
+    X(FAST, 0, 5000000)       \
+    X(CHEAP, 0, 50000)        \
+    X(BALANCED, 200, 500000)  \
+    X(GREEN, 2000, 50000)
+
+typedef struct helio_prices {
+    int64_t carbon_micro_usd_per_t;
+    int64_t wait_micro_usd_per_gpu_h;
+} helio_prices_t;
+
+/*  Of a goal; of balanced, outside the table. */
+helio_prices_t helio_prices_of_goal(uint32_t goal);
+/*  What a job asks for: its own prices where it sets them, no price below zero or beyond
+ * HELIO_PRICE_MAX_MICRO_USD. */
+helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
+
+#define HELIO_PRICE_MAX_MICRO_USD INT64_C(1000000000000) /* a million USD: keeps every sum within 64 bits */
+
+/*  How far ahead a start is looked for: forecasts of intensity are worth little beyond two days. */
+enum { HELIO_START_AHEAD_H = 48 };
+
+/*  A plan is scored as if it began with the running minute: scores that change with every millisecond would
+ * make every evaluation a new decision to be stored. Deadlines are held against the clock itself. */
+enum { HELIO_SCORE_STEP_MS = 60000 };
+
+/*  Risk: an intensity is taken at its 70th percentile, not its mean, so that of two equal forecasts the surer
+ * one wins. With z(0.70) / z(0.90) = 0.5244 / 1.2816 of a normal distribution that is 409 thousandths of the
+ * way to the tenth decile. */
+enum { HELIO_RISK_PER_MILLE_TO_P90 = 409 };
+/*  A site that does not tell its intensity is weighed as if it burnt coal: silence must not look clean. It is
+ * weighed only, not booked. (Coal without capture is 740 to 910 g/kWh over its life cycle: IPCC AR5, WG III,
+ * annex III.) */
+enum { HELIO_RISK_UNTOLD_G_PER_KWH = 1000 };
+/*  Figures older than this may be wrong: an offer that is refused costs a minute of waiting, in expectation.
+ */
+enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };
+
+/*  Deferral: what a later start must save for every hour that it waits, in thousandths of what starting now
+ * costs (money and carbon). Half of it suffices to go on waiting, so that a forecast's noise does not call a
+ * job back; see choice.h. */
+enum { HELIO_DEFER_PER_MILLE_AND_H = 2, HELIO_DEFER_HELD_PER_MILLE_AND_H = 1 };
+/*  Another window than the one that was chosen must be better by this, in thousandths of the same. */
+enum { HELIO_DEFER_SWITCH_PER_MILLE = 10 };
+
+#endif

@@ -1,0 +1,104 @@
+#include "federation/policy/terms.h"
+
+static const char *const words[] = {
+#define X(name, word) word,
+    HELIO_TERM_TABLE(X)
+#undef X
+};
+
+const char *helio_term_word(helio_term_t term)
+{
+    return term < HELIO_TERM_COUNT ? words[term] : "unknown";
+}
+
+static const int64_t MOST = INT64_C(1) << 53;
+static const int64_t UJ_PER_KWH = INT64_C(3600000000000);
+
+/*  To the nearest; a half goes up. */
+static int64_t ratio(helio_i128_t numerator, helio_i128_t denominator)
+{
+    helio_i128_t doubled = numerator * 2 + denominator, all = denominator * 2, whole = doubled / all;
+    whole -= doubled % all < 0;
+    return whole > MOST ? MOST : whole < -MOST ? -MOST : (int64_t)whole;
+}
+
+/*  Sums of 128 bits hold 10,000 nodes of 64 GPUs for a century: run_ms is bounded here. */
+static const uint64_t RUN_MAX_MS = UINT64_C(100) * 366 * 86400000;
+static const uint64_t GPUS_MAX = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
+
+static uint64_t at_most(uint64_t value, uint64_t most)
+{
+    return value < most ? value : most;
+}
+
+static void take_use(helio_plan_t *plan, const helio_outlook_use_t *use, uint64_t gpus)
+{
+    plan->cost_micro_usd = ratio(use->money * (helio_i128_t)gpus, UJ_PER_KWH);
+    plan->energy_j = (uint64_t)ratio(use->energy * (helio_i128_t)gpus, 1000000);
+    plan->carbon_mg = (uint64_t)ratio(use->carbon * (helio_i128_t)gpus, UJ_PER_KWH);
+}
+
+helio_plan_t helio_plan_until(const helio_outlook_t *outlook, uint64_t gpus, int64_t start_ms,
+                              int64_t until_ms)
+{
+    helio_plan_t plan = {.start_ms = start_ms};
+    helio_outlook_use_t use = helio_outlook_use(outlook, start_ms, until_ms);
+    take_use(&plan, &use, at_most(gpus, GPUS_MAX));
+    return plan;
+}
+
+/*  micro-USD of so many mg at a price per tonne: 10^9 mg. */
+static int64_t carbon_cost(const helio_work_t *work, int64_t carbon_mg)
+{
+    return ratio((helio_i128_t)carbon_mg * work->prices.carbon_micro_usd_per_t, 1000000000);
+}
+
+static int64_t wait_cost(const helio_work_t *work, uint64_t gpus, int64_t wait_ms)
+{
+    if (wait_ms <= 0)
+        return 0;
+    return ratio((helio_i128_t)wait_ms * (helio_i128_t)gpus * work->prices.wait_micro_usd_per_gpu_h,
+                 HELIO_HOUR_MS);
+}
+
+helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *work,
+                           const helio_extras_t *extras, int64_t start_ms)
+{
+    uint64_t gpus = at_most(work->gpus, GPUS_MAX), run_ms = at_most(work->run_ms, RUN_MAX_MS);
+    helio_plan_t plan = {.start_ms = start_ms};
+    int64_t begin_ms = start_ms + extras->queue_wait_ms + extras->transfer_ms;
+    helio_outlook_use_t use = helio_outlook_use(outlook, begin_ms, begin_ms + (int64_t)run_ms);
+    take_use(&plan, &use, gpus);
+    int64_t free_until = work->free_until_ms > work->now_ms ? work->free_until_ms : work->now_ms;
+    int64_t high_mg = ratio((use.carbon_high - use.carbon) * (helio_i128_t)gpus, UJ_PER_KWH);
+    plan.terms[HELIO_TERM_MONEY] = plan.cost_micro_usd;
+    plan.terms[HELIO_TERM_CARBON] = carbon_cost(work, (int64_t)plan.carbon_mg);
+    plan.terms[HELIO_TERM_WAIT] = wait_cost(work, gpus, begin_ms - free_until);
+    plan.terms[HELIO_TERM_RISK] =
+        carbon_cost(work, high_mg) + (extras->stale ? wait_cost(work, gpus, HELIO_RISK_STALE_WAIT_MS) : 0);
+    plan.terms[HELIO_TERM_SHADOW] =
+        ratio((helio_i128_t)(gpus * run_ms) * extras->shadow_micro_usd_per_gpu_h, HELIO_HOUR_MS);
+    plan.terms[HELIO_TERM_MOVE] = ratio(extras->move_micro_usd, 1);
+    plan.terms[HELIO_TERM_TRANSFER] =
+        ratio((helio_i128_t)extras->transfer_micro_usd +
+                  carbon_cost(work, (int64_t)at_most(extras->transfer_carbon_mg, (uint64_t)MOST)),
+              1);
+    for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
+        plan.score_micro_usd += plan.terms[i];
+    return plan;
+}
+
+uint64_t helio_plan_mg_per_kwh(const helio_plan_t *plan)
+{
+    return plan->energy_j
+               ? (uint64_t)ratio((helio_i128_t)plan->carbon_mg * 3600000, (helio_i128_t)plan->energy_j)
+               : 0;
+}
+
+int64_t helio_plan_patience(const helio_plan_t *now, int64_t wait_ms, bool held)
+{
+    int64_t money = now->terms[HELIO_TERM_MONEY], carbon = now->terms[HELIO_TERM_CARBON];
+    helio_i128_t base = (helio_i128_t)(money < 0 ? -money : money) + carbon;
+    int64_t rate = held ? HELIO_DEFER_HELD_PER_MILLE_AND_H : HELIO_DEFER_PER_MILLE_AND_H;
+    return wait_ms > 0 ? ratio(base * rate * wait_ms, (helio_i128_t)1000 * HELIO_HOUR_MS) : 0;
+}
