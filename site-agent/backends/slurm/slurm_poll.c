@@ -18,8 +18,7 @@ enum {
     SILENT_MS = 30000,
     SERIES_LEAST_MS = 60000,
     SERIES_MOST_MS = 600000,
-    SERIES_HOURS = 48,
-    WAITING_MAX = 100000
+    SERIES_HOURS = 48
 };
 
 bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes,
@@ -250,21 +249,29 @@ static void say_series(helio_slurm_t *self, const helio_slurm_view_t *view, heli
     self->sink.on_series(self->sink.arg, &all);
 }
 
+/*  The oldest first, as Slurm will take them. */
+static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_arena_t *arena,
+                                               uint32_t *ret_count)
+{
+    helio_slurm_waiting_t *all = helio_arena_alloc(arena, self->count + 1, sizeof *all);
+    uint32_t at = self->count; /* the list has the newest first */
+    for (const helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
+        if (is_waiting(attempt))
+            all[--at] = (helio_slurm_waiting_t){.pool = helio_text_of(attempt->pool),
+                                                .nodes = attempt->nodes,
+                                                .gpus_per_node = attempt->gpus_per_node,
+                                                .cpus_per_node = attempt->cpus_per_node,
+                                                .memory_bytes_per_node = attempt->memory_bytes_per_node};
+    *ret_count = self->count - at;
+    return all + at;
+}
+
 static void say_capacity(helio_slurm_t *self)
 {
     helio_slurm_poll_t *poll = &self->poll;
     helio_arena_t *arena = helio_arena_new();
-    helio_slurm_waiting_t *waiting = helio_arena_alloc(arena, self->count + 1, sizeof *waiting);
-    uint32_t count = 0;
-    for (const helio_slurm_attempt_t *attempt = self->first; attempt && count < WAITING_MAX;
-         attempt = attempt->after)
-        if (is_waiting(attempt))
-            waiting[count++] =
-                (helio_slurm_waiting_t){.pool = helio_text_of(attempt->pool),
-                                        .nodes = attempt->nodes,
-                                        .gpus_per_node = attempt->gpus_per_node,
-                                        .cpus_per_node = attempt->cpus_per_node,
-                                        .memory_bytes_per_node = attempt->memory_bytes_per_node};
+    uint32_t count;
+    const helio_slurm_waiting_t *waiting = waiting_of(self, arena, &count);
     helio_slurm_view_t view = {.site = &self->site,
                                .settings = &self->settings,
                                .nodes = &poll->nodes,

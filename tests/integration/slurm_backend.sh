@@ -1,0 +1,207 @@
+#!/bin/bash
+# The backend `slurm` with a real cluster: start, log, stop, limits, what an administrator does, a controller that dies, a
+# node that dies, and an agent that is killed with SIGKILL at the worst moments. Every job appends a line to a file when
+# it runs, so that running twice would show. Exit 77 where Slurm is missing.
+#   tests/integration/slurm_backend.sh BUILD_DIR
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+driver=$(cd "${1:?usage: slurm_backend.sh BUILD_DIR}" && pwd)/tests/slurm_driver
+tools=$top/deploy/slurm-lab
+PATH=$PATH:/usr/sbin:/sbin
+for program in slurmctld slurmd munged sbatch; do
+  command -v "$program" >/dev/null || { echo "SKIPPED: $program is not installed (deploy/packages/install.sh slurm)"; exit 77; }
+done
+for name in $(compgen -e); do case $name in SLURM*|SBATCH*|SRUN*) unset "$name" ;; esac; done
+
+work=$(mktemp -d)
+lab=$work/lab
+chmod 755 "$work"
+driver_pid=
+cleanup() {
+  [ -z "$driver_pid" ] || kill -9 "$driver_pid" 2>/dev/null || true
+  "$tools/down.sh" "$lab" --purge >/dev/null 2>&1 || true
+  rm -rf "$work"
+}
+trap cleanup EXIT
+NODES=2 GPUS=4 CPUS=16 DBD=${DBD:-0} "$tools/up.sh" "$lab" 1 >"$work/up.log" 2>&1 || { cat "$work/up.log"; exit 1; }
+export SLURM_CONF=$lab/eu/slurm.conf
+mkdir -m 755 "$work/shared" "$work/bin"
+mkdir "$work/ran" "$work/flags"
+chmod 777 "$work/ran" "$work/flags"
+user=$(id -un)
+[ "$(id -u)" != 0 ] || user=nobody
+touch "$work/events"
+
+checks=0
+ok() { checks=$((checks + 1)); }
+fail() {
+  echo "slurm_backend: $*"
+  echo "--- events"; cat "$work/events"
+  echo "--- queue"; timeout 20 squeue -t all -o '%i %j %T %r' || true
+  for file in "$work"/shared/attempts/*/slurm.log; do [ ! -s "$file" ] || { echo "--- $file"; tail -5 "$file"; }; done
+  exit 1
+}
+soon() { # WHAT COMMAND…
+  local what=$1 end=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do [ "$SECONDS" -lt "$end" ] || fail "not within 60 s: $what"; sleep 0.1; done
+  ok
+}
+# An sbatch of ours: `before` holds it until `go` is there, `after` holds its answer back for ever.
+cat >"$work/bin/sbatch" <<WRAP
+#!/bin/bash
+if [ -e $work/flags/before ]; then touch $work/flags/waits; until [ -e $work/flags/go ]; do sleep 0.05; done; fi
+PATH=/usr/local/bin:/usr/bin:/bin answer=\$(/usr/bin/env -u LD_PRELOAD sbatch "\$@" 2>&1); code=\$?
+if [ -e $work/flags/after ]; then touch $work/flags/answered; exec tail -f /dev/null; fi
+[ \$code = 0 ] && echo "\$answer" || echo "\$answer" >&2
+exit \$code
+WRAP
+chmod 755 "$work/bin/sbatch"
+
+begin() { # a new agent
+  rm -f "$work/in"
+  mkfifo "$work/in"
+  "$driver" "$work/shared" "$SLURM_CONF" "$user" "$work/bin" <"$work/in" >>"$work/events" 2>>"$work/errors" &
+  driver_pid=$!
+  disown "$driver_pid"
+  exec 7>"$work/in"
+}
+crash() { # the agent is killed
+  kill -9 "$driver_pid"
+  driver_pid=
+  exec 7>&-
+}
+say() { echo "$*" >&7; }
+job() { # NAME LINES…: a job file that says that it ran
+  local name=$1
+  shift
+  { echo '#!/bin/sh'; echo "echo x >>$work/ran/$name"; printf '%s\n' "$@"; } >"$work/$name.sh"
+  echo "$work/$name.sh"
+}
+heard() { grep -q -E -- "$1" "$work/events"; }
+times() { [ "$(cat "$work/ran/$1" 2>/dev/null | wc -l)" = "$2" ]; }
+is() { [ "$(timeout 20 squeue -h -t all -j "$1" -o %T)" = "$2" ]; }
+name_of() { basename "$(echo "$work"/shared/attempts/helio-*-"$1")"; }
+id_of() { timeout 20 squeue -h -t all -n "$(name_of "$1")" -o %i | head -1; }
+queued() { [ -n "$(id_of "$1")" ]; }
+
+begin
+# ---- a life, and what it prints
+say start 1 2 1 600 "$(job plain 'id -un' 'echo gpus=$HELIO_GPUS' 'exit 3')"
+soon "an end with its exit code" heard '^ended 1 .*exit=3 stopped=0 limit=0 started=1'
+heard '^started 1 ' || fail "STARTED was not said"
+say log 1
+soon "the log" heard '^gpus=2$'
+heard "^$user\$" || fail "it did not run as $user"
+
+# ---- two nodes, a limit, a refusal, an option that is not passed on
+say start 2 1 2 600 "$(job gang 'exit 0')"
+say start 3 0 1 2 "$(job limit 'exec sleep 300')"
+say start 4 9 1 600 "$(job toobig 'exit 0')"
+say start 5 0 1 600 "$(job option 'exit 0')" requeue=
+soon "two nodes" heard '^ended 2 .*exit=0'
+times gang 2 || fail "a gang of two nodes did not run twice"
+soon "a limit" heard '^ended 3 .*exit=124 .*limit=1'
+soon "a refusal" heard '^failed-to-start 4 .*SubmitRefused: Requested node configuration'
+soon "an option" heard '^failed-to-start 5 .*BadOption: --requeue'
+
+# ---- stops: polite, at once, and of one that is pending
+say start 10 0 1 600 "$(job polite "trap 'echo polite >>$work/ran/polite; exit 0' TERM" 'sleep 300 & wait')"
+say start 11 0 1 600 "$(job hard "trap '' TERM" 'while :; do sleep 1; done')"
+soon "they run" heard '^started 10 '
+soon "they run" heard '^started 11 '
+soon "they do run" times polite 1
+say stop 10 grace
+soon "a polite stop" heard '^ended 10 .*stopped=1'
+times polite 2 || fail "the polite stop gave no time"
+say stop 11 kill
+soon "a kill" heard '^ended 11 .*stopped=1'
+say start 12 4 2 600 "$(job fills 'exec sleep 300')"
+soon "the cluster is full" heard '^started 12 '
+say start 13 1 1 600 "$(job waits 'exit 0')"
+soon "one waits" queued 13
+id=$(id_of 13)
+say stop 13 grace
+soon "a stop of what is pending" heard '^ended 13 .*stopped=1 .*started=0'
+soon "its job goes" is "$id" CANCELLED
+times waits 0 || fail "what was stopped before it began has run"
+
+# ---- what an administrator does
+say start 14 1 1 600 "$(job pending 'exit 0')"
+soon "one waits" queued 14
+scancel "$(id_of 14)"
+soon "a pending one is cancelled by hand" heard '^failed-to-start 14 .*SiteCancelled'
+scontrol requeue "$(id_of 12)" 2>/dev/null && fail "an attempt can be requeued"
+scancel "$(id_of 12)"
+soon "a running one is cancelled by hand" heard '^vanished 12 .*run_ms=[1-9].*SiteCancelled'
+
+# ---- the agent is killed: while a job runs, and is not there when it ends
+say start 20 1 1 600 "$(job runs 'sleep 3' 'exit 7')"
+soon "it runs" heard '^started 20 '
+crash
+begin
+say adopt 20
+soon "it is found again" heard '^ended 20 .*exit=7'
+times runs 1 || fail "a job ran twice over a restart"
+
+# ---- the agent is killed: sbatch was answered, the agent never heard it
+touch "$work/flags/after"
+say start 21 1 1 600 "$(job lostanswer 'sleep 2' 'exit 8')"
+soon "the controller has it" test -e "$work/flags/answered"
+crash
+rm "$work/flags/after" "$work/flags/answered"
+begin
+say start 21 1 1 600 "$work/lostanswer.sh"
+soon "the job is found by its name" heard '^ended 21 .*exit=8'
+times lostanswer 1 || fail "a job ran twice: its number was never heard"
+
+# ---- the agent is killed: sbatch has not reached the controller yet, and does so after the new agent has looked
+touch "$work/flags/before"
+say start 22 1 1 600 "$(job late 'exit 9')"
+soon "sbatch is on its way" test -e "$work/flags/waits"
+crash
+rm "$work/flags/before"
+begin
+say adopt 22
+soon "it is absent" heard '^absent 22 '
+touch "$work/flags/go"
+soon "the late job comes" queued 22
+soon "and ends at once" is "$(id_of 22)" COMPLETED
+times late 0 || fail "a late job ran although its attempt was absent"
+say start 22 1 1 600 "$work/late.sh"
+soon "it is started anew" heard '^ended 22 .*exit=9'
+times late 1 || fail "it did not run once"
+
+# ---- the controller is killed: an end is heard all the same, a stop waits, and nobody is lost
+say start 30 1 1 600 "$(job outage 'sleep 4' 'exit 5')"
+say start 31 1 1 600 "$(job outlives 'exec sleep 300')"
+soon "they run" heard '^started 30 '
+soon "they run" heard '^started 31 '
+soon "the controller has saved them" test "$lab/eu/state/job_state" -nt "$work/outlives.sh"
+sleep 6 # and again, with their start
+"$tools/cluster.sh" "$lab" eu kill9-ctld
+soon "an end without a controller" heard '^ended 30 .*exit=5'
+say stop 31 kill
+say start 32 1 1 600 "$(job after 'exit 0')"
+"$tools/cluster.sh" "$lab" eu start-ctld
+soon "the stop is said when there is somebody to hear it" heard '^ended 31 .*stopped=1'
+soon "what was handed in meanwhile runs" heard '^ended 32 .*exit=0'
+times after 1 || fail "it did not run once"
+heard '^(vanished|absent) 3[012] ' && fail "an outage was taken for an end"
+
+# ---- the shim is killed; the node is killed
+say start 40 1 1 600 "$(job orphan 'exec sleep 300')"
+soon "it runs" heard '^started 40 '
+scancel --batch --signal=KILL "$(id_of 40)"
+soon "its shim is killed" heard '^vanished 40 '
+say start 41 1 1 600 "$(job node 'exec sleep 300')"
+soon "it runs" heard '^started 41 '
+node=$(timeout 20 squeue -h -j "$(id_of 41)" -o %N)
+"$tools/cluster.sh" "$lab" eu kill9-node "$node" >/dev/null
+soon "its node is killed" heard '^vanished 41 .*NodeFailed'
+
+for n in $(seq 50); do
+  [ "$(grep -c -E "^(ended|vanished|failed-to-start) $n " "$work/events")" -le 1 ] || fail "attempt $n ended twice"
+done
+[ ! -s "$work/errors" ] || { cat "$work/errors"; fail "the driver complained"; }
+echo "slurm_backend: $checks checks passed"
