@@ -1,13 +1,13 @@
 #!/bin/bash
-#SBATCH --job-name=own --gres=gpu:a100:4 --time=2:00:00
-#SBATCH --partition=gpu
+#SBATCH --job-name=own --gres=gpu:h100:4 --time=2:00:00
+#SBATCH --partition=urgent
 #HELIO kind: train
-#HELIO gpu: [H100:4, A100:4]
+#HELIO gpu: [H100:2, A100:4]
 #HELIO placement:
-#HELIO   goal: green
-#HELIO   sites: [eu-*, "!eu-test"]
-#HELIO   flexible: 12h
-#HELIO interconnect: nvlink
-#HELIO slurm: {partition: long}
+#HELIO   goal: cheap
+#HELIO   sites: ["*", "!us-test"]
+#HELIO   max_cost: 400 USD
+#HELIO on_site_loss: strict
+#HELIO slurm: {partition: main}
 #HELIO checkpoint: {every: 30m}
-echo "the same script under sbatch: these lines are comments there"
+echo "to Slurm these lines are comments"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Needs nodes with the feature `nvlink`.
+# For a cluster whose nodes have the feature `nvlink`.
 #SBATCH --job-name=constraint
 #SBATCH --partition=main
 #SBATCH --gres=gpu:h100:2
