@@ -13,7 +13,8 @@
 
 #include "site-agent/shim/marks.h"
 
-enum { HELIO_GANG_LOOK_MS = 500 };
+/*  How often each side looks at the other's file: every rank is a client of the one server. */
+int64_t helio_gang_look_ms(uint32_t nodes);
 
 typedef enum helio_gang_word {
     HELIO_GANG_GO = '-',

@@ -23,10 +23,12 @@ void helio_lease_watch_see(helio_lease_watch_t *self, const helio_lease_t *lease
     if (lease->number == self->number) {
         stop_ms = lesser(stop_ms, self->stop_boot_ms);
         kill_ms = lesser(kill_ms, self->kill_boot_ms);
+#ifndef HELIO_MUTANT_lease_by_clock
     } else if (self->number) { /* by our own clock alone: it was written after the former number was looked at
                                 */
         stop_ms = lesser(stop_ms, self->looked_at_ms + lease->stop_in_ms);
         kill_ms = lesser(kill_ms, self->looked_at_ms + lease->kill_in_ms);
+#endif
     }
     self->number = lease->number;
     self->looked_at_ms = asked_boot_ms;

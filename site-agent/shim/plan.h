@@ -16,8 +16,8 @@ enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MA
  * that Slurm gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was
  * given. More nodes: the shim's one child is srun with one task a node, each of them a shim again
  * (`helio-shim --rank FOLDER`) that runs the rank of its SLURM_NODEID under the same rules, with marks of its
- * own in FOLDER/rank-<n>. The head shim alone looks at the time limit; TERM and USR2 reach the ranks' shims
- * through srun, which forwards them. */
+ * own in FOLDER/rank-<n>. The head shim alone looks at the time limit; what it wants of the others they read
+ * in the folder (gang.h). */
 typedef enum helio_launcher {
     HELIO_LAUNCHER_LOCAL,
     HELIO_LAUNCHER_SLURM,

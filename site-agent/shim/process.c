@@ -121,7 +121,41 @@ static bool catches(pid_t pid, int signal)
     return mask >> (signal - 1) & 1;
 }
 
-size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)
+static bool is_called(pid_t pid, const char *name)
+{
+    char path[64], text[64];
+    (void)snprintf(path, sizeof path, "/proc/%ld/comm", (long)pid);
+    size_t size = read_file(path, text, sizeof text);
+    return size == strlen(name) + 1 && memcmp(text, name, size - 1) == 0;
+}
+
+typedef bool wanted_fn(pid_t pid, int signal, const char *name);
+
+static bool want_all(pid_t pid, int signal, const char *name)
+{
+    (void)pid, (void)signal, (void)name;
+    return true;
+}
+
+static bool want_catchers(pid_t pid, int signal, const char *name)
+{
+    (void)name;
+    return catches(pid, signal);
+}
+
+static bool want_called(pid_t pid, int signal, const char *name)
+{
+    (void)signal;
+    return is_called(pid, name);
+}
+
+static bool want_others(pid_t pid, int signal, const char *name)
+{
+    (void)signal;
+    return !is_called(pid, name);
+}
+
+static size_t signal_those(pid_t root, int signal, wanted_fn *wanted, const char *name)
 {
     all_t all = {0};
     (void)helio_process_each(collect, &all);
@@ -130,12 +164,27 @@ size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)
     size_t sent = 0;
     for (size_t i = 0; i < all.count; i++) {
         pid_t pid = all.items[i].process.pid;
-        if (in[i] && all.items[i].state != 'Z' && (!only_catchers || catches(pid, signal)))
+        if (in[i] && all.items[i].state != 'Z' && wanted(pid, signal, name))
             sent += kill(pid, signal) == 0;
     }
     free(in);
     free(all.items);
     return sent;
+}
+
+size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers)
+{
+    return signal_those(root, signal, only_catchers ? want_catchers : want_all, NULL);
+}
+
+size_t helio_process_signal_called(pid_t root, int signal, const char *name)
+{
+    return signal_those(root, signal, want_called, name);
+}
+
+size_t helio_process_signal_others(pid_t root, int signal, const char *name)
+{
+    return signal_those(root, signal, want_others, name);
 }
 
 /* ---- what is left ----------------------------------------------------------------------------------------

@@ -39,6 +39,9 @@ size_t helio_process_each(helio_process_fn *fn, void *arg);
  * alone that have a handler for it or wait for it otherwise (it is blocked: sigwait, signalfd; srun does so).
  * Returns how many were sent one. root must be this process or its child, lest numbers be reused. */
 size_t helio_process_signal_tree(pid_t root, int signal, bool only_catchers);
+/*  As signal_tree, of the programs called `name` (at most 15 characters) alone, or of all others. */
+size_t helio_process_signal_called(pid_t root, int signal, const char *name);
+size_t helio_process_signal_others(pid_t root, int signal, const char *name);
 
 /*  Kills what is left of an attempt whose shim is gone: members of the sessions of `leaders` (checked by
  * start time while the leader exists, else by `uid`), and whatever carries `mark` ("NAME=value") in its

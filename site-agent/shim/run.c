@@ -45,6 +45,12 @@ static helio_rc claim(helio_shim_t *self, helio_error_t *err)
 /* ---- while it runs ---------------------------------------------------------------------------------------
  */
 
+/*  Until the ranks' shims must have heard and done what the head said. */
+static int64_t slack_ms(const helio_shim_t *self)
+{
+    return HEAD_SLACK_MS + helio_gang_look_ms(self->plan.nodes);
+}
+
 /*  A head's ranks are killed by their own shims; those that do not answer by Slurm, which ends all tasks at
  * once when srun gets TERM; srun at last, whose own child then has the step ended. */
 static void kill_step(helio_shim_t *self, int64_t now_ms)
@@ -55,17 +61,29 @@ static void kill_step(helio_shim_t *self, int64_t now_ms)
         self->kill_steps = 1;
         (void)!helio_gang_say(self->folder, HELIO_GANG_KILL, 0, NULL);
     }
-    if (self->kill_steps == 1 && since_ms >= HEAD_SLACK_MS) {
+    if (self->kill_steps == 1 && since_ms >= slack_ms(self)) {
         self->kill_steps = 2;
         if (!over)
             (void)kill(self->ranks.items[0].leader.pid, SIGTERM);
     }
-    if (self->kill_steps == 2 && since_ms >= HEAD_SLACK_MS + SRUN_KILL_MS) {
+    if (self->kill_steps == 2 && since_ms >= slack_ms(self) + SRUN_KILL_MS) {
         self->kill_steps = 3;
         if (!over)
             (void)kill(self->ranks.items[0].leader.pid, SIGKILL);
     }
-    if (since_ms >= HEAD_SLACK_MS + 2 * SRUN_KILL_MS)
+    if (since_ms >= slack_ms(self) + 2 * SRUN_KILL_MS)
+        (void)helio_process_signal_tree(getpid(), SIGKILL, false);
+}
+
+/*  A batch script's own srun, killed at once, would leave tasks on other nodes that outlive our end mark.
+ * TERM makes it have Slurm kill them, and wait for that; a program that is only called so dies later. */
+static void kill_batch(helio_shim_t *self, int64_t now_ms)
+{
+    if (self->kill_steps++ == 0)
+        (void)helio_process_signal_called(getpid(), SIGTERM, "srun");
+    if (now_ms - self->killing_ms < SRUN_KILL_MS)
+        (void)helio_process_signal_others(getpid(), SIGKILL, "srun");
+    else
         (void)helio_process_signal_tree(getpid(), SIGKILL, false);
 }
 
@@ -73,6 +91,8 @@ static void kill_again(helio_shim_t *self, int64_t now_ms)
 {
     if (self->head)
         kill_step(self, now_ms);
+    else if (self->plan.batch_script && self->call->mode == HELIO_SHIM_SLURM)
+        kill_batch(self, now_ms);
     else
         (void)helio_process_signal_tree(getpid(), SIGKILL, false);
 }
@@ -90,7 +110,7 @@ static void stop_politely(helio_shim_t *self, int64_t now_ms, uint64_t grace_ms)
     if (self->phase != HELIO_SHIM_RUNNING)
         return;
     self->phase = HELIO_SHIM_STOPPING;
-    self->kill_at_ms = now_ms + (int64_t)grace_ms + (self->head ? HEAD_SLACK_MS : 0);
+    self->kill_at_ms = now_ms + (int64_t)grace_ms + (self->head ? slack_ms(self) : 0);
     int signal_number = (int)self->plan.checkpoint_signal;
     if (self->head)
         (void)!helio_gang_say(self->folder, HELIO_GANG_STOP, grace_ms,
@@ -173,7 +193,7 @@ static void look_at_gang(helio_shim_t *self, int64_t now_ms)
     bool rank = self->call->mode == HELIO_SHIM_RANK;
     if ((!rank && !self->head) || now_ms < self->gang_look_ms)
         return;
-    self->gang_look_ms = now_ms + HELIO_GANG_LOOK_MS;
+    self->gang_look_ms = now_ms + helio_gang_look_ms(self->plan.nodes);
     if (rank) {
         uint64_t grace_ms = 0;
         helio_gang_word_t word = helio_gang_hear(self->folder, &grace_ms);

@@ -198,6 +198,17 @@ says done '^limit_reached=1$'; says done '^exit_code=124$'
 scontrol -o show job "$id" | grep -q 'ExitCode=124:0' || fail "Slurm knows another exit code"
 ok
 
+prepare batch-kill 2 '#!/bin/bash
+srun --ntasks=2 bash -c '\''trap "" TERM USR1 USR2; echo ready $SLURM_PROCID $$; while :; do sleep 0.1; done'\'' & sleep 300
+' 'batch_script=1'
+submit --nodes=2
+soon "both tasks" bash -c "grep -q 'ready 0' $f/log && grep -q 'ready 1' $f/log"
+scancel --batch --signal=USR2 "$id"
+soon "its end mark" test -e "$f/done"
+for pid in $(sed -n 's/^ready . //p' "$f/log"); do [ ! -d "/proc/$pid" ] || grep -q 'State:.*Z' "/proc/$pid/status" 2>/dev/null || fail "task $pid outlives the end mark"; done
+says done '^stopped=1$'; says done '^exit_code=137$'
+ok
+
 # ---- somebody else's job -------------------------------------------------------------------------------------
 
 if [ "$(id -u)" = 0 ] && getent passwd nobody >/dev/null && command -v setpriv >/dev/null && setpriv --reuid nobody --clear-groups test -x "$shim"; then

@@ -32,7 +32,7 @@ static const char fake_srun[] =
     "[ -e \"$(dirname \"$0\")/srun.broken\" ] && { echo 'srun: error: Unable to create step' >&2; exit 9; }\n"
     "while [ \"${1#-}\" != \"$1\" ]; do case $1 in --nodes=*) n=${1#*=} ;; esac; shift; done\n"
     "pids=(); worst=0\n"
-    "trap 'kill -9 \"${pids[@]}\"; exit 137' TERM\n"
+    "trap 'touch \"$(dirname \"$0\")/srun.term\"; kill -9 \"${pids[@]}\"; exit 137' TERM\n"
     "for ((i = 0; i < n; i++)); do\n"
     "  [ -e \"$(dirname \"$0\")/rank.$i.broken\" ] && export SLURM_JOB_NODELIST='n['\n"
     "  SLURM_NODEID=$i SLURM_PROCID=$i SLURM_STEP_ID=0 CUDA_VISIBLE_DEVICES=$i,7 \"$@\" & pids+=($!)\n"
@@ -676,6 +676,32 @@ static void gang__a_batch_script_starts_once_whatever_the_nodes(void **state)
     close_bed(&bed);
 }
 
+/*  Tasks on other nodes are no children of ours: srun alone can have them ended, and is let do so. */
+static void gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tasks(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed);
+    bed.order.nodes = 2;
+    bed.how.batch_script = true;
+    char text[256], path[128];
+    (void)snprintf(text, sizeof text,
+                   "%s/srun --nodes=2 /bin/sleep 100 & trap '' TERM; echo ready; sleep 100", bed.dir);
+    prepare(&bed, text);
+    (void)spawn(&bed);
+    wait_log(&bed, "ready");
+    (void)snprintf(path, sizeof path, "%s/srun.env", bed.dir);
+    for (int i = 0; i < 500 && access(path, F_OK); i++)
+        (void)poll(NULL, 0, 10);
+    (void)poll(NULL, 0, 200); /* until its trap is set */
+    assert_int_equal(kill(bed.shim, SIGUSR2), 0);
+    assert_int_equal(wait_for(bed.shim), 137);
+    (void)snprintf(path, sizeof path, "%s/srun.term", bed.dir);
+    assert_int_equal(access(path, F_OK), 0);
+    assert_true(done_of(&bed).stopped);
+    close_bed(&bed);
+}
+
 /* ---- leases of another machine ---------------------------------------------------------------------------
  */
 
@@ -734,6 +760,7 @@ int main(void)
         cmocka_unit_test(gang__a_rank_that_cannot_start_is_named),
         cmocka_unit_test(gang__a_rank_without_an_end_leaves_the_attempt_without_one),
         cmocka_unit_test(gang__a_batch_script_starts_once_whatever_the_nodes),
+        cmocka_unit_test(gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tasks),
         cmocka_unit_test(lease__of_the_remote_form_is_heeded_and_its_number_rises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
