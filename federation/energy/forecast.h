@@ -1,15 +1,15 @@
 /*  forecast.h -- what an hourly series will be, from what it was: the built-in forecaster, for sources
- * without one. Pure.
+ *  without one of their own. Pure.
  *
- *  value(T) = mean over the same hour of up to 14 earlier days, weighted by 2^-(age in days) (half-life 1
- * day)
- *           + (last value - that mean for the last hour) * exp(-(T - last hour) / 12 h)
- *  Missing hours have no weight. Additive, so that negative prices need no special case. Method and its error
- * (9.4 % MAPE on day 1 over 18 grids in 2023, life-cycle intensity): docs/energy.md.
+ *      value(T) = usual(T) + (value(L) - usual(L)) * exp(-(T - L) / 12 h)           L = the last known hour
+ *      usual(T) = mean over the same hour of up to 14 days before, weighted by 2^-(age in days)
+ *
+ *  Missing hours have no weight. Additive, so that negative prices need no special case. Method and measured
+ *  error: docs/energy.md.
  *
  *  The band is from the forecaster's own past errors: it is run again at each hour of the last 14 days as if
- * nothing later were known, and the 10 % and 90 % quantiles of (truth - forecast) are added, horizon by
- * horizon.
+ *  nothing later were known, and the quantiles of 10 and 90 % of (truth - forecast) are added, horizon by
+ *  horizon.
  *
  *  Hours are counted from 1970-01-01T00:00Z.
  */

@@ -1,17 +1,17 @@
 /*  schedule.h -- recurring hours of a week in local time, and the UTC intervals that they are. Pure.
  *
  *      schedule = rule *(";" rule)
- *      rule     = [days] hours                     no days: every day
- *      days     = day [".." day] *("," day [".." day])       Mon Tue Wed Thu Fri Sat Sun; "Fri..Mon" goes
- * over Sunday hours    = HH:MM "-" HH:MM *("," …)         24:00 is the day's end; an end before its begin is
- * on the next day
+ *      rule     = [days " "] hours *("," hours)
+ *      days     = day [".." day] *("," day [".." day])
+ *      hours    = HH:MM "-" HH:MM
  *
- *  "Mon..Fri 08:00-20:00", "Sat,Sun 00:00-24:00", "22:00-06:00". A range belongs to the day on which it
- * begins.
+ *  Days are Mon Tue Wed Thu Fri Sat Sun; "Fri..Mon" goes over Sunday; without days a rule is of every day.
+ *  24:00 is the end of a day. An end before its begin is on the next day, and the range belongs to the day
+ *  on which it begins: "Mon..Fri 08:00-20:00", "Sat,Sun 00:00-24:00", "22:00-06:00".
  *
  *  An instant is inside when the clock on the wall says so. So on the day when clocks are put forward a range
- * may be an hour shorter, on the day when they are put back what the wall shows twice counts twice, and a
- * whole day has 23 or 25 hours.
+ *  may be an hour shorter, on the day when they are put back what the wall shows twice counts twice, and a
+ *  whole day has 23 or 25 hours.
  */
 #ifndef HELIO_ENERGY_SCHEDULE_H
 #define HELIO_ENERGY_SCHEDULE_H

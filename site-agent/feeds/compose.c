@@ -297,18 +297,40 @@ static bool reserve_by_series(composer_t *self, const helio_window_t *window, do
     return !estimated;
 }
 
-static void add_free(composer_t *self, const helio_pool_t *pool)
+static const helio_series_t *backend_free(const composer_t *self, helio_text_t pool)
+{
+    for (uint32_t i = 0; self->from->backend && i < self->from->backend->series.count; i++) {
+        const helio_series_t *series = &self->from->backend->series.items[i];
+        if (series->signal == HELIO_SIGNAL_FREE_GPUS && helio_text_equal(series->pool, pool) &&
+            series->step_s && series->values.count)
+            return series;
+    }
+    return NULL;
+}
+
+/*  At a time; before its begin the first value, after its end the last. */
+static double value_at(const helio_series_t *series, int64_t wall_ms)
+{
+    int64_t index = wall_ms < series->start_wall_ms
+                        ? 0
+                        : (wall_ms - series->start_wall_ms) / (INT64_C(1000) * series->step_s);
+    return series->values.items[index < series->values.count ? (uint32_t)index : series->values.count - 1];
+}
+
+/*  True when the pool has windows at all; *ret_known: no guess was needed. */
+static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS], bool *ret_known)
 {
     const helio_windows_t *windows = &self->from->settings->windows;
-    double reserve[HOURS] = {0}, shares[HOURS];
-    bool any = false, known = true;
+    double shares[HOURS];
+    bool any = false;
+    *ret_known = true;
     for (uint32_t n = 0; n < windows->count; n++) {
         const helio_window_t *window = &windows->items[n];
-        if (!helio_text_equal(window->pool, pool->name))
+        if (!helio_text_equal(window->pool, pool))
             continue;
         any = true;
         if (window->series.size) {
-            known &= reserve_by_series(self, window, reserve);
+            *ret_known &= reserve_by_series(self, window, reserve);
             continue;
         }
         if (window->when.size)
@@ -316,14 +338,42 @@ static void add_free(composer_t *self, const helio_pool_t *pool)
         for (uint32_t i = 0; i < HOURS; i++) /* kept for a part of an hour is kept for the hour */
             reserve[i] += !window->when.size || shares[i] > 0 ? window->reserve_gpus : 0;
     }
-    if (!any)
+    return any;
+}
+
+static void add_free(composer_t *self, const helio_pool_t *pool)
+{
+    double reserve[HOURS] = {0};
+    bool known = true;
+    if (!self->from->settings || !reserve_of(self, pool->name, reserve, &known))
         return;
-    double all = (double)pool->nodes * pool->gpus_per_node;
+    const helio_series_t *backend = backend_free(self, pool->name);
     helio_series_t *series = add(self, HELIO_SIGNAL_FREE_GPUS, HELIO_TEXT("windows"));
     series->pool = pool->name;
-    series->estimated = !known;
-    for (uint32_t i = 0; i < HOURS; i++)
+    series->estimated = !known || (backend && backend->estimated);
+    if (backend)
+        series->source = helio_arena_printf(self->arena, "%.40s less windows",
+                                            helio_arena_string(self->arena, backend->source));
+    for (uint32_t i = 0; i < HOURS; i++) {
+        double all = backend ? value_at(backend, (self->hour + (int64_t)i) * HOUR_MS)
+                             : (double)pool->nodes * pool->gpus_per_node;
         series->values.items[i] = fmax(all - reserve[i], 0);
+    }
+}
+
+/*  What the backend says of pools without windows, and of anything else. */
+static void add_backend(composer_t *self)
+{
+    uint32_t own = self->out->series.count;
+    for (uint32_t i = 0; self->from->backend && i < self->from->backend->series.count; i++) {
+        const helio_series_t *series = &self->from->backend->series.items[i];
+        bool replaced = false;
+        for (uint32_t n = 0; n < own; n++)
+            replaced |= self->out->series.items[n].signal == series->signal &&
+                        helio_text_equal(self->out->series.items[n].pool, series->pool);
+        if (!replaced && self->out->series.count < HELIO_SERIES_MAX)
+            self->out->series.items[self->out->series.count++] = *series;
+    }
 }
 
 static double power_of(const composer_t *self)
@@ -359,8 +409,9 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
     add_electricity(&self);
     add_pue(&self);
     add_prices(&self);
-    for (uint32_t p = 0; from->settings && p < from->profile->pools.count; p++)
+    for (uint32_t p = 0; p < from->profile->pools.count; p++)
         add_free(&self, &from->profile->pools.items[p]);
+    add_backend(&self);
     all.power_w = power_of(&self);
     helio_zone_destroy(&utc);
     *ret_series = all;

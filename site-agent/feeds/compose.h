@@ -1,16 +1,18 @@
 /*  compose.h -- the 48 hours that a site publishes, from its profile and what its feeds know. Pure.
  *
- *  carbon        feed | carbon_g_per_kwh of the site file (average, lifecycle, estimated)
- *  electricity   feed | tariff by local time | electricity_usd_per_kwh
- *  price         feed of the pool | the pool's price_usd_per_gpu_h
- *  pue           feed | pue
- *  free_gpus     of pools with windows: all their GPUs less what is kept, before any job
- *  power_w       feed, or -1
+ *  What stands in when a feed is not there or says nothing:
+ *      carbon         carbon_g_per_kwh of the site file (average, lifecycle, estimated)
+ *      electricity    the tariff by local time; without one electricity_usd_per_kwh
+ *      price          the pool's price_usd_per_gpu_h
+ *      pue            pue
+ *      power_w        -1, not known
+ *  free_gpus is of pools with windows: what the backend foresees, or else all their GPUs before any job, less
+ *  what is kept. Whatever else the backend says goes along as it is.
  *
  *  A feed in order gives its last value for the running hour, then the source's own forecast as far as that
- * goes, then the built-in one. One that is not repeats its last good day ("NAME, last good 2026-11-20T06Z",
- * estimated); after two weeks the figure of the site file stands in ("static"). The issue time is wall_ms:
- * what was known then.
+ *  goes, then the built-in one. One that is not repeats its last good day ("NAME, last good 2026-11-20T06Z",
+ *  estimated); after two weeks the figure of the site file stands in ("static"). The issue time is wall_ms:
+ *  what was known then.
  */
 #ifndef HELIO_FEEDS_COMPOSE_H
 #define HELIO_FEEDS_COMPOSE_H
@@ -24,8 +26,9 @@ enum { HELIO_COMPOSE_HOURS = 48 };
 typedef struct helio_compose {
     const helio_site_profile_t *profile;
     const helio_feeds_settings_t *settings;
-    const helio_track_t *tracks; /* one a feed, those of static feeds unused; NULL = none */
-    const helio_zone_t *zone;    /* the site's; NULL = UTC */
+    const helio_track_t *tracks;       /* one a feed, those of static feeds unused; NULL = none */
+    const helio_zone_t *zone;          /* the site's; NULL = UTC */
+    const helio_aev_series_t *backend; /* what the backend says of the hours to come; NULL = nothing */
 } helio_compose_t;
 
 /*  Everything lives in the arena; names in the profile and the settings. */

@@ -282,13 +282,14 @@ bool helio_feeds_news(const helio_feeds_t *self, int64_t wall_ms)
     return wall_ms / period_ms != self->published_wall_ms / period_ms;
 }
 
-void helio_feeds_publish(helio_feeds_t *self, int64_t wall_ms, helio_arena_t *arena,
-                         helio_aev_series_t *ret_series)
+void helio_feeds_publish(helio_feeds_t *self, const helio_aev_series_t *backend, int64_t wall_ms,
+                         helio_arena_t *arena, helio_aev_series_t *ret_series)
 {
     helio_compose_t from = {.profile = self->options.profile,
                             .settings = self->options.settings,
                             .tracks = self->tracks,
-                            .zone = self->zone};
+                            .zone = self->zone,
+                            .backend = backend};
     helio_compose(&from, wall_ms, arena, ret_series);
     self->news = false;
     self->published_wall_ms = wall_ms;

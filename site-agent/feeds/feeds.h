@@ -39,8 +39,9 @@ void helio_feeds_process(helio_feeds_t *self, int64_t now_boot_ms, int64_t wall_
 
 /*  True when there is something else to publish than last time: news, or an hour began. */
 bool helio_feeds_news(const helio_feeds_t *self, int64_t wall_ms);
-/*  What to publish now; it is then no news any more. */
-void helio_feeds_publish(helio_feeds_t *self, int64_t wall_ms, helio_arena_t *arena,
-                         helio_aev_series_t *ret_series);
+/*  What to publish now; it is then no news any more. backend: what that says of the hours to come
+ * (compose.h), NULL = nothing. */
+void helio_feeds_publish(helio_feeds_t *self, const helio_aev_series_t *backend, int64_t wall_ms,
+                         helio_arena_t *arena, helio_aev_series_t *ret_series);
 
 #endif

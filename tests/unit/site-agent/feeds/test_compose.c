@@ -1,0 +1,533 @@
+/*  What is remembered of a feed, and what a site publishes from it, in virtual time. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "site-agent/feeds/compose.h"
+#include "site-agent/feeds/store.h"
+#include "tests/unit/site-agent/feeds/testing.h"
+
+static const int64_t H = 3600000;
+static helio_arena_t *arena;
+static int64_t now; /* Saturday 2026-11-21T07:20Z */
+
+static int begin(void **state)
+{
+    (void)state;
+    arena = helio_arena_new();
+    now = ms_of("2026-11-21T07:20:00Z");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    helio_arena_destroy(&arena);
+    return 0;
+}
+
+static helio_zone_t *berlin(void)
+{
+    static char bytes[HELIO_ZONE_BYTES_MAX];
+    FILE *file = fopen("/usr/share/zoneinfo/Europe/Berlin", "r");
+    if (!file) {
+        print_message("SKIPPED: /usr/share/zoneinfo is missing (Debian: tzdata)\n");
+        skip();
+    }
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    helio_zone_t *zone = NULL;
+    assert_int_equal(helio_zone_parse((helio_text_t){bytes, (uint32_t)size}, &zone, NULL), HELIO_OK);
+    return zone;
+}
+
+static helio_track_t *new_track(int64_t wall_ms)
+{
+    helio_track_t *track = helio_arena_alloc(arena, 1, sizeof *track);
+    helio_track_begin(track, wall_ms);
+    return track;
+}
+
+static uint32_t tell(helio_track_t *track, int64_t wall_ms, helio_point_t point)
+{
+    return helio_track_take(track, &(helio_points_t){&point, 1}, wall_ms);
+}
+
+/*  `days` whole days before the running hour, 100 + 10 h in UTC hour h. */
+static void tell_days(helio_track_t *track, int64_t wall_ms, int days)
+{
+    uint32_t count = (uint32_t)days * 24;
+    helio_point_t *points = helio_arena_alloc(arena, count, sizeof *points);
+    int64_t hour = wall_ms / H;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t at = hour - (int64_t)i;
+        points[i] = (helio_point_t){.time_ms = at * H, .value = 100 + 10 * (double)(at % 24)};
+    }
+    assert_int_equal(helio_track_take(track, &(helio_points_t){points, count}, wall_ms), count);
+}
+
+static const helio_series_t *find(const helio_aev_series_t *all, uint32_t signal, const char *pool)
+{
+    const helio_series_t *found = NULL;
+    for (uint32_t i = 0; i < all->series.count; i++)
+        if (all->series.items[i].signal == signal && helio_text_is(all->series.items[i].pool, pool)) {
+            assert_null(found); /* each once */
+            found = &all->series.items[i];
+        }
+    return found;
+}
+
+static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *tracks,
+                                  const helio_zone_t *zone, int64_t at)
+{
+    helio_aev_series_t all;
+    helio_compose_t from = {&file->site, &file->feeds, tracks, zone, NULL};
+    helio_compose(&from, at, arena, &all);
+    for (uint32_t i = 0; i < all.series.count; i++) {
+        const helio_series_t *series = &all.series.items[i];
+        assert_true(series->values.count == 48 && series->step_s == 3600 &&
+                    series->start_wall_ms == at / H * H);
+        assert_true(series->issued_wall_ms == at && series->source.size <= 64);
+        assert_true(series->p10.count == series->p90.count &&
+                    (series->p10.count == 0 || series->p10.count == 48));
+        for (uint32_t h = 0; h < 48; h++) {
+            assert_true(isfinite(series->values.items[h]));
+            if (series->p10.count)
+                assert_true(series->p10.items[h] <= series->values.items[h] &&
+                            series->values.items[h] <= series->p90.items[h]);
+        }
+    }
+    return all;
+}
+
+/* ---- track
+ * ----------------------------------------------------------------------------------------------------------
+ */
+
+static void track__an_hour_is_the_mean_of_its_points_however_they_come(void **state)
+{
+    (void)state;
+    helio_track_t *track = new_track(now);
+    int64_t hour = now / H;
+    helio_hours_t hours = helio_track_hours(track);
+    /* one at a time */
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H, .value = 100}), 1);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H + 900000, .value = 200}), 1);
+    assert_true(near(helio_hours_at(&hours, hour), 150));
+    /* the same one again is no news, and a revised one of as many replaces */
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H + 900000, .value = 900}), 1);
+    assert_true(near(helio_hours_at(&hours, hour), 150)); /* one point is less than the two that were known */
+    helio_point_t both[2] = {{.time_ms = hour * H, .value = 10},
+                             {.time_ms = hour * H + 900000, .value = 20, .estimated = true}};
+    assert_int_equal(helio_track_take(track, &(helio_points_t){both, 2}, now), 2);
+    assert_true(near(helio_hours_at(&hours, hour), 15) && track->estimated[HELIO_TRACK_HOURS - 1]);
+}
+
+static void track__what_is_too_old_or_too_far_is_passed_over(void **state)
+{
+    (void)state;
+    helio_track_t *track = new_track(now);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now - 36 * 24 * H, .value = 1}), 0);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now + 9 * 24 * H, .value = 1}), 0);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = INT64_MAX, .value = 1}), 0);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = INT64_MIN, .value = 1}), 0);
+    assert_int_equal(track->failures, 4);
+    assert_int_equal(helio_track_state(track, 900000, now), HELIO_TRACK_NOTHING);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now - 34 * 24 * H, .value = 1}), 1);
+    assert_int_equal(track->failures, 0);
+}
+
+static void track__what_is_foreseen_never_becomes_what_was(void **state)
+{
+    (void)state;
+    helio_track_t *track = new_track(now);
+    int64_t hour = now / H;
+    helio_hours_t hours = helio_track_hours(track);
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H, .value = 7, .forecast = true}), 1);
+    assert_true(isnan(helio_hours_at(&hours, hour)) && near(helio_track_ahead(track, hour), 7));
+    /* a value for an hour to come is a forecast, though the source does not call it so */
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = (hour + 2) * H, .value = 9}), 1);
+    hours = helio_track_hours(track);
+    assert_true(isnan(helio_track_ahead(track, hour)) && near(helio_track_ahead(track, hour + 2), 9));
+    assert_true(helio_hours_last(&hours, hour + 5) == INT64_MIN && track->newest_ms == INT64_MIN);
+}
+
+static void track__time_moves_on_and_a_clock_put_back_loses_nothing(void **state)
+{
+    (void)state;
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    int64_t hour = now / H;
+    assert_int_equal(
+        tell(track, now + 10 * 24 * H, (helio_point_t){.time_ms = now + 10 * 24 * H, .value = 5}), 1);
+    helio_hours_t hours = helio_track_hours(track);
+    assert_true(near(helio_hours_at(&hours, hour), 100 + 10 * (double)(hour % 24)));
+    assert_true(isnan(helio_hours_at(&hours, hour + 1)) && near(helio_hours_at(&hours, hour + 240), 5));
+    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now, .value = 6}), 1);
+    hours = helio_track_hours(track);
+    assert_true(near(helio_hours_at(&hours, hour + 240), 5));
+    assert_int_equal(
+        tell(track, now + 4000 * 24 * H, (helio_point_t){.time_ms = now + 4000 * 24 * H, .value = 1}), 1);
+    hours = helio_track_hours(track);
+    assert_true(helio_hours_last(&hours, hour + 100000) == hour + 4000 * 24);
+}
+
+/* ---- what is published
+ * ---------------------------------------------------------------------------------------------- */
+
+#define SITE                                                                                            \
+    "name: a\nregion: DE\ntimezone: Europe/Berlin\npue: 1.2\ncarbon_g_per_kwh: "                        \
+    "300\nelectricity_usd_per_kwh: 0.1\n"                                                               \
+    "pools: [{name: p, gpu: H100, nodes: 4, gpus_per_node: 8, price_usd_per_gpu_h: 2}, {name: q, gpu: " \
+    "A100, nodes: 2, "                                                                                  \
+    "gpus_per_node: 4}]\n"
+#define CARBON_FEED SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps}]}\n"
+
+static void compose__without_feeds_the_site_files_figures_stand(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(SITE, arena);
+    helio_aev_series_t all = compose(file, NULL, NULL, now);
+    assert_int_equal(all.series.count, 4);
+    const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(carbon->values.items[47] == 300 && carbon->estimated &&
+                helio_text_is(carbon->source, "static"));
+    assert_true(helio_text_is(carbon->kind, "average") && helio_text_is(carbon->factor, "lifecycle"));
+    assert_true(find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items[0] == 0.1);
+    assert_true(find(&all, HELIO_SIGNAL_PUE, "")->values.items[0] == 1.2);
+    assert_true(find(&all, HELIO_SIGNAL_PRICE, "p")->values.items[0] == 2);
+    assert_null(find(&all, HELIO_SIGNAL_PRICE, "q")); /* owned, no rent */
+    assert_null(find(&all, HELIO_SIGNAL_FREE_GPUS, "p"));
+    assert_true(all.power_w < 0);
+    file->site.carbon_g_per_kwh = -1;
+    all = compose(file, NULL, NULL, now);
+    assert_null(find(&all, HELIO_SIGNAL_CARBON, ""));
+}
+
+static void compose__a_source_without_forecast_gets_the_built_in_one_with_its_band(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    helio_aev_series_t all = compose(file, track, NULL, now);
+    const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(helio_text_is(carbon->source, "electricitymaps, built-in forecast") && !carbon->estimated);
+    assert_true(near(carbon->values.items[0], 170) && near(carbon->values.items[10], 270) &&
+                near(carbon->values.items[17], 100));
+    assert_int_equal(carbon->p10.count, 48);
+}
+
+static void compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    helio_point_t ahead[24];
+    for (int i = 0; i < 24; i++)
+        ahead[i] = (helio_point_t){.time_ms = (now / H + i) * H, .value = 500 + i, .forecast = true};
+    assert_int_equal(helio_track_take(track, &(helio_points_t){ahead, 24}, now), 24);
+    helio_aev_series_t all = compose(file, track, NULL, now);
+    const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(near(carbon->values.items[0], 170) && near(carbon->values.items[1], 501) &&
+                near(carbon->values.items[23], 523));
+    assert_true(near(carbon->values.items[24], 170)); /* from there on by the built-in one */
+    assert_true(helio_text_is(carbon->source, "electricitymaps, 24h of it built-in"));
+    assert_true(near(carbon->p10.items[0], 170) && near(carbon->p90.items[0], 170)); /* known is known */
+    /* an hour later the forecast is still as issued */
+    all = compose(file, track, NULL, now + H);
+    carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(near(carbon->values.items[0], 501) && near(carbon->values.items[1], 502));
+}
+
+static void compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    helio_aev_series_t all = compose(file, track, NULL, now + 2 * H);
+    assert_false(
+        find(&all, HELIO_SIGNAL_CARBON, "")->estimated); /* three rounds may fail, two hours at least */
+    all = compose(file, track, NULL, now + 3 * H);
+    const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(carbon->estimated &&
+                helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
+    assert_true(helio_text_is(carbon->kind, "average") && helio_text_is(carbon->factor, "lifecycle"));
+    assert_int_equal(carbon->p10.count, 0);
+    for (uint32_t i = 0; i < 48; i++)
+        assert_true(near(carbon->values.items[i], 100 + 10 * (double)((now / H + 3 + i) % 24)));
+    all = compose(file, track, NULL, now + 13 * 24 * H);
+    assert_true(near(find(&all, HELIO_SIGNAL_CARBON, "")->values.items[0], 170));
+    all = compose(file, track, NULL, now + 15 * 24 * H);
+    carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(helio_text_is(carbon->source, "static") && carbon->estimated &&
+                carbon->values.items[0] == 300);
+}
+
+static void compose__kinds_never_mix(void **state)
+{
+    (void)state;
+    site_file_t *file =
+        read_site(SITE "agent: {feeds: [{signal: carbon, source: http-json, map: watttime}]}\n", arena);
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    helio_aev_series_t all = compose(file, track, NULL, now);
+    uint32_t marginal = 0, average = 0;
+    for (uint32_t i = 0; i < all.series.count; i++) {
+        const helio_series_t *series = &all.series.items[i];
+        if (series->signal != HELIO_SIGNAL_CARBON)
+            continue;
+        bool is_marginal = helio_text_is(series->kind, "marginal");
+        marginal +=
+            is_marginal && helio_text_is(series->factor, "direct") && near(series->values.items[0], 170);
+        average += !is_marginal && helio_text_is(series->factor, "lifecycle") &&
+                   helio_text_is(series->source, "static");
+    }
+    assert_true(marginal == 1 &&
+                average == 1); /* the yearly average does not become marginal, nor goes away */
+    /* and a dead marginal feed is not replaced by an average */
+    all = compose(file, track, NULL, now + 20 * 24 * H);
+    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->kind, "average"));
+}
+
+static void compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    helio_point_t ahead[30];
+    for (int i = 0; i < 30; i++)
+        ahead[i] = (helio_point_t){.time_ms = (now / H + i) * H, .value = 500 + i, .forecast = true};
+    assert_int_equal(helio_track_take(track, &(helio_points_t){ahead, 30}, now), 30);
+    helio_aev_series_t all = compose(file, track, NULL, now);
+    const helio_series_t *carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(near(carbon->values.items[0], 500) && near(carbon->values.items[29], 529) &&
+                near(carbon->values.items[47], 529));
+    all = compose(file, track, NULL, now + 10 * H);
+    carbon = find(&all, HELIO_SIGNAL_CARBON, "");
+    assert_true(carbon->estimated && near(carbon->values.items[0], 510) &&
+                near(carbon->values.items[40], 529));
+    assert_true(helio_text_is(carbon->source, "electricitymaps, last good 2026-11-21T07Z"));
+    all = compose(file, track, NULL, now + 31 * H);
+    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->source, "static"));
+}
+
+static void compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(
+        SITE "agent: {feeds: [{signal: electricity, source: csv, path: x, unit: EUR/MWh},\n"
+             " {signal: pue, source: static, value: 0.9}, {signal: power, source: static, value: 12,"
+             " unit: kW}, {signal: price, pool: q, source: static, value: 1.5}]}\n",
+        arena);
+    helio_track_t *tracks = helio_arena_alloc(arena, 4, sizeof *tracks);
+    helio_track_begin(&tracks[0], now);
+    assert_int_equal(tell(&tracks[0], now, (helio_point_t){.time_ms = now, .value = -0.02}), 1);
+    helio_aev_series_t all = compose(file, tracks, NULL, now);
+    assert_true(near(find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items[30], -0.02));
+    assert_true(find(&all, HELIO_SIGNAL_PUE, "")->values.items[0] == 1);
+    assert_true(find(&all, HELIO_SIGNAL_PRICE, "q")->values.items[0] == 1.5 && all.power_w == 12000);
+}
+
+static void compose__a_tariff_is_local_time_hour_by_hour(void **state)
+{
+    (void)state;
+    site_file_t *file =
+        read_site(SITE "agent: {tariff: [{when: \"Mon..Fri 08:00-20:00\", usd_per_kwh: 0.3},\n"
+                       " {when: \"22:00-06:30\", usd_per_kwh: 0.05}]}\n",
+                  arena);
+    helio_zone_t *zone = berlin();
+    helio_aev_series_t all =
+        compose(file, NULL, zone, ms_of("2026-11-22T21:10:00Z")); /* Sunday 22:10 in Berlin */
+    const double *usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;
+    assert_true(near(usd[0], 0.05) && near(usd[7], 0.05));
+    assert_true(near(usd[8], 0.075));                     /* 06:00 to 07:00: half cheap, half as always */
+    assert_true(near(usd[9], 0.1) && near(usd[10], 0.3)); /* Monday 08:00 */
+    assert_true(near(usd[21], 0.3) && near(usd[22], 0.1) && near(usd[24], 0.05));
+    assert_true(helio_text_is(find(&all, HELIO_SIGNAL_ELECTRICITY, "")->source, "tariff"));
+    /* the night on which clocks are put forward: 08:00 comes an hour earlier in UTC */
+    all = compose(file, NULL, zone, ms_of("2026-03-29T12:00:00Z"));
+    usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;
+    assert_true(near(usd[17], 0.1) && near(usd[18], 0.3)); /* Monday 06:00Z */
+    helio_zone_destroy(&zone);
+}
+
+static void compose__windows_keep_gpus_by_local_time(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(
+        SITE "windows: [{pool: p, reserve_gpus: 20, when: \"Mon..Fri 08:30-20:00\"},\n"
+             " {pool: p, reserve_gpus: 4}, {pool: p, reserve_gpus: 30, when: \"Mon 12:00-13:00\"}]\n",
+        arena);
+    helio_zone_t *zone = berlin();
+    helio_aev_series_t all =
+        compose(file, NULL, zone, ms_of("2026-11-23T00:00:00Z")); /* Monday 01:00 in Berlin */
+    const helio_series_t *free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
+    assert_true(helio_text_is(free_gpus->source, "windows") && !free_gpus->estimated);
+    assert_true(free_gpus->values.items[6] == 28 &&
+                free_gpus->values.items[7] == 8); /* kept from 08:30: all of the hour */
+    assert_true(free_gpus->values.items[11] == 0 && free_gpus->values.items[18] == 8 &&
+                free_gpus->values.items[19] == 28);
+    assert_null(find(&all, HELIO_SIGNAL_FREE_GPUS, "q"));
+    helio_zone_destroy(&zone);
+}
+
+static void compose__windows_follow_a_series_of_demand(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(SITE "windows: [{pool: p, series: conv, peak_gpus: 16}]\n"
+                                       "agent: {feeds: [{signal: load, name: conv, source: csv, path: x}]}\n",
+                                  arena);
+    helio_track_t *track = new_track(now);
+    helio_aev_series_t all = compose(file, track, NULL, now);
+    const helio_series_t *free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
+    assert_true(free_gpus->values.items[0] == 16 &&
+                free_gpus->estimated); /* nothing known: the peak is kept */
+    tell_days(track, now, 30);         /* 100 … 330 */
+    all = compose(file, track, NULL, now);
+    free_gpus = find(&all, HELIO_SIGNAL_FREE_GPUS, "p");
+    assert_false(free_gpus->estimated);
+    assert_true(free_gpus->values.items[16] == 16);     /* 23 h: the greatest */
+    assert_true(free_gpus->values.items[17] == 32 - 5); /* 0 h: 16 x 100/330 = 4.85 */
+    assert_null(find(&all, HELIO_SIGNAL_CARBON, "p"));
+}
+
+static void compose__what_the_backend_foresees_goes_along_less_the_windows(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(SITE "windows: [{pool: p, reserve_gpus: 4}]\n", arena);
+    double p[3] = {10, 20, 2}, q[1] = {5};
+    helio_series_t told[2] = {{.signal = HELIO_SIGNAL_FREE_GPUS,
+                               .pool = HELIO_TEXT("p"),
+                               .source = HELIO_TEXT("slurm"),
+                               .start_wall_ms = now / H * H,
+                               .step_s = 3600,
+                               .values = {p, 3}},
+                              {.signal = HELIO_SIGNAL_FREE_GPUS,
+                               .pool = HELIO_TEXT("q"),
+                               .source = HELIO_TEXT("slurm"),
+                               .start_wall_ms = now / H * H,
+                               .step_s = 3600,
+                               .values = {q, 1}}};
+    helio_aev_series_t backend = {.series = {told, 2}}, all;
+    helio_compose_t from = {&file->site, &file->feeds, NULL, NULL, &backend};
+    helio_compose(&from, now, arena, &all);
+    const helio_series_t *free_p = find(&all, HELIO_SIGNAL_FREE_GPUS, "p"),
+                         *free_q = find(&all, HELIO_SIGNAL_FREE_GPUS, "q");
+    assert_true(free_p->values.items[0] == 6 && free_p->values.items[1] == 16 &&
+                free_p->values.items[40] == 0);
+    assert_true(helio_text_is(free_p->source, "slurm less windows"));
+    assert_true(free_q->values.count == 1 && free_q->values.items[0] == 5 &&
+                helio_text_is(free_q->source, "slurm"));
+}
+
+/* ---- over a restart
+ * ------------------------------------------------------------------------------------------------- */
+
+static char directory[64];
+
+static int begin_directory(void **state)
+{
+    (void)snprintf(directory, sizeof directory, "/tmp/helio-feeds-XXXXXX");
+    return begin(state) != 0 || !mkdtemp(directory);
+}
+
+static int end_directory(void **state)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/feeds.history", directory);
+    (void)unlink(path);
+    return end(state) != 0 || rmdir(directory) != 0;
+}
+
+static void store__the_memory_survives_a_restart_for_the_same_feed_only(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now), *again = new_track(now + 5 * H);
+    helio_error_t err = {0};
+    assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_NOT_FOUND);
+    tell_days(track, now, 30);
+    assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
+    assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_OK);
+    helio_hours_t before = helio_track_hours(track), after = helio_track_hours(again);
+    for (int64_t hour = now / H - 29 * 24; hour <= now / H; hour++)
+        assert_true(near(helio_hours_at(&before, hour), helio_hours_at(&after, hour)));
+    assert_true(again->success_wall_ms == now);
+    site_file_t *other = read_site(
+        SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, region: FR}]}\n",
+        arena);
+    helio_track_t *fresh = new_track(now);
+    assert_int_equal(helio_tracks_load(directory, &other->feeds, fresh, &err), HELIO_OK);
+    helio_hours_t none = helio_track_hours(fresh);
+    assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
+}
+
+static void store__a_damaged_memory_is_noticed(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    helio_error_t err = {0};
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/feeds.history", directory);
+    tell_days(track, now, 3);
+    assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+    static const long places[] = {0, 9, 500, 5000, -1};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        FILE *stream = fopen(path, "r+");
+        assert_non_null(stream);
+        assert_int_equal(fseek(stream, places[i], places[i] < 0 ? SEEK_END : SEEK_SET), 0);
+        int byte = fgetc(stream);
+        assert_int_equal(fseek(stream, places[i], places[i] < 0 ? SEEK_END : SEEK_SET), 0);
+        assert_true(fputc(byte ^ 1, stream) != EOF && fclose(stream) == 0);
+        helio_track_t *again = new_track(now);
+        assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_INVALID);
+        helio_hours_t none = helio_track_hours(again);
+        assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
+        assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
+    }
+    assert_int_equal(truncate(path, 100), 0);
+    assert_int_equal(helio_tracks_load(directory, &file->feeds, track, &err), HELIO_INVALID);
+    assert_int_equal(helio_tracks_save("/nonexistent", &file->feeds, track, &err), HELIO_IO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define WITH_DIRECTORY(name) cmocka_unit_test_setup_teardown(name, begin_directory, end_directory)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(track__an_hour_is_the_mean_of_its_points_however_they_come),
+        TEST(track__what_is_too_old_or_too_far_is_passed_over),
+        TEST(track__what_is_foreseen_never_becomes_what_was),
+        TEST(track__time_moves_on_and_a_clock_put_back_loses_nothing),
+        TEST(compose__without_feeds_the_site_files_figures_stand),
+        TEST(compose__a_source_without_forecast_gets_the_built_in_one_with_its_band),
+        TEST(compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth),
+        TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way),
+        TEST(compose__kinds_never_mix),
+        TEST(compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches),
+        TEST(compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should),
+        TEST(compose__a_tariff_is_local_time_hour_by_hour),
+        TEST(compose__windows_keep_gpus_by_local_time),
+        TEST(compose__windows_follow_a_series_of_demand),
+        TEST(compose__what_the_backend_foresees_goes_along_less_the_windows),
+        WITH_DIRECTORY(store__the_memory_survives_a_restart_for_the_same_feed_only),
+        WITH_DIRECTORY(store__a_damaged_memory_is_noticed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
