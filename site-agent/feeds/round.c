@@ -226,8 +226,8 @@ static void on_program(void *arg, const helio_command_result_t *result)
         uint32_t size = result->complaint.size < 300 ? result->complaint.size : 300;
         (void)snprintf(text, sizeof text, "%s (exit %d)%s%.*s",
                        !result->spawned    ? "cannot be run"
-                       : result->timed_out ? "took too long"
                        : result->truncated ? "printed too much"
+                       : result->timed_out ? "took too long"
                                            : "failed",
                        result->exit_code, size ? ": " : "", (int)size, size ? result->complaint.data : "");
         complain(self, "", text);
