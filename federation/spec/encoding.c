@@ -4,8 +4,7 @@
 
 #include "federation/spec/encoding.h"
 
-/*  Bytes of a well-formed UTF-8 character of YAML's printable set at `at`; 0 = not one. */
-static size_t printable_size(const unsigned char *at, const unsigned char *end)
+size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *end)
 {
     unsigned char c = *at;
     if (c < 0x80)
@@ -30,7 +29,7 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
                                       "the file has %u bytes; at most %zu are read", text.size, source_max);
     const unsigned char *data = (const unsigned char *)text.data, *end = data ? data + text.size : data;
     for (const unsigned char *at = data; at < end;) {
-        size_t size = printable_size(at, end);
+        size_t size = helio_spec_printable_size(at, end);
         if (size == 0) {
             size_t offset = (size_t)(at - data);
             if (*at >= 0x80)

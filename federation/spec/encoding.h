@@ -7,6 +7,9 @@
 /*  At most source_max bytes of UTF-8 without control characters; complains at the first byte that is not. */
 helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max);
 
+/*  Bytes of a well-formed UTF-8 character of YAML's printable set at `at`; 0 = not one. */
+size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *end);
+
 /*  JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: in a JSON text \ud83d\ude00
  * becomes an escape of YAML's of the same length, so that offsets stay. Returns `text` itself when there is
  * nothing to do. */

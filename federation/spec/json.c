@@ -3,12 +3,13 @@
  *  Programs submit JSON by the thousand, and libyaml takes most of the time of such a submission. This reader
  * takes only what both grammars read alike, and refuses the rest without a word: then node.c reads the same
  * bytes, and either finds them good or says what is wrong. So there is one set of messages, and what is said
- * here is only "yes". Refused, although JSON: bytes beyond ASCII and escapes of surrogates, tabs and carriage
- * returns, a key on another line than its colon or far from it, NUL, keys given twice, and what exceeds a
- * bound.
+ * here is only "yes". Refused, although JSON: characters that YAML takes for line breaks or does not print,
+ * escapes of surrogates, tabs and carriage returns, a key on another line than its colon or far from it, NUL,
+ * keys given twice, and what exceeds a bound.
  */
 #include <string.h>
 
+#include "federation/spec/encoding.h"
 #include "federation/spec/reader.h"
 
 enum {
@@ -112,6 +113,34 @@ static bool is_ordinary(char c)
     return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
 
+/*  Bytes of a character beyond ASCII that is itself in both grammars; 0 = not one. YAML breaks lines at
+ * U+0085, U+2028 and U+2029, and refuses a byte order mark and what is no character. */
+static size_t shared_size(const json_t *self)
+{
+    const unsigned char *at = (const unsigned char *)self->at;
+    size_t size = helio_spec_printable_size(at, (const unsigned char *)self->end);
+    bool apart = (size == 2 && at[0] == 0xc2 && at[1] < 0xa0) ||
+                 (size == 3 && at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9)) ||
+                 (size == 3 && at[0] == 0xef &&
+                  ((at[1] == 0xbb && at[2] == 0xbf) || (at[1] == 0xbf && at[2] >= 0xbe)));
+    return apart ? 0 : size;
+}
+
+/*  As far as the text stands as it is written. False: something that is not shared. */
+static bool skip_characters(json_t *self)
+{
+    for (;;) {
+        while (self->at < self->end && is_ordinary(*self->at))
+            self->at++;
+        if (self->at == self->end || (unsigned char)*self->at < 0x80)
+            return true;
+        size_t size = shared_size(self);
+        if (!size)
+            return false;
+        self->at += size;
+    }
+}
+
 static bool take_string(json_t *self, helio_spec_node_t *node)
 {
     node->type = HELIO_SPEC_SCALAR;
@@ -121,8 +150,8 @@ static bool take_string(json_t *self, helio_spec_node_t *node)
     char *text = self->copy + (self->at - self->data), *out = text;
     for (;;) {
         const char *from = self->at;
-        while (self->at < self->end && is_ordinary(*self->at))
-            self->at++;
+        if (!skip_characters(self))
+            return false;
         size_t run = (size_t)(self->at - from);
         if (out != self->copy + (from - self->data)) /* behind an escape; before it everything is in place */
             memmove(out, from, run);

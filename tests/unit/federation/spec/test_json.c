@@ -57,6 +57,8 @@ static void json__plain_documents_are_taken(void **state)
         "\\b\\f\\n\\r\\t\\u0041\\u00e9\\u20ac\\u0085\\u2028\\ufeff\\uffff\\u007f\\u0001\"}",
         "{\"a\":\"x\\ny\\tz\", \"b\": \"# - : , ] } ' & * ! | > % @ ` --- ...\"}",
         "{\"a\": \"  blanks at both ends  \"}",
+        "{\"a\":\"\xc3\xa9\", \"\xc3\xb6rt\": \"s\xc3\xb6" "der \\n \xe2\x82\xac \xf0\x9f\x8c\x9e\"}",
+        "{\"a\":\"\xc2\xa0\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbd\xf4\x8f\xbf\xbf\xe2\x80\xa7\xe2\x80\xaa\"}",
         "{\"---\": \"---\"}",
         "{\"true\": \"null\", \"null\": \"~\", \"1\": \"1\"}",
         "{\"a\": [1 , 2\n,3]\n}",
@@ -124,8 +126,16 @@ static void json__what_is_not_plain_json_is_left_to_the_other_way(void **state)
         "{\"a\":\"\\",
         "{\"a\":\"\\u00",
         "{\"a\":\"b",
-        "{\"a\":\"\xc3\xa9\"}",
         "{\"a\":\"\xc3\"}",
+        "{\"a\":\"\xc2\x85\"}", /* a line break to YAML, as the next two */
+        "{\"a\":\"x\xe2\x80\xa8y\"}",
+        "{\"a\":\"\xe2\x80\xa9\"}",
+        "{\"a\":\"\xef\xbb\xbf\"}",     /* a byte order mark */
+        "{\"a\":\"\xef\xbf\xbf\"}",     /* no character */
+        "{\"a\":\"\xed\xa0\x80\"}",     /* a surrogate */
+        "{\"a\":\"\xc0\xaf\"}",         /* longer than it needs to be */
+        "{\"a\":\"\xf4\x90\x80\x80\"}", /* beyond the last */
+        "{\"a\":\"\xe2\x82\"}",
         "{\"a\":\"\x7f\"}",
         "\xef\xbb\xbf{\"a\":1}",
         "{\"a\":&b 1}",
