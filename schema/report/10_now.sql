@@ -40,6 +40,22 @@ where j.job_id >= helio.open_from()
   and (j.tasks is null or cardinality(j.tasks) > (select count(*) from helio.job_state s
                                                   where s.job_id = j.job_id and helio.state_is_over(s.state)));
 
+-- Everybody who can ask something of the broker, once: users by their tokens, sites by their keys. Roles are those in force
+-- now; revoked_at is null while anything of the principal is.
+create or replace view helio.principals as
+select 'user'::text as kind, t.user_name as name, t.tenant,
+    coalesce(array_agg(distinct t.role order by t.role)
+                 filter (where t.revoked_at is null and coalesce(t.expires_at > now(), true)), '{}') as roles,
+    min(t.created_at) as created_at,
+    case when bool_and(t.revoked_at is not null) then max(t.revoked_at) end as revoked_at
+from helio.tokens t
+group by t.tenant, t.user_name
+union all
+select 'site', k.site, null, case when bool_and(k.revoked_at is not null) then '{}' else '{site}'::text[] end,
+    min(k.created_at), case when bool_and(k.revoked_at is not null) then max(k.revoked_at) end
+from helio.site_keys k
+group by k.site;
+
 -- The value of each series in the step that contains now.
 create or replace view helio.signals_now as
 select n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated, n.issued_at,

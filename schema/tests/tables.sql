@@ -70,6 +70,25 @@ update helio.audit set actor = 'user:ada' where audit_id = 3;
 delete from helio.audit where audit_id = 2;
 select is(helio.audit_verify(), 3::bigint, 'a gap shows');
 
+-- Principals
+insert into helio.tokens (token_id, hash, tenant, user_name, role, created_at, expires_at, revoked_at) values
+    ('p1', sha256('1'), 'pt', 'ada', 'user', '2026-01-01', null, null),
+    ('p2', sha256('2'), 'pt', 'ada', 'admin', '2026-01-02', null, null),
+    ('p3', sha256('3'), 'pt', 'ada', 'operator', '2026-01-03', null, '2026-01-04'),
+    ('p4', sha256('4'), 'pt', 'bob', 'user', '2026-01-01', null, '2026-01-05'),
+    ('p5', sha256('5'), 'pt', 'cyd', 'user', '2026-01-01', '2026-01-02', null),
+    ('p6', sha256('6'), 'pu', 'ada', 'user', '2026-01-06', null, null);
+insert into helio.site_keys values ('k1', 'p-north', '2026-01-01', '2026-01-02'), ('k2', 'p-north', '2026-01-03', null),
+    ('k3', 'p-south', '2026-01-01', '2026-01-02');
+select results_eq($$select kind, name, tenant, roles, created_at, revoked_at from helio.principals
+        where tenant in ('pt', 'pu') or name like 'p-%' order by kind, name, tenant$$,
+    $$values ('site', 'p-north', null, '{site}'::text[], '2026-01-01'::timestamptz, null::timestamptz),
+        ('site', 'p-south', null, '{}', '2026-01-01', '2026-01-02'),
+        ('user', 'ada', 'pt', '{admin,user}', '2026-01-01', null),
+        ('user', 'ada', 'pu', '{user}', '2026-01-06', null),
+        ('user', 'bob', 'pt', '{}', '2026-01-01', '2026-01-05'),
+        ('user', 'cyd', 'pt', '{}', '2026-01-01', null)$$, 'every principal is named once');
+
 -- Leadership. A leader's session has a search path of its own, which this file then sets back.
 create temporary table lead as select * from helio.lead('test');
 set search_path = public;
