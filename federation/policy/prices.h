@@ -9,15 +9,17 @@
 
 #include "federation/model/job.h"
 
-/*  NAME, USD per tonne of CO2e, micro-USD per GPU-hour of waiting.
- *      fast      carbon does not count; an hour of waiting is worth more than a GPU-hour of any kind is
- * rented for cheap     carbon does not count; five cents an hour break ties between equal sites and end a
- * wait without gain balanced  200 USD/t is of the order of published estimates of the damage done by a tonne
- *      green     ten times that: carbon decides between sites whose rent differs little */
-#define HELIO_PRICES_TABLE(X) \
-    X(FAST, 0, 5000000)       \
-    X(CHEAP, 0, 50000)        \
-    X(BALANCED, 200, 500000)  \
+/*  NAME, USD per tonne of CO2e, micro-USD per GPU-hour of waiting:
+ *
+ *  fast      carbon does not count; an hour of waiting is worth more than most GPU-hours are rented for;
+ *  cheap     carbon does not count; five cents break ties between sites of one price, and end a wait without gain;
+ *  balanced  200 USD/t is of the order of published estimates of the damage that a tonne does;
+ *  green     ten times that: carbon decides between sites whose rent differs little.
+ */
+#define HELIO_PRICES_TABLE(X)                                                                                \
+    X(FAST, 0, 5000000)                                                                                      \
+    X(CHEAP, 0, 50000)                                                                                       \
+    X(BALANCED, 200, 500000)                                                                                 \
     X(GREEN, 2000, 50000)
 
 typedef struct helio_prices {
