@@ -7,11 +7,11 @@
 #include "federation/base/clock.h"
 #include "federation/net/curve.h"
 #include "federation/net/net.h"
-#include "site-agent/agent/series.h"
+#include "site-agent/feeds/feeds.h"
 #include "site-agent/journal/journal.h"
 #include "site-agent/uplink/uplink.h"
 
-enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000, SERIES_EVERY_MS = 12 * 3600 * 1000 };
+enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000 };
 
 /*  Effects that wait for their batch. Two of them: while one is carried out, the other fills. */
 typedef struct held {
@@ -29,7 +29,9 @@ struct helio_agent {
     helio_uplink_t *uplink;
     helio_backend_t *backend;
     helio_source_t *backend_source;
-    helio_timer_t *backend_timer, *tick_timer, *series_timer;
+    helio_timer_t *backend_timer, *tick_timer, *feeds_timer;
+    helio_feeds_t *feeds;
+    helio_source_t *feeds_source;
     helio_arena_t *spec_arena;
     helio_arena_t *backend_series_arena; /* what the backend said last of the hours to come */
     helio_aev_series_t backend_series;
@@ -291,15 +293,36 @@ static void on_tick(void *arg)
     step(arg, HELIO_AGENT_EV_TICK, &nothing);
 }
 
-static void on_series(void *arg)
+/*  The hours to come, as the feeds and the backend see them now. */
+static void tell_series(helio_agent_t *self)
 {
-    helio_agent_t *self = arg;
     helio_arena_t *arena = helio_arena_new();
     helio_aev_series_t series;
-    helio_static_series(&self->parts.settings->site, helio_clock_wall_ms(), arena, &series);
-    helio_series_add(&series, &self->backend_series, arena);
+    helio_feeds_publish(self->feeds, &self->backend_series, helio_clock_wall_ms(), arena, &series);
     step(self, HELIO_AGENT_EV_SERIES, &series);
     helio_arena_destroy(&arena);
+}
+
+static void process_feeds(void *arg)
+{
+    helio_agent_t *self = arg;
+    int64_t wall_ms = helio_clock_wall_ms();
+    helio_feeds_process(self->feeds, helio_clock_boot_ms(), wall_ms);
+    if (helio_feeds_news(self->feeds, wall_ms))
+        tell_series(self);
+}
+
+static void on_feed_note(void *arg, const helio_feed_note_t *note)
+{
+    helio_agent_t *self = arg;
+    char quoted[900], name[80];
+    const char *signal = note->feed ? helio_feed_signal_word(note->feed->signal) : "all";
+    (void)helio_log_quote(note->feed ? note->feed->name : HELIO_TEXT("memory"), name, sizeof name);
+    if (note->well)
+        helio_log(self->parts.log, HELIO_INFO, "feed_well", "signal=%s feed=%s", signal, name);
+    else
+        helio_log(self->parts.log, HELIO_WARN, "feed_failed", "signal=%s feed=%s text=%s", signal, name,
+                  helio_log_quote(helio_text_of(note->text), quoted, sizeof quoted));
 }
 
 static void on_backend_series(void *arg, const helio_aev_series_t *series)
@@ -307,7 +330,8 @@ static void on_backend_series(void *arg, const helio_aev_series_t *series)
     helio_agent_t *self = arg;
     helio_arena_reset(self->backend_series_arena);
     helio_record_copy(&helio_aev_series_type, self->backend_series_arena, series, &self->backend_series);
-    on_series(self);
+    if (self->feeds)
+        tell_series(self);
 }
 
 static void arm(helio_timer_t *timer, int64_t at_ms)
@@ -330,6 +354,7 @@ helio_rc helio_agent_turn(helio_agent_t *self, int64_t timeout_ms, helio_error_t
     }
     arm(self->tick_timer, self->wake_ms);
     arm(self->backend_timer, self->backend->class->next_ms(self->backend));
+    arm(self->feeds_timer, helio_feeds_next_ms(self->feeds));
     return helio_loop_turn(self->parts.loop, timeout_ms, err);
 }
 
@@ -433,12 +458,26 @@ static void make_timers(helio_agent_t *self)
 {
     helio_loop_t *loop = self->parts.loop;
     self->tick_timer = helio_timer_new(loop, on_tick, self);
-    self->series_timer = helio_timer_new(loop, on_series, self);
+    self->feeds_timer = helio_timer_new(loop, process_feeds, self);
+    self->feeds_source =
+        helio_source_new(loop, helio_feeds_fd(self->feeds), HELIO_LOOP_IN, process_feeds, self);
     self->backend_timer = helio_timer_new(loop, process_backend, self);
     int fd = self->backend->class->fd(self->backend);
     if (fd >= 0)
         self->backend_source = helio_source_new(loop, fd, HELIO_LOOP_IN, process_backend, self);
-    helio_timer_arm(self->series_timer, SERIES_EVERY_MS, SERIES_EVERY_MS);
+}
+
+static helio_rc open_feeds(helio_agent_t *self, helio_error_t *err)
+{
+    const helio_agent_settings_t *settings = self->parts.settings;
+    helio_feeds_options_t options = {.settings = &settings->feeds,
+                                     .profile = &settings->site,
+                                     .state_dir = settings->state_dir.data,
+                                     .on_note = on_feed_note,
+                                     .arg = self,
+                                     .now_boot_ms = helio_clock_boot_ms(),
+                                     .wall_ms = helio_clock_wall_ms()};
+    return helio_feeds_new(&options, &self->feeds, err);
 }
 
 static helio_rc begin(helio_agent_t *self, helio_error_t *err)
@@ -466,7 +505,10 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     seal(self);
     if (state != HELIO_JOURNAL_INTACT)
         survey(self);
-    on_series(self);
+    rc = open_feeds(self, err);
+    if (rc != HELIO_OK)
+        return rc;
+    tell_series(self);
     make_timers(self);
     rc = helio_net_new(0, &self->net, err);
     return rc == HELIO_OK ? call_brokers(self, err) : rc;
@@ -501,7 +543,9 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_source_destroy(&self->backend_source);
     helio_timer_destroy(&self->backend_timer);
     helio_timer_destroy(&self->tick_timer);
-    helio_timer_destroy(&self->series_timer);
+    helio_source_destroy(&self->feeds_source);
+    helio_timer_destroy(&self->feeds_timer);
+    helio_feeds_destroy(&self->feeds);
     helio_backend_destroy(&self->backend);
     helio_journal_close(&self->journal);
     helio_net_destroy(&self->net);

@@ -12,6 +12,8 @@
 #include "federation/net/dialer.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
+#include "site-agent/feeds/feeds.h"
+#include "site-agent/feeds/secret.h"
 
 enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
 
@@ -206,6 +208,40 @@ static void check_backend(tally_t *tally, const helio_agent_settings_t *settings
     helio_backend_destroy(&backend);
 }
 
+static helio_rc check_secret(tally_t *tally, uint32_t feed, const char *path)
+{
+    char secret[HELIO_SECRET_MAX], what[32];
+    helio_error_t err = {0};
+    helio_rc rc = helio_secret_read(path, secret, &err);
+    explicit_bzero(secret, sizeof secret);
+    (void)snprintf(what, sizeof what, "feeds[%u]", feed);
+    if (rc != HELIO_OK)
+        line(tally, what, rc, err.text);
+    return rc;
+}
+
+/*  Asks no source: whether one answers is its own business, and the agent lives with either. */
+static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
+{
+    helio_error_t err = {0};
+    char text[TEXT_SIZE];
+    helio_feeds_t *feeds = NULL;
+    helio_feeds_options_t options = {.settings = &settings->feeds, .profile = &settings->site};
+    for (uint32_t i = 0; i < settings->feeds.feeds.count; i++) {
+        const helio_feed_t *feed = &settings->feeds.feeds.items[i];
+        for (uint32_t n = 0; n < feed->secrets.count; n++)
+            (void)check_secret(tally, i, feed->secrets.items[n].value.data);
+        if (feed->login.password_file.size)
+            (void)check_secret(tally, i, feed->login.password_file.data);
+    }
+    helio_rc rc = helio_feeds_new(&options, &feeds, &err);
+    helio_feeds_destroy(&feeds);
+    (void)snprintf(text, sizeof text, "%u, tariff of %u lines, %u windows, %.*s", settings->feeds.feeds.count,
+                   settings->feeds.tariff.count, settings->feeds.windows.count,
+                   HELIO_TEXT_ARGS(settings->site.timezone));
+    line(tally, "feeds", rc, rc == HELIO_OK ? text : err.text);
+}
+
 uint32_t helio_agent_check(const helio_agent_settings_t *settings, helio_make_backend_fn *make_backend)
 {
     tally_t tally = {0};
@@ -224,6 +260,7 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, helio_make_ba
     }
     check_backend(&tally, settings, make_backend);
     check_gpus(&tally, settings);
+    check_feeds(&tally, settings);
     check_users(&tally, settings);
     return tally.failed;
 }

@@ -1,5 +1,6 @@
 #include "site-agent/agent/gpus.h"
 
+#include "federation/energy/power.h"
 #include "site-agent/telemetry/inventory.h"
 
 static bool measures_the_site(const helio_agent_settings_t *settings, const helio_gpu_inventory_t *found)
@@ -20,8 +21,10 @@ helio_rc helio_site_gpus_open(helio_agent_settings_t *settings, const char *libr
     helio_gpu_inventory(nvml, &found);
     helio_rc rc = HELIO_OK;
     for (uint32_t i = 0; i < settings->site.pools.count && rc == HELIO_OK; i++)
-        if (settings->site.pools.items[i].nodes == 1)
+        if (settings->site.pools.items[i].nodes == 1) {
             rc = helio_gpu_inventory_fill(&found, arena, &settings->site.pools.items[i], err);
+            (void)helio_power_fill(&settings->site.pools.items[i]); /* its model may be known only now */
+        }
     if (rc == HELIO_OK && measures_the_site(settings, &found))
         settings->nvml = nvml;
     else

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "federation/energy/power.h"
 #include "federation/net/curve.h"
 
 enum { PATH_SIZE = 4096, KEY_FILE_MAX = 4096 };
@@ -71,6 +72,7 @@ static const helio_spec_field_t agent_fields[] = {
      .table = &helio_slurm_settings_table,
      .example = "{shared: /shared/heliostat}",
      .doc = "The cluster, for the backend `slurm`."},
+    {.kind = HELIO_SPEC_INCLUDE, AT(feeds), .table = &helio_feeds_settings_table},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -100,6 +102,13 @@ static const helio_spec_table_t agent_table =
 
 static const helio_spec_field_t file_fields[] = {
     {.kind = HELIO_SPEC_INCLUDE, AT(site), .table = &helio_spec_site_table},
+    {.key = "windows",
+     .kind = HELIO_SPEC_LIST,
+     AT(feeds.windows),
+     .most = HELIO_WINDOWS_MAX,
+     .table = &helio_spec_window_table,
+     .example = "[{pool: h100, reserve_gpus: 64, when: \"Mon..Fri 08:00-20:00\"}]",
+     .doc = "GPUs that the site keeps for itself, by the hour."},
     {.key = "agent",
      .kind = HELIO_SPEC_GROUP,
      .table = &agent_table,
@@ -129,18 +138,23 @@ static helio_rc read_file(const char *path, size_t most, helio_buffer_t *out, he
     return HELIO_OK;
 }
 
+static const char *folder_of(helio_arena_t *arena, const char *file)
+{
+    const char *slash = strrchr(file, '/');
+    char folder[PATH_SIZE], full[PATH_SIZE];
+    (void)helio_text_copy(slash ? (helio_text_t){file, (uint32_t)(slash - file)} : HELIO_TEXT("."), folder,
+                          sizeof folder);
+    const char *from = folder[0] ? folder : "/";
+    return helio_arena_string(arena, helio_text_of(realpath(from, full) ? full : from));
+}
+
 /*  Relative to the folder of the file that says it; absolute, since a backend's programs have folders of
  * their own. */
 static helio_text_t resolve(helio_arena_t *arena, const char *file, helio_text_t path)
 {
     if (path.size == 0 || path.data[0] == '/')
         return helio_arena_text(arena, path);
-    const char *slash = strrchr(file, '/');
-    char folder[PATH_SIZE], full[PATH_SIZE];
-    (void)helio_text_copy(slash ? (helio_text_t){file, (uint32_t)(slash - file)} : HELIO_TEXT("."), folder,
-                          sizeof folder);
-    const char *from = folder[0] ? folder : "/";
-    return helio_arena_printf(arena, "%s/%.*s", realpath(from, full) ? full : from, HELIO_TEXT_ARGS(path));
+    return helio_arena_printf(arena, "%s/%.*s", folder_of(arena, file), HELIO_TEXT_ARGS(path));
 }
 
 /*  Installed as PREFIX/bin and PREFIX/libexec/heliostat; in a build folder side by side. */
@@ -191,6 +205,13 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
     settings.slurm.shim = resolve(arena, path, settings.slurm.shim);
     if (helio_text_is(settings.site.backend, "local") || helio_text_is(settings.site.backend, "slurm"))
         settings.site.leases = true; /* the shim around each job enforces them */
+    for (uint32_t i = 0; i < settings.site.pools.count; i++)
+        (void)helio_power_fill(&settings.site.pools.items[i]);
+    rc = helio_feeds_settings_complete(&settings.feeds, &settings.site, folder_of(arena, path), arena, &err);
+    if (rc != HELIO_OK) {
+        helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
+        return rc;
+    }
     *ret_settings = settings;
     return HELIO_OK;
 }

@@ -5,6 +5,7 @@
 #include "federation/spec/spec.h"
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
+#include "site-agent/feeds/settings.h"
 #include "site-agent/telemetry/nvml.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
@@ -21,6 +22,7 @@ typedef struct helio_agent_settings {
     helio_text_t shim;
     helio_job_rules_t rules;      /* users, secrets, …, whatever starts the jobs */
     helio_slurm_settings_t slurm; /* of the backend `slurm` */
+    helio_feeds_settings_t feeds; /* completed */
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */

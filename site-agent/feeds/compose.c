@@ -167,7 +167,7 @@ static const helio_feed_t *feed_of(const composer_t *self, uint32_t signal, heli
 static void add_carbon(composer_t *self)
 {
     const double static_g = self->from->profile->carbon_g_per_kwh;
-    bool told = false; /* average life-cycle intensity, which is what the site file's figure is */
+    bool told = false; /* an average by the hour: the yearly one adds nothing */
     for (uint32_t i = 0; self->from->settings && i < self->from->settings->feeds.count; i++) {
         const helio_feed_t *feed = &self->from->settings->feeds.items[i];
         if (feed->signal != HELIO_FEED_CARBON || !add_feed(self, HELIO_SIGNAL_CARBON, feed, 0))
@@ -175,7 +175,7 @@ static void add_carbon(composer_t *self)
         helio_series_t *series = &self->out->series.items[self->out->series.count - 1];
         series->kind = feed->kind;
         series->factor = feed->factor;
-        told |= helio_text_is(feed->kind, "average") && helio_text_is(feed->factor, "lifecycle");
+        told |= helio_text_is(feed->kind, "average");
     }
     if (told || static_g < 0)
         return;

@@ -1,4 +1,4 @@
-/*  The site file as its agent reads it; static series; the lock on the state directory; word to the
+/*  The site file as its agent reads it; the lock on the state directory; word to the
  * supervisor. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,7 +17,6 @@
 
 #include "federation/net/curve.h"
 #include "site-agent/agent/host.h"
-#include "site-agent/agent/series.h"
 #include "site-agent/agent/settings.h"
 
 static char directory[64];
@@ -95,6 +94,29 @@ static void settings__are_read_with_paths_beside_the_file(void **state)
     helio_buffer_clear(&complaint);
 }
 
+static void settings__know_what_a_gpu_draws_and_where_figures_come_from(void **state)
+{
+    (void)state;
+    helio_agent_settings_t settings;
+    helio_buffer_t complaint = {0};
+    char text[2000], expected[96];
+    (void)snprintf(text, sizeof text,
+                   "%s  feeds: [{signal: carbon, source: csv, path: de.csv}]\n"
+                   "  tariff: [{when: \"22:00-06:00\", usd_per_kwh: 0.1}]\n"
+                   "windows: [{pool: h100, reserve_gpus: 2, when: \"Mon..Fri 08:00-20:00\"}]\n",
+                   good);
+    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint),
+                     HELIO_OK);
+    const helio_pool_t *pool = &settings.site.pools.items[0];
+    assert_true(pool->base_w == 175 && pool->slope_w == 420 &&
+                pool->idle_w == 84); /* by the table of facts */
+    assert_true(settings.feeds.feeds.count == 1 && settings.feeds.tariff.count == 1 &&
+                settings.feeds.windows.count == 1);
+    (void)snprintf(expected, sizeof expected, "%s/de.csv", directory);
+    assert_string_equal(settings.feeds.feeds.items[0].path.data, expected);
+    helio_buffer_clear(&complaint);
+}
+
 static void settings__complain_with_line_and_suggestion(void **state)
 {
     (void)state;
@@ -106,6 +128,14 @@ static void settings__complain_with_line_and_suggestion(void **state)
         {"name: x\nagnt: {}\n", "did you mean 'agent'"},
         {"name: x\nagent:\n  broker_key: k\n", "broker"},
         {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  users: [{tenant: t}]\n", "unix"},
+        {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  feeds: [{signal: carbn, source: csv}]\n",
+         "did you mean 'carbon'"},
+        {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  feeds: [{signal: carbon, source: csv}]\n",
+         "feeds[0]: source csv needs a path"},
+        {"name: x\nagent:\n  broker: [a]\n  broker_key: k\n  tariff: [{when: Mon, usd_per_kwh: 1}]\n",
+         "at character 4"},
+        {"name: x\nwindows: [{pool: p, reserve_gpus: 1}]\nagent:\n  broker: [a]\n  broker_key: k\n",
+         "windows[0]: the site has no pool 'p'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_agent_settings_t settings;
@@ -155,31 +185,6 @@ static void broker_key__is_taken_as_such_or_from_the_last_line_of_a_file(void **
     assert_int_equal(helio_agent_broker_key(&settings, key, &err), HELIO_NOT_FOUND);
 }
 
-static void series__are_constant_and_hourly_for_two_days(void **state)
-{
-    (void)state;
-    helio_agent_settings_t settings;
-    helio_buffer_t complaint = {0};
-    assert_int_equal(helio_agent_settings_load(write_file("site.yaml", good), arena, &settings, &complaint),
-                     HELIO_OK);
-    helio_aev_series_t series;
-    int64_t wall_ms = INT64_C(1795000000000);
-    helio_static_series(&settings.site, wall_ms, arena, &series);
-    assert_int_equal(series.series.count, 4);
-    const helio_series_t *carbon = &series.series.items[0];
-    assert_int_equal(carbon->signal, HELIO_SIGNAL_CARBON);
-    assert_int_equal(carbon->values.count, 48);
-    assert_true(carbon->values.items[47] > 23.9 && carbon->values.items[47] < 24.1);
-    assert_int_equal(carbon->start_wall_ms % 3600000, 0);
-    assert_true(carbon->start_wall_ms <= wall_ms && wall_ms - carbon->start_wall_ms < 3600000);
-    const helio_series_t *price = &series.series.items[3];
-    assert_int_equal(price->signal, HELIO_SIGNAL_PRICE);
-    assert_true(helio_text_is(price->pool, "h100"));
-    settings.site.carbon_g_per_kwh = -1; /* not known: not told */
-    helio_static_series(&settings.site, wall_ms, arena, &series);
-    assert_int_equal(series.series.count, 3);
-}
-
 static void state_dir__is_made_for_us_and_locked_against_a_second_agent(void **state)
 {
     (void)state;
@@ -225,10 +230,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(settings__are_read_with_paths_beside_the_file),
+        TEST(settings__know_what_a_gpu_draws_and_where_figures_come_from),
         TEST(settings__complain_with_line_and_suggestion),
         TEST(settings__name_the_file_that_is_missing),
         TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
-        TEST(series__are_constant_and_hourly_for_two_days),
         TEST(state_dir__is_made_for_us_and_locked_against_a_second_agent),
         TEST(notify__reaches_the_supervisors_socket),
     };
