@@ -66,7 +66,12 @@ static void write_file(const bed_t *bed, const char *name, const char *text, mod
     (void)close(fd);
 }
 
-#define ENV(bed, ...) (void)snprintf((bed)->env_texts[(bed)->env_count++], 256, __VA_ARGS__)
+#define ENV(bed, ...)                                                            \
+    do {                                                                         \
+        char env_text[256]; /* what is printed may be the bed's own */           \
+        (void)snprintf(env_text, sizeof env_text, __VA_ARGS__);                  \
+        memcpy((bed)->env_texts[(bed)->env_count++], env_text, sizeof env_text); \
+    } while (0)
 
 static void open_bed(bed_t *bed)
 {
@@ -94,7 +99,9 @@ static void open_bed(bed_t *bed)
     bed->order = (helio_order_t){
         .key = site_key(), .epoch = 1, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .nodes = 1};
     helio_attempt_name(bed->order.key, 1, bed->name);
-    (void)snprintf(bed->folder, sizeof bed->folder, "%s/attempts/%s", bed->dir, bed->name);
+    char folder[sizeof bed->folder];
+    (void)snprintf(folder, sizeof folder, "%s/attempts/%s", bed->dir, bed->name);
+    memcpy(bed->folder, folder, sizeof folder);
     write_file(bed, "srun", fake_srun, 0755);
     ENV(bed, "PATH=%s:/usr/bin:/bin", bed->dir);
     ENV(bed, "SLURM_JOB_ID=4711");
