@@ -71,10 +71,6 @@ static helio_rc check_pool(helio_spec_reader_t *reader, const helio_spec_node_t 
         return helio_spec_complain(reader, max_nodes, HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                                    "%s: max_nodes %u is less than nodes %u", reader->path, pool->max_nodes,
                                    pool->nodes);
-    if (pool->gpu.size && pool->gpus_per_node == 0)
-        return helio_spec_complain(reader, helio_spec_find(node, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
-                                   "add 'gpus_per_node: 8'", "%s: a pool of GPUs needs gpus_per_node",
-                                   reader->path);
     if (!pool->gpu.size && pool->gpus_per_node > 0)
         return helio_spec_complain(reader, helio_spec_find(node, "gpus_per_node"), HELIO_SPEC_MISSING_PROBLEM,
                                    "add 'gpu: H100'", "%s: a pool of GPUs needs gpu, their model",
@@ -120,7 +116,8 @@ static const helio_spec_field_t pool_fields[] = {
      .most = HELIO_JOB_GPUS_PER_NODE_MAX,
      .fallback = "0",
      .example = "8",
-     .doc = "GPUs of one node."},
+     .doc = "GPUs of one node. A Slurm site may leave it out, as nodes, cpus_per_node and node_memory: the "
+            "cluster says them."},
     {.key = "cpus_per_node",
      .kind = HELIO_SPEC_U32,
      POOL(cpus_per_node),
@@ -182,17 +179,28 @@ static const helio_spec_field_t pool_fields[] = {
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pool", helio_pool_t, pool_fields, check_pool);
 
+/*  A cluster with a scheduler of its own says itself what its nodes are. */
+static bool knows_its_nodes(const helio_site_profile_t *site)
+{
+    return helio_text_is(site->backend, "slurm");
+}
+
 static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct)
 {
     const helio_site_profile_t *site = ret_struct;
     const helio_spec_node_t *pools = helio_spec_find(node, "pools");
     const helio_spec_node_t *item = pools ? pools->first : NULL;
-    for (uint32_t i = 0; i < site->pools.count; i++, item = item->next)
+    for (uint32_t i = 0; i < site->pools.count; i++, item = item->next) {
+        const helio_pool_t *pool = &site->pools.items[i];
+        if (pool->gpu.size && pool->gpus_per_node == 0 && !knows_its_nodes(site))
+            return helio_spec_complain(reader, helio_spec_find(item, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
+                                       "add 'gpus_per_node: 8'", "pools[%u]: a pool of GPUs needs gpus_per_node", i);
         for (uint32_t j = 0; j < i; j++)
             if (helio_text_equal(site->pools.items[i].name, site->pools.items[j].name))
                 return helio_spec_complain(
                     reader, helio_spec_find(item, "name"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                     "pools: two pools have the name '%.*s'", HELIO_TEXT_ARGS(site->pools.items[i].name));
+    }
     return HELIO_OK;
 }
 

@@ -177,7 +177,7 @@ static void site__bad_pools_and_figures_are_refused(void **state)
         {"containers: yes", "containers: expected true or false"},
         {"region: a b", "region: expected a name"},
         {"timezone: 9", "timezone: expected"},
-        {"windows: []", "unknown key 'windows'"},
+        {"window: []", "unknown key 'window'"},
         {"pools: [{name: p, gpu: H100}]", "needs gpus_per_node"},
         {"pools: [{name: p, gpus_per_node: 8}]", "needs gpu"},
         {"pools: [{name: p, nodes: 2, max_nodes: 1}]", "max_nodes 1 is less than nodes 2"},
