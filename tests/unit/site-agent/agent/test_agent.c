@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "federation/base/clock.h"
 #include "federation/net/curve.h"
 #include "federation/net/server.h"
 #include "federation/wire/codec.h"
@@ -49,6 +50,8 @@ typedef struct world {
     uint32_t hellos, inventories, holdings, summaries, renews, logs, byes;
     helio_report_t reports[64];
     uint32_t report_count;
+    uint32_t fed;          /* carbon told from the feed */
+    double told_free_gpus; /* of the running hour; -1 = never */
     char log_text[64];
 } world_t;
 
@@ -177,6 +180,17 @@ static void hear_reports(const helio_msg_reports_t *message)
     }
 }
 
+static void hear_series(const helio_site_summary_t *summary)
+{
+    for (uint32_t i = 0; i < summary->series.count; i++) {
+        const helio_series_t *series = &summary->series.items[i];
+        world.fed += series->signal == HELIO_SIGNAL_CARBON && series->values.items[0] == 123 &&
+                     helio_text_is(series->source, "csv, built-in forecast");
+        if (series->signal == HELIO_SIGNAL_FREE_GPUS)
+            world.told_free_gpus = series->values.items[0];
+    }
+}
+
 static void broker_hears(void *arg, uint64_t peer, helio_text_t principal, helio_text_t frame)
 {
     (void)arg;
@@ -204,6 +218,7 @@ static void broker_hears(void *arg, uint64_t peer, helio_text_t principal, helio
         break;
     case HELIO_MSG_SUMMARY:
         world.summaries++;
+        hear_series(&((helio_msg_summary_t *)record)->summary);
         break;
     case HELIO_MSG_RENEW:
         world.renews++;
@@ -430,6 +445,50 @@ static void agent__says_bye_and_ends_no_attempt(void **state)
     assert_int_equal(world.stops, 0);
 }
 
+static void agent__tells_what_its_feeds_say_and_what_the_backend_foresees(void **state)
+{
+    (void)state;
+    char path[96], hour[HELIO_RFC3339_SIZE];
+    (void)snprintf(path, sizeof path, "%s/carbon.csv", world.directory);
+    int64_t now_ms = helio_clock_wall_ms();
+    helio_rfc3339(now_ms, hour);
+    FILE *file = fopen(path, "w");
+    assert_true(file && fprintf(file, "time,value\n%s,123\n", hour) > 0 && fclose(file) == 0);
+    helio_agent_destroy(&world.agent);
+    helio_feed_t feed = {.signal = HELIO_FEED_CARBON,
+                         .source = HELIO_SOURCE_CSV,
+                         .every_ms = 60000,
+                         .timeout_ms = 10000,
+                         .path = helio_text_of(path),
+                         .time_column = HELIO_TEXT("time"),
+                         .value_column = HELIO_TEXT("value"),
+                         .region_column = HELIO_TEXT("region")};
+    helio_window_t window = {.pool = HELIO_TEXT("gpu"), .reserve_gpus = 3};
+    helio_error_t err = {0};
+    world.settings.site.timezone = HELIO_TEXT("UTC");
+    world.settings.feeds.feeds.items = &feed;
+    world.settings.feeds.feeds.count = 1;
+    world.settings.feeds.windows = (helio_windows_t){&window, 1};
+    if (helio_feeds_settings_complete(&world.settings.feeds, &world.settings.site, "/", world.arena, &err) !=
+        HELIO_OK)
+        fail_msg("%s", err.text);
+    world.fed = 0;
+    start_agent();
+    turn_until(&world.fed, 1);
+    assert_true(world.told_free_gpus == 16 - 3);
+    double free_gpus = 10;
+    helio_series_t series = {.signal = HELIO_SIGNAL_FREE_GPUS,
+                             .pool = HELIO_TEXT("gpu"),
+                             .source = HELIO_TEXT("fake"),
+                             .start_wall_ms = now_ms,
+                             .step_s = 3600,
+                             .values = {&free_gpus, 1}};
+    helio_aev_series_t told = {.series = {&series, 1}};
+    world.fake->sink.on_series(world.fake->sink.arg, &told);
+    turn_until(&world.summaries, world.summaries + 2);
+    assert_true(world.told_free_gpus == 10 - 3);
+}
+
 static void agent__without_its_key_says_what_is_missing(void **state)
 {
     (void)state;
@@ -451,6 +510,7 @@ int main(void)
         TEST(agent__answers_for_logs),
         TEST(agent__surveys_the_backend_when_there_is_no_journal),
         TEST(agent__says_bye_and_ends_no_attempt),
+        TEST(agent__tells_what_its_feeds_say_and_what_the_backend_foresees),
         TEST(agent__without_its_key_says_what_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
