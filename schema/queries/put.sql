@@ -1,10 +1,10 @@
 -- One statement per kind of row (broker/core/rows.h): field i is the array parameter $i, a KEY is two (job, task).
 -- Times come as Unix milliseconds (0 = null), texts with '' for null, lists as the text of an array literal.
 -- Where a row replaces an older one, the last of a batch counts: `distinct on` over the order of arrival.
+-- In the hot ones unnest stands in the list of a select and not behind from: there the whole batch would first be copied
+-- into a store of tuples, which costs up to a quarter of the statement. The arrays are of one length.
 
 -- name: put_job
--- unnest stands in the list of a select and not behind from: there the whole batch would first be copied into a store of
--- tuples, which costs a seventh of the statement. The arrays are of one length.
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at)
 select n.job, n.tenant, nullif(n.user_name, ''), nullif(n.idempotency_key, ''), n.spec_hash, n.source, nullif(n.name, ''),
@@ -22,44 +22,50 @@ from (
 -- name: put_state
 -- The batch holds each key once (the store keeps the last). With its first task that is over a job can be found by the end of
 -- its id, however old it grows.
-with n as (
-    select * from unnest($1::uuid[], $2::int4[], $3::int4[], $4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::int4[],
-            $9::int4[], $10::text[], $11::text[], $12::text[], $13::int8[], $14::int8[], $15::int4[], $16::int8[],
-            $17::int8[], $18::int8[], $19::int8[], $20::int8[], $21::int8[])
-        as n (job, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool, reason, started_ms,
-            finished_ms, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at_ms)
-), written as (
-    insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site,
-        pool, reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at)
-    select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures,
-        nullif(n.site, ''), nullif(n.pool, ''), nullif(n.reason, ''), helio.ms_time(n.started_ms),
-        helio.ms_time(n.finished_ms), nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg,
-        n.units_done, helio.ms_time(n.at_ms)
-    from n
-    on conflict (job_id, task) do update set
-        state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
-        attempts = excluded.attempts, failures = excluded.failures, site_failures = excluded.site_failures,
-        site = excluded.site, pool = excluded.pool, reason = excluded.reason, started_at = excluded.started_at,
-        finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
-        cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
-        units_done = excluded.units_done, at = excluded.at
-), ended as (
-    select distinct n.job from n where helio.state_is_over(n.state::int2)
+with ended as (
+    select distinct n.job
+    from (select unnest($1::uuid[]) as job, unnest($3::int4[]) as state) as n
+    where helio.state_is_over(n.state::int2)
+), noted as (
+    insert into helio.job_tails (tail, job_id)
+    select helio.id_tail(e.job), e.job
+    from ended e
+    where not exists (select from helio.job_state s where s.job_id = e.job and helio.state_is_over(s.state))
 )
-insert into helio.job_tails (tail, job_id)
-select helio.id_tail(e.job), e.job
-from ended e
-where not exists (select from helio.job_state s where s.job_id = e.job and helio.state_is_over(s.state))
+insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
+    reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at)
+select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures, nullif(n.site, ''),
+    nullif(n.pool, ''), nullif(n.reason, ''), helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
+    nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg, n.units_done, helio.ms_time(n.at_ms)
+from (
+    select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as state,
+        unnest($4::int4[]) as before, unnest($5::int4[]) as intent, unnest($6::int4[]) as epoch,
+        unnest($7::int4[]) as attempts, unnest($8::int4[]) as failures, unnest($9::int4[]) as site_failures,
+        unnest($10::text[]) as site, unnest($11::text[]) as pool, unnest($12::text[]) as reason,
+        unnest($13::int8[]) as started_ms, unnest($14::int8[]) as finished_ms, unnest($15::int4[]) as exit_code,
+        unnest($16::int8[]) as gpu_ms, unnest($17::int8[]) as cost_micro_usd, unnest($18::int8[]) as energy_j,
+        unnest($19::int8[]) as carbon_mg, unnest($20::int8[]) as units_done, unnest($21::int8[]) as at_ms
+) as n
+on conflict (job_id, task) do update set
+    state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
+    attempts = excluded.attempts, failures = excluded.failures, site_failures = excluded.site_failures,
+    site = excluded.site, pool = excluded.pool, reason = excluded.reason, started_at = excluded.started_at,
+    finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
+    cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
+    units_done = excluded.units_done, at = excluded.at
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
     planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at)
 select n.job, n.task, n.epoch, n.site, n.pool, n.decision_id, n.nodes, n.gpus, n.score_micro_usd,
     n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms)
-from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::int8[], $7::int4[], $8::int4[], $9::int8[],
-        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::int8[])
-    as n (job, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd, planned_cost_micro_usd,
-        planned_energy_j, planned_carbon_mg, start_ms, at_ms)
+from (
+    select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as epoch, unnest($4::text[]) as site,
+        unnest($5::text[]) as pool, unnest($6::int8[]) as decision_id, unnest($7::int4[]) as nodes,
+        unnest($8::int4[]) as gpus, unnest($9::int8[]) as score_micro_usd, unnest($10::int8[]) as planned_cost_micro_usd,
+        unnest($11::int8[]) as planned_energy_j, unnest($12::int8[]) as planned_carbon_mg, unnest($13::int8[]) as start_ms,
+        unnest($14::int8[]) as at_ms
+) as n
 
 -- name: put_attempt
 insert into helio.attempts (job_id, task, epoch, site, kind, completes, fenced, exit_code, started_at, ended_at, run_ms,
@@ -99,8 +105,11 @@ on conflict (job_id, task, epoch, hour) do nothing
 insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, actor)
 select n.seq, helio.ms_at(n.at_ms), n.job, n.task, n.epoch, n.from_state, n.to_state, nullif(n.reason, ''),
     nullif(n.actor, '')
-from unnest($1::int8[], $2::int8[], $3::uuid[], $4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::text[], $9::text[])
-    as n (seq, at_ms, job, task, epoch, from_state, to_state, reason, actor)
+from (
+    select unnest($1::int8[]) as seq, unnest($2::int8[]) as at_ms, unnest($3::uuid[]) as job, unnest($4::int4[]) as task,
+        unnest($5::int4[]) as epoch, unnest($6::int4[]) as from_state, unnest($7::int4[]) as to_state,
+        unnest($8::text[]) as reason, unnest($9::text[]) as actor
+) as n
 
 -- name: put_decision
 insert into helio.decisions (decision_id, at, class_id, policy_version, reason, detail, chosen_site, chosen_pool, forecast_at)
