@@ -4,7 +4,7 @@
 #include "client/sbatch/inner.h"
 #include "federation/spec/value.h"
 
-enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400, PARTS_MAX = 3 };
+enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400, PARTS_MAX = 3, MODEL_MAX = 32 };
 
 static bool number(helio_text_t text, uint64_t most, uint64_t *ret_number)
 {
@@ -135,6 +135,7 @@ bool sbatch_gpus(const char *text, helio_arena_t *arena, const char **ret_model,
     helio_text_t model = {text, (uint32_t)(colon ? colon - text : counted ? 0 : (ptrdiff_t)size)};
     if (colon && model.size == 0)
         return false;
+    bool named = false;
     char *name = helio_arena_alloc(arena, model.size + 1, 1);
     for (uint32_t i = 0; i < model.size; i++) {
         char c = model.data[i];
@@ -142,8 +143,11 @@ bool sbatch_gpus(const char *text, helio_arena_t *arena, const char **ret_model,
         bool other = (c >= '0' && c <= '9') || (i && strchr("._-", c));
         if (!letter && !other)
             return false;
+        named = named || letter;
         name[i] = (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
     }
+    if (model.size && (!named || model.size > MODEL_MAX))
+        return false;
     *ret_model = name;
     *ret_count = (uint32_t)count;
     return true;

@@ -209,6 +209,8 @@ static const struct {
     {"#SBATCH --gres=gpu:a100:x", 2, 16, "gpu[:MODEL][:COUNT]", NULL},
     {"#SBATCH --gres=gpu:a100:1,gpu:v100:1", 2, 16, "one model", "#HELIO gpu"},
     {"#SBATCH --gres=gpu:a100:1,gpu:1", 2, 16, "with and without", NULL},
+    {"#SBATCH --gres=gpu:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1", 2, 16, "gpu[:MODEL][:COUNT]", NULL},
+    {"#SBATCH --gpus=1.5", 2, 16, "one count of GPUs", NULL},
     {"#SBATCH --gres=gpu:65", 2, 16, "65 GPUs on one node", "--nodes"},
     {"#SBATCH --gpus=3 -N2", 2, 16, "cannot be divided", "--gpus-per-node"},
     {"#SBATCH --gpus-per-task=1", 2, 25, "needs the number of tasks", "--ntasks"},
