@@ -14,6 +14,7 @@ for target in $targets; do
   [ -d "tests/fuzz/corpus/$target" ] && cp -r "tests/fuzz/corpus/$target/." "$corpus/"
   [ "$target" = fuzz_spec ] && cp examples/*.yaml "$corpus/"
   [ "$target" = fuzz_slurm ] && cp tests/data/slurm/*.txt "$corpus/"
+  [ "$target" = fuzz_sbatch ] && cp tests/data/sbatch/*.sh "$corpus/"
   mkdir -p build-fuzz/crashes
   if ASAN_OPTIONS=detect_leaks=0 "build-fuzz/tests/fuzz/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
     -artifact_prefix="build-fuzz/crashes/$target-" -print_final_stats=1 "$corpus" >"build-fuzz/$target.log" 2>&1; then
