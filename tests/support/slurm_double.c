@@ -204,10 +204,10 @@ void lab_stop(lab_t *lab, const lab_job_t *job, uint32_t mode)
 /* ---- the clock -------------------------------------------------------------------------------------------
  */
 
+/*  Also one that was told to hang and no longer is: its like may be among those that run. */
 static bool any_hung(const lab_t *lab)
 {
-    return lab_has(lab, "hung.sbatch") || lab_has(lab, "hung.squeue") || lab_has(lab, "hung.scontrol") ||
-           lab_has(lab, "hung.scancel") || lab_has(lab, "hung.sacct");
+    return lab_has(lab, "hung");
 }
 
 void lab_settle(lab_t *lab)
@@ -221,7 +221,7 @@ void lab_settle(lab_t *lab)
         if (!helio_commands_busy(helio_slurm_of(lab->backend)->commands))
             return;
         struct pollfd fd = {.fd = class->fd(lab->backend), .events = POLLIN};
-        if (poll(&fd, 1, any_hung(lab) ? 300 : 20000) == 0 && any_hung(lab))
+        if (poll(&fd, 1, any_hung(lab) ? 100 : 20000) == 0 && any_hung(lab))
             return;
     }
     fail_msg("it does not come to rest");

@@ -139,6 +139,9 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "SiteCancelled: it was told to stop at the site");
+    else if (fact->state == HELIO_SLURM_COMPLETED)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "Vanished: Slurm says COMPLETED, but helio-shim left no end");
     else
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Vanished: helio-shim was killed by signal %u",
                         fact->exit_signal);
@@ -152,6 +155,8 @@ static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, con
     helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", reason);
 }
 
+/*  COMPLETED without `done` is no success: a second run of a job that somebody had queued again finds the
+ * folder taken, and ends with 0 too. */
 static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     bool stopping = attempt->stop_mode != HELIO_SLURM_NO_STOP;
@@ -163,12 +168,22 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
         ended(attempt, fact->exit_signal ? (int)(128 + fact->exit_signal) : 128 + 15, false, "");
     else if (fact->state == HELIO_SLURM_OUT_OF_MEMORY)
         ended(attempt, 137, false, "OutOfMemory");
-    else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_COMPLETED)
-        ended(attempt, 0, false, "");
     else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
         ended(attempt, (int)(fact->exit_code & 255), false, "");
     else
         vanished(attempt, fact);
+}
+
+void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
+{
+    fact_t fact = {.state = HELIO_SLURM_REQUEUED, .cancelled_by = -1};
+    bool started = attempt->started_wall_ms != 0;
+    set_times(attempt, &fact);
+    if (attempt->stop_mode != HELIO_SLURM_NO_STOP && started)
+        ended(attempt, 128 + 15, false, "");
+    else
+        helio_slurm_end(attempt, started ? HELIO_BACKEND_WORD_VANISHED : HELIO_BACKEND_WORD_FAILED_TO_START,
+                        "SiteCancelled: queued again at the site");
 }
 
 /*  False: `done` may still come, and says more. */

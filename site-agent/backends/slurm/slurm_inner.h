@@ -83,6 +83,7 @@ typedef struct helio_slurm_attempt {
     bool claimed;
     bool closed;             /* claimed for nobody: nothing of it will ever run */
     uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
+    int64_t requeued_ms;     /* since when it has been pending although it is claimed; 0 = it is not */
     int64_t started_wall_ms; /* 0 = not yet */
     bool said_started;
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
@@ -256,6 +257,8 @@ void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
 void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt);
 void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, uint64_t units_done);
+/*  Claimed, and pending again. */
+void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 /*  Stopped before a shim came, and the folder is closed. */
 void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
 

@@ -8,7 +8,7 @@
 
 #include "site-agent/backends/slurm/slurm_inner.h"
 
-enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000 };
+enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000, REQUEUED_MS = 2000 };
 
 /* ---- marks -----------------------------------------------------------------------------------------------
  */
@@ -227,17 +227,35 @@ static void unsure_on_list(helio_slurm_attempt_t *attempt)
     }
 }
 
+/*  Claimed, and pending: somebody had it queued again, and what ran is dead. The next run of that job would
+ * find the folder taken and end well, which must not pass for the attempt's own end. */
+static bool was_requeued(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (!attempt->claimed || !attempt->seen.live || holds_nodes(&attempt->seen) ||
+        attempt->seen.state == HELIO_SLURM_OTHER || strcmp(attempt->seen.id, attempt->id) != 0) {
+        attempt->requeued_ms = 0;
+        return false;
+    }
+    if (!attempt->requeued_ms)
+        attempt->requeued_ms = self->now_boot_ms;
+    return self->now_boot_ms - attempt->requeued_ms >= REQUEUED_MS;
+}
+
 static void held_on_list(helio_slurm_attempt_t *attempt)
 {
-    bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING,
-         quiet = waits ||
-                 (attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->seen.state == HELIO_SLURM_RUNNING);
-    if (attempt->seen.live && quiet && attempt->stop_mode == HELIO_SLURM_NO_STOP)
+    bool folder = false, waits = attempt->seen.state == HELIO_SLURM_PENDING,
+         runs = attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->seen.state == HELIO_SLURM_RUNNING,
+         requeued = was_requeued(attempt);
+    if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms &&
+        attempt->stop_mode == HELIO_SLURM_NO_STOP)
+        return; /* nothing new */
+    if (!helio_slurm_look(attempt, &folder) ||
+        (attempt->phase != HELIO_SLURM_AT_QUEUED && attempt->phase != HELIO_SLURM_AT_RUNNING))
         return;
-    if (!helio_slurm_look(attempt, &folder))
-        return;
-    if (!attempt->seen.live &&
-        (attempt->phase == HELIO_SLURM_AT_QUEUED || attempt->phase == HELIO_SLURM_AT_RUNNING))
+    if (requeued)
+        helio_slurm_end_requeued(attempt);
+    else if (!attempt->seen.live)
         helio_slurm_leave(attempt);
 }
 

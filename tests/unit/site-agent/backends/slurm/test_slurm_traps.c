@@ -1,0 +1,568 @@
+/*  What real clusters have been seen to do to whoever believes them; the worst first. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/slurm_double.h"
+
+#define WORD(name) HELIO_BACKEND_WORD_##name
+
+/*  One attempt that runs as job 101; STARTED was said. */
+static void open_running(lab_t *lab, lab_job_t *job)
+{
+    lab_open(lab);
+    lab_start(lab, job);
+    lab_settle(lab);
+    lab_run(lab, job, "101");
+    lab_pass(lab, 10000);
+    lab_expect(lab, 0, WORD(STARTED), "");
+}
+
+/*  One that waits as job 101. */
+static void open_pending(lab_t *lab, lab_job_t *job)
+{
+    lab_open(lab);
+    lab_start(lab, job);
+    lab_pass(lab, 10000);
+    assert_int_equal(lab->heard_count, 0);
+}
+
+static void still_runs(lab_t *lab, const lab_job_t *job)
+{
+    assert_int_equal(lab->heard_count, 1);
+    lab_done(lab, job, (helio_done_t){.exit_code = 9, .started_wall_ms = 5, .run_ms = 1});
+    lab_set(lab, "101", "state", "FAILED");
+    lab_pass(lab, 70000);
+    assert_int_equal(lab->heard_count, 2);
+    lab_expect(lab, 1, WORD(ENDED), "");
+    assert_int_equal(lab->heard[1].event.exit_code, 9);
+}
+
+/* ---- lists that are none ---------------------------------------------------------------------------------
+ */
+
+static void trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_answer(&lab, "squeue", "",
+               "slurm_load_jobs error: Unable to contact slurm controller (connect failure)\n", 0);
+    lab_pass(&lab, 300000);
+    assert_int_equal(lab_calls(&lab, "show job"), 0); /* not even suspected */
+    lab_answer(&lab, "squeue", NULL, NULL, 0);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+static void trap_1__an_empty_list_without_any_complaint_is_held_against_the_job_itself(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_answer(&lab, "squeue", "", "", 0);
+    lab_pass(&lab, 300000);
+    assert_true(lab_calls(&lab, "show job 101") > 0);
+    lab_answer(&lab, "squeue", NULL, NULL, 0);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+static void trap_1__lists_that_cannot_be_read_change_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *out, *err;
+        int rc;
+    } answers[] = {
+        {"", "", 1},       {"{\"jobs\":[],\"errors\":[\"Unable to contact slurm controller\"]}\n", "", 0},
+        {"helio-", "", 0}, {"slurm_load_jobs error: Socket timed out on send/recv operation\n", "", 0},
+        {"\n", "", 0},     {"", "squeue: error: something that nobody has seen before\n", 0},
+    };
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        lab_answer(&lab, "squeue", answers[i].out, answers[i].err, answers[i].rc);
+        lab_pass(&lab, 70000);
+        assert_int_equal(lab.heard_count, 1);
+        assert_int_equal(lab_calls(&lab, "show job"), 0);
+    }
+    lab_answer(&lab, "squeue", NULL, NULL, 0);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+static void trap_1__a_squeue_that_hangs_is_ended_and_changes_nothing(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_put(&lab, "hung.squeue", "yes");
+    lab_pass(&lab, 60000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_put(&lab, "hung.squeue", NULL);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+static void trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_without_it(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0}, waits = {.epoch = 2};
+    open_running(&lab, &job);
+    lab_start(&lab, &waits);
+    lab_pass(&lab, 10000);
+    lab_put(&lab, "down", "yes");
+    lab_pass(&lab, 900000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 4, .started_wall_ms = 5, .run_ms = 1});
+    lab_pass(&lab, 11000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    assert_int_equal(lab.heard[1].event.exit_code, 4);
+    lab_pass(&lab, 60000);
+    assert_int_equal(lab.heard_count, 2);
+    lab_close(&lab);
+}
+
+static void trap_2__one_squeue_serves_every_attempt(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t jobs[8] = {0};
+    lab_open(&lab);
+    lab_pass(&lab, 1000);
+    for (uint32_t i = 0; i < 8; i++) {
+        jobs[i].epoch = i + 1;
+        lab_start(&lab, &jobs[i]);
+    }
+    lab_settle(&lab);
+    uint32_t before = lab_calls(&lab, "squeue ");
+    lab_pass(&lab, 100000);
+    assert_in_range(lab_calls(&lab, "squeue ") - before, 9, 11);
+    assert_int_equal(lab_calls(&lab, "--json"), 0);
+    lab_close(&lab);
+}
+
+/* ---- ends ------------------------------------------------------------------------------------------------
+ */
+
+static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 29000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_pass(&lab, 60000);
+    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing of its job 101 any more");
+    assert_true(lab.heard[1].event.run_ms > 0);
+    assert_true(lab.heard[1].event.started_wall_ms > 0);
+    lab_close(&lab);
+}
+
+static void trap_12__unknown_counts_from_a_controller_alone_that_is_up(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 11000);
+    lab_answer(&lab, "scontrol", "", "slurm_load_jobs error: Invalid job id specified\n",
+               1); /* also to ping */
+    lab_pass(&lab, 300000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_set(&lab, "101", "listed", "yes"); /* the controller has read its state again */
+    lab_set(&lab, "101", "known", "yes");
+    lab_answer(&lab, "scontrol", NULL, NULL, 0);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_pending(&lab, &job);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 30000);
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: Slurm knows nothing of its job 101");
+    assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
+    lab_close(&lab);
+}
+
+static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "name", "thesis");
+    lab_set(&lab, "101", "state", "COMPLETED");
+    lab_pass(&lab, 90000);
+    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing");
+    lab_pass(&lab, 60000);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    lab_read(&lab, "jobs/101", &text);
+    assert_null(strstr(text.data, "CANCELLED"));
+    lab_close(&lab);
+}
+
+static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_state, *exit, *reason;
+        uint32_t word;
+        int exit_code;
+        bool limit;
+        const char *says;
+    } cases[] = {
+        {"FAILED", "3:0", "NonZeroExitCode", WORD(ENDED), 3, false, ""},
+        {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false,
+         "Vanished: helio-shim was killed by signal 11"},
+        {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false, "Vanished: Slurm says COMPLETED"},
+        {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, ""},
+        {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, "OutOfMemory"},
+        {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, "NodeFailed: "},
+        {"PREEMPTED", "0:0", "None", WORD(VANISHED), 0, false, "Preempted: "},
+        {"CANCELLED", "0:15", "None", WORD(VANISHED), 0, false, "SiteCancelled: "},
+        {"BOOT_FAIL", "0:0", "None", WORD(VANISHED), 0, false, "NodeFailed: "},
+        {"DEADLINE", "0:0", "None", WORD(VANISHED), 0, false, "SiteCancelled: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_running(&lab, &job);
+        lab_set(&lab, "101", "exit", cases[i].exit);
+        lab_set(&lab, "101", "reason", cases[i].reason);
+        lab_set(&lab, "101", "start", "1790000001");
+        lab_set(&lab, "101", "end", "1790000031");
+        lab_set(&lab, "101", "state", cases[i].job_state);
+        lab_pass(&lab, 90000);
+        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        assert_int_equal(lab.heard[1].event.exit_code, cases[i].exit_code);
+        assert_int_equal(lab.heard[1].event.limit_reached, cases[i].limit);
+        assert_false(lab.heard[1].event.stopped);
+        assert_int_equal(lab.heard[1].event.ended_wall_ms, INT64_C(1790000031000));
+        assert_true(lab.heard[1].event.run_ms > 0);
+        lab_close(&lab);
+    }
+}
+
+static void the_same_words_before_a_shim_came_are_failures_to_start(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_state, *reason, *says;
+    } cases[] = {
+        {"CANCELLED", "None", "SiteCancelled: cancelled at the site before it began"},
+        {"NODE_FAIL", "NodeDown", "NodeFailed: "},
+        {"PREEMPTED", "None", "Preempted: "},
+        {"FAILED", "JobLaunchFailure", "StartFailed: Slurm says FAILED, JobLaunchFailure"},
+        {"FAILED", "BadConstraints", "SubmitRefused: BadConstraints"},
+        {"COMPLETED", "None", "StartFailed: Slurm says COMPLETED"},
+        {"TIMEOUT", "TimeLimit", "StartFailed: Slurm says TIMEOUT"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_pending(&lab, &job);
+        lab_set(&lab, "101", "reason", cases[i].reason);
+        lab_set(&lab, "101", "state", cases[i].job_state);
+        lab_pass(&lab, 30000);
+        assert_int_equal(lab.heard_count, 1);
+        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].says);
+        assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
+        lab_close(&lab);
+    }
+}
+
+static void accounting_is_asked_before_the_queue_and_says_who_cancelled(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_account(&lab, &job, "101", "CANCELLED by 1017", "0:0", 1790000001, 1790000061);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 1, WORD(VANISHED), "SiteCancelled: cancelled at the site by uid 1017");
+    assert_int_equal(lab_calls(&lab, "show job"), 0);
+    lab_close(&lab);
+}
+
+static void accounting_that_lags_behind_is_asked_again_and_then_left(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_account(&lab, &job, "101", "RUNNING", "0:0", 1790000001, 0);
+    lab_set(&lab, "101", "state", "NODE_FAIL");
+    lab_pass(&lab, 30000);
+    lab_expect(&lab, 1, WORD(VANISHED), "NodeFailed");
+    assert_int_equal(lab_calls(&lab, "sacct "), 3);
+    lab_close(&lab);
+}
+
+static void a_mark_that_comes_late_over_a_slow_file_system_is_the_one_that_counts(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "exit", "6:0");
+    lab_set(&lab, "101", "state", "FAILED");
+    lab_pass(&lab, 40000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 6, .started_wall_ms = 5, .run_ms = 77});
+    lab_pass(&lab, 5000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    assert_int_equal(lab.heard[1].event.run_ms, 77);
+    lab_close(&lab);
+}
+
+/* ---- what an administrator does --------------------------------------------------------------------------
+ */
+
+static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_state, *says;
+        uint32_t word;
+    } cases[] = {{"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
+                 {"PREEMPTED", "Preempted: ", WORD(VANISHED)},
+                 {"TIMEOUT", "", WORD(ENDED)},
+                 {"FAILED", "SiteCancelled: it was told to stop at the site", WORD(VANISHED)}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_running(&lab, &job);
+        lab_done(&lab, &job,
+                 (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 4321});
+        lab_set(&lab, "101", "state", "COMPLETING");
+        lab_pass(&lab, 20000);
+        assert_int_equal(lab.heard_count, 1); /* Slurm has not said why yet */
+        lab_set(&lab, "101", "state", cases[i].job_state);
+        lab_pass(&lab, 20000);
+        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        assert_int_equal(lab.heard[1].event.run_ms, 4321);
+        assert_false(lab.heard[1].event.stopped);
+        lab_close(&lab);
+    }
+}
+
+static void a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_done(
+        &lab, &job,
+        (helio_done_t){
+            .exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 1, .reason = "LeaseExpired"});
+    lab_set(&lab, "101", "state", "FAILED");
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 1, WORD(ENDED), "LeaseExpired");
+    assert_true(lab.heard[1].event.stopped);
+    lab_close(&lab);
+}
+
+static void trap_5__a_job_that_was_queued_again_is_dead_and_its_second_run_is_no_success(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "state", "PENDING");
+    lab_set(&lab, "101", "reason", "BeginTime");
+    lab_pass(&lab, 30000);
+    lab_expect(&lab, 1, WORD(VANISHED), "SiteCancelled: queued again at the site");
+    assert_true(lab_calls(&lab, "--state=PENDING 101") >= 1);
+    lab_close(&lab);
+}
+
+static void a_job_that_is_held_only_waits(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_pending(&lab, &job);
+    lab_set(&lab, "101", "reason", "JobHeldAdmin");
+    lab_pass(&lab, 900000);
+    assert_int_equal(lab.heard_count, 0);
+    lab_run(&lab, &job, "101");
+    lab_pass(&lab, 10000);
+    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_close(&lab);
+}
+
+static void a_state_that_no_release_of_ours_knows_is_one_that_lives(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "state", "EXPEDITING");
+    lab_pass(&lab, 300000);
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
+/* ---- orders ----------------------------------------------------------------------------------------------
+ */
+
+static void trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_answer(&lab, "scancel", "",
+               "scancel: error: Kill job error on job id 101: Invalid job id specified\n", 0);
+    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
+    lab_pass(&lab, 20000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 90000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    assert_true(lab.heard[1].event.stopped);
+    lab_close(&lab);
+}
+
+static void trap_10__the_number_of_a_federated_cluster_comes_with_its_name(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    lab_open(&lab);
+    lab_put(&lab, "accept", "yes");
+    lab_answer(&lab, "sbatch", "101;eu\n", "", 0);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_run(&lab, &job, "101");
+    lab_pass(&lab, 10000);
+    lab_expect(&lab, 0, WORD(STARTED), "");
+    assert_string_equal(lab.heard[0].local_id, "101");
+    lab_close(&lab);
+}
+
+static void answers_of_sbatch_that_are_no_number_are_not_believed(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {"", "Submitted batch job 101\n", "-1\n", "101 102\n", "OK\n"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        lab_open(&lab);
+        lab_put(&lab, "accept", "yes");
+        lab_answer(&lab, "sbatch", answers[i], "", 0);
+        lab_start(&lab, &job);
+        lab_pass(&lab, 20000);
+        assert_int_equal(lab_calls(&lab, "sbatch "), 1); /* the queue was asked, and has it */
+        lab_run(&lab, &job, "101");
+        lab_pass(&lab, 10000);
+        lab_expect(&lab, 0, WORD(STARTED), "");
+        lab_close(&lab);
+    }
+}
+
+static void trap_17__a_job_that_slurm_takes_for_running_after_its_end_is_cancelled(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
+    lab_pass(&lab, 11000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_pass(&lab, 60000);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    lab_read(&lab, "jobs/101", &text);
+    assert_non_null(strstr(text.data, "CANCELLED"));
+    assert_int_equal(lab.heard_count, 2);
+    lab_close(&lab);
+}
+
+static void a_claim_of_a_hostile_user_makes_nobody_cancel_another_job(void **state)
+{
+    (void)state;
+    static const char *const claims[] = {"-u root", "55 66", "$(id)", "101;x",
+                                         "99999999999999999999999999999999999999"};
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        lab_open(&lab);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        lab_run(&lab, &job, "101");
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        char file[200], path[300];
+        (void)snprintf(file, sizeof file, "shared/attempts/%s/claim", job.name);
+        lab_read(&lab, file, &text);
+        char *at = strstr(text.data, "101");
+        assert_non_null(at);
+        *at = '\0';
+        (void)snprintf(path, sizeof path, "%s%s%s", text.data, claims[i], at + 3);
+        lab_put(&lab, file, "%s", path);
+        lab_pass(&lab, 10000);
+        lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
+        lab_pass(&lab, 10000);
+        assert_int_equal(lab_calls(&lab, "scancel "), 1);
+        assert_int_equal(lab_calls(&lab, "--batch --signal=USR2 101"), 1);
+        lab_close(&lab);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list),
+        cmocka_unit_test(trap_1__an_empty_list_without_any_complaint_is_held_against_the_job_itself),
+        cmocka_unit_test(trap_1__lists_that_cannot_be_read_change_nothing),
+        cmocka_unit_test(trap_1__a_squeue_that_hangs_is_ended_and_changes_nothing),
+        cmocka_unit_test(trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_without_it),
+        cmocka_unit_test(trap_2__one_squeue_serves_every_attempt),
+        cmocka_unit_test(trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists),
+        cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
+        cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
+        cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
+        cmocka_unit_test(trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them),
+        cmocka_unit_test(the_same_words_before_a_shim_came_are_failures_to_start),
+        cmocka_unit_test(accounting_is_asked_before_the_queue_and_says_who_cancelled),
+        cmocka_unit_test(accounting_that_lags_behind_is_asked_again_and_then_left),
+        cmocka_unit_test(a_mark_that_comes_late_over_a_slow_file_system_is_the_one_that_counts),
+        cmocka_unit_test(trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing),
+        cmocka_unit_test(a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site),
+        cmocka_unit_test(trap_5__a_job_that_was_queued_again_is_dead_and_its_second_run_is_no_success),
+        cmocka_unit_test(a_job_that_is_held_only_waits),
+        cmocka_unit_test(a_state_that_no_release_of_ours_knows_is_one_that_lives),
+        cmocka_unit_test(trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself),
+        cmocka_unit_test(trap_10__the_number_of_a_federated_cluster_comes_with_its_name),
+        cmocka_unit_test(answers_of_sbatch_that_are_no_number_are_not_believed),
+        cmocka_unit_test(trap_17__a_job_that_slurm_takes_for_running_after_its_end_is_cancelled),
+        cmocka_unit_test(a_claim_of_a_hostile_user_makes_nobody_cancel_another_job),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
