@@ -138,22 +138,23 @@ const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t 
 {
     const job_class_t *class = e->class;
     const option_t *best = NULL;
-    int64_t best_worth = now ? now->c.now.score_micro_usd : INT64_MAX;
+    int64_t best_rank = INT64_MAX;
     for (uint32_t i = 0; i < e->count; i++) {
         const option_t *option = &e->options[i];
-        const helio_plan_t *later = &option->c.later;
+        const helio_plan_t *later = &option->c.later, *beside = now ? &now->c.now : &option->c.now;
         if (!later->start_ms || (now && option->c.ask > now->c.ask))
             continue;
         bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
-        int64_t worth = helio_choice_worth(later, now ? &now->c.now : &option->c.now, self->wall_ms, held);
-        if (worth >= best_worth)
+        int64_t rank = helio_choice_rank(later, beside, self->wall_ms, held);
+        if (rank >= best_rank ||
+            (now && helio_choice_worth(later, beside, self->wall_ms, held) >= beside->score_micro_usd))
             continue;
         uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
                                          later->start_ms);
         if (!room)
             continue;
         best = option;
-        best_worth = worth;
+        best_rank = rank;
         *ret_room = room;
     }
     return best;

@@ -228,7 +228,7 @@ struct pool {
     int64_t outlook_hour_ms;  /* 0 = must be made anew */
     reservation_t reservation;
     release_t *releases; /* ascending; of round releases_round */
-    uint32_t release_count;
+    uint32_t release_count, release_capacity;
     uint64_t releases_round;
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
     uint32_t waits_s[WAITS_MAX];           /* the site's own word: until 1, 2, 4, ... whole nodes; UINT32_MAX = not foreseeable */

@@ -119,8 +119,10 @@ static void reserve(helio_broker_core_t *self, evaluation_t *e)
 /*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not for room. */
 static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e, const option_t *later)
 {
-    return !e->feasible || helio_choice_worth(&later->c.later, &e->options[0].c.now, self->wall_ms, false) <
-                               e->options[0].c.now.score_micro_usd;
+    const helio_plan_t *now = &e->options[0].c.now;
+    const window_t *window = &e->class->window;
+    bool held = window->pool == later->pool && window->start_ms == later->c.later.start_ms;
+    return !e->feasible || helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
 }
 
 static void due(job_class_t *class, int64_t at_ms)

@@ -24,11 +24,21 @@ static int by_end(const void *a_, const void *b_)
     return core_job_by_age(a->job, b->job);
 }
 
+/*  By its limit. What it said of an earlier attempt's begin is not this one's. */
 static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
 {
-    int64_t begin = job->started_ms ? job->started_ms : self->wall_ms;
+    bool begun = job->started_ms && job->started_ms < self->wall_ms && job->state >= HELIO_JOB_RUNNING;
+    int64_t begin = begun ? job->started_ms : self->wall_ms;
     int64_t end = begin + (int64_t)job->submission->row.time_limit_ms;
     return end > self->wall_ms ? end : self->wall_ms + OVERDUE_MS;
+}
+
+static void make_room(pool_t *pool)
+{
+    if (pool->release_count < pool->release_capacity)
+        return;
+    pool->release_capacity = pool->release_capacity ? pool->release_capacity * 2 : 64;
+    pool->releases = helio_grow(pool->releases, pool->release_capacity, sizeof *pool->releases);
 }
 
 /*  Of jobs that are there now, in this round: those placed in it are counted as they come
@@ -39,16 +49,12 @@ static void find_releases(helio_broker_core_t *self, const site_t *site, pool_t 
         return;
     pool->releases_round = self->rounds;
     pool->release_count = 0;
-    uint32_t capacity = 0;
     const job_t *job;
     DL_FOREACH(site->live, job)
     {
         if (job->pool != pool)
             continue;
-        if (pool->release_count == capacity) {
-            capacity = capacity ? capacity * 2 : 64;
-            pool->releases = helio_grow(pool->releases, capacity, sizeof *pool->releases);
-        }
+        make_room(pool);
         pool->releases[pool->release_count++] = (release_t){end_of(self, job), job};
     }
     if (pool->release_count)
@@ -150,10 +156,19 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
 
 void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
 {
-    reservation_t *held = &job->pool->reservation;
-    if (held->class && end_of(self, job) <= held->at_ms)
+    pool_t *pool = job->pool;
+    reservation_t *held = &pool->reservation;
+    release_t release = {end_of(self, job), job};
+    if (held->class && release.end_ms <= held->at_ms)
         room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
                  &job->submission->class->want);
+    if (pool->releases_round != self->rounds)
+        return; /* nobody has asked yet */
+    make_room(pool);
+    uint32_t at = pool->release_count++;
+    for (; at > 0 && by_end(&release, &pool->releases[at - 1]) < 0; at--)
+        pool->releases[at] = pool->releases[at - 1];
+    pool->releases[at] = release;
 }
 
 /* ---- windows ---------------------------------------------------------------------------------------------

@@ -189,10 +189,14 @@ static helio_rejection_t caps(const helio_requirement_t *want, const helio_outlo
 
 int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held)
 {
-    int64_t margin = held ? helio_plan_patience(now, HELIO_HOUR_MS, false) * HELIO_DEFER_SWITCH_PER_MILLE /
-                                HELIO_DEFER_PER_MILLE_AND_H
-                          : 0;
-    return later->score_micro_usd + helio_plan_patience(now, later->start_ms - wall_ms, held) - margin;
+    return later->score_micro_usd + helio_plan_patience(now, later->start_ms - wall_ms, held);
+}
+
+int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held)
+{
+    const int64_t hours = HELIO_DEFER_SWITCH_PER_MILLE / HELIO_DEFER_PER_MILLE_AND_H;
+    int64_t margin = held ? helio_plan_patience(now, hours * HELIO_HOUR_MS, false) : 0;
+    return helio_choice_worth(later, now, wall_ms, held) - margin;
 }
 
 /*  The last begin of an hour that may be waited for; with `any`, whatever the job says of waiting. */
@@ -219,9 +223,9 @@ static void look_ahead(const helio_requirement_t *want, const helio_site_now_t *
             continue;
         if (capped && !c->not_before_ms)
             c->not_before_ms = t;
-        int64_t worth = helio_choice_worth(&plan, &c->now, now->wall_ms, t == now->held_start_ms);
-        if (t <= allowed && worth < best) {
-            best = worth;
+        int64_t rank = helio_choice_rank(&plan, &c->now, now->wall_ms, t == now->held_start_ms);
+        if (t <= allowed && rank < best) {
+            best = rank;
             c->later = plan;
         }
     }

@@ -73,10 +73,13 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now);
 
-/*  What a later start is worth beside `now`, the best plan that could start at once: its score, and the patience that the wait
- *  asks for. It is waited for if that is less than now's score. held: it is waited for already; then half the patience and a
- *  margin in its favour, so that the noise of a forecast neither calls the job back nor sends it elsewhere. */
+/*  What a later start is worth beside `now`, the best plan that could start at once: its score, and the patience that
+ *  the wait asks for. It is waited for if that is less than now's score. held: it is waited for already, and half the
+ *  patience suffices, so that the noise of a forecast does not call the job back. */
 int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held);
+/*  The same to compare later starts by, least first: with a margin for the one that is held, so that noise does not send
+ *  the job elsewhere either. */
+int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held);
 
 /*  Shell-style pattern with '*' alone, the whole text. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text);

@@ -1,0 +1,332 @@
+/*  Jobs that wait for a better hour, and nobody else: when they go, what calls them back, and what is promised to whom. */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2, HOUR = 3600000 };
+
+static harness_t *h;
+static helio_site_profile_t *north, *south;
+static int64_t midnight;
+
+/*  One owned pool of 2 nodes x 8 GPUs of 1 kW a site; nothing costs money; silence means nothing. */
+static int begin(void **state)
+{
+    (void)state;
+    helio_broker_options_t options = helio_broker_options_default();
+    options.silent_after_ms = INT64_C(1000) * HOUR;
+    h = harness_begin(&options);
+    midnight = harness_wall_ms(h);
+    assert_true(midnight % HOUR == 0);
+    north = harness_site(h, "north");
+    south = harness_site(h, "south");
+    harness_pool(h, north, "a", "H100", 2, 8, 0)->base_w = 1000;
+    harness_pool(h, south, "a", "H100", 2, 8, 0)->base_w = 1000;
+    south->carbon_g_per_kwh = 450;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+/*  Hours of a signal from midnight on; the last one repeats. */
+static void tell(uint64_t peer, uint32_t signal, const char *pool, uint32_t hours, const double *values)
+{
+    static uint64_t seq = 1000;
+    double *copy = helio_arena_alloc(harness_arena(h), hours, sizeof *copy);
+    memcpy(copy, values, hours * sizeof *copy);
+    helio_series_t series = {.signal = signal,
+                             .pool = helio_text_of(pool),
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = midnight,
+                             .step_s = 3600,
+                             .values = {copy, hours}};
+    helio_ev_site_summary_t event = {
+        .peer = peer, .summary = {.seq = ++seq, .dispatch_seen = 0, .series = {&series, 1}, .power_w = -1}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+}
+
+static helio_job_spec_t green(uint32_t gpus, int64_t flexible_h)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", gpus);
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.flexible_ms = (uint64_t)flexible_h * HOUR;
+    return spec;
+}
+
+static const helio_row_class_t *last_class(void)
+{
+    const helio_row_class_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+        last = row;
+    return last;
+}
+
+static uint32_t placed(void)
+{
+    return (uint32_t)harness_figures(h).placements_total;
+}
+
+static const double DIP[] = {500, 500, 500, 60, 500, 500};
+
+static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    const helio_row_class_t *row = last_class();
+    assert_true(helio_text_is(row->reason, "WaitingForWindow"));
+    assert_true(row->expected_ms == midnight + 3 * HOUR);
+    assert_true(helio_text_is(row->detail, "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
+    const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
+    assert_true(helio_text_is(decision->reason, "WaitingForWindow"));
+    assert_true(helio_text_is(decision->chosen_site, "north"));
+    assert_true(decision->forecast_ms == midnight);
+    const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+    assert_true(candidate->start_ms == midnight + 3 * HOUR);
+    assert_int_equal(candidate->carbon_mg, 480000); /* 8 kWh x 60 g */
+    assert_int_equal(candidate->carbon_micro_usd, 960000);
+    assert_int_equal(candidate->score_micro_usd, 960000);
+    harness_wait(h, 3 * HOUR - 1);
+    assert_int_equal(placed(), 0);
+    harness_wait(h, 1);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    const helio_row_placement_t *placement = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
+    assert_int_equal(placement->planned_carbon_mg, 480000);
+    assert_true(helio_text_is(last_class()->reason, ""));
+}
+
+static void window__a_job_that_may_not_wait_goes_at_once(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 0);
+    harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(placed(), 1);
+    spec.flexible_ms = HOUR - 1; /* no hour begins in that time */
+    harness_advance(h, 1);
+    harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(placed(), 2);
+}
+
+static void window__another_site_now_is_better_than_waiting_for_little(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 2, (double[]){500, 449.5});
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south")); /* 450 g, at once */
+}
+
+static void window__a_new_forecast_calls_it_back_and_noise_does_not(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(last_class()->expected_ms == midnight + 3 * HOUR);
+    harness_wait(h, HOUR / 2);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, (double[]){510, 490, 505, 62, 61, 500}); /* the fourth hour is better by a gram */
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    const helio_row_class_t *row = last_class();
+    assert_true(!row || row->expected_ms == midnight + 3 * HOUR);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, (double[]){500, 500, 500, 500, 20, 500});
+    harness_tick(h);
+    assert_true(last_class()->expected_ms == midnight + 4 * HOUR);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 1, (double[]){500});
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void window__the_same_forecast_again_is_no_news(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    harness_job(h, &spec);
+    harness_tick(h);
+    (void)last_class();
+    for (int i = 0; i < 20; i++) {
+        tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+        harness_wait(h, 60000);
+    }
+    assert_null(last_class());
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), 1);
+}
+
+static void window__no_more_wait_than_will_find_room(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    spec.time_limit_ms = 12 * HOUR; /* whoever goes now is not back by then */
+    tell(NORTH, HELIO_SIGNAL_FREE_GPUS, "a", 6, (double[]){16, 16, 16, 8, 8, 8});
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 16, (double[]){900, 900, 900, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60});
+    for (int i = 0; i < 2; i++)
+        harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(placed(), 1); /* the first in line */
+    assert_true(helio_text_is(last_class()->reason, "WaitingForWindow"));
+}
+
+static void window__what_is_promised_to_one_class_is_not_counted_on_by_the_next(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    tell(NORTH, HELIO_SIGNAL_FREE_GPUS, "a", 1, (double[]){8});
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t first = harness_job(h, &spec);
+    harness_tick(h);
+    spec.cpus = 1; /* another class, with the same wish */
+    helio_job_key_t second = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, first), HELIO_JOB_QUEUED);
+    assert_int_equal(harness_state(h, second), HELIO_JOB_OFFERED);
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first); /* the promise goes with it */
+    spec.cpus = 2;
+    helio_job_key_t third = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, third), HELIO_JOB_QUEUED);
+}
+
+static void window__a_deadline_is_not_waited_past(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    spec.deadline_wall_ms = midnight + 4 * HOUR - 1; /* and its limit is an hour */
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void window__a_full_site_is_waited_for_as_capacity_not_as_a_window(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_summary(h, NORTH, north, 0, 2);
+    helio_job_spec_t spec = green(8, 12);
+    harness_job(h, &spec);
+    harness_tick(h);
+    assert_true(helio_text_is(last_class()->reason, "WaitingForCapacity"));
+    harness_summary(h, NORTH, north, 0, 1);
+    harness_tick(h);
+    assert_int_equal(placed(), 1);
+}
+
+static void window__it_is_the_same_one_for_a_new_leader(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_wait(h, HOUR);
+    uint64_t class_id = last_class()->class_id;
+    harness_t *old = h;
+    h = harness_rebuild(old);
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    harness_tick(h);
+    const helio_row_class_t *row = last_class();
+    assert_true(row->class_id == class_id);
+    assert_true(row->expected_ms == midnight + 3 * HOUR);
+    harness_wait(h, 2 * HOUR);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    harness_end(&old);
+}
+
+static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behind(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 12);
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    helio_site_profile_t *again = harness_site(h, "north");
+    harness_pool(h, again, "z", "H100", 4, 8, 0)->base_w = 1000;
+    harness_join(h, NORTH, again); /* its series are still the latest that are known */
+    harness_tick(h);
+    assert_true(helio_text_is(last_class()->detail, "north/z from 2026-03-01T03:00Z: worth $6.24 more than south/a now"));
+    harness_wait(h, 3 * HOUR);
+    assert_true(helio_text_is(harness_row(h, key)->pool, "z"));
+}
+
+static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    helio_job_spec_t spec = green(8, 0);
+    spec.max_carbon_mg_per_kwh = 100000;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    const helio_row_class_t *row = last_class();
+    assert_true(helio_text_is(row->reason, "PolicyCap"));
+    assert_true(helio_text_is(row->detail, "north: CarbonCap, not before 2026-03-01T03:00Z"));
+    assert_true(row->expected_ms == midnight + 3 * HOUR);
+    (void)harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
+    const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+    assert_true(helio_text_is(candidate->rejected_reason, "CarbonCap"));
+    assert_true(helio_text_is(candidate->detail, "500 g/kWh until 2026-03-01T03:00Z"));
+    harness_wait(h, 3 * HOUR);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void series__what_no_number_can_be_does_not_hurt(void **state)
+{
+    (void)state;
+    harness_join(h, NORTH, north);
+    static const double bad[] = {-1e300, 1e300, 0, -0.0, 5e-324};
+    for (uint32_t signal = 0; signal < HELIO_SIGNAL_COUNT; signal++)
+        tell(NORTH, signal, signal % 2 ? "a" : "", 5, bad);
+    helio_job_spec_t spec = green(8, 12);
+    harness_job(h, &spec);
+    harness_wait(h, 13 * HOUR);
+    assert_int_equal(placed(), 1);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(window__a_job_that_may_wait_goes_when_the_clean_hour_begins),
+        CASE(window__a_job_that_may_not_wait_goes_at_once),
+        CASE(window__another_site_now_is_better_than_waiting_for_little),
+        CASE(window__a_new_forecast_calls_it_back_and_noise_does_not),
+        CASE(window__the_same_forecast_again_is_no_news),
+        CASE(window__no_more_wait_than_will_find_room),
+        CASE(window__what_is_promised_to_one_class_is_not_counted_on_by_the_next),
+        CASE(window__a_deadline_is_not_waited_past),
+        CASE(window__a_full_site_is_waited_for_as_capacity_not_as_a_window),
+        CASE(window__it_is_the_same_one_for_a_new_leader),
+        CASE(window__a_site_that_comes_back_with_other_pools_leaves_nothing_behind),
+        CASE(cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then),
+        CASE(series__what_no_number_can_be_does_not_hurt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
