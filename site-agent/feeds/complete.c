@@ -207,10 +207,11 @@ static helio_rc check_feed(const completion_t *self, const helio_feed_t *feed)
     return check_source(self, feed);
 }
 
+/*  One feed of each kind, whatever its factor: the broker keeps one series of a kind. */
 static bool is_twin(const helio_feed_t *a, const helio_feed_t *b)
 {
     return a->signal == b->signal && helio_text_equal(a->pool, b->pool) &&
-           helio_text_equal(a->kind, b->kind) && helio_text_equal(a->factor, b->factor) &&
+           helio_text_equal(a->kind, b->kind) &&
            (a->signal != HELIO_FEED_LOAD || helio_text_equal(a->name, b->name));
 }
 

@@ -11,6 +11,7 @@ static const int64_t HOUR_MS = 3600000;
 typedef struct composer {
     const helio_compose_t *from;
     int64_t wall_ms, hour; /* the running one */
+    int64_t issued_ms;     /* of what no feed says */
     helio_arena_t *arena;
     helio_aev_series_t *out;
 } composer_t;
@@ -20,7 +21,7 @@ static helio_series_t *add(composer_t *self, uint32_t signal, helio_text_t sourc
     helio_series_t *series = &self->out->series.items[self->out->series.count++];
     *series = (helio_series_t){.signal = signal,
                                .source = source,
-                               .issued_wall_ms = self->wall_ms,
+                               .issued_wall_ms = self->issued_ms,
                                .start_wall_ms = self->hour * HOUR_MS,
                                .step_s = 3600};
     series->values.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
@@ -102,6 +103,8 @@ static void add_fresh(composer_t *self, uint32_t signal, const helio_feed_t *fee
     else if (theirs < HOURS - 1)
         series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in",
                                             HELIO_TEXT_ARGS(feed->name), HOURS - 1 - theirs);
+    if (track->success_wall_ms > series->issued_wall_ms && track->success_wall_ms <= self->wall_ms)
+        series->issued_wall_ms = track->success_wall_ms;
     int64_t last = helio_hours_last(&hours, self->hour + 1);
     series->estimated = last != INT64_MIN && track->estimated[last - hours.first_hour];
     add_band(self, series, track, &own, least);
@@ -268,7 +271,8 @@ static void add_pue(composer_t *self)
 
 /*  In proportion to demand; its greatest value is that of the known past and the coming hours. False: nothing
  * is known, and the peak is kept, since inference that finds no GPU is worse than a job that waits. */
-static bool reserve_by_series(composer_t *self, const helio_window_t *window, double reserve[HOURS])
+static bool reserve_by_series(composer_t *self, const helio_window_t *window, double reserve[HOURS],
+                              int64_t *issued_ms)
 {
     const helio_feed_t *feed = NULL;
     for (uint32_t i = 0; !feed && i < self->from->settings->feeds.count; i++)
@@ -293,6 +297,8 @@ static bool reserve_by_series(composer_t *self, const helio_window_t *window, do
                           ? ceil(window->peak_gpus * fmax(load->values.items[i], 0) / most - 1e-9)
                           : window->peak_gpus;
     bool estimated = !told || load->estimated;
+    if (told && load->issued_wall_ms > *issued_ms)
+        *issued_ms = load->issued_wall_ms;
     self->out->series.count = before;
     return !estimated;
 }
@@ -318,7 +324,8 @@ static double value_at(const helio_series_t *series, int64_t wall_ms)
 }
 
 /*  True when the pool has windows at all; *ret_known: no guess was needed. */
-static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS], bool *ret_known)
+static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS], bool *ret_known,
+                       int64_t *issued_ms)
 {
     const helio_windows_t *windows = &self->from->settings->windows;
     double shares[HOURS];
@@ -330,7 +337,7 @@ static bool reserve_of(composer_t *self, helio_text_t pool, double reserve[HOURS
             continue;
         any = true;
         if (window->series.size) {
-            *ret_known &= reserve_by_series(self, window, reserve);
+            *ret_known &= reserve_by_series(self, window, reserve, issued_ms);
             continue;
         }
         if (window->when.size)
@@ -345,12 +352,16 @@ static void add_free(composer_t *self, const helio_pool_t *pool)
 {
     double reserve[HOURS] = {0};
     bool known = true;
-    if (!self->from->settings || !reserve_of(self, pool->name, reserve, &known))
+    int64_t issued_ms = self->issued_ms;
+    if (!self->from->settings || !reserve_of(self, pool->name, reserve, &known, &issued_ms))
         return;
     const helio_series_t *backend = backend_free(self, pool->name);
     helio_series_t *series = add(self, HELIO_SIGNAL_FREE_GPUS, HELIO_TEXT("windows"));
     series->pool = pool->name;
     series->estimated = !known || (backend && backend->estimated);
+    if (backend && backend->issued_wall_ms > issued_ms && backend->issued_wall_ms <= self->wall_ms)
+        issued_ms = backend->issued_wall_ms;
+    series->issued_wall_ms = issued_ms;
     if (backend)
         series->source = helio_arena_printf(self->arena, "%.40s less windows",
                                             helio_arena_string(self->arena, backend->source));
@@ -402,8 +413,10 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
                        .hour = wall_ms / HOUR_MS - (wall_ms % HOUR_MS < 0),
                        .arena = arena,
                        .out = &all};
-    size_t most =
-        4 + 2 * (size_t)from->profile->pools.count + (from->settings ? from->settings->feeds.count : 0);
+    self.issued_ms = self.hour * HOUR_MS > from->opened_wall_ms ? self.hour * HOUR_MS : from->opened_wall_ms;
+    size_t most = 4 + 2 * (size_t)from->profile->pools.count +
+                  (from->settings ? from->settings->feeds.count : 0) +
+                  (from->backend ? from->backend->series.count : 0);
     all.series.items = helio_arena_alloc(arena, most, sizeof *all.series.items);
     add_carbon(&self);
     add_electricity(&self);

@@ -11,8 +11,10 @@
  *
  *  A feed in order gives its last value for the running hour, then the source's own forecast as far as that
  *  goes, then the built-in one. One that is not repeats its last good day ("NAME, last good 2026-11-20T06Z",
- *  estimated); after two weeks the figure of the site file stands in ("static"). The issue time is wall_ms:
- *  what was known then.
+ *  estimated); after two weeks the figure of the site file stands in ("static").
+ *
+ *  The issue time is that of the newest thing in a series: the answer, the backend's word, or else the begin
+ *  of the hour (not before the agent's): a series that says nothing new is the same series.
  */
 #ifndef HELIO_FEEDS_COMPOSE_H
 #define HELIO_FEEDS_COMPOSE_H
@@ -29,6 +31,7 @@ typedef struct helio_compose {
     const helio_track_t *tracks;       /* one a feed, those of static feeds unused; NULL = none */
     const helio_zone_t *zone;          /* the site's; NULL = UTC */
     const helio_aev_series_t *backend; /* what the backend says of the hours to come; NULL = nothing */
+    int64_t opened_wall_ms;            /* when these settings began to count */
 } helio_compose_t;
 
 /*  Everything lives in the arena; names in the profile and the settings. */

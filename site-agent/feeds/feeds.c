@@ -289,7 +289,8 @@ void helio_feeds_publish(helio_feeds_t *self, const helio_aev_series_t *backend,
                             .settings = self->options.settings,
                             .tracks = self->tracks,
                             .zone = self->zone,
-                            .backend = backend};
+                            .backend = backend,
+                            .opened_wall_ms = self->options.wall_ms};
     helio_compose(&from, wall_ms, arena, ret_series);
     self->news = false;
     self->published_wall_ms = wall_ms;

@@ -90,13 +90,14 @@ static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *
                                   const helio_zone_t *zone, int64_t at)
 {
     helio_aev_series_t all;
-    helio_compose_t from = {&file->site, &file->feeds, tracks, zone, NULL};
+    helio_compose_t from = {.profile = &file->site, .settings = &file->feeds, .tracks = tracks, .zone = zone};
     helio_compose(&from, at, arena, &all);
     for (uint32_t i = 0; i < all.series.count; i++) {
         const helio_series_t *series = &all.series.items[i];
         assert_true(series->values.count == 48 && series->step_s == 3600 &&
                     series->start_wall_ms == at / H * H);
-        assert_true(series->issued_wall_ms == at && series->source.size <= 64);
+        assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
+        assert_true(series->source.size <= 64);
         assert_true(series->p10.count == series->p90.count &&
                     (series->p10.count == 0 || series->p10.count == 48));
         for (uint32_t h = 0; h < 48; h++) {
@@ -301,6 +302,24 @@ static void compose__kinds_never_mix(void **state)
     assert_true(helio_text_is(find(&all, HELIO_SIGNAL_CARBON, "")->kind, "average"));
 }
 
+static void compose__what_says_nothing_new_is_the_same_series(void **state)
+{
+    (void)state;
+    site_file_t *file = read_site(CARBON_FEED, arena);
+    helio_track_t *track = new_track(now);
+    tell_days(track, now, 30);
+    helio_aev_series_t first = compose(file, track, NULL, now),
+                       later = compose(file, track, NULL, now + 5 * 60000);
+    assert_true(helio_record_equal(&helio_aev_series_type, &first, &later));
+    assert_true(find(&first, HELIO_SIGNAL_CARBON, "")->issued_wall_ms == now);
+    assert_true(find(&first, HELIO_SIGNAL_PUE, "")->issued_wall_ms == now / H * H);
+    assert_int_equal(tell(track, now + 60000, (helio_point_t){.time_ms = now, .value = 400}), 1);
+    later = compose(file, track, NULL, now + 5 * 60000);
+    assert_true(find(&later, HELIO_SIGNAL_CARBON, "")->issued_wall_ms == now + 60000);
+    assert_true(helio_record_equal(&helio_series_type, find(&first, HELIO_SIGNAL_PUE, ""),
+                                   find(&later, HELIO_SIGNAL_PUE, "")));
+}
+
 static void compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches(void **state)
 {
     (void)state;
@@ -421,13 +440,24 @@ static void compose__what_the_backend_foresees_goes_along_less_the_windows(void 
                                .step_s = 3600,
                                .values = {q, 1}}};
     helio_aev_series_t backend = {.series = {told, 2}}, all;
-    helio_compose_t from = {&file->site, &file->feeds, NULL, NULL, &backend};
+    helio_compose_t from = {.profile = &file->site, .settings = &file->feeds, .backend = &backend};
     helio_compose(&from, now, arena, &all);
     const helio_series_t *free_p = find(&all, HELIO_SIGNAL_FREE_GPUS, "p"),
                          *free_q = find(&all, HELIO_SIGNAL_FREE_GPUS, "q");
     assert_true(free_p->values.items[0] == 6 && free_p->values.items[1] == 16 &&
                 free_p->values.items[40] == 0);
     assert_true(helio_text_is(free_p->source, "slurm less windows"));
+    /* as much as an event holds, and no more */
+    helio_series_t *many = helio_arena_alloc(arena, HELIO_SERIES_MAX, sizeof *many);
+    for (uint32_t i = 0; i < HELIO_SERIES_MAX; i++) {
+        many[i] = told[1];
+        many[i].pool = helio_arena_printf(arena, "pool-%u", i);
+    }
+    backend.series.items = many;
+    backend.series.count = HELIO_SERIES_MAX;
+    helio_aev_series_t bounded;
+    helio_compose(&from, now, arena, &bounded);
+    assert_int_equal(bounded.series.count, HELIO_SERIES_MAX);
     assert_true(free_q->values.count == 1 && free_q->values.items[0] == 5 &&
                 helio_text_is(free_q->source, "slurm"));
 }
@@ -520,6 +550,7 @@ int main(void)
         TEST(compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth),
         TEST(compose__a_dead_feed_repeats_its_last_good_day_and_then_gives_way),
         TEST(compose__kinds_never_mix),
+        TEST(compose__what_says_nothing_new_is_the_same_series),
         TEST(compose__a_source_that_only_foresees_is_used_as_long_as_it_reaches),
         TEST(compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should),
         TEST(compose__a_tariff_is_local_time_hour_by_hour),

@@ -97,6 +97,9 @@ static void settings__what_contradicts_itself_is_refused_by_name(void **state)
         {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, source: static, "
          "value: 2}]}",
          "feeds[1]: feeds[0] tells the same"},
+        {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, factor: direct, "
+         "source: static, value: 2}]}",
+         "feeds[1]: feeds[0] tells the same"},
         {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
          "\"http://10.0.0.1/\", secrets: {a: b}}]}",
          "use https"},
