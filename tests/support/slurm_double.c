@@ -221,7 +221,7 @@ void lab_settle(lab_t *lab)
         if (!helio_commands_busy(helio_slurm_of(lab->backend)->commands))
             return;
         struct pollfd fd = {.fd = class->fd(lab->backend), .events = POLLIN};
-        if (poll(&fd, 1, any_hung(lab) ? 100 : 20000) == 0 && any_hung(lab))
+        if (poll(&fd, 1, 100) == 0 && any_hung(lab))
             return;
     }
     fail_msg("it does not come to rest");
