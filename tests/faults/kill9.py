@@ -66,8 +66,8 @@ def check(federation, ids, jobs, figures):
     return faults
 
 
-def make_sites(words, folder):
-    """The sites that --sites asks for, and the folder of the Slurm lab or None."""
+def make_sites(words, **lab_settings):
+    """The sites that --sites asks for, and the folder of the Slurm lab or None. lab_settings: as up.sh has them."""
     counts = {kind: int(n) for kind, n in (word.split(":") for word in words.split(","))}
     lab = None
     if counts.get("slurm"):
@@ -76,7 +76,7 @@ def make_sites(words, folder):
             sys.exit(77)
         lab = tempfile.mkdtemp(prefix="helio-lab-")
         subprocess.run([TOP + "/deploy/slurm-lab/up.sh", lab, str(counts["slurm"])], check=True, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, NODES="2", DBD="1", MIN_JOB_AGE="30"))
+                       env=dict(os.environ, NODES="2", DBD="1", MIN_JOB_AGE="30", **lab_settings))
     slurm = [SlurmSite(CLUSTERS[i], 2.1 + i / 10, lab) for i in range(counts.get("slurm", 0))]
     local = [LocalSite(name, price) for name, price in [("north", 2.9), ("south", 2.1), ("east", 2.5)][:counts.get("local", 0)]]
     return local + slurm, lab
@@ -93,7 +93,7 @@ def main():
     args = args.parse_args()
     rng = random.Random(args.seed)
     folder = tempfile.mkdtemp(prefix="helio-kill9-")
-    sites, lab = make_sites(args.sites, folder)
+    sites, lab = make_sites(args.sites)
     federation = Federation(args.build, folder, sites)
     ok = False
     try:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a cluster's controller can do to a federation: die and return, hang for a minute, be gone for good.
 
-    tests/faults/slurm_outage.py --build BUILD_DIR [--only killed|hung|gone] [--pause 60] [--keep]
+    tests/faults/slurm_outage.py --build BUILD_DIR [--only forgets|killed|hung|gone] [--pause 60] [--keep]
 
 Three real clusters of two nodes each. While a controller is away, what runs there runs on and is believed to run; nothing
 is declared ended that did not end; new work goes to the other clusters; nothing ever runs twice. A cluster that is
@@ -15,6 +15,8 @@ from federation import TOP, Federation
 from kill9 import make_sites
 
 MOVE_SECONDS = 20
+SAVED_SECONDS = 8    # after which a controller has saved what it acknowledged (it may take 5 s)
+SILENT_SECONDS = 15  # without an answer a site offers nothing any more
 
 
 def job(federation, name, seconds, **more):
@@ -43,14 +45,14 @@ def finish(federation, ids, faults, attempts):
 def controller_away(federation, site, away_s, gone, back):
     """Jobs run at the site, its controller is away for a while, new jobs come meanwhile."""
     faults, pinned = [], {"placement": {"sites": [site.name]}}
-    there = federation.submit([job(federation, f"there-{i}", away_s + 20, **pinned) for i in range(4)], f"{gone}-there")
-    short = federation.submit([job(federation, f"short-{i}", 8, **pinned) for i in range(3)], f"{gone}-short")
+    there = federation.submit([job(federation, f"there-{i}", away_s + 25, **pinned) for i in range(4)], f"{gone}-there")
+    short = federation.submit([job(federation, f"short-{i}", 14, **pinned) for i in range(3)], f"{gone}-short")
     federation.wait_for(lambda: all_in(federation, there + short, "running"), 60, "jobs do not run")
+    time.sleep(SAVED_SECONDS)
     site.cluster(gone)
-    began, seen = time.monotonic(), set()
-    new = []
+    began, seen, new, soon = time.monotonic(), set(), [], SILENT_SECONDS + 10
     while time.monotonic() - began < away_s:
-        if not new and time.monotonic() - began > away_s / 3:
+        if not new and time.monotonic() - began > soon:  # by now the site offers nothing
             new = federation.submit([job(federation, f"new-{i}", 2) for i in range(12)], f"{gone}-new")
         seen |= {s[0] for s in states_of(federation, there).values()}
         time.sleep(0.5)
@@ -58,11 +60,25 @@ def controller_away(federation, site, away_s, gone, back):
         faults.append(f"while the controller was away, jobs that ran were called {sorted(seen)}")
     if not all_in(federation, new, "succeeded"):
         faults.append("new jobs did not end elsewhere while the controller was away")
-    if any(s[1] == site.name for s in states_of(federation, new).values()) and away_s > 40:
+    if any(s[1] == site.name for s in states_of(federation, new).values()):
         faults.append("new jobs were sent to the cluster whose controller does not answer")
     site.cluster(back)
     finish(federation, there + short + new, faults, 1)
     return faults, f"{len(there + short)} jobs there, {len(new)} elsewhere meanwhile"
+
+
+def controller_forgets(federation, site):
+    """Killed before it has saved what it acknowledged: Slurm itself forgets these jobs and ends them on the nodes."""
+    faults = []
+    ids = federation.submit([job(federation, f"forgotten-{i}", 15) for i in range(6)], "forgotten")
+    federation.wait_for(lambda: any(s[1] == site.name and s[0] == "running" for s in states_of(federation, ids).values()), 60,
+                        "jobs do not run")
+    site.cluster("kill9-ctld")
+    time.sleep(3)
+    site.cluster("start-ctld")
+    finish(federation, ids, faults, 2)
+    moved = sum(int(s[2]) > 1 for s in states_of(federation, ids).values())
+    return faults, f"{len(ids)} jobs, {moved} of them in a second attempt"
 
 
 def kill_jobs(site):
@@ -86,12 +102,12 @@ def kill_jobs(site):
 def gone_for_good(federation, site):
     faults, others = [], [s for s in federation.sites if s is not site]
     for other in others:  # so that all of it runs here
-        federation.helio("drain", other.name, "--reason", "makes room", "-y")
+        federation.helio("drain", other.name, "--reason", "makes room")
     ids = federation.submit([job(federation, f"moves-{i}", 30, on_site_loss=loss)
                              for loss in ("lease", "strict") for i in range(4)], "gone")
     federation.wait_for(lambda: all_in(federation, ids, "running", "succeeded"), 90, "jobs do not run")
     for other in others:
-        federation.helio("undrain", other.name, "-y")
+        federation.helio("undrain", other.name)
     federation.kill(site.name)
     site.cluster("kill9-ctld")
     for node in (1, 2):
@@ -114,15 +130,16 @@ def gone_for_good(federation, site):
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
-    args.add_argument("--only", choices=["killed", "hung", "gone"])
+    args.add_argument("--only", choices=["forgets", "killed", "hung", "gone"])
     args.add_argument("--pause", type=int, default=60)
     args.add_argument("--keep", action="store_true")
     args = args.parse_args()
     folder = tempfile.mkdtemp(prefix="helio-outage-")
-    sites, lab = make_sites("slurm:3", folder)
+    sites, lab = make_sites("slurm:3")
     federation = Federation(args.build, folder, sites)
     cases = {
-        "killed": lambda: controller_away(federation, sites[0], 20, "kill9-ctld", "start-ctld"),
+        "forgets": lambda: controller_forgets(federation, sites[0]),
+        "killed": lambda: controller_away(federation, sites[0], 45, "kill9-ctld", "start-ctld"),
         "hung": lambda: controller_away(federation, sites[1], args.pause, "pause-ctld", "cont-ctld"),
         "gone": lambda: gone_for_good(federation, sites[2]),
     }

@@ -8,11 +8,15 @@ once by `helio sbatch` through a broker to the same cluster. Compared are the ex
 printed, and every file that the script left in its folder: job numbers, times, process numbers and folder names are
 put aside, everything else must be equal. Exit 0 only if all are; 77 without Slurm.
 """
-import argparse, glob, os, pwd, re, shutil, subprocess, sys, tempfile, time
+import argparse, glob, os, pwd, re, shutil, subprocess, sys, tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 from federation import TOP, Federation
 from kill9 import make_sites
+
+
+FIRST_JOB = 71001
+OVER = {"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
 
 
 def as_user(name):
@@ -35,17 +39,15 @@ def directly(federation, site, script, folder):
     if done.returncode:
         raise SystemExit(f"sbatch {script}: {done.stderr}")
     job = done.stdout.strip().split(";")[0]
-    deadline, codes = time.monotonic() + 120, {}
-    while time.monotonic() < deadline:
-        rows = [line.split("|") for line in site.slurm("sacct", "--noheader", "--parsable2", "--allocations", f"--jobs={job}",
-                                                       "--format=jobid,state,exitcode").splitlines()]
-        if rows and all(row[1] not in ("PENDING", "RUNNING", "COMPLETING", "REQUEUED") for row in rows):
-            for row in rows:
-                code, signal = map(int, row[2].split(":"))
-                codes[row[0].split("_")[1] if "_" in row[0] else ""] = code or (128 + signal if signal else 0)
-            return job, codes
-        time.sleep(0.5)
-    raise SystemExit(f"{script}: Slurm's job {job} is not over after 120 s")
+    federation.wait_for(lambda: all(state in OVER for state in site.slurm(
+        "squeue", "--noheader", "--states=all", "--array", f"--jobs={job}", "--format=%T").split()), 120,
+        f"{script}: Slurm's job {job} is not over")
+    codes = {}
+    for line in site.slurm("scontrol", "--oneliner", "show", "job", job).splitlines():
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        code, signal = map(int, fields["ExitCode"].split(":"))
+        codes[fields.get("ArrayTaskId", "")] = code or (128 + signal if signal else 0)
+    return job, codes
 
 
 def through(federation, script, folder):
@@ -58,29 +60,17 @@ def through(federation, script, folder):
 
 
 def plain(text, job, folder):
-    """Without what differs from run to run."""
+    """Without what differs from run to run. Slurm's numbers begin at FIRST_JOB, so that they are known by their look."""
     text = text.replace(folder, "FOLDER").replace(job, "JOB")
     text = re.sub(r"helio-[0-9a-z]{26}(-\d+)?-\d+", "JOB", text)
-    text = re.sub(r"\b\d{1,2}:\d{2}:\d{2}\b", "TIME", text)
-    return text
+    text = re.sub(rf"(?<!\d){FIRST_JOB // 1000}\d{{3}}(?!\d)", "JOB", text)
+    return re.sub(r"\b\d{1,2}:\d{2}:\d{2}\b", "TIME", text)
 
 
-def left_behind(folder, job, ids):
-    """name -> text of what lies in the folder; the number of Slurm's own job stands for the federation's too."""
-    found = {}
-    for path in glob.glob(folder + "/**/*", recursive=True):
-        if os.path.isfile(path):
-            name, text = os.path.relpath(path, folder), open(path, errors="replace").read()
-            for number in sorted(ids, key=len, reverse=True):
-                name, text = re.sub(rf"(?<!\d){number}(?!\d)", "JOB", name), re.sub(rf"(?<!\d){number}(?!\d)", "JOB", text)
-            found[plain(name, job, folder)] = plain(text, job, folder)
-    return found
-
-
-def slurm_numbers(site, name):
-    return [line.split("|")[0] for line in site.slurm("sacct", "--noheader", "--parsable2", "--allocations", "--allusers",
-                                                      "--starttime=now-1days", "--format=jobid,jobname").splitlines()
-            if name in line.split("|")[1]]
+def left_behind(folder, job):
+    """name -> text of what lies in the folder."""
+    return {plain(os.path.relpath(path, folder), job, folder): plain(open(path, errors="replace").read(), job, folder)
+            for path in glob.glob(folder + "/**/*", recursive=True) if os.path.isfile(path)}
 
 
 def compare(federation, site, script):
@@ -91,23 +81,17 @@ def compare(federation, site, script):
     faults = []
     if codes != slurm_codes:
         faults.append(f"exit codes {codes}, by sbatch {slurm_codes}")
-    numbers = slurm_numbers(site, job)
-    array = [n for n in slurm_numbers(site, "") if n.split("_")[0] == slurm_job]
-    expected = left_behind(theirs, slurm_job, [slurm_job])
-    found = left_behind(mine, job, numbers)
+    expected, found = left_behind(theirs, slurm_job), left_behind(mine, job)
     # what sbatch puts into slurm-JOB.out is what `helio logs` prints, where the script names no file of its own
     for file in [f for f in expected if re.fullmatch(r"slurm-JOB(_\d+)?\.out", f) and f not in found]:
         task = re.sub(r"slurm-JOB_?|\.out", "", file)
-        printed = federation.helio("logs", f"{job}.{task}" if task else job, check=False).stdout
-        for number in sorted(numbers, key=len, reverse=True):
-            printed = re.sub(rf"(?<!\d){number}(?!\d)", "JOB", printed)
-        found[file] = plain(printed, job, mine)
+        found[file] = plain(federation.helio("logs", f"{job}.{task}" if task else job, check=False).stdout, job, mine)
     if set(found) != set(expected):
         faults.append(f"files {sorted(found)}, by sbatch {sorted(expected)}")
     for file in sorted(set(found) & set(expected)):
         if found[file] != expected[file]:
             faults.append(f"{file} differs:\n  helio : {found[file]!r}\n  sbatch: {expected[file]!r}")
-    return faults, len(array), len(expected)
+    return faults
 
 
 def main():
@@ -117,14 +101,14 @@ def main():
     args.add_argument("--keep", action="store_true")
     args = args.parse_args()
     folder = tempfile.mkdtemp(prefix="helio-sbatch-")
-    sites, lab = make_sites("slurm:1", folder)
+    sites, lab = make_sites("slurm:1", EXTRA=f"FirstJobId={FIRST_JOB}")
     federation = Federation(args.build, folder, sites)
     bad = count = 0
     try:
         federation.up()
         for script in sorted(glob.glob(TOP + "/tests/data/sbatch/*.sh")):
             if args.only in os.path.basename(script):
-                faults, tasks, files = compare(federation, sites[0], script)
+                faults = compare(federation, sites[0], script)
                 count += 1
                 bad += bool(faults)
                 for fault in faults:
