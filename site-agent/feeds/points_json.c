@@ -28,8 +28,10 @@ static helio_rc load(helio_text_t answer, json_t **ret_root, helio_error_t *err)
 /*  The value at "a.0.b"; NULL when there is none. "" is the value itself. */
 static json_t *find(json_t *from, helio_text_t path)
 {
+    if (!path.size)
+        return from;
     const char *at = path.data, *end = path.data + path.size;
-    for (int parts = 0; from && path.size && at <= end && parts < PATH_PARTS_MAX; parts++) {
+    for (int parts = 0; from && at <= end && parts < PATH_PARTS_MAX; parts++) {
         const char *dot = at < end ? memchr(at, '.', (size_t)(end - at)) : NULL;
         helio_text_t name = {at, (uint32_t)((dot ? dot : end) - at)};
         uint64_t index;
@@ -41,7 +43,7 @@ static json_t *find(json_t *from, helio_text_t path)
             return from;
         at = dot + 1;
     }
-    return path.size ? NULL : from;
+    return NULL;
 }
 
 static bool time_of(const json_t *json, int64_t *ret_ms)
