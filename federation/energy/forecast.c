@@ -151,22 +151,31 @@ static double quantile(const double *sorted, uint32_t count, double share)
     return sorted[below] + (above - sorted[below]) * (at - below);
 }
 
-/*  errors[h * BACKTEST_H + n]: truth - forecast, h hours after an issue; counts[h] of them. */
+/*  errors[h * BACKTEST_H + n]: truth - forecast, h hours after an issue; counts[h] of them. The usual value
+ * of an hour is that of the hour a day earlier where the day between is not yet known, so each is worked out
+ * once. */
 static void backtest(const helio_hours_t *history, int64_t last, uint32_t lead, uint32_t count, double least,
                      double *errors, uint32_t *counts)
 {
-    double values[HELIO_FORECAST_HORIZON_MAX];
-    for (int64_t issue = last - BACKTEST_H; issue < last; issue++) {
-        uint32_t known;
-        double mean = mean_of(history, issue, &known);
-        if (known < SEASONAL_LEAST_H || isnan(helio_hours_at(history, issue)))
+    double usual[BACKTEST_H + 1];
+    const int64_t begin = last - BACKTEST_H;
+    for (int64_t hour = begin; hour <= last; hour++)
+        usual[hour - begin] = same_hour(history, hour, hour - 1);
+    uint32_t known;
+    (void)mean_of(history, begin - 1, &known);
+    for (int64_t issue = begin; issue < last; issue++) {
+        double truth = helio_hours_at(history, issue), anomaly = truth - usual[issue - begin];
+        known += isnan(truth) ? 0u : 1u;
+        known -= isnan(helio_hours_at(history, issue - BACKTEST_H)) ? 0u : 1u;
+        if (known < SEASONAL_LEAST_H || isnan(anomaly))
             continue;
-        int64_t first = issue + lead;
-        seasonal(history, issue, mean, first, count, least, values);
-        for (uint32_t h = 0; h < count && first + (int64_t)h <= last; h++) {
-            double truth = helio_hours_at(history, first + (int64_t)h);
-            if (!isnan(truth))
-                errors[(size_t)h * BACKTEST_H + counts[h]++] = truth - values[h];
+        double decay = exp(-1 / TAU_H), left = exp(-(double)lead / TAU_H);
+        for (uint32_t h = 0; h < count && issue + lead + h <= last; h++, left *= decay) {
+            int64_t hour = issue + lead + h, days_ahead = (hour - issue - 1) / DAY_H;
+            double value = usual[hour - days_ahead * DAY_H - begin] + anomaly * left;
+            truth = helio_hours_at(history, hour);
+            if (!isnan(truth) && !isnan(value))
+                errors[(size_t)h * BACKTEST_H + counts[h]++] = truth - at_least(value, least);
         }
     }
 }

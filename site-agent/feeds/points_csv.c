@@ -102,7 +102,7 @@ helio_rc helio_points_csv(const helio_feed_t *feed, helio_text_t answer, helio_a
                           helio_points_t *ret_points, helio_error_t *err)
 {
     helio_text_t rest = answer, line;
-    columns_t columns;
+    columns_t columns = {MISSING, MISSING, MISSING};
     if (answer.size > HELIO_ANSWER_BYTES_MAX)
         return helio_fail(err, HELIO_TOO_BIG, "more than %d bytes", HELIO_ANSWER_BYTES_MAX);
     if (!take_line(&rest, &line))
