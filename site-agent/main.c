@@ -17,7 +17,9 @@ static void usage(FILE *out)
     (void)fprintf(
         out,
         "usage: helio-agent [run] [--config FILE]\n"
-        "       helio-agent check [--config FILE]     says what `run` would miss, and how to mend it\n"
+        "       helio-agent check [--config FILE] [--probe]\n"
+        "                                             says what `run` would miss, and how to mend it;\n"
+        "                                             --probe: also with a job on each pool of a cluster\n"
         "       helio-agent keygen PATH               makes the site's secret key; prints the public one\n"
         "       helio-agent --help | --version\n\n"
         "The site file is " HELIO_AGENT_CONFIG_PATH " unless --config names another. TERM ends the agent; "
@@ -122,7 +124,7 @@ static int run(const helio_agent_settings_t *settings, int signal_fd)
 
 typedef struct arguments {
     const char *command, *config, *path;
-    bool help, version;
+    bool help, version, probe;
 } arguments_t;
 
 /*  "check" and "--check" mean the same. */
@@ -139,6 +141,8 @@ static bool parse(int argc, char **argv, arguments_t *ret)
             ret->config = argv[++i];
         else if (strncmp(word, "--config=", 9) == 0)
             ret->config = word + 9;
+        else if (strcmp(word, "--probe") == 0)
+            ret->probe = true;
         else if (strcmp(word, "--check") == 0 && !ret->command)
             ret->command = "check";
         else if (word[0] != '-' && !ret->command)
@@ -172,10 +176,12 @@ static int with_settings(const arguments_t *arguments)
         status = 1;
     } else {
         helio_error_t err = {0};
-        if (helio_site_gpus_open(&settings, NULL, arena, &err) != HELIO_OK)
+        bool itself = check && helio_text_is(settings.site.backend, "slurm"); /* looks, and says what it found */
+        if (!itself && helio_site_gpus_open(&settings, NULL, arena, &err) != HELIO_OK)
             status = complain(&err);
         else
-            status = check ? helio_agent_check(&settings, helio_make_backend) != 0 : run(&settings, signal_fd);
+            status = check ? helio_agent_check(&settings, arguments->probe, helio_make_backend) != 0
+                           : run(&settings, signal_fd);
         helio_site_gpus_close(&settings);
     }
     helio_arena_destroy(&arena);

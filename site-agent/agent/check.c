@@ -158,7 +158,7 @@ static helio_rc check_user(const helio_user_rule_t *user, char text[TEXT_SIZE])
 static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
 {
     char text[TEXT_SIZE];
-    if (settings->rules.users.count == 0 && helio_text_is(settings->site.backend, "local"))
+    if (settings->rules.users.count == 0)
         line(tally, "users", HELIO_INVALID,
              "nobody may run jobs here; add e.g. users: [{tenant: nlp, user: \"*\", unix: nlp-jobs}]");
     for (uint32_t i = 0; i < settings->rules.users.count; i++) {
@@ -242,7 +242,13 @@ static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
     line(tally, "feeds", rc, rc == HELIO_OK ? text : err.text);
 }
 
-uint32_t helio_agent_check(const helio_agent_settings_t *settings, helio_make_backend_fn *make_backend)
+static void cluster_line(void *arg, const char *what, helio_rc rc, const char *detail)
+{
+    line(arg, what, rc, detail);
+}
+
+uint32_t helio_agent_check(const helio_agent_settings_t *settings, bool probe,
+                           helio_make_backend_fn *make_backend)
 {
     tally_t tally = {0};
     char text[TEXT_SIZE];
@@ -258,8 +264,12 @@ uint32_t helio_agent_check(const helio_agent_settings_t *settings, helio_make_ba
                        found ? "" : ": not there, or not executable; install helio-shim, or say shim: PATH");
         line(&tally, "shim", found ? HELIO_OK : HELIO_NOT_FOUND, text);
     }
-    check_backend(&tally, settings, make_backend);
-    check_gpus(&tally, settings);
+    if (helio_text_is(settings->site.backend, "slurm")) {
+        helio_check_cluster(settings, probe, cluster_line, &tally);
+    } else {
+        check_backend(&tally, settings, make_backend);
+        check_gpus(&tally, settings);
+    }
     check_feeds(&tally, settings);
     check_users(&tally, settings);
     return tally.failed;

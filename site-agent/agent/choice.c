@@ -22,16 +22,29 @@ static helio_rc make_local(const helio_agent_settings_t *settings, const helio_b
     return helio_local_new(&options, ret_backend, err);
 }
 
+static helio_slurm_options_t slurm_options(const helio_agent_settings_t *settings)
+{
+    return (helio_slurm_options_t){.site = &settings->site,
+                                   .rules = &settings->rules,
+                                   .settings = &settings->slurm,
+                                   .shim = settings->shim.data,
+                                   .lease_margin_ms = settings->kill_margin_ms};
+}
+
 static helio_rc make_slurm(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
                            helio_backend_t **ret_backend, helio_error_t *err)
 {
-    helio_slurm_options_t options = {.site = &settings->site,
-                                     .rules = &settings->rules,
-                                     .settings = &settings->slurm,
-                                     .shim = settings->shim.data,
-                                     .lease_margin_ms = settings->kill_margin_ms,
-                                     .sink = *sink};
+    helio_slurm_options_t options = slurm_options(settings);
+    options.sink = *sink;
     return helio_slurm_new(&options, ret_backend, err);
+}
+
+void helio_check_cluster(const helio_agent_settings_t *settings, bool probe,
+                         void (*line)(void *arg, const char *what, helio_rc rc, const char *detail),
+                         void *arg)
+{
+    helio_slurm_options_t options = slurm_options(settings);
+    helio_slurm_check(&options, probe, line, arg);
 }
 
 helio_rc helio_make_backend(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,

@@ -14,6 +14,8 @@ helio_rc helio_site_gpus_open(helio_agent_settings_t *settings, const char *libr
                               helio_error_t *err)
 {
     settings->nvml = NULL;
+    if (helio_text_is(settings->site.backend, "slurm"))
+        return helio_slurm_fill_site(&settings->site, &settings->slurm, arena, err);
     if (!helio_text_is(settings->site.backend, "local"))
         return HELIO_OK;
     helio_nvml_t *nvml = helio_nvml_new(library);

@@ -1,5 +1,6 @@
 /*  gpus.h -- the GPUs of this machine, for a site that is this machine (backend `local`): they fill what the site file
- *  leaves out and measure what jobs draw. Without a driver the site file's words stand alone.
+ *  leaves out and measure what jobs draw. Without a driver the site file's words stand alone. A Slurm site is filled
+ *  from what its cluster says.
  */
 #ifndef HELIO_AGENT_GPUS_H
 #define HELIO_AGENT_GPUS_H

@@ -1,0 +1,283 @@
+/*  slurm_check.c -- `helio-agent check` at a Slurm site: one line for each thing that running will need, and
+ * with `probe` a job of a minute to each pool, by the same way that every job takes.
+ */
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "federation/base/clock.h"
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum { COMMAND_MS = 15000, PROBE_MS = 120000, DETAIL_SIZE = 600 };
+
+typedef struct check {
+    const helio_slurm_options_t *options;
+    helio_arena_t *arena;
+    helio_slurm_check_fn *line;
+    void *arg;
+} check_t;
+
+static void say(const check_t *self, const char *what, helio_rc rc, const char *detail)
+{
+    self->line(self->arg, what, rc, detail);
+}
+
+/*  First line of what a command says; its rc is that of the whole. */
+static helio_rc ask(const check_t *self, const char *const *argv, char ret_text[DETAIL_SIZE])
+{
+    helio_commands_options_t commands;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
+    helio_error_t err = {0};
+    int exit_code = 0;
+    helio_slurm_environment(self->options->settings, self->arena, &commands);
+    helio_command_t command = {.argv = argv, .timeout_ms = COMMAND_MS, .max_bytes = 65536};
+    helio_rc rc = helio_command_wait(&commands, &command, &exit_code, &out, &complaint, &err);
+    const char *text = rc                            ? err.text
+                       : exit_code && complaint.size ? complaint.data
+                       : out.size                    ? out.data
+                                                     : "";
+    (void)snprintf(ret_text, DETAIL_SIZE, "%.*s", (int)strcspn(text, "\n"), text);
+    return rc ? rc : exit_code ? HELIO_UNAVAILABLE : HELIO_OK;
+}
+
+/* ---- what is looked at -----------------------------------------------------------------------------------
+ */
+
+static bool check_commands(const check_t *self)
+{
+    static const char *const names[] = {"sbatch", "squeue", "scontrol", "scancel", "srun"};
+    char text[DETAIL_SIZE] = "", detail[DETAIL_SIZE];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const char *argv[] = {names[i], "--version", NULL};
+        helio_rc rc = ask(self, argv, text);
+        if (rc == HELIO_OK)
+            continue;
+        (void)snprintf(detail, sizeof detail,
+                       "%s: %.400s; install Slurm's commands here, or say agent.slurm.commands and conf",
+                       names[i], text);
+        say(self, "commands", rc, detail);
+        return false;
+    }
+    say(self, "commands", HELIO_OK, text);
+    return true;
+}
+
+static bool check_controller(const check_t *self)
+{
+    static const char *const ping[] = {"scontrol", "ping", NULL};
+    static const char *const sacct[] = {"sacct", "--noheader", "--jobs=1", NULL};
+    char text[DETAIL_SIZE], detail[DETAIL_SIZE];
+    helio_rc rc = ask(self, ping, text);
+    (void)snprintf(detail, sizeof detail, "%.400s%s", text,
+                   rc ? "; is slurmctld running, and munge here?" : "");
+    say(self, "controller", rc, detail);
+    if (rc)
+        return false;
+    rc = ask(self, sacct, text);
+    say(self, "accounting", HELIO_OK,
+        rc ? "not kept, or not to be had: ends without a mark are read from the queue" : "kept");
+    return true;
+}
+
+static bool check_shared(const check_t *self)
+{
+    char detail[DETAIL_SIZE];
+    struct stat status;
+    helio_error_t err = {0};
+    helio_backend_t *backend = NULL;
+    helio_rc rc =
+        helio_slurm_new(self->options, &backend, &err); /* makes its rooms, and puts the shim there */
+    helio_backend_destroy(&backend);
+    (void)snprintf(detail, sizeof detail, "%.*s", HELIO_TEXT_ARGS(self->options->settings->shared));
+    if (!rc && geteuid() == 0 && (stat(detail, &status) || !(status.st_mode & 001)))
+        rc = helio_fail(&err, HELIO_FORBIDDEN, "'%.400s' cannot be entered by jobs' users: chmod o+x it",
+                        detail);
+    say(self, "shared", rc, rc ? err.text : detail);
+    return rc == HELIO_OK;
+}
+
+static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_slurm_settings_t *settings)
+{
+    helio_error_t err = {0};
+    char what[64], detail[DETAIL_SIZE];
+    helio_rc rc = helio_slurm_fill_site(site, settings, self->arena, &err);
+    if (rc)
+        say(self, "pools", rc, err.text);
+    for (uint32_t i = 0; !rc && i < site->pools.count; i++) {
+        const helio_pool_t *pool = &site->pools.items[i];
+        helio_slurm_pool_t mapping;
+        helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
+        (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
+        (void)snprintf(detail, sizeof detail,
+                       "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'", pool->nodes,
+                       pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
+                       HELIO_TEXT_ARGS(mapping.gres));
+        say(self, what, HELIO_OK, detail);
+    }
+    return rc == HELIO_OK;
+}
+
+/* ---- a job of our own ------------------------------------------------------------------------------------
+ */
+
+/*  Where the sink's events go: the probe that is under way. */
+typedef struct probe {
+    bool over;
+    helio_aev_backend_t end;
+    char reason[257], id[65];
+} probe_t;
+
+static void on_event(void *arg, const helio_aev_backend_t *event)
+{
+    probe_t *probe = arg;
+    if (event->word == HELIO_BACKEND_WORD_STARTED)
+        return;
+    probe->over = true;
+    probe->end = *event;
+    (void)helio_text_copy(event->reason, probe->reason, sizeof probe->reason);
+    (void)helio_text_copy(event->local_id, probe->id, sizeof probe->id);
+}
+
+static void run_until(helio_backend_t *backend, const probe_t *probe, int64_t until_ms)
+{
+    const helio_backend_class_t *class = backend->class;
+    while (!probe->over && helio_clock_boot_ms() < until_ms) {
+        int64_t left_ms = class->next_ms(backend) - helio_clock_boot_ms();
+        struct pollfd fd = {.fd = class->fd(backend), .events = POLLIN};
+        (void)poll(&fd, 1, left_ms <= 0 ? 0 : left_ms < 500 ? (int)left_ms : 500);
+        class->process(backend, helio_clock_boot_ms(), helio_clock_wall_ms());
+    }
+}
+
+static helio_order_t probe_order(const check_t *self, const helio_pool_t *pool)
+{
+    uint8_t random[10] = {0};
+    (void)!getrandom(random, sizeof random, 0);
+    helio_user_rule_t rule = self->options->rules->users.items[0];
+    bool any_tenant = helio_text_is(rule.tenant, "*"), any_user = helio_text_is(rule.user, "*");
+    return (helio_order_t){.key = {helio_uuid_v7(helio_clock_wall_ms(), random), HELIO_NO_TASK},
+                           .epoch = 1,
+                           .tenant = any_tenant ? HELIO_TEXT("probe") : rule.tenant,
+                           .user = any_user ? HELIO_TEXT("probe") : rule.user,
+                           .pool = pool->name,
+                           .nodes = 1,
+                           .gpus_per_node = pool->gpus_per_node ? 1 : 0,
+                           .time_limit_ms = 60000};
+}
+
+/*  What it printed: "clock=<seconds> user=<name> host=<node>". */
+static helio_rc judge(const check_t *self, helio_backend_t *backend, const helio_order_t *order,
+                      const probe_t *probe, char ret_detail[DETAIL_SIZE])
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
+    uint64_t next;
+    bool end;
+    long long clock_s = 0;
+    helio_rc rc = backend->class->log_read(backend, order->key, 1, 0, 4096, &log, &next, &end, NULL);
+    const char *at = rc == HELIO_OK && log.data ? strstr(log.data, "clock=") : NULL;
+    if (!at || sscanf(at, "clock=%lld", &clock_s) != 1) {
+        (void)snprintf(ret_detail, DETAIL_SIZE, "it ended well, but its output is not in the shared folder");
+        return HELIO_IO;
+    }
+    long long apart_s = clock_s - (long long)(probe->end.started_wall_ms / 1000),
+              here_s = clock_s - (long long)(helio_clock_wall_ms() / 1000);
+    uint64_t tolerance_s = self->options->settings->clock_tolerance_ms / 1000 + PROBE_MS / 1000;
+    (void)snprintf(ret_detail, DETAIL_SIZE, "job %s ran: %.*s", probe->id, (int)strcspn(at, "\n"), at);
+    if (llabs(here_s) <= (long long)tolerance_s && llabs(apart_s) <= (long long)tolerance_s)
+        return HELIO_OK;
+    (void)snprintf(ret_detail, DETAIL_SIZE,
+                   "the node's clock differs from this host's by %lld s; set them by NTP", here_s);
+    return HELIO_CONFLICT;
+}
+
+static void tidy(const check_t *self, helio_backend_t *backend, const helio_order_t *order)
+{
+    static const char *const rooms[] = {"output", "checkpoints"};
+    char name[HELIO_ATTEMPT_NAME_SIZE], path[4096];
+    helio_attempt_name(order->key, 1, name);
+    backend->class->forget(backend, order->key, 1);
+    for (int i = 0; i < 2; i++) {
+        if (i)
+            name[strlen(name) - 2] = '\0'; /* without the epoch */
+        (void)snprintf(path, sizeof path, "%.*s/%s/%s", HELIO_TEXT_ARGS(self->options->settings->shared),
+                       rooms[i], name);
+        (void)rmdir(path);
+    }
+}
+
+static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *probe,
+                       const helio_pool_t *pool)
+{
+    char what[64], detail[DETAIL_SIZE];
+    helio_order_t order = probe_order(self, pool);
+    helio_job_spec_t spec = {
+        .run = HELIO_TEXT(
+            "#!/bin/sh\necho clock=$(date +%s) user=$(id -un) host=${SLURMD_NODENAME:-$(uname -n)}\n")};
+    helio_backend_task_t task = {.order = &order, .spec = &spec};
+    *probe = (probe_t){0};
+    (void)snprintf(what, sizeof what, "probe %.*s", HELIO_TEXT_ARGS(pool->name));
+    backend->class->start(backend, &task);
+    run_until(backend, probe, helio_clock_boot_ms() + PROBE_MS);
+    helio_rc rc = HELIO_TIMEOUT;
+    if (!probe->over) {
+        helio_stop_t stop = {.key = order.key, .epoch = 1, .mode = HELIO_STOP_MODE_KILL};
+        backend->class->stop(backend, &stop);
+        run_until(backend, probe, helio_clock_boot_ms() + PROBE_MS);
+        (void)snprintf(detail, sizeof detail,
+                       "a job of one minute did not end within two: is the pool busy, or held?");
+    } else if (probe->end.word != HELIO_BACKEND_WORD_ENDED || probe->end.exit_code) {
+        (void)snprintf(detail, sizeof detail, "%s, exit code %d: %s",
+                       helio_backend_word_word(probe->end.word), probe->end.exit_code, probe->reason);
+        rc = HELIO_UNAVAILABLE;
+    } else {
+        rc = judge(self, backend, &order, probe, detail);
+    }
+    say(self, what, rc, detail);
+    tidy(self, backend, &order);
+}
+
+/*  With what the pools' check has filled in. */
+static void probe_pools(const check_t *self, const helio_site_profile_t *site,
+                        const helio_slurm_settings_t *settings)
+{
+    probe_t heard = {0};
+    helio_error_t err = {0};
+    helio_backend_t *backend = NULL;
+    helio_slurm_options_t with = *self->options;
+    with.site = site;
+    with.settings = settings;
+    with.sink = (helio_backend_sink_t){.arg = &heard, .on_event = on_event};
+    if (!with.rules->users.count) {
+        say(self, "probe", HELIO_INVALID, "`users` names nobody that a job could run as");
+        return;
+    }
+    helio_rc rc = helio_slurm_new(&with, &backend, &err);
+    if (rc)
+        say(self, "probe", rc, err.text);
+    for (uint32_t i = 0; !rc && i < site->pools.count; i++)
+        probe_pool(self, backend, &heard, &site->pools.items[i]);
+    helio_backend_destroy(&backend);
+}
+
+/* ---- the door --------------------------------------------------------------------------------------------
+ */
+
+void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_slurm_check_fn *line,
+                       void *arg)
+{
+    check_t self = {.options = options, .arena = helio_arena_new(), .line = line, .arg = arg};
+    helio_site_profile_t site = *options->site;
+    helio_slurm_settings_t settings = *options->settings;
+    bool good = check_commands(&self) && check_controller(&self);
+    good = check_shared(&self) && good && check_pools(&self, &site, &settings);
+    if (probe && good)
+        probe_pools(&self, &site, &settings);
+    else if (probe)
+        say(&self, "probe", HELIO_UNAVAILABLE, "not tried: see above");
+    helio_arena_destroy(&self.arena);
+}

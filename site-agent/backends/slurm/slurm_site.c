@@ -1,0 +1,311 @@
+/*  slurm_site.c -- what a site file leaves out, from the cluster itself, before the agent begins. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/capacity_inner.h"
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+typedef struct cluster {
+    helio_slurm_nodes_t nodes;
+    helio_slurm_partitions_t partitions;
+} cluster_t;
+
+/* ---- asking ----------------------------------------------------------------------------------------------
+ */
+
+static helio_rc ask(const helio_slurm_settings_t *settings, const char *what, helio_arena_t *arena,
+                    helio_text_t *ret_text, helio_error_t *err)
+{
+    const char *argv[] = {"scontrol", "--all", "--details", "--oneliner", "show", what, NULL};
+    static const char *const env[] = {"SLURM_TIME_FORMAT=%s", NULL};
+    helio_commands_options_t options;
+    helio_slurm_environment(settings, arena, &options);
+    helio_command_t command = {
+        .argv = argv, .env = env, .timeout_ms = settings->timeout_ms, .max_bytes = HELIO_SLURM_LIST_BYTES};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {.max = HELIO_SLURM_LIST_BYTES + 1};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
+    helio_error_t why = {0};
+    int exit_code = 0;
+    helio_rc rc = helio_command_wait(&options, &command, &exit_code, &out, &complaint, &why);
+    if (rc)
+        return helio_fail(err, rc, "scontrol: %s", why.text);
+    if (exit_code || complaint.size)
+        return helio_fail(err, HELIO_UNAVAILABLE, "scontrol show %s ends with %d: %.300s", what, exit_code,
+                          complaint.data ? complaint.data : "");
+    *ret_text = helio_arena_text(arena, helio_buffer_view(&out));
+    return HELIO_OK;
+}
+
+static helio_rc ask_cluster(const helio_slurm_settings_t *settings, helio_arena_t *arena,
+                            cluster_t *ret_cluster, helio_error_t *err)
+{
+    helio_text_t text;
+    helio_rc rc = ask(settings, "node", arena, &text, err);
+    if (!rc)
+        rc = helio_slurm_read_nodes(text, arena, &ret_cluster->nodes, err);
+    if (!rc)
+        rc = ask(settings, "partition", arena, &text, err);
+    return rc ? rc : helio_slurm_read_partitions(text, arena, &ret_cluster->partitions, err);
+}
+
+/* ---- pools that the file names ---------------------------------------------------------------------------
+ */
+
+static bool is_complete(const helio_site_profile_t *site)
+{
+    for (uint32_t i = 0; i < site->pools.count; i++)
+        if (!site->pools.items[i].nodes ||
+            (site->pools.items[i].gpu.size && !site->pools.items[i].gpus_per_node))
+            return false;
+    return site->pools.count > 0;
+}
+
+static bool has_partition(const cluster_t *cluster, helio_text_t name)
+{
+    for (uint32_t i = 0; i < cluster->partitions.count; i++)
+        if (name.size ? helio_text_equal(cluster->partitions.items[i].name, name)
+                      : cluster->partitions.items[i].is_default)
+            return true;
+    return false;
+}
+
+typedef struct sums {
+    uint32_t gpus, cpus;
+    uint64_t memory_bytes;
+    helio_text_t type; /* as the cluster spells it; "" = it has none */
+    bool mixed;        /* several */
+} sums_t;
+
+/*  A job may come to any of the nodes: it can count on what the smallest has; of GPUs the pool has as many a
+ * node as its largest. */
+static sums_t sum_up(const helio_slurm_picture_t *picture, const helio_slurm_members_t *members)
+{
+    sums_t sums = {.cpus = UINT32_MAX, .memory_bytes = UINT64_MAX};
+    bool first = true;
+    for (uint32_t i = 0; i < members->count; i++) {
+        const helio_slurm_place_t *place = &picture->places[members->places[i]];
+        uint32_t gpus = helio_slurm_total(members, place);
+        sums.gpus = gpus > sums.gpus ? gpus : sums.gpus;
+        sums.cpus = place->node->cpus < sums.cpus ? place->node->cpus : sums.cpus;
+        sums.memory_bytes =
+            place->node->memory_bytes < sums.memory_bytes ? place->node->memory_bytes : sums.memory_bytes;
+        for (uint32_t k = 0; k < place->node->gpu_kinds; k++) {
+            if (!helio_slurm_has_kind(members, place->node->gpus[k].type))
+                continue;
+            sums.mixed = sums.mixed || (!first && !helio_text_equal(sums.type, place->node->gpus[k].type));
+            sums.type = place->node->gpus[k].type;
+            first = false;
+        }
+    }
+    return sums;
+}
+
+static helio_rc contradicts(const helio_pool_t *pool, const helio_slurm_members_t *members,
+                            const sums_t *sums, helio_error_t *err)
+{
+    if (pool->nodes > members->count)
+        return helio_fail(err, HELIO_INVALID,
+                          "pool '%.*s' says %u nodes, but the cluster has %u of them in partition '%.*s'",
+                          HELIO_TEXT_ARGS(pool->name), pool->nodes, members->count,
+                          HELIO_TEXT_ARGS(members->partition));
+    if (pool->gpus_per_node > sums->gpus)
+        return helio_fail(
+            err, HELIO_INVALID,
+            "pool '%.*s' says %u GPUs a node, but the nodes of partition '%.*s' have at most %u of them",
+            HELIO_TEXT_ARGS(pool->name), pool->gpus_per_node, HELIO_TEXT_ARGS(members->partition),
+            sums->gpus);
+    return HELIO_OK;
+}
+
+static void complete(helio_pool_t *pool, const helio_slurm_members_t *members, const sums_t *sums,
+                     helio_arena_t *arena)
+{
+    if (!pool->nodes)
+        pool->nodes = members->count;
+    if (pool->max_nodes < pool->nodes)
+        pool->max_nodes = pool->nodes;
+    if (sums->gpus && !pool->gpu.size)
+        pool->gpu = sums->type.size && !sums->mixed ? helio_arena_text(arena, sums->type) : HELIO_TEXT("GPU");
+    if (!pool->gpus_per_node && pool->gpu.size)
+        pool->gpus_per_node =
+            sums->gpus < HELIO_JOB_GPUS_PER_NODE_MAX ? sums->gpus : HELIO_JOB_GPUS_PER_NODE_MAX;
+    if (!pool->cpus_per_node)
+        pool->cpus_per_node = sums->cpus < 4096 ? sums->cpus : 4096;
+    if (!pool->memory_bytes_per_node)
+        pool->memory_bytes_per_node = sums->memory_bytes;
+}
+
+/*  So that sbatch is asked in the cluster's own spelling. */
+static void keep_mapping(helio_slurm_settings_t *settings, const helio_pool_t *pool,
+                         const helio_slurm_members_t *members, const sums_t *sums, helio_arena_t *arena)
+{
+    bool any = !sums->type.size || sums->mixed;
+    helio_slurm_pool_t mapping = {.pool = pool->name,
+                                  .partition = helio_arena_text(arena, members->partition),
+                                  .gres = any ? HELIO_TEXT("*") : helio_arena_text(arena, sums->type)};
+    for (uint32_t i = 0; i < settings->pools.count; i++)
+        if (helio_text_equal(settings->pools.items[i].pool, pool->name)) {
+            settings->pools.items[i] = mapping;
+            return;
+        }
+    settings->pools.items[settings->pools.count++] = mapping;
+}
+
+static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t *cluster, helio_pool_t *pool,
+                          uint32_t index, helio_slurm_settings_t *settings, helio_arena_t *arena,
+                          helio_error_t *err)
+{
+    helio_slurm_members_t members;
+    helio_slurm_members(picture, index, &members);
+    if (!has_partition(cluster, members.partition))
+        return helio_fail(
+            err, HELIO_INVALID,
+            "pool '%.*s': the cluster has no partition '%.*s'; say which one under agent.slurm.pools",
+            HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition));
+    if (!members.count)
+        return helio_fail(
+            err, HELIO_INVALID,
+            "pool '%.*s': no node of partition '%.*s' has GPUs of the type '%.*s'; say `gres` under "
+            "agent.slurm.pools",
+            HELIO_TEXT_ARGS(pool->name), HELIO_TEXT_ARGS(members.partition), HELIO_TEXT_ARGS(members.gres));
+    sums_t sums = sum_up(picture, &members);
+    helio_rc rc = contradicts(pool, &members, &sums, err);
+    if (rc)
+        return rc;
+    complete(pool, &members, &sums, arena);
+    keep_mapping(settings, pool, &members, &sums, arena);
+    return HELIO_OK;
+}
+
+/* ---- pools that nobody named -----------------------------------------------------------------------------
+ */
+
+static helio_text_t upper(helio_arena_t *arena, helio_text_t text)
+{
+    char *copy = helio_arena_alloc(arena, text.size + 1, 1);
+    for (uint32_t i = 0; i < text.size; i++)
+        copy[i] = (char)toupper((unsigned char)text.data[i]);
+    return (helio_text_t){copy, text.size};
+}
+
+static bool is_named(const helio_site_profile_t *site, helio_text_t name)
+{
+    for (uint32_t i = 0; i < site->pools.count; i++)
+        if (helio_text_equal(site->pools.items[i].name, name))
+            return true;
+    return false;
+}
+
+static void add_pool(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_text_t partition,
+                     const helio_slurm_gres_t *gpus, helio_arena_t *arena)
+{
+    helio_text_t type = gpus ? gpus->type : (helio_text_t){0};
+    helio_text_t name = type.size ? type : partition;
+    if (is_named(site, name))
+        name = helio_arena_printf(arena, "%.*s-%.*s", HELIO_TEXT_ARGS(partition), HELIO_TEXT_ARGS(type));
+    if (name.size > 32 || is_named(site, name) || site->pools.count == HELIO_SITE_POOLS_MAX)
+        return;
+    site->pools.items[site->pools.count++] =
+        (helio_pool_t){.name = helio_arena_text(arena, name),
+                       .gpu = type.size && type.size <= 32 ? upper(arena, type)
+                              : gpus                       ? HELIO_TEXT("GPU")
+                                                           : (helio_text_t){0},
+                       .owned = true};
+    settings->pools.items[settings->pools.count++] =
+        (helio_slurm_pool_t){.pool = site->pools.items[site->pools.count - 1].name,
+                             .partition = helio_arena_text(arena, partition),
+                             .gres = type.size ? helio_arena_text(arena, type)
+                                     : gpus    ? HELIO_TEXT("*")
+                                               : (helio_text_t){0}};
+}
+
+/*  In the default partition, or in no partition that came before this one: partitions often share nodes, and
+ * what is offered twice is promised twice. */
+static bool is_new(const cluster_t *cluster, const helio_slurm_node_t *node, uint32_t partition)
+{
+    if (cluster->partitions.items[partition].is_default)
+        return true;
+    for (uint32_t i = 0; i < cluster->partitions.count; i++) {
+        const helio_slurm_partition_t *other = &cluster->partitions.items[i];
+        if ((i < partition || other->is_default) && i != partition &&
+            helio_slurm_in_list(node->partitions, other->name))
+            return false;
+    }
+    return true;
+}
+
+static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settings, const cluster_t *cluster,
+                      uint32_t partition, helio_arena_t *arena)
+{
+    helio_text_t name = cluster->partitions.items[partition].name;
+    helio_text_t seen[HELIO_SLURM_GRES_MAX * 4];
+    uint32_t seen_count = 0;
+    bool plain = false, gpus = false;
+    for (uint32_t i = 0; i < cluster->nodes.count; i++) {
+        const helio_slurm_node_t *node = &cluster->nodes.items[i];
+        if (!helio_slurm_in_list(node->partitions, name) || !is_new(cluster, node, partition))
+            continue;
+        plain = plain || !node->gpu_kinds;
+        gpus = gpus || node->gpu_kinds;
+        for (uint32_t k = 0; k < node->gpu_kinds; k++) {
+            uint32_t at = 0;
+            while (at < seen_count && !helio_text_equal(seen[at], node->gpus[k].type))
+                at++;
+            if (at < seen_count || seen_count == sizeof seen / sizeof seen[0])
+                continue;
+            seen[seen_count++] = node->gpus[k].type;
+            add_pool(site, settings, name, &node->gpus[k], arena);
+        }
+    }
+    if (plain && !gpus)
+        add_pool(site, settings, name, NULL, arena);
+}
+
+/* ---- the door --------------------------------------------------------------------------------------------
+ */
+
+static void make_room(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_arena_t *arena)
+{
+    helio_pool_t *pools = helio_arena_alloc(arena, HELIO_SITE_POOLS_MAX, sizeof *pools);
+    helio_slurm_pool_t *mappings =
+        helio_arena_alloc(arena, settings->pools.count + HELIO_SITE_POOLS_MAX, sizeof *mappings);
+    for (uint32_t i = 0; i < site->pools.count; i++)
+        pools[i] = site->pools.items[i];
+    for (uint32_t i = 0; i < settings->pools.count; i++)
+        mappings[i] = settings->pools.items[i];
+    site->pools.items = pools;
+    settings->pools.items = mappings;
+}
+
+helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings,
+                               helio_arena_t *arena, helio_error_t *err)
+{
+    cluster_t cluster = {0};
+    helio_error_t why = {0};
+    helio_rc rc = ask_cluster(settings, arena, &cluster, &why);
+    if (rc && is_complete(site))
+        return HELIO_OK; /* the file alone will do, until the controller answers */
+    if (rc)
+        return helio_fail(
+            err, HELIO_UNAVAILABLE,
+            "the cluster cannot be asked what it has (say nodes and gpus_per_node of each pool to begin "
+            "without it): %.300s",
+            why.text);
+    helio_site_profile_t mine = *site;
+    helio_slurm_settings_t mapped = *settings;
+    make_room(&mine, &mapped, arena);
+    for (uint32_t i = 0; !site->pools.count && i < cluster.partitions.count; i++)
+        add_kinds(&mine, &mapped, &cluster, i, arena);
+    helio_slurm_view_t view = {
+        .site = &mine, .settings = &mapped, .nodes = &cluster.nodes, .partitions = &cluster.partitions};
+    helio_slurm_picture_t picture;
+    helio_slurm_picture(&view, arena, &picture);
+    for (uint32_t i = 0; i < mine.pools.count && !rc; i++)
+        rc = fill_pool(&picture, &cluster, &mine.pools.items[i], i, &mapped, arena, err);
+    if (rc)
+        return rc;
+    *site = mine;
+    *settings = mapped;
+    return HELIO_OK;
+}

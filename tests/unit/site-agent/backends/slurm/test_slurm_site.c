@@ -1,0 +1,227 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/slurm_double.h"
+
+#define NODE(name, gres, partitions, cpus, memory)                                              \
+    "NodeName=" name " Arch=x86_64 CoresPerSocket=1  CPUAlloc=0 CPUEfctv=" cpus " CPUTot=" cpus \
+    " Gres=" gres " GresUsed=gpu:0 RealMemory=" memory                                          \
+    " AllocMem=0 FreeMem=1 Sockets=1 State=IDLE Partitions=" partitions "  CfgTRES=cpu=1 AllocTRES=\n"
+#define PARTITION(name, standard, nodes)                       \
+    "PartitionName=" name " AllowGroups=ALL Default=" standard \
+    " MaxNodes=UNLIMITED MaxTime=UNLIMITED Nodes=" nodes " PriorityTier=1 State=UP TotalNodes=1\n"
+
+static const char two_sorts[] = NODE("a1", "gpu:H100:8(S:0-1)", "main,all", "96", "2000000")
+    NODE("a2", "gpu:H100:8", "main,all", "64", "1000000") NODE("b1", "gpu:a100:4", "old,all", "32", "500000");
+static const char two_partitions[] =
+    PARTITION("all", "NO", "a[1-2],b1") PARTITION("main", "YES", "a[1-2]") PARTITION("old", "NO", "b1");
+
+typedef struct site {
+    lab_t lab;
+    helio_arena_t *arena;
+    helio_site_profile_t profile;
+    helio_slurm_settings_t settings;
+    helio_error_t err;
+} site_t;
+
+static void open_site(site_t *site, const helio_pool_t *pool, const helio_slurm_pool_t *mapping)
+{
+    lab_open(&site->lab);
+    site->arena = helio_arena_new();
+    site->profile = site->lab.site;
+    site->settings = site->lab.settings;
+    site->profile.pools.count = pool ? 1 : 0;
+    if (pool)
+        site->lab.pool = *pool;
+    site->settings.pools.count = mapping ? 1 : 0;
+    site->settings.pools.items = helio_arena_alloc(site->arena, 1, sizeof *mapping);
+    if (mapping)
+        site->settings.pools.items[0] = *mapping;
+    lab_put(&site->lab, "nodes", "%s", two_sorts);
+    lab_put(&site->lab, "partitions", "%s", two_partitions);
+}
+
+static void close_site(site_t *site)
+{
+    helio_arena_destroy(&site->arena);
+    lab_close(&site->lab);
+}
+
+static helio_rc fill(site_t *site)
+{
+    return helio_slurm_fill_site(&site->profile, &site->settings, site->arena, &site->err);
+}
+
+static void slurm_site__a_pool_is_filled_from_its_nodes_in_the_clusters_spelling(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
+    assert_int_equal(fill(&site), HELIO_OK);
+    const helio_pool_t *pool = &site.profile.pools.items[0];
+    assert_int_equal(pool->nodes, 2);
+    assert_int_equal(pool->max_nodes, 2);
+    assert_int_equal(pool->gpus_per_node, 8);
+    assert_int_equal(pool->cpus_per_node, 64); /* what the smallest has */
+    assert_true(pool->memory_bytes_per_node == UINT64_C(1000000) << 20);
+    assert_int_equal(site.settings.pools.count, 1);
+    assert_true(helio_text_is(site.settings.pools.items[0].partition, "main"));
+    assert_true(helio_text_is(site.settings.pools.items[0].gres, "H100"));
+    close_site(&site);
+}
+
+static void slurm_site__what_the_file_says_stands(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site,
+              &(helio_pool_t){.name = HELIO_TEXT("big"),
+                              .gpu = HELIO_TEXT("H100-SXM"),
+                              .nodes = 1,
+                              .max_nodes = 1,
+                              .gpus_per_node = 4,
+                              .cpus_per_node = 7},
+              &(helio_slurm_pool_t){HELIO_TEXT("big"), HELIO_TEXT("all"), HELIO_TEXT("h100")});
+    assert_int_equal(fill(&site), HELIO_OK);
+    const helio_pool_t *pool = &site.profile.pools.items[0];
+    assert_true(helio_text_is(pool->gpu, "H100-SXM"));
+    assert_int_equal(pool->nodes, 1);
+    assert_int_equal(pool->gpus_per_node, 4);
+    assert_int_equal(pool->cpus_per_node, 7);
+    assert_true(helio_text_is(site.settings.pools.items[0].partition, "all"));
+    assert_true(helio_text_is(site.settings.pools.items[0].gres, "H100"));
+    close_site(&site);
+}
+
+static void slurm_site__a_contradiction_is_named(void **state)
+{
+    (void)state;
+    const struct {
+        helio_pool_t pool;
+        helio_slurm_pool_t mapping;
+        const char *says;
+    } cases[] = {
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .nodes = 3},
+         {HELIO_TEXT("p"), {0}, {0}},
+         "says 3 nodes"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100"), .gpus_per_node = 9},
+         {HELIO_TEXT("p"), {0}, {0}},
+         "says 9 GPUs"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("B200")},
+         {HELIO_TEXT("p"), {0}, {0}},
+         "has GPUs of the type 'B200'"},
+        {{.name = HELIO_TEXT("p"), .gpu = HELIO_TEXT("H100")},
+         {HELIO_TEXT("p"), HELIO_TEXT("gpu"), {0}},
+         "no partition 'gpu'"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_t site;
+        open_site(&site, &cases[i].pool, &cases[i].mapping);
+        assert_int_equal(fill(&site), HELIO_INVALID);
+        if (!strstr(site.err.text, cases[i].says))
+            fail_msg("case %zu: %s", i, site.err.text);
+        close_site(&site);
+    }
+}
+
+static void slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_counted_twice(void **state)
+{
+    (void)state;
+    site_t site;
+    open_site(&site, NULL, NULL);
+    assert_int_equal(fill(&site), HELIO_OK);
+    uint32_t gpus = 0;
+    for (uint32_t i = 0; i < site.profile.pools.count; i++) {
+        const helio_pool_t *pool = &site.profile.pools.items[i];
+        gpus += pool->nodes * pool->gpus_per_node;
+        assert_true(helio_text_is(pool->gpu, "H100") || helio_text_is(pool->gpu, "A100"));
+    }
+    assert_int_equal(site.profile.pools.count, 2);
+    assert_int_equal(gpus, 20);
+    close_site(&site);
+}
+
+static void slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        site_t site;
+        open_site(&site,
+                  &(helio_pool_t){.name = HELIO_TEXT("p"),
+                                  .gpu = HELIO_TEXT("H100"),
+                                  .nodes = whole ? 2 : 0,
+                                  .gpus_per_node = 8},
+                  NULL);
+        lab_put(&site.lab, "down", "yes");
+        assert_int_equal(fill(&site), whole ? HELIO_OK : HELIO_UNAVAILABLE);
+        assert_int_equal(site.profile.pools.items[0].nodes, whole ? 2 : 0);
+        close_site(&site);
+    }
+}
+
+/* ---- helio-agent check -----------------------------------------------------------------------------------
+ */
+
+typedef struct lines {
+    char text[4096];
+    uint32_t failed;
+} lines_t;
+
+static void on_line(void *arg, const char *what, helio_rc rc, const char *detail)
+{
+    lines_t *lines = arg;
+    size_t used = strlen(lines->text);
+    (void)snprintf(lines->text + used, sizeof lines->text - used, "%s %s: %s\n", rc ? "bad" : "good", what,
+                   detail);
+    lines->failed += rc != HELIO_OK;
+}
+
+static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **state)
+{
+    (void)state;
+    for (int down = 0; down < 2; down++) {
+        site_t site;
+        lines_t lines = {0};
+        open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
+        char srun[200];
+        (void)snprintf(srun, sizeof srun, "bin/srun");
+        lab_put(&site.lab, srun, "#!/bin/sh\necho slurm 22.05.8\n");
+        helio_slurm_options_t options = {.site = &site.profile,
+                                         .rules = &site.lab.rules,
+                                         .settings = &site.settings,
+                                         .shim = site.lab.shim};
+        if (down)
+            lab_put(&site.lab, "down", "yes");
+        lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "squeue", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "scancel", "slurm 22.05.8\n", "", 0);
+        helio_slurm_check(&options, false, on_line, &lines);
+        if (!down) {
+            assert_non_null(strstr(lines.text, "good controller: Slurmctld(primary) at here is UP\n"));
+            assert_non_null(strstr(
+                lines.text, "good pool big: 2 nodes with 8 GPUs H100, partition 'main', GRES type 'H100'"));
+        }
+        assert_non_null(strstr(lines.text, "good shared: /tmp/helio-slurm-"));
+        assert_int_equal(lines.failed, down ? 1 : 0);
+        close_site(&site);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm_site__a_pool_is_filled_from_its_nodes_in_the_clusters_spelling),
+        cmocka_unit_test(slurm_site__what_the_file_says_stands),
+        cmocka_unit_test(slurm_site__a_contradiction_is_named),
+        cmocka_unit_test(slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_counted_twice),
+        cmocka_unit_test(slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out),
+        cmocka_unit_test(slurm_check__says_line_by_line_what_is_there_and_what_is_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
