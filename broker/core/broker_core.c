@@ -46,6 +46,8 @@ HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
 HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
+HELIO_RECORD_DEFINE(helio_planned, HELIO_PLANNED_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
@@ -176,6 +178,9 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     }
     case HELIO_BROKER_EV_SUBMIT:
         core_on_submit(self, payload);
+        break;
+    case HELIO_BROKER_EV_PLAN:
+        core_on_plan(self, payload);
         break;
     case HELIO_BROKER_EV_CANCEL:
         core_on_cancel(self, payload);

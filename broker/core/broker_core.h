@@ -156,7 +156,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(SITE_SUMMARY, helio_ev_site_summary)                                                                   \
     X(SITE_REPORTS, helio_ev_site_reports)                                                                   \
     X(SITE_RENEW, helio_ev_site_renew)                                                                       \
-    X(SITE_GONE, helio_ev_site_gone)
+    X(SITE_GONE, helio_ev_site_gone)                                                                         \
+    X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,
@@ -166,6 +167,28 @@ typedef enum helio_broker_event {
 } helio_broker_event_t;
 
 /* ---- effects --------------------------------------------------------------------------------------------- */
+
+#define HELIO_PLANNED_CANDIDATE_FIELDS(F, R)                                                                 \
+    F(R, RECORD, row, 0, helio_row_candidate)                                                                \
+    F(R, TEXT, backend, 16, _)
+HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
+
+/*  Of PLAN: as a decision would be written (rows.h), were the job submitted now. */
+#define HELIO_PLANNED_FIELDS(F, R)                                                                           \
+    F(R, TEXT, name, HELIO_JOB_NAME_MAX, _)                                                                  \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                                 \
+    F(R, BOOL, prices_set, 0, _) /* the document's own instead of a goal's */                                \
+    F(R, U64, flexible_ms, 0, _)                                                                             \
+    F(R, I64, deadline_wall_ms, 0, _)                                                                        \
+    F(R, RECORD, decision, 0, helio_row_decision) /* decision_id and class_id 0; reason "" = it would start now */ \
+    F(R, I64, expected_ms, 0, _)                  /* of its start; 0 = not foreseen */                       \
+    F(R, U64, run_ms, 0, _)                       /* its time limit */                                       \
+    F(R, U32, gpus, 0, _)                         /* at the chosen place, else as asked for first; all nodes */ \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
+    F(R, LIST, candidates, 65536, helio_planned_candidate)
+HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
  *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
@@ -179,7 +202,8 @@ HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
     F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
     F(R, TEXT, reason, 64, _)                                                                                \
     F(R, TEXT, text, 512, _)                                                                                 \
-    F(R, LIST, jobs, 10000, helio_accepted_job)
+    F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
+    F(R, RECORD, plan, 0, helio_planned)
 HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
 
 #define HELIO_FX_WELCOME_FIELDS(F, R)                                                                        \

@@ -56,17 +56,23 @@ static const char *candidate_detail(helio_broker_core_t *self, const option_t *o
 {
     if (full)
         return core_printf(self, "%u GPUs free", core_pool_gpus_free(o->pool));
-    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP && o->c.now.energy_j)
-        return core_printf(self, "%llu g/kWh%s%s",
-                           (unsigned long long)(helio_plan_mg_per_kwh(&o->c.now) / 1000),
-                           o->c.not_before_ms ? " until " : "",
-                           o->c.not_before_ms ? minute_text(self, o->c.not_before_ms) : "");
-    return o->c.not_before_ms ? core_printf(self, "until %s", minute_text(self, o->c.not_before_ms)) : "";
+    const char *until =
+        o->c.not_before_ms ? core_printf(self, " until %s", minute_text(self, o->c.not_before_ms)) : "";
+    if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
+        if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
+            return "its intensity is not told";
+        unsigned long long grams = helio_plan_mg_per_kwh(&o->c.now) / 1000;
+        return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
+    }
+    if (o->c.rejection == HELIO_REJECTION_COST_CAP)
+        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.now.cost_micro_usd), until);
+    return "";
 }
 
-static void write_candidate(helio_broker_core_t *self, const evaluation_t *e, const option_t *o,
-                            uint32_t rank, bool placed)
+static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e,
+                                           const option_t *o, uint32_t rank)
 {
+    bool placed = e->chosen && !e->waits;
     const helio_plan_t *plan = shown(self, e, o);
     const pool_t *pool = o->pool;
     const helio_requirement_t *want = &e->class->want;
@@ -78,7 +84,7 @@ static void write_candidate(helio_broker_core_t *self, const evaluation_t *e, co
                                   : later ? HELIO_REJECTION_NONE
                                           : o->c.rejection;
     int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : self->wall_ms;
-    helio_row_candidate_t row = {
+    return (helio_row_candidate_t){
         .decision_id = e->decision_id,
         .rank = rank,
         .site = helio_text_of(o->site->name),
@@ -97,7 +103,53 @@ static void write_candidate(helio_broker_core_t *self, const evaluation_t *e, co
         .move_micro_usd = plan->terms[HELIO_TERM_MOVE],
         .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
     };
-    core_emit(self, HELIO_BROKER_FX_ROW_CANDIDATE, &row);
+}
+
+/*  The chosen one first. */
+static helio_row_candidate_t *candidate_rows(helio_broker_core_t *self, const evaluation_t *e)
+{
+    helio_row_candidate_t *rows = helio_arena_alloc(self->effects->arena, e->count, sizeof *rows);
+    uint32_t rank = 0;
+    for (uint32_t i = 0; i < e->count; i++)
+        if (&e->options[i] == e->chosen) {
+            rows[rank] = candidate_row(self, e, e->chosen, rank);
+            rank++;
+        }
+    for (uint32_t i = 0; i < e->count; i++)
+        if (&e->options[i] != e->chosen) {
+            rows[rank] = candidate_row(self, e, &e->options[i], rank);
+            rank++;
+        }
+    return rows;
+}
+
+static helio_row_decision_t decision_row(helio_broker_core_t *self, const evaluation_t *e,
+                                         helio_reason_t reason, const char *detail)
+{
+    const option_t *basis = e->chosen ? e->chosen : e->count ? &e->options[0] : NULL;
+    return (helio_row_decision_t){
+        .decision_id = e->decision_id,
+        .at_ms = self->wall_ms,
+        .class_id = e->class->id,
+        .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
+        .reason = helio_text_of(helio_reason_word(reason)),
+        .detail = core_cut(detail, 256),
+        .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
+        .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
+        .forecast_ms = basis ? core_pool_outlook(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
+    };
+}
+
+void core_decision_show(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                        const char *detail, helio_planned_t *plan)
+{
+    plan->decision = decision_row(self, e, reason, detail);
+    const helio_row_candidate_t *rows = candidate_rows(self, e);
+    plan->candidates.items = helio_arena_alloc(self->effects->arena, e->count, sizeof *plan->candidates.items);
+    plan->candidates.count = e->count;
+    for (uint32_t i = 0; i < e->count; i++)
+        plan->candidates.items[i] =
+            (helio_planned_candidate_t){rows[i], core_site_find(self, rows[i].site)->profile.backend};
 }
 
 /*  Writes the decision and its candidates, the chosen one first, unless the last written one says the same.
@@ -115,25 +167,11 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
     e->decision_id = class->decision_id = ++self->decision_id;
     class->decision_hash = hash;
     class->decision_ms = self->now_ms;
-    const option_t *basis = e->chosen ? e->chosen : e->count ? &e->options[0] : NULL;
-    helio_row_decision_t row = {
-        .decision_id = e->decision_id,
-        .at_ms = self->wall_ms,
-        .class_id = class->id,
-        .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
-        .reason = helio_text_of(helio_reason_word(reason)),
-        .detail = core_cut(detail, 256),
-        .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
-        .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
-        .forecast_ms = basis ? core_pool_outlook(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
-    };
+    helio_row_decision_t row = decision_row(self, e, reason, detail);
     core_emit(self, HELIO_BROKER_FX_ROW_DECISION, &row);
-    uint32_t rank = 0;
-    if (e->chosen)
-        write_candidate(self, e, e->chosen, rank++, !e->waits);
+    const helio_row_candidate_t *rows = candidate_rows(self, e);
     for (uint32_t i = 0; i < e->count; i++)
-        if (&e->options[i] != e->chosen)
-            write_candidate(self, e, &e->options[i], rank++, e->chosen && !e->waits);
+        core_emit(self, HELIO_BROKER_FX_ROW_CANDIDATE, &rows[i]);
 }
 
 void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reason_t reason,

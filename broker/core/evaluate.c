@@ -42,9 +42,11 @@ static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_
     return option;
 }
 
-static bool may_wait(const helio_broker_core_t *self, const job_class_t *class)
+/*  With a deadline, what may start now changes with the clock; and a plan's class is not there any more
+ * afterwards. */
+static bool is_kept(const helio_broker_core_t *self, const job_class_t *class)
 {
-    return class->want.free_until_ms > self->wall_ms && !class->want.deadline_wall_ms;
+    return class->refs && class->want.free_until_ms > self->wall_ms && !class->want.deadline_wall_ms;
 }
 
 /*  Room for the verdicts: the class's own if they are to be kept. */
@@ -68,7 +70,7 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
 {
     evaluation_t e = {.class = class};
-    bool kept = may_wait(self, class);
+    bool kept = is_kept(self, class);
     if (kept && class->options && class->options_facts == self->facts_version &&
         class->options_minute == self->wall_ms / HELIO_SCORE_STEP_MS) {
         e.options = class->options;
@@ -110,7 +112,7 @@ static double free_share(const pool_t *pool)
 
 /*  Among equally good options (same alternative, same score, neither home) the one with the largest free
  * share. */
-const option_t *core_choose_now(helio_broker_core_t *self, const evaluation_t *e)
+static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t *e)
 {
     for (uint32_t i = 0; i < e->feasible;) {
         const option_t *first = &e->options[i], *best = NULL;
@@ -133,8 +135,8 @@ const option_t *core_choose_now(helio_broker_core_t *self, const evaluation_t *e
     return NULL;
 }
 
-const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
-                                  uint32_t *ret_room)
+static const option_t *choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
+                                    uint32_t *ret_room)
 {
     const job_class_t *class = e->class;
     const option_t *best = NULL;
@@ -158,4 +160,59 @@ const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t 
         *ret_room = room;
     }
     return best;
+}
+
+choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
+{
+    choice_t choice = {.now = choose_now(self, e)};
+    if (e->class->want.free_until_ms > self->wall_ms)
+        choice.later = choose_later(self, e, choice.now, &choice.room);
+    return choice;
+}
+
+/*  It would never find its room while smaller ones pass it: several nodes, or a whole one. */
+static bool is_gang(const job_class_t *class, const option_t *option)
+{
+    return class->want.nodes > 1 ||
+           (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
+}
+
+/*  The first gang in line for a pool gets a reservation where it is expected to start first. */
+static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i];
+        const reservation_t *held = &option->pool->reservation;
+        bool taken = held->class && held->class != class && held->class->waiting;
+        if (taken || !is_gang(class, option))
+            continue;
+        reservation_t found;
+        int64_t at_ms =
+            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, &found);
+        if (at_ms && (!e->reserved || at_ms < e->reservation.at_ms)) {
+            e->reserved = option;
+            e->reservation = found;
+        }
+    }
+}
+
+/*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not
+ * for room. */
+static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e,
+                                 const option_t *later)
+{
+    const helio_plan_t *now = &e->options[0].c.now;
+    const window_t *window = &e->class->window;
+    bool held = window->pool == later->pool && window->start_ms == later->c.later.start_ms;
+    return !e->feasible ||
+           helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
+}
+
+void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    e->waits = choice->later && (choice->now || is_worth_waiting_for(self, e, choice->later));
+    e->chosen = e->waits ? choice->later : NULL;
+    if (!e->waits)
+        find_reservation(self, e);
 }

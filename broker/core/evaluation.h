@@ -23,18 +23,26 @@ typedef struct evaluation {
     uint64_t decision_id;     /* 0 until written */
 } evaluation_t;
 
+/*  For the head of the class, with what is free now. */
+typedef struct choice {
+    const option_t *now;   /* the best that has room, and may be offered something; NULL = none */
+    const option_t *later; /* the best later start that is worth waiting for beside it; NULL = none */
+    uint32_t room;         /* jobs of the class that will find room there then */
+} choice_t;
+
 /* evaluate.c */
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
-/*  The best one that has room now, and may be offered something; NULL when there is none. */
-const option_t *core_choose_now(helio_broker_core_t *self, const evaluation_t *e);
-/*  The best later start that is worth waiting for, beside `now` (NULL: nothing has room now). NULL when there
- * is none. */
-const option_t *core_choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
-                                  uint32_t *ret_room);
+choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e);
+/*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
+ * chosen, waits, reserved and reservation; changes nothing else. */
+void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);
 
 /* decision.c */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
                          const char *detail);
+/*  The rows that this would write, but not into the database: of a plan. */
+void core_decision_show(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                        const char *detail, helio_planned_t *plan);
 /*  The dominant reason why its head waits, in words; with the time at which that is expected to end, 0 = not
  * foreseen. */
 helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_t *e, const char **ret_detail,

@@ -387,6 +387,14 @@ int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 /* submit.c, commands.c */
 void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest);
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
+/*  What a submission becomes once the queue's and the tenant's defaults are known. NULL: there is no such queue. */
+queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
+                      helio_text_t *ret_home, uint64_t *ret_time_limit_ms);
+tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event); /* NULL: answered */
+void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                       const char *where); /* there is none of that name */
+/* plan.c */
+void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event);
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event);

@@ -1,8 +1,8 @@
 /*  place.c -- a decision round: class by class, each judged once, its jobs placed while something fits.
  *
- *  Work is classes x pools, plus what is placed; a class that found nothing is not looked at again before some
- *  capacity or forecast changed, or the hour came that it waits for. Every evaluation that led to a placement, or changed why
- *  a class waits, is a row.
+ *  Work is classes x pools, plus what is placed; a class that found nothing is not looked at again before
+ * some capacity or forecast changed, or the hour came that it waits for. Every evaluation that led to a
+ * placement, or changed why a class waits, is a row.
  */
 #include <stdlib.h>
 
@@ -57,11 +57,13 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     }
     job->epoch++;
     job->attempts++;
-    core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name), "broker");
+    core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name),
+                  "broker");
     job->site = option->site;
     job->pool = option->pool;
     const helio_requirement_t *want = &e->class->want;
-    job->counted = core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
+    job->counted =
+        core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
@@ -87,44 +89,6 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     self->figures.placements_total++;
 }
 
-/*  It would never find its room while smaller ones pass it: several nodes, or a whole one. */
-static bool is_gang(const job_class_t *class, const option_t *option)
-{
-    return class->want.nodes > 1 ||
-           (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
-}
-
-/*  The first gang in line for a pool gets a reservation where it is expected to start first. */
-static void reserve(helio_broker_core_t *self, evaluation_t *e)
-{
-    job_class_t *class = e->class;
-    for (uint32_t i = 0; i < e->feasible; i++) {
-        const option_t *option = &e->options[i];
-        const reservation_t *held = &option->pool->reservation;
-        bool taken = held->class && held->class != class && held->class->waiting;
-        if (taken || !is_gang(class, option))
-            continue;
-        reservation_t found;
-        int64_t at_ms =
-            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, &found);
-        if (at_ms && (!e->reserved || at_ms < e->reservation.at_ms)) {
-            e->reserved = option;
-            e->reservation = found;
-        }
-    }
-    if (e->reserved)
-        core_reserve(class, e->reserved->pool, &e->reservation);
-}
-
-/*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not for room. */
-static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e, const option_t *later)
-{
-    const helio_plan_t *now = &e->options[0].c.now;
-    const window_t *window = &e->class->window;
-    bool held = window->pool == later->pool && window->start_ms == later->c.later.start_ms;
-    return !e->feasible || helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
-}
-
 static void due(job_class_t *class, int64_t at_ms)
 {
     if (at_ms && (!class->look_ms || at_ms < class->look_ms))
@@ -132,23 +96,23 @@ static void due(job_class_t *class, int64_t at_ms)
 }
 
 /*  Of the jobs that are left: what they wait for, and when that is looked at again. */
-static void settle(helio_broker_core_t *self, evaluation_t *e, const option_t *now, const option_t *later, uint32_t room,
-                   bool placed)
+static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice, bool placed)
 {
     job_class_t *class = e->class;
     const window_t before = class->window;
     core_reserve_drop(class);
-    e->waits = later && (now || is_worth_waiting_for(self, e, later));
-    e->chosen = e->waits ? later : NULL;
+    core_decide(self, e, choice);
     if (e->waits) {
-        uint32_t jobs = room < class->waiting_count ? room : class->waiting_count;
+        const option_t *later = e->chosen;
+        uint32_t jobs = choice->room < class->waiting_count ? choice->room : class->waiting_count;
         core_window_set(class, later->site, later->pool, later->c.later.start_ms,
                         jobs * later->c.gpus_per_node * class->want.nodes);
         due(class, later->c.later.start_ms);
     } else {
         core_window_clear(class);
-        reserve(self, e);
     }
+    if (e->reserved)
+        core_reserve(class, e->reserved->pool, &e->reservation);
     for (uint32_t i = 0; i < e->count; i++)
         due(class, e->options[i].c.not_before_ms);
     const char *detail = "";
@@ -160,27 +124,26 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const option_t *n
     core_class_write(self, class, reason, detail, expected_ms);
 }
 
-/*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room there wait. */
+/*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room
+ * there wait. */
 static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, uint32_t most)
 {
     evaluation_t e = core_evaluate(self, class);
-    const option_t *now = NULL, *later = NULL;
-    bool may_wait = class->want.free_until_ms > self->wall_ms;
-    uint32_t placed = 0, room = 0;
+    choice_t choice = {0};
+    uint32_t placed = 0;
     class->look_ms = 0;
     while (class->waiting && placed < most) {
-        now = core_choose_now(self, &e);
-        later = may_wait ? core_choose_later(self, &e, now, &room) : NULL;
-        if (!now || (later && class->waiting_count <= room))
+        choice = core_choose(self, &e);
+        if (!choice.now || (choice.later && class->waiting_count <= choice.room))
             break;
-        place(self, &e, class->waiting, now);
+        place(self, &e, class->waiting, choice.now);
         placed++;
     }
     if (placed == most && class->waiting)
         return placed;
     class->blocked_at = self->capacity_version;
     if (class->waiting) {
-        settle(self, &e, now, later, room, placed > 0);
+        settle(self, &e, &choice, placed > 0);
     } else {
         core_window_clear(class);
         core_reserve_drop(class);
@@ -204,7 +167,8 @@ static int by_turn(const void *a, const void *b)
     return core_class_turn(*(job_class_t *const *)a, *(job_class_t *const *)b);
 }
 
-/*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew. */
+/*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew.
+ */
 static void drop_reservations(helio_broker_core_t *self)
 {
     if (self->reserved_version == self->capacity_version)
@@ -219,7 +183,8 @@ void core_round(helio_broker_core_t *self)
     self->round_wanted = false;
     self->rounds++;
     drop_reservations(self);
-    job_class_t **turns = helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
+    job_class_t **turns =
+        helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
     uint32_t count = 0;
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->blocked_at != self->capacity_version)
@@ -266,9 +231,9 @@ bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *w
             if (c.rejection == HELIO_REJECTION_NONE)
                 return true;
             if (pools++ < 8)
-                why = helio_arena_printf(self->effects->arena, "%.*s%s%s/%.*s %s", HELIO_TEXT_ARGS(why),
-                                         why.size ? ", " : "", site->name,
-                                         HELIO_TEXT_ARGS(site->pools[i].info.name), helio_rejection_word(c.rejection));
+                why = helio_arena_printf(
+                    self->effects->arena, "%.*s%s%s/%.*s %s", HELIO_TEXT_ARGS(why), why.size ? ", " : "",
+                    site->name, HELIO_TEXT_ARGS(site->pools[i].info.name), helio_rejection_word(c.rejection));
         }
     *ret_why = why.data;
     return pools == 0;

@@ -33,9 +33,8 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
     HASH_ADD(hh, self->keys, digest, sizeof entry->digest, entry);
 }
 
-/*  What a submission becomes once the queue's and the tenant's defaults are known. */
-static queue_t *resolve(helio_broker_core_t *self, tenant_t *tenant, const helio_submission_t *job,
-                        helio_text_t *ret_home, uint64_t *ret_time_limit_ms)
+queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
+                      helio_text_t *ret_home, uint64_t *ret_time_limit_ms)
 {
     queue_t *queue;
     HASH_FIND(hh, self->queues, job->spec.queue.data, job->spec.queue.size, queue);
@@ -78,6 +77,13 @@ static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t 
     return event->jobs.count;
 }
 
+void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                       const char *where)
+{
+    core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                "%squeue: there is no queue '%.*s'; `helio queues` lists them", where, HELIO_TEXT_ARGS(job->spec.queue));
+}
+
 /*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
 static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant,
                       bool clashes)
@@ -99,10 +105,8 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         if (known)
             return true;
     }
-    if (!resolve(self, tenant, job, &home, &time_limit_ms)) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
-                    HELIO_TEXT_ARGS(job->spec.queue));
+    if (!core_resolve(self, tenant, job, &home, &time_limit_ms)) {
+        core_answer_queue(self, event, job, where);
         return false;
     }
     if (!core_gate_check(self, event, job, where))
@@ -208,7 +212,7 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     }
     helio_text_t home;
     uint64_t time_limit_ms;
-    queue_t *queue = resolve(self, tenant, job, &home, &time_limit_ms);
+    queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
     helio_row_job_t row;
     fill_row(self, event, job, queue, home, time_limit_ms, &row);
     submission_t *submission = core_submission_new(self, &row, &job->spec);
@@ -224,16 +228,22 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     return (helio_accepted_job_t){row.job, false};
 }
 
-void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
+tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     tenant_t *tenant;
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
-    if (!tenant) {
+    if (!tenant)
         core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "there is no tenant '%.*s'; an operator adds one with `helio-broker tenant add`",
                     HELIO_TEXT_ARGS(event->tenant));
+    return tenant;
+}
+
+void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    tenant_t *tenant = core_tenant_of(self, event);
+    if (!tenant)
         return;
-    }
     if (!check_bounds(self, event, tenant))
         return;
     uint32_t clash = clash_within(self, event);

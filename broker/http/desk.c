@@ -60,6 +60,10 @@ static void on_answer(helio_call_t *call, const helio_fx_answer_t *answer)
         memcpy(result->jobs, answer->jobs.items, answer->jobs.count * sizeof *result->jobs);
         result->job_count = answer->jobs.count;
     }
+    if (operation->call.event == HELIO_BROKER_EV_PLAN && answer->rc == HELIO_OK) {
+        result->plan = helio_arena_alloc(operation->arena, 1, sizeof *result->plan);
+        helio_record_copy(&helio_planned_type, operation->arena, &answer->plan, result->plan);
+    }
     back(operation);
 }
 

@@ -31,7 +31,8 @@ typedef struct helio_result {
     helio_buffer_t data;        /* READ: JSON; LOG_READ: bytes */
     helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
     uint32_t job_count;
-    uint64_t offset; /* LOG_READ */
+    helio_planned_t *plan; /* EVENT: PLAN; in the operation's arena */
+    uint64_t offset;       /* LOG_READ */
     bool end;
     helio_engine_figures_t figures; /* FIGURES */
 } helio_result_t;

@@ -31,6 +31,8 @@ static const helio_route_t routes[] = {
      "Why it is where it is, or waits."},
     {"GET", "/v1/jobs/{id}/logs", HELIO_ACCESS_USER, HELIO_BODY_NONE, "offset follow epoch", "text/plain", true, helio_jobs_logs,
      "What it printed."},
+    {"POST", "/v1/plans", HELIO_ACCESS_USER, HELIO_BODY_JOBS, "", JSON, false, helio_plans_make,
+     "What would become of a job: nothing is stored."},
     {"GET", "/v1/sites", HELIO_ACCESS_USER, HELIO_BODY_NONE, "", JSON, false, helio_sites_list,
      "Sites and what they offer."},
     {"POST", "/v1/sites", HELIO_ACCESS_ADMIN, HELIO_BODY_JSON, "", JSON, false, helio_sites_enrol,

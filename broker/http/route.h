@@ -46,6 +46,7 @@ void helio_jobs_submit(helio_exchange_t *exchange);
 void helio_jobs_list(helio_exchange_t *exchange);
 void helio_jobs_show(helio_exchange_t *exchange);
 void helio_jobs_explain(helio_exchange_t *exchange);
+void helio_plans_make(helio_exchange_t *exchange); /* plans.c */
 void helio_jobs_cancel(helio_exchange_t *exchange);
 void helio_jobs_release(helio_exchange_t *exchange);
 /*  logs.c, events.c */

@@ -86,6 +86,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
     w->events++;
     w->event = call->event;
     switch (call->event) {
+    case HELIO_BROKER_EV_PLAN:
     case HELIO_BROKER_EV_SUBMIT: {
         const helio_ev_submit_t *event = call->payload;
         w->submitted = event->jobs.count;
@@ -156,6 +157,39 @@ static inline void answer_call(world_t *w, helio_call_t *call)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};
         answer.jobs.items = jobs;
         answer.jobs.count = w->submitted;
+    }
+    helio_planned_candidate_t candidates[2];
+    if (call->event == HELIO_BROKER_EV_PLAN && w->answer_rc == HELIO_OK) {
+        const helio_job_spec_t *spec = &((const helio_ev_submit_t *)call->payload)->jobs.items[0].spec;
+        candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
+                                                            .pool = HELIO_TEXT("h100"),
+                                                            .start_ms = INT64_C(1772374800000),
+                                                            .score_micro_usd = 312450000,
+                                                            .cost_micro_usd = 312000000,
+                                                            .energy_j = 255600000,
+                                                            .carbon_mg = 1900000,
+                                                            .carbon_micro_usd = 380000,
+                                                            .risk_micro_usd = 70000},
+                                                    .backend = HELIO_TEXT("slurm")};
+        candidates[1] = (helio_planned_candidate_t){.row = {.rank = 1,
+                                                            .site = HELIO_TEXT("frankfurt"),
+                                                            .pool = HELIO_TEXT("a"),
+                                                            .rejected_reason = HELIO_TEXT("CarbonCap"),
+                                                            .detail = HELIO_TEXT("412 g/kWh > max_carbon")}};
+        answer.plan = (helio_planned_t){.name = spec->name,
+                                        .goal = spec->goal,
+                                        .flexible_ms = spec->flexible_ms,
+                                        .run_ms = 21600000,
+                                        .expected_ms = INT64_C(1772374800000),
+                                        .gpus = 16,
+                                        .nodes = 2,
+                                        .carbon_price_micro_usd_per_t = 200000000,
+                                        .wait_price_micro_usd_per_gpu_h = 500000,
+                                        .decision = {.reason = HELIO_TEXT("WaitingForWindow"),
+                                                     .policy_version = HELIO_TEXT("terms-1"),
+                                                     .chosen_site = HELIO_TEXT("lulea"),
+                                                     .chosen_pool = HELIO_TEXT("h100")},
+                                        .candidates = {candidates, 2}};
     }
     call->on_answer(call, &answer);
 }

@@ -444,6 +444,34 @@ static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
     }
 }
 
+static void http__a_plan_is_json_with_terms_in_dollars(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
+        "name: finetune-70b\nplacement: {goal: balanced, flexible: 12h}\nrun: echo\n");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_PLAN);
+    assert_string_equal(w->tenant, "acme");
+    static const char *const parts[] = {
+        "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600.0,\"goal\":\"balanced\","
+        "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null}",
+        "\"candidates\":[{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\","
+        "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":21600.0,\"cost_usd\":312.0,\"energy_kwh\":71.0,"
+        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"terms\":{\"money\":312.0,",
+        "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
+        "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",
+        "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
+        "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null}"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        assert_contains(r.body, parts[i]);
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: echo\nqueu: batch\n");
+    assert_int_equal(r.status, 400);
+    assert_contains(r.body, "did you mean");
+    w->answer_rc = HELIO_INVALID;
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: a\n---\nrun: b\n");
+    assert_int_equal(r.status, 400);
+}
+
 static void http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted(void **state)
 {
     (void)state;
@@ -774,6 +802,7 @@ int main(void)
         TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
         TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
         TEST(http__parts_of_ids_are_searched_for_up_to_a_bound),
+        TEST(http__a_plan_is_json_with_terms_in_dollars),
         TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),
         TEST(http__a_full_engine_is_429_and_a_full_reader_too),

@@ -1,0 +1,67 @@
+/*  plan.c -- what would become of a job: the decision's own code on a class that is not kept. Changes
+ * nothing. */
+#include <string.h>
+
+#include "broker/core/evaluation.h"
+
+/*  As if it were the newest job of all, alone in its class. */
+static void judge(helio_broker_core_t *self, job_class_t *class, helio_planned_t *plan)
+{
+    self->rounds++; /* what comes back when is found anew */
+    evaluation_t e = core_evaluate(self, class);
+    choice_t choice = core_choose(self, &e);
+    helio_reason_t reason = HELIO_REASON_NONE;
+    const char *detail = "";
+    plan->expected_ms = self->wall_ms;
+    if (choice.now && !choice.later) {
+        e.chosen = choice.now;
+    } else {
+        core_decide(self, &e, &choice);
+        reason = core_decision_reason(self, &e, &detail, &plan->expected_ms);
+    }
+    uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
+    plan->nodes = class->want.nodes;
+    plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
+    core_decision_show(self, &e, reason, detail, plan);
+}
+
+void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    if (event->jobs.count != 1) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "a plan is made of one job, and these are %u: plan them one by one", event->jobs.count);
+        return;
+    }
+    const helio_submission_t *document = &event->jobs.items[0];
+    const tenant_t *tenant = core_tenant_of(self, event);
+    if (!tenant)
+        return;
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
+    if (!queue) {
+        core_answer_queue(self, event, document, "");
+        return;
+    }
+    job_t newest = {.key.task = HELIO_NO_TASK};
+    memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
+    job_class_t class = {
+        .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
+        .queue = queue,
+        .waiting = &newest,
+        .waiting_count = 1,
+    };
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.plan = (helio_planned_t){
+        .name = document->spec.name,
+        .goal = document->spec.goal,
+        .prices_set = document->spec.prices_set,
+        .flexible_ms = document->spec.flexible_ms,
+        .deadline_wall_ms = document->spec.deadline_wall_ms,
+        .run_ms = time_limit_ms,
+        .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
+        .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
+    };
+    judge(self, &class, &answer.plan);
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}

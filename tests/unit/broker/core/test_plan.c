@@ -1,0 +1,237 @@
+/*  A plan is the decision that would be made, and nothing else. */
+#include <string.h>
+
+#include "federation/base/rng.h"
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2, WEST = 3, HOUR = 3600000 };
+
+static harness_t *h;
+static helio_site_profile_t *sites[3];
+
+static int begin(void **state)
+{
+    (void)state;
+    helio_broker_options_t options = helio_broker_options_default();
+    options.silent_after_ms = INT64_C(1000) * HOUR;
+    h = harness_begin(&options);
+    static const char *const names[] = {"north", "south", "west"};
+    for (int i = 0; i < 3; i++) {
+        sites[i] = harness_site(h, names[i]);
+        helio_pool_t *pool = harness_pool(h, sites[i], "a", "H100", 4, 8, 1.5 + i);
+        pool->base_w = 700;
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static void join(void)
+{
+    for (uint32_t i = 0; i < 3; i++)
+        harness_join(h, NORTH + i, sites[i]);
+}
+
+static const helio_fx_answer_t *plan_of(const char *tenant, helio_submission_t *jobs, uint32_t count)
+{
+    helio_ev_submit_t event = {
+        .call = 77, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .jobs = {jobs, count}};
+    harness_step(h, HELIO_BROKER_EV_PLAN, &event);
+    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_non_null(answer);
+    assert_true(answer->call == 77);
+    return answer;
+}
+
+static const helio_planned_t *plan(const helio_job_spec_t *spec)
+{
+    helio_submission_t job = harness_submission(h, spec, "", "");
+    const helio_fx_answer_t *answer = plan_of("acme", &job, 1);
+    assert_int_equal(answer->rc, HELIO_OK);
+    return &answer->plan;
+}
+
+static void tell(uint64_t peer, uint32_t hours, const double *values)
+{
+    static uint64_t seq = 5000;
+    double *copy = helio_arena_alloc(harness_arena(h), hours, sizeof *copy);
+    memcpy(copy, values, hours * sizeof *copy);
+    helio_series_t series = {.signal = HELIO_SIGNAL_CARBON,
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = harness_wall_ms(h) - harness_wall_ms(h) % HOUR,
+                             .step_s = 3600,
+                             .values = {copy, hours}};
+    helio_ev_site_summary_t event = {
+        .peer = peer, .summary = {.seq = ++seq, .dispatch_seen = 0, .series = {&series, 1}, .power_w = -1}};
+    harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+}
+
+static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.nodes = 2;
+    spec.max_cost_micro_usd = 48000000;
+    spec.goal = HELIO_GOAL_BALANCED;
+    const helio_planned_t *p = plan(&spec);
+    assert_true(helio_text_is(p->decision.chosen_site, "north"));
+    assert_true(helio_text_is(p->decision.reason, ""));
+    assert_true(helio_text_is(p->decision.policy_version, HELIO_POLICY_VERSION));
+    assert_true(p->expected_ms == harness_wall_ms(h));
+    assert_int_equal(p->gpus, 16);
+    assert_int_equal(p->nodes, 2);
+    assert_int_equal(p->run_ms, HOUR); /* the queue's default */
+    assert_int_equal(p->candidates.count, 3);
+    static const struct {
+        const char *site, *reason, *detail;
+        int64_t cost;
+    } expected[] = {{"north", "", "", 24000000}, {"south", "", "", 40000000}, {"west", "CostCap", "$56.00 > max_cost", 56000000}};
+    for (int i = 0; i < 3; i++) {
+        const helio_planned_candidate_t *c = &p->candidates.items[i];
+        assert_true(helio_text_is(c->row.site, expected[i].site));
+        assert_true(helio_text_is(c->row.rejected_reason, expected[i].reason));
+        assert_true(helio_text_is(c->row.detail, expected[i].detail));
+        assert_int_equal(c->row.cost_micro_usd, expected[i].cost);
+        assert_int_equal(c->row.carbon_micro_usd, 224000); /* 11.2 kWh x 100 g x 200 USD/t */
+        assert_int_equal(c->row.score_micro_usd, expected[i].cost + 224000);
+        assert_true(helio_text_is(c->backend, "local"));
+    }
+}
+
+static void plan__changes_nothing(void **state)
+{
+    (void)state;
+    join();
+    tell(NORTH, 4, (double[]){500, 500, 10, 500});
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.flexible_ms = 5 * HOUR;
+    harness_tick(h);
+    harness_clear(h);
+    helio_broker_figures_t before = harness_figures(h);
+    for (int i = 0; i < 3; i++)
+        (void)plan(&spec);
+    harness_wait(h, 4 * HOUR);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CANDIDATE), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CLASS), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ORDER), 0);
+    helio_broker_figures_t after = harness_figures(h);
+    assert_memory_equal(&before, &after, sizeof before);
+}
+
+static void plan__what_cannot_go_now_says_until_when(void **state)
+{
+    (void)state;
+    join();
+    for (uint32_t i = 0; i < 3; i++)
+        harness_summary(h, NORTH + i, sites[i], 0, 4);
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const helio_planned_t *p = plan(&spec);
+    assert_true(helio_text_is(p->decision.reason, "WaitingForCapacity"));
+    assert_true(helio_text_is(p->decision.chosen_site, ""));
+    for (int i = 0; i < 3; i++) {
+        assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoCapacity"));
+        assert_true(helio_text_is(p->candidates.items[i].row.detail, "0 GPUs free"));
+    }
+    spec.gpus.items[0].model = HELIO_TEXT("B300");
+    p = plan(&spec);
+    assert_true(helio_text_is(p->decision.reason, "NeverFits"));
+    for (int i = 0; i < 3; i++)
+        assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoSuchGPU"));
+}
+
+static void plan__no_sites_is_a_plan_too(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    const helio_planned_t *p = plan(&spec);
+    assert_int_equal(p->candidates.count, 0);
+    assert_true(helio_text_is(p->decision.reason, "WaitingForCapacity"));
+    assert_int_equal(p->gpus, 8);
+}
+
+static void plan__refuses_what_is_no_plan(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_submission_t jobs[2] = {harness_submission(h, &spec, "", ""), harness_submission(h, &spec, "", "")};
+    assert_int_equal(plan_of("acme", jobs, 2)->rc, HELIO_INVALID);
+    assert_int_equal(plan_of("acme", jobs, 0)->rc, HELIO_INVALID);
+    assert_int_equal(plan_of("nobody", jobs, 1)->rc, HELIO_FORBIDDEN);
+    jobs[0].spec.queue = HELIO_TEXT("fast-lane");
+    const helio_fx_answer_t *answer = plan_of("acme", jobs, 1);
+    assert_int_equal(answer->rc, HELIO_INVALID);
+    assert_non_null(strstr(answer->text.data, "fast-lane"));
+}
+
+/*  Whatever the world: what is planned is what happens when the same job comes next. */
+static void property__a_job_that_comes_next_gets_its_plan(void **state)
+{
+    helio_rng_t rng = {41};
+    uint32_t placed = 0, waited = 0;
+    for (int round = 0; round < 150; round++) {
+        join();
+        double values[12];
+        for (uint32_t i = 0; i < 3; i++) {
+            for (int k = 0; k < 12; k++)
+                values[k] = 1000 * helio_rng_unit(&rng);
+            tell(NORTH + i, 12, values);
+        }
+        for (int i = 0; i < 6; i++) {
+            helio_job_spec_t spec = harness_spec(h, "H100", 1 + (uint32_t)helio_rng_below(&rng, 8));
+            spec.nodes = 1 + (uint32_t)helio_rng_below(&rng, 3);
+            spec.goal = (uint32_t)helio_rng_below(&rng, HELIO_GOAL_COUNT);
+            spec.flexible_ms = helio_rng_below(&rng, 2) * helio_rng_below(&rng, 12 * HOUR);
+            spec.time_limit_ms = 60000 + helio_rng_below(&rng, 5 * HOUR);
+            spec.max_carbon_mg_per_kwh = helio_rng_below(&rng, 3) ? 0 : helio_rng_below(&rng, 900000);
+            const helio_planned_t *p = plan(&spec);
+            helio_job_key_t key = harness_job(h, &spec);
+            harness_tick(h);
+            bool now = !p->decision.reason.size;
+            assert_int_equal(harness_state(h, key), now ? HELIO_JOB_OFFERED : HELIO_JOB_QUEUED);
+            if (now) {
+                assert_true(helio_text_equal(harness_row(h, key)->site, p->decision.chosen_site));
+                const helio_row_placement_t *row, *last = NULL;
+                while ((row = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT)))
+                    last = row;
+                assert_true(last->score_micro_usd == p->candidates.items[0].row.score_micro_usd);
+            } else {
+                const helio_row_class_t *row, *last = NULL;
+                while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+                    last = row;
+                assert_true(!last || helio_text_equal(last->reason, p->decision.reason));
+                assert_true(!last || last->expected_ms == p->expected_ms);
+            }
+            harness_clear(h);
+            placed += now;
+            waited += !now;
+            harness_advance(h, (int64_t)helio_rng_below(&rng, 1800000));
+            harness_tick(h);
+        }
+        end(state);
+        begin(state);
+    }
+    assert_true(placed > 100 && waited > 100);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(plan__says_where_and_what_it_costs_and_why_not_elsewhere),
+        CASE(plan__changes_nothing),
+        CASE(plan__what_cannot_go_now_says_until_when),
+        CASE(plan__no_sites_is_a_plan_too),
+        CASE(plan__refuses_what_is_no_plan),
+        CASE(property__a_job_that_comes_next_gets_its_plan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
