@@ -135,12 +135,12 @@ static void forecast__nothing_later_than_the_first_hour_is_looked_at(void **stat
     double *values = shaped(20 * 24);
     helio_hours_t history = {0, values, 480};
     helio_forecast_t before, after;
-    helio_forecast_make(&history, 400, 24, 0, arena, &before);
+    helio_forecast_make(&history, 400, 72, 0, arena, &before);
     for (uint32_t i = 400; i < 480; i++)
         values[i] = 1e6;
-    helio_forecast_make(&history, 400, 24, 0, arena, &after);
-    assert_memory_equal(before.values, after.values, 24 * sizeof(double));
-    assert_memory_equal(before.p90, after.p90, 24 * sizeof(double));
+    helio_forecast_make(&history, 400, 72, 0, arena, &after);
+    assert_memory_equal(before.values, after.values, 72 * sizeof(double));
+    assert_memory_equal(before.p90, after.p90, 72 * sizeof(double));
 }
 
 static void forecast__prices_go_below_zero_and_intensity_does_not(void **state)

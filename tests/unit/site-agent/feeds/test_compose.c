@@ -375,6 +375,15 @@ static void compose__a_tariff_is_local_time_hour_by_hour(void **state)
     assert_true(near(usd[9], 0.1) && near(usd[10], 0.3)); /* Monday 08:00 */
     assert_true(near(usd[21], 0.3) && near(usd[22], 0.1) && near(usd[24], 0.05));
     assert_true(helio_text_is(find(&all, HELIO_SIGNAL_ELECTRICITY, "")->source, "tariff"));
+    /* two lines fit: the first decides */
+    site_file_t *both = read_site(SITE "agent: {tariff: [{when: \"Sun 20:00-24:00\", usd_per_kwh: 0.4},\n"
+                                       " {when: \"22:00-06:30\", usd_per_kwh: 0.05}]}\n",
+                                  arena);
+    all = compose(both, NULL, zone, ms_of("2026-11-22T21:10:00Z"));
+    usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;
+    assert_true(near(usd[0], 0.4) && near(usd[1], 0.4) && near(usd[2], 0.05));
+    all = compose(file, NULL, zone, ms_of("2026-11-22T21:10:00Z"));
+    usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;
     /* the night on which clocks are put forward: 08:00 comes an hour earlier in UTC */
     all = compose(file, NULL, zone, ms_of("2026-03-29T12:00:00Z"));
     usd = find(&all, HELIO_SIGNAL_ELECTRICITY, "")->values.items;

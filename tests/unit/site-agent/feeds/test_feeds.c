@@ -379,6 +379,26 @@ static void feeds__the_documented_services_are_asked_as_they_want_to_be(void **s
     assert_null(strstr(server->requests[0], "Bearer"));
 }
 
+static void feeds__a_token_that_would_be_more_than_one_header_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"{\"token\":\"a\\r\\nX-Other: b\"}", "{\"token\":\"\"}",
+                                      "{\"token\":1}", "{\"token\":\"a b\"}"};
+    (void)put_file("password", 0600, "x");
+    say("/past", 200, "{\"data\":[]}", NULL);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        say("/login", 200, bad[i], NULL);
+        open_feeds("{signal: carbon, source: http-json, map: watttime, url: \"@URL/past\", "
+                   "login: {url: \"@URL/login\", user: ada, password: @DIR/password}}");
+        assert_true(turn_until(has_note));
+        assert_non_null(strstr(notes, "login: "));
+        helio_feeds_destroy(&feeds);
+        notes[0] = '\0';
+        note_count = 0;
+    }
+    assert_int_equal(server->request_count, 4); /* the logins alone */
+}
+
 static void feeds__a_token_in_a_file_goes_along_and_nowhere_else(void **state)
 {
     (void)state;
@@ -664,6 +684,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(feeds__a_source_is_asked_and_what_it_says_is_published),
         TEST(feeds__the_documented_services_are_asked_as_they_want_to_be),
+        TEST(feeds__a_token_that_would_be_more_than_one_header_is_refused),
         TEST(feeds__a_token_in_a_file_goes_along_and_nowhere_else),
         TEST(feeds__a_secret_that_others_may_read_is_not_sent),
         TEST(feeds__a_dead_source_is_told_once_and_its_last_day_stands),
