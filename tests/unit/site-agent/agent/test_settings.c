@@ -117,6 +117,30 @@ static void settings__know_what_a_gpu_draws_and_where_figures_come_from(void **s
     helio_buffer_clear(&complaint);
 }
 
+/*  The site file on the page about energy is one that an agent takes. */
+static void settings__the_documents_site_file_is_accepted(void **state)
+{
+    (void)state;
+    char page[32768];
+    FILE *file = fopen(HELIO_SOURCE_DIR "/docs/energy.md", "r");
+    assert_non_null(file);
+    page[fread(page, 1, sizeof page - 1, file)] = '\0';
+    assert_int_equal(fclose(file), 0);
+    char *text = strstr(page, "```yaml\n");
+    assert_non_null(text);
+    text += strlen("```yaml\n");
+    char *over = strstr(text, "```");
+    assert_non_null(over);
+    *over = '\0';
+    helio_agent_settings_t settings;
+    helio_buffer_t complaint = {0};
+    if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) != HELIO_OK)
+        fail_msg("%s", complaint.data);
+    assert_true(settings.feeds.feeds.count == 2 && settings.feeds.windows.count == 2 &&
+                settings.feeds.tariff.count == 1);
+    helio_buffer_clear(&complaint);
+}
+
 static void settings__complain_with_line_and_suggestion(void **state)
 {
     (void)state;
@@ -231,6 +255,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(settings__are_read_with_paths_beside_the_file),
         TEST(settings__know_what_a_gpu_draws_and_where_figures_come_from),
+        TEST(settings__the_documents_site_file_is_accepted),
         TEST(settings__complain_with_line_and_suggestion),
         TEST(settings__name_the_file_that_is_missing),
         TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
