@@ -29,15 +29,16 @@ static json_t *usd(int64_t micro_usd)
 static json_t *candidate_json(const helio_planned_candidate_t *candidate, uint64_t run_ms)
 {
     const helio_row_candidate_t *row = &candidate->row;
-    return json_pack("{so so so so sf so sf sf so s{so so so so so so so} so so}", "site", text_json(row->site), "pool",
-                     text_json(row->pool), "backend", text_json(candidate->backend), "start", time_json(row->start_ms),
-                     "duration_s", (double)run_ms / 1000, "cost_usd", usd(row->cost_micro_usd), "energy_kwh",
+    return json_pack("{so so so so sf so sf sf so s{so so so so so so so} so so}", "site",
+                     text_json(row->site), "pool", text_json(row->pool), "backend",
+                     text_json(candidate->backend), "start", time_json(row->start_ms), "duration_s",
+                     (double)run_ms / 1000, "cost_usd", usd(row->cost_micro_usd), "energy_kwh",
                      (double)row->energy_j / 3.6e6, "carbon_g", (double)row->carbon_mg / 1000, "score_usd",
                      usd(row->score_micro_usd), "terms", "money", usd(row->cost_micro_usd), "carbon",
-                     usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk", usd(row->risk_micro_usd),
-                     "shadow", usd(row->shadow_micro_usd), "move", usd(row->move_micro_usd), "transfer",
-                     usd(row->transfer_micro_usd), "reason", text_json(row->rejected_reason), "detail",
-                     text_json(row->detail));
+                     usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk",
+                     usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd), "move",
+                     usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",
+                     text_json(row->rejected_reason), "detail", text_json(row->detail));
 }
 
 static json_t *plan_json(const helio_planned_t *plan)
@@ -48,17 +49,18 @@ static json_t *plan_json(const helio_planned_t *plan)
             abort(); /* memory */
     json_t *prices = json_pack("{so so}", "carbon_usd_per_t", usd(plan->carbon_price_micro_usd_per_t),
                                "wait_usd_per_gpu_h", usd(plan->wait_price_micro_usd_per_gpu_h));
-    json_t *job = json_pack("{so sI sI sf so so sf so}", "name", text_json(plan->name), "gpus", (json_int_t)plan->gpus,
-                            "nodes", (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
-                            plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
-                            "flexible_s", (double)plan->flexible_ms / 1000, "deadline",
-                            time_json(plan->deadline_wall_ms));
+    json_t *job = json_pack(
+        "{so sI sI sf so so sf so}", "name", text_json(plan->name), "gpus", (json_int_t)plan->gpus, "nodes",
+        (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
+        plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
+        "flexible_s", (double)plan->flexible_ms / 1000, "deadline", time_json(plan->deadline_wall_ms));
     const helio_row_decision_t *decision = &plan->decision;
-    return json_pack("{so so so so so so so so so}", "job", job, "candidates", candidates, "chosen",
-                     text_json(decision->chosen_site), "chosen_pool", text_json(decision->chosen_pool), "reason",
-                     text_json(decision->reason), "detail", text_json(decision->detail), "expected_start",
-                     time_json(plan->expected_ms), "policy_version", text_json(decision->policy_version),
-                     "forecast_issued_at", time_json(decision->forecast_ms));
+    return json_pack("{so so so so so so so so so so}", "job", job, "candidates", candidates, "chosen",
+                     text_json(decision->chosen_site), "chosen_pool", text_json(decision->chosen_pool),
+                     "reason", text_json(decision->reason), "detail", text_json(decision->detail),
+                     "expected_start", time_json(plan->expected_ms), "policy_version",
+                     text_json(decision->policy_version), "forecast_issued_at",
+                     time_json(decision->forecast_ms), "planned_at", time_json(decision->at_ms));
 }
 
 static void on_planned(helio_exchange_t *self, const helio_result_t *result)
@@ -76,8 +78,8 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
     free(text);
 }
 
-/*  The document is read as a submission is, by the same code. What it depends on is not looked up: a plan says where it
- *  would go if it could go now. */
+/*  The document is read as a submission is, by the same code. What it depends on is not looked up: a plan
+ * says where it would go if it could go now. */
 void helio_plans_make(helio_exchange_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);

@@ -94,6 +94,23 @@ helio_columns_t helio_columns_of_candidates(void)
     return HELIO_COLUMNS(columns, "site");
 }
 
+helio_columns_t helio_columns_of_plan(void)
+{
+    static const helio_column_t columns[] = {
+        {"", "chosen", T, false},
+        {"SITE", "site", T, false},
+        {"POOL", "pool", T, true},
+        {"BACKEND", "backend", T, false},
+        {"START", "start", T, false},
+        {"COST", "cost_usd", HELIO_CELL_MONEY, false},
+        {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, false},
+        {"CO2E", "carbon_g", HELIO_CELL_CARBON, false},
+        {"SCORE", "score_usd", HELIO_CELL_MONEY, true},
+        {"WHY", "why", T, false},
+    };
+    return HELIO_COLUMNS(columns, "site");
+}
+
 helio_columns_t helio_columns_of_events(void)
 {
     static const helio_column_t columns[] = {

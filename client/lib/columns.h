@@ -8,6 +8,7 @@ helio_columns_t helio_columns_of_jobs(void);
 helio_columns_t helio_columns_of_job(void); /* one, as title and value */
 helio_columns_t helio_columns_of_history(void);
 helio_columns_t helio_columns_of_candidates(void);
+helio_columns_t helio_columns_of_plan(void);
 helio_columns_t helio_columns_of_events(void);
 helio_columns_t helio_columns_of_sites(void);
 helio_columns_t helio_columns_of_gpus(void);

@@ -25,6 +25,10 @@ static const helio_command_t commands[] = {
      "command safe.",
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
      HELIO_WORDS_FILES, helio_cmd_submit},
+    {"plan", "FILE", "Say where a job would go, when, and at what cost",
+     "The broker judges the job file by the code that places jobs, and stores nothing: every site with its start, money, energy "
+     "and carbon, or the reason why not. Exits with 5 when no site could ever run it. `-` reads standard input.",
+     "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES, helio_cmd_plan},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Submit a batch script written for Slurm",

@@ -63,6 +63,7 @@ int helio_cmd_ls(helio_client_t *client); /* jobs.c */
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);
+int helio_cmd_plan(helio_client_t *client);    /* plan.c */
 int helio_cmd_explain(helio_client_t *client); /* explain.c */
 int helio_cmd_run(helio_client_t *client);     /* wait.c */
 int helio_cmd_wait(helio_client_t *client);

@@ -1,18 +1,11 @@
 /*  `explain`: the broker's facts about a job's place and wait, put into sentences. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
 #include "client/lib/humanise.h"
-
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = helio_output_find(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
+#include "client/lib/why.h"
 
 /*  printf whose texts come from the broker. */
 static void line(const helio_client_t *client, const char *title, const char *text)
@@ -22,68 +15,29 @@ static void line(const helio_client_t *client, const char *title, const char *te
     fprintf(client->io->out, "%-16s  %s\n", title, safe.data ? safe.data : "");
 }
 
-static bool is_chosen(const json_t *explained, const json_t *candidate)
+static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
 {
-    const char *pool = helio_output_string(explained, "chosen_pool");
-    return strcmp(helio_output_string(explained, "chosen"), helio_output_string(candidate, "site")) == 0 &&
-           (!pool[0] || strcmp(pool, helio_output_string(candidate, "pool")) == 0);
+    if (text->size)
+        line(client, title, text->data);
 }
 
-/*  The best candidate that was not taken though it could have been: what the choice is compared with. */
-static const json_t *next_best(const json_t *explained, const json_t *candidates)
+/*  Why there, in what people pay and emit, and in the terms that were weighed. */
+static void print_choice(const helio_client_t *client, const json_t *explained)
 {
-    const json_t *best = NULL;
-    size_t i;
-    json_t *candidate;
-    json_array_foreach(candidates, i, candidate)
-    {
-        double score = number(candidate, "score_usd");
-        if (is_chosen(explained, candidate) || helio_output_string(candidate, "reason")[0] || isnan(score))
-            continue;
-        if (!best || score < number(best, "score_usd"))
-            best = candidate;
-    }
-    return best;
-}
-
-/*  "$43.00 less": a difference is easier to read with its direction as a word than with a sign. Below `least`
- * it is nothing that a table would show. */
-static void difference_text(double value, double least, const char *what,
-                            void (*human)(double, char[HELIO_HUMAN_SIZE]), size_t size, char *ret_text)
-{
-    char amount[HELIO_HUMAN_SIZE];
-    if (fabs(value) < least) {
-        (void)snprintf(ret_text, size, "the same%s", what[0] ? what : " cost");
+    const json_t *chosen = helio_why_chosen(explained), *other = helio_why_next_best(explained);
+    if (!chosen)
         return;
-    }
-    human(fabs(value), amount);
-    (void)snprintf(ret_text, size, "%s%s %s", amount, what, value < 0 ? "less" : "more");
-}
-
-static void print_choice(const helio_client_t *client, const json_t *explained, const json_t *candidates)
-{
-    const json_t *other = next_best(explained, candidates);
-    size_t i;
-    json_t *candidate;
-    json_array_foreach(candidates, i, candidate)
-    {
-        if (!is_chosen(explained, candidate))
-            continue;
-        double cost = number(candidate, "cost_usd") - number(other, "cost_usd");
-        double carbon = number(candidate, "carbon_g") - number(other, "carbon_g");
-        char money[64], mass[64], text[320];
-        if (!other || isnan(cost) || isnan(carbon)) {
-            line(client, "Chosen", helio_output_string(candidate, "site"));
-            return;
-        }
-        difference_text(cost, 1e-6, "", helio_human_money, sizeof money, money);
-        difference_text(carbon, 1e-3, " CO2e", helio_human_mass, sizeof mass, mass);
-        (void)snprintf(text, sizeof text, "%.64s rather than %.64s, the next best: %s, %s",
-                       helio_output_string(candidate, "site"), helio_output_string(other, "site"), money,
-                       mass);
-        line(client, "Chosen", text);
-        return;
-    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, terms = {0}, change = {0}, text = {0};
+    helio_why_difference(chosen, other, &difference);
+    helio_buffer_printf(&text, "%.64s", helio_output_string(chosen, "site"));
+    if (difference.size)
+        helio_buffer_printf(&text, " rather than %.64s, the next best: %s", helio_output_string(other, "site"),
+                            difference.data);
+    print_buffer(client, "Chosen", &text);
+    helio_why_terms(chosen, other, &terms);
+    print_buffer(client, "Weighed", &terms);
+    helio_why_change(explained, &change);
+    print_buffer(client, "Would change it", &change);
 }
 
 /*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
@@ -136,44 +90,6 @@ static void print_head(const helio_client_t *client, const json_t *explained)
     }
 }
 
-/*  A rejected candidate has no start. Its figures stay when they were worked out (it fits, but not now), and
- * are left out when the filter came first: nothing costs $0.00 for being impossible. */
-static void without_false_figures(json_t *row)
-{
-    static const char *const figures[] = {"cost_usd", "energy_kwh", "carbon_g", "score_usd"};
-    (void)json_object_del(row, "start");
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        double value = number(row, figures[i]);
-        if (!isnan(value) && value > 0)
-            return;
-    }
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        (void)json_object_del(row, figures[i]);
-}
-
-/*  The rows of the table: a mark for the chosen one, and why not for the others. */
-static json_t *candidate_rows(const json_t *explained, const json_t *candidates)
-{
-    json_t *rows = json_array();
-    size_t i;
-    json_t *candidate;
-    json_array_foreach(candidates, i, candidate)
-    {
-        json_t *row = json_copy(candidate);
-        const char *reason = helio_output_string(candidate, "reason"),
-                   *detail = helio_output_string(candidate, "detail");
-        json_t *why = json_sprintf("%s%s%s", reason, reason[0] && detail[0] ? ": " : "", detail);
-        if (!row || json_object_set_new(row, "why", why ? why : json_string("")) != 0 ||
-            json_object_set_new(row, "chosen", json_string(is_chosen(explained, candidate) ? "✔" : " ")) !=
-                0 ||
-            json_array_append_new(rows, row) != 0)
-            abort();
-        if (reason[0])
-            without_false_figures(row);
-    }
-    return rows;
-}
-
 int helio_cmd_explain(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
@@ -192,9 +108,9 @@ int helio_cmd_explain(helio_client_t *client)
     const json_t *history = json_object_get(explained, "history");
     helio_rc rc = HELIO_OK;
     print_head(client, explained);
-    print_choice(client, explained, candidates);
+    print_choice(client, explained);
     if (json_is_array(candidates) && json_array_size(candidates)) {
-        HELIO_AUTO(helio_json_clear) json_t *rows = candidate_rows(explained, candidates);
+        HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);
         fputs("\n", client->io->out);
         rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates());
     }

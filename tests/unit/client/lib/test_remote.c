@@ -655,9 +655,10 @@ static void explain__says_it_in_sentences(void **state)
                "\"detail\":\"2 nodes of 8\",\"expected_start\":\"2026-11-22T14:20:00Z\",\"chosen\":\"lulea\","
                "\"chosen_pool\":\"h100\",\"candidates\":["
                "{\"site\":\"lulea\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":300,"
-               "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
+               "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+               "\"terms\":{\"money\":312,\"carbon\":0.4,\"wait\":0}},"
                "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
-               "\"carbon_g\":11800,\"reason\":null},"
+               "\"carbon_g\":11800,\"reason\":null,\"terms\":{\"money\":355,\"carbon\":2.4,\"wait\":0}},"
                "{\"site\":\"paris\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":360,"
                "\"cost_usd\":361,\"energy_kwh\":70,\"carbon_g\":4000,\"reason\":\"NoCapacity\"},"
                "{\"site\":\"tokyo\",\"pool\":\"a\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":0,"
@@ -670,13 +671,84 @@ static void explain__says_it_in_sentences(void **state)
            "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
            "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
            "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
+           "Weighed           money -$43.00, carbon -$2.00\n"
+           "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
-           "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  -\n"
-           "   oregon  h100  -                     $355  70 kWh  11.8 kg   $350  -\n"
+           "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
+           "   oregon  h100  -                     $355  70 kWh  11.8 kg   $350  +$43.00, +9.9 kg\n"
            "   paris   h100  -                     $361  70 kWh     4 kg   $360  NoCapacity\n"
            "   tokyo   a     -                        -       -        -      -  NeverFits: no H100\n",
            NULL);
+    end(&outcome);
+}
+
+#define PLAN_HEAD                                                                                            \
+    "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600,\"goal\":\"balanced\","       \
+    "\"flexible_s\":43200},\"planned_at\":\"2026-03-01T12:00:00.000Z\","
+
+static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
+{
+    (void)state;
+    static const char document[] = "name: finetune-70b\nrun: ./train\n";
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               PLAN_HEAD
+               "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\","
+               "\"detail\":\"lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\","
+               "\"expected_start\":\"2026-03-01T14:00:00.000Z\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00.000Z\","
+               "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,\"detail\":null},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:00:00.000Z\","
+               "\"score_usd\":357.4,\"cost_usd\":355,\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null},"
+               "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00.000Z\","
+               "\"score_usd\":360,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
+               "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00.000Z\","
+               "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":\"CarbonCap\","
+               "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-"), document);
+    expect(&outcome, 0,
+           "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
+           "   SITE       BACKEND     START              COST  ENERGY     CO2E  WHY\n"
+           "✔  lulea      slurm       14:00Z             $312  71 kWh   1.9 kg  cheapest and cleanest within the 12h00m that "
+           "it may wait\n"
+           "   oregon     kubernetes  now                $355  70 kWh  11.8 kg  +$43.00, +9.9 kg\n"
+           "   tokyo      slurm       2026-03-02T03:00Z  $312  71 kWh   1.9 kg  as good\n"
+           "   frankfurt  slurm       -                  $298  73 kWh    27 kg  CarbonCap: 412 g/kWh > max_carbon until "
+           "2026-03-01T21:00Z\n"
+           "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\n",
+           NULL);
+    end(&outcome);
+}
+
+static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               PLAN_HEAD "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
+                         "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
+                         "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
+                         "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-", "-o", "json"), "run: x\n");
+    expect(&outcome, 5, NULL, NULL);
+    end(&outcome);
+}
+
+static void plan__is_made_of_one_good_job(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"),
+                                  "run: a\n---\nrun: b\n");
+    expect(&outcome, 2, "", "a plan is made of one");
+    end(&outcome);
+    outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
+    expect(&outcome, 2, "", "did you mean");
+    end(&outcome);
+    outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n");
+    expect(&outcome, 125, "", "versions differ");
     end(&outcome);
 }
 
@@ -846,6 +918,9 @@ int main(void)
         cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
         cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
         cmocka_unit_test(explain__says_it_in_sentences),
+        cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
+        cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
+        cmocka_unit_test(plan__is_made_of_one_good_job),
         cmocka_unit_test(explain__has_a_sentence_for_every_state),
         cmocka_unit_test(doctor__finds_everything_well),
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),

@@ -1,0 +1,108 @@
+/*  `plan`: what would become of a job file, in a table. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/lib/answer.h"
+#include "client/lib/columns.h"
+#include "client/lib/command.h"
+#include "client/lib/humanise.h"
+#include "client/lib/submit.h"
+#include "client/lib/why.h"
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = helio_output_find(object, key);
+    return json_is_number(value) ? json_number_value(value) : 0;
+}
+
+/*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
+static void print_head(const helio_client_t *client, const json_t *job)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
+    char time[HELIO_HUMAN_SIZE];
+    const char *goal = helio_output_string(job, "goal"), *name = helio_output_string(job, "name");
+    unsigned gpus = (unsigned)number(job, "gpus"), nodes = (unsigned)number(job, "nodes");
+    helio_buffer_printf(&text, "Plan for %.64s   ", name[0] ? name : "a job");
+    if (gpus)
+        helio_buffer_printf(&text, "%u GPU%s, ", gpus, gpus == 1 ? "" : "s");
+    helio_human_duration(number(job, "duration_s"), time);
+    helio_buffer_printf(&text, "%u node%s, %s   ", nodes, nodes == 1 ? "" : "s", time);
+    if (goal[0])
+        helio_buffer_printf(&text, "goal %.16s", goal);
+    else
+        helio_buffer_text(&text, "prices of its own");
+    if (number(job, "flexible_s") > 0) {
+        helio_human_duration(number(job, "flexible_s"), time);
+        helio_buffer_printf(&text, ", may wait %s", time);
+    }
+    helio_safe_text(text.data, false, &safe);
+    fprintf(client->io->out, "%s\n", safe.data);
+}
+
+/*  "now", the minute in UTC, and the day only where it is another one. */
+static void shorten_starts(json_t *rows, const char *now)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        const char *start = helio_output_string(row, "start");
+        char text[24];
+        if (strlen(start) < 16 || strlen(now) < 16)
+            continue;
+        if (strcmp(start, now) == 0)
+            (void)snprintf(text, sizeof text, "now");
+        else if (memcmp(start, now, 10) == 0)
+            (void)snprintf(text, sizeof text, "%.5sZ", start + 11);
+        else
+            (void)snprintf(text, sizeof text, "%.16sZ", start);
+        if (json_object_set_new(row, "start", json_string(text)) != 0)
+            abort();
+    }
+}
+
+static int print_plan(helio_client_t *client, const json_t *plan)
+{
+    const json_t *job = json_object_get(plan, "job");
+    const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");
+    print_head(client, job);
+    HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, number(job, "flexible_s"));
+    shorten_starts(rows, helio_output_string(plan, "planned_at"));
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());
+    if (reason[0]) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
+        helio_buffer_printf(&text, "%.64s%s%.300s", reason, detail[0] ? ": " : "", detail);
+        helio_safe_text(text.data, false, &safe);
+        fprintf(client->io->out, "%s\n", safe.data);
+    }
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}
+
+int helio_cmd_plan(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *plan = NULL;
+    helio_drafts_t drafts;
+    int code = helio_drafts_read(client, client->arguments->positionals, 1, &drafts);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (drafts.count != 1)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "%u jobs are in it; a plan is made of one",
+                                 drafts.count);
+    helio_request_t request = {.method = "POST",
+                               .path = "/v1/plans",
+                               .content_type = drafts.items[0].json ? "application/json" : "application/yaml",
+                               .body = drafts.items[0].text};
+    code = helio_ask(client, &request, &plan);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (!json_is_array(json_object_get(plan, "candidates")))
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no plan; versions differ?");
+    if (client->output.format <= HELIO_FORMAT_WIDE)
+        code = print_plan(client, plan);
+    else
+        code = helio_output_object(&client->output, plan, helio_columns_of_plan()) == HELIO_OK
+                   ? HELIO_EXIT_OK
+                   : HELIO_EXIT_OWN;
+    bool never = strcmp(helio_output_string(plan, "reason"), "NeverFits") == 0;
+    return code == HELIO_EXIT_OK && never ? HELIO_EXIT_INFEASIBLE : code;
+}

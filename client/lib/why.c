@@ -1,0 +1,217 @@
+#include "client/lib/why.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/lib/humanise.h"
+#include "client/lib/output.h"
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = helio_output_find(object, key);
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const json_t *candidates_of(const json_t *answer)
+{
+    return json_object_get(answer, "candidates");
+}
+
+static bool is_chosen(const json_t *answer, const json_t *candidate)
+{
+    const char *pool = helio_output_string(answer, "chosen_pool");
+    return strcmp(helio_output_string(answer, "chosen"), helio_output_string(candidate, "site")) == 0 &&
+           (!pool[0] || strcmp(pool, helio_output_string(candidate, "pool")) == 0);
+}
+
+static bool is_rejected(const json_t *candidate)
+{
+    return helio_output_string(candidate, "reason")[0] != '\0';
+}
+
+const json_t *helio_why_chosen(const json_t *answer)
+{
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        if (is_chosen(answer, candidate))
+            return candidate;
+    }
+    return NULL;
+}
+
+const json_t *helio_why_next_best(const json_t *answer)
+{
+    const json_t *best = NULL;
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        double score = number(candidate, "score_usd");
+        if (is_chosen(answer, candidate) || is_rejected(candidate) || isnan(score))
+            continue;
+        if (!best || score < number(best, "score_usd"))
+            best = candidate;
+    }
+    return best;
+}
+
+/* ---- differences -----------------------------------------------------------------------------------------
+ */
+
+typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
+
+/*  A difference is easier to read with its direction as a word than with a sign. Below `least` it is nothing
+ * that a table would show. */
+static void difference_text(double value, double least, const char *what, human_fn *human,
+                            helio_buffer_t *out)
+{
+    char amount[HELIO_HUMAN_SIZE];
+    if (fabs(value) < least) {
+        helio_buffer_printf(out, "the same%s", what[0] ? what : " cost");
+        return;
+    }
+    human(fabs(value), amount);
+    helio_buffer_printf(out, "%s%s %s", amount, what, value < 0 ? "less" : "more");
+}
+
+void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
+{
+    double cost = number(a, "cost_usd") - number(b, "cost_usd");
+    double carbon = number(a, "carbon_g") - number(b, "carbon_g");
+    if (isnan(cost) || isnan(carbon))
+        return;
+    difference_text(cost, 1e-6, "", helio_human_money, out);
+    helio_buffer_text(out, ", ");
+    difference_text(carbon, 1e-3, " CO2e", helio_human_mass, out);
+}
+
+/*  "+$43", "-9.9 kg"; nothing below `least`. */
+static void signed_text(double value, double least, human_fn *human, const char *before, helio_buffer_t *out)
+{
+    char amount[HELIO_HUMAN_SIZE];
+    if (isnan(value) || fabs(value) < least)
+        return;
+    human(fabs(value), amount);
+    helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
+}
+
+void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
+{
+    const json_t *other = json_object_get(b, "terms");
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(a, "terms"), name, value)
+    {
+        char before[32];
+        (void)snprintf(before, sizeof before, "%.24s ", name);
+        signed_text(json_number_value(value) - number(other, name), 0.005, helio_human_money, before, out);
+    }
+}
+
+void helio_why_change(const json_t *answer, helio_buffer_t *out)
+{
+    const json_t *chosen = helio_why_chosen(answer), *other = helio_why_next_best(answer);
+    double gap = other && chosen ? number(other, "score_usd") - number(chosen, "score_usd") : NAN;
+    char amount[HELIO_HUMAN_SIZE];
+    if (isnan(gap) || gap < 0)
+        return;
+    if (gap < 0.005) {
+        helio_buffer_printf(out, "any change: %.64s is as good", helio_output_string(other, "site"));
+        return;
+    }
+    helio_human_money(gap, amount);
+    helio_buffer_printf(out, "%.64s, were it %s better in money, carbon and waiting together",
+                        helio_output_string(other, "site"), amount);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------
+ */
+
+/*  The least of what is not rejected. */
+static bool is_least(const json_t *answer, const json_t *candidate, const char *key)
+{
+    double value = number(candidate, key);
+    size_t i;
+    json_t *other;
+    json_array_foreach(candidates_of(answer), i, other)
+    {
+        if (!is_rejected(other) && number(other, key) < value)
+            return false;
+    }
+    return !isnan(value);
+}
+
+static void why_chosen(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+{
+    bool cheapest = is_least(answer, candidate, "cost_usd"),
+         cleanest = is_least(answer, candidate, "carbon_g");
+    if (!helio_why_next_best(answer))
+        helio_buffer_text(out, "the only one that can");
+    else if (cheapest && cleanest)
+        helio_buffer_text(out, "cheapest and cleanest");
+    else if (cheapest || cleanest)
+        helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
+    else
+        helio_buffer_text(out, "best in all");
+    bool waits = strcmp(helio_output_string(answer, "reason"), "WaitingForWindow") == 0;
+    if (waits && flexible_s > 0) {
+        char time[HELIO_HUMAN_SIZE];
+        helio_human_duration(flexible_s, time);
+        helio_buffer_printf(out, " within the %s that it may wait", time);
+    }
+}
+
+static void why(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+{
+    const json_t *chosen = helio_why_chosen(answer);
+    const char *reason = helio_output_string(candidate, "reason"),
+               *detail = helio_output_string(candidate, "detail");
+    if (reason[0])
+        helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
+    else if (candidate == chosen)
+        why_chosen(answer, candidate, flexible_s, out);
+    else if (chosen) {
+        signed_text(number(candidate, "cost_usd") - number(chosen, "cost_usd"), 0.005, helio_human_money, "",
+                    out);
+        signed_text(number(candidate, "carbon_g") - number(chosen, "carbon_g"), 0.5, helio_human_mass, "",
+                    out);
+        helio_buffer_text(out, out->size ? "" : "as good");
+    }
+}
+
+static void without_false_figures(json_t *row)
+{
+    static const char *const figures[] = {"cost_usd", "energy_kwh", "carbon_g", "score_usd"};
+    (void)json_object_del(row, "start");
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        double value = number(row, figures[i]);
+        if (!isnan(value) && value > 0)
+            return;
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        (void)json_object_del(row, figures[i]);
+}
+
+json_t *helio_why_rows(const json_t *answer, double flexible_s)
+{
+    json_t *rows = json_array();
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        why(answer, candidate, flexible_s, &text);
+        json_t *row = json_copy(candidate);
+        if (!row || json_object_set_new(row, "why", json_string(text.data ? text.data : "")) != 0 ||
+            json_object_set_new(row, "chosen", json_string(is_chosen(answer, candidate) ? "✔" : " ")) != 0 ||
+            json_array_append_new(rows, row) != 0)
+            abort();
+        if (is_rejected(candidate))
+            without_false_figures(row);
+    }
+    return rows;
+}
