@@ -1,6 +1,7 @@
 /*  slurm_end.c -- how an attempt ended: by `done`; else by accounting; else by scontrol; else by the queue,
  * and by a controller that is up and has never heard of it, asked three lists apart.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,16 +48,17 @@ void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t 
         return;
     }
     bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || begins(done->reason, "LeaseExpired");
-    if (!done->stopped || done->limit_reached || asked) {
+    /* Slurm kills process by process, and helio-shim may outlive its ranks by long enough to tell of it. */
+    bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
+    if ((!done->stopped && !signalled) || done->limit_reached || asked) {
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", done->reason);
         return;
     }
     /* Told to stop, but not by us: whoever did it at the site, Slurm knows. */
-    attempt->leaving.done_read = true;
-    if (attempt->phase != HELIO_SLURM_AT_LEAVING) {
+    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
         helio_slurm_leave(attempt);
-        attempt->leaving.done_read = true;
-    }
+    attempt->leaving.done_read = true;
+    attempt->leaving.signalled = signalled;
 }
 
 void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
@@ -136,7 +138,10 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     default:
         break;
     }
-    if (attempt->leaving.done_read)
+    if (attempt->leaving.signalled)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "Vanished: killed at the site, and Slurm does not say that it ended by itself");
+    else if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "SiteCancelled: it was told to stop at the site");
     else if (fact->state == HELIO_SLURM_COMPLETED)
@@ -170,6 +175,9 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
         ended(attempt, 137, false, "OutOfMemory");
     else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
         ended(attempt, (int)(fact->exit_code & 255), false, "");
+    else if (attempt->leaving.signalled && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
+        ended(attempt, attempt->end.exit_code, false,
+              ""); /* the shim went by itself, and said so to Slurm too */
     else
         vanished(attempt, fact);
 }

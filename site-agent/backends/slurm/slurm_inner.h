@@ -27,7 +27,7 @@ enum {
     HELIO_SLURM_LIST_BYTES = 64 << 20,
     HELIO_SLURM_ANSWER_BYTES = 256 << 10,
     HELIO_SLURM_NO_STOP = HELIO_STOP_MODE_COUNT,
-    HELIO_SLURM_GIVE_UP_MS = 600000 /* of handing an attempt in */
+    HELIO_SLURM_GIVE_UP_MS = 60000 /* of handing an attempt in: another site may have room for it meanwhile */
 };
 
 typedef enum helio_slurm_phase {
@@ -50,7 +50,9 @@ typedef struct helio_slurm_seen {
 /*  How its end is being found out. */
 typedef struct helio_slurm_leaving {
     int64_t since_ms, due_ms;
-    bool done_read;        /* `done` says that it was told to stop, and we had not: Slurm says why */
+    bool done_read; /* `done` says that it was told to stop, and we had not: Slurm says why */
+    bool signalled; /* `done` says that a signal ended its program, and we sent none: it may have been Slurm's
+                     */
     uint32_t sacct_asked;  /* times */
     uint32_t unknown;      /* times that a controller that is up did not know the job */
     int64_t unknown_ms;    /* first time */
@@ -132,7 +134,7 @@ typedef struct helio_slurm_poll {
     int64_t due_ms;
     uint32_t failures;     /* in a row */
     uint32_t asked, heard; /* numbers of lists; heard: the last whole one */
-    int64_t answered_ms;   /* when the controller last gave a whole list; 0 = never */
+    int64_t unanswered_ms; /* when a list was first asked for since the last whole one came; 0 = not yet */
     uint64_t hash;         /* of the jobs' ids and states */
     helio_slurm_answer_t jobs_answer;
     helio_slurm_jobs_t jobs;

@@ -15,7 +15,8 @@ enum {
     SLOWNESS = 10, /* a command is asked for again after so many times what it took */
     CLUSTER_EVERY = 5,
     CLUSTER_FAILURES = 3,
-    SILENT_MS = 30000,
+    SILENT_MS = 12000, /* from the first question that nobody answered; squeue itself gives up after 9 s */
+    CLUSTER_SILENT_MS = 30000, /* of figures of nodes */
     SERIES_LEAST_MS = 60000,
     SERIES_MOST_MS = 600000,
     SERIES_HOURS = 48
@@ -128,7 +129,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     poll->jobs = jobs;
     poll->heard = poll->asked;
     poll->failures = 0;
-    poll->answered_ms = self->now_boot_ms;
+    poll->unanswered_ms = 0;
     poll->due_ms = self->now_boot_ms + pause_ms(self, result->took_ms);
     want_cluster(poll, hash_of(&jobs));
     tell_attempts(self);
@@ -143,6 +144,8 @@ static void ask_jobs(helio_slurm_t *self)
         helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, on_jobs, self)) {
         self->poll.out = true;
         self->poll.asked++;
+        if (!self->poll.unanswered_ms)
+            self->poll.unanswered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
     } else {
         self->poll.due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
     }
@@ -316,9 +319,9 @@ static void say_nothing_free(helio_slurm_t *self)
 static bool is_silent(const helio_slurm_t *self)
 {
     const helio_slurm_poll_t *poll = &self->poll;
-    return self->now_boot_ms - poll->answered_ms >= SILENT_MS ||
+    return (poll->unanswered_ms && self->now_boot_ms - poll->unanswered_ms >= SILENT_MS) ||
            (poll->cluster_failures >= CLUSTER_FAILURES &&
-            self->now_boot_ms - poll->cluster[HELIO_SLURM_ASK_NODES].at_ms >= SILENT_MS);
+            self->now_boot_ms - poll->cluster[HELIO_SLURM_ASK_NODES].at_ms >= CLUSTER_SILENT_MS);
 }
 
 static void serve_capacity(helio_slurm_t *self)
@@ -344,8 +347,6 @@ static void serve_capacity(helio_slurm_t *self)
 void helio_slurm_poll_serve(helio_slurm_t *self)
 {
     helio_slurm_poll_t *poll = &self->poll;
-    if (!poll->answered_ms) /* from now on its silence counts */
-        poll->answered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
     if (!poll->out && self->now_boot_ms >= poll->due_ms)
         ask_jobs(self);
     if (!poll->cluster_out && self->now_boot_ms >= poll->cluster_due_ms)
@@ -362,8 +363,8 @@ int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self)
         wanted = wanted || poll->cluster_wanted[i];
     if (wanted && !poll->cluster_out && poll->cluster_due_ms < next)
         next = poll->cluster_due_ms;
-    if (!poll->said_nothing_free && poll->answered_ms + SILENT_MS < next)
-        next = poll->answered_ms + SILENT_MS;
+    if (!poll->said_nothing_free && poll->unanswered_ms && poll->unanswered_ms + SILENT_MS < next)
+        next = poll->unanswered_ms + SILENT_MS;
     return next;
 }
 

@@ -103,7 +103,7 @@ void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt)
 {
     if (!attempt->trouble[0])
         (void)snprintf(attempt->trouble, sizeof attempt->trouble,
-                       "the controller could not be asked for ten minutes");
+                       "the controller could not be asked for a minute");
     attempt->due_ms = attempt->backend->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
     fail(attempt, "SubmitFailed");
 }

@@ -207,6 +207,36 @@ static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(v
     lab_close(&lab);
 }
 
+/*  Slurm kills process by process: the shim may live long enough to write that its rank was killed. */
+static void a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 137, .started_wall_ms = 5, .run_ms = 1});
+    lab_set(&lab, "101", "listed", "no"); /* a controller that was killed has forgotten it, */
+    lab_set(&lab, "101", "known", "no");  /* and had its nodes end what it did not know */
+    lab_pass(&lab, 300000);
+    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: killed at the site");
+    lab_close(&lab);
+}
+
+static void a_program_that_was_killed_by_its_own_doing_ends_with_137(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 137, .started_wall_ms = 5, .run_ms = 1});
+    lab_set(&lab, "101", "state", "FAILED");
+    lab_set(&lab, "101", "exit", "137:0");
+    lab_pass(&lab, 30000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    assert_int_equal(lab_last(&lab)->event.exit_code, 137);
+    lab_close(&lab);
+}
+
 static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
 {
     (void)state;
@@ -547,6 +577,8 @@ int main(void)
         cmocka_unit_test(trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists),
         cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
         cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
+        cmocka_unit_test(a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end),
+        cmocka_unit_test(a_program_that_was_killed_by_its_own_doing_ends_with_137),
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
         cmocka_unit_test(trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them),
         cmocka_unit_test(the_same_words_before_a_shim_came_are_failures_to_start),
