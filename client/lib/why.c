@@ -147,10 +147,13 @@ static bool is_least(const json_t *answer, const json_t *candidate, const char *
 
 static void why_chosen(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
+    const json_t *other = helio_why_next_best(answer);
     bool cheapest = is_least(answer, candidate, "cost_usd"),
          cleanest = is_least(answer, candidate, "carbon_g");
-    if (!helio_why_next_best(answer))
+    if (!other)
         helio_buffer_text(out, "the only one that can");
+    else if (number(other, "score_usd") <= number(candidate, "score_usd"))
+        helio_buffer_text(out, "as good as any");
     else if (cheapest && cleanest)
         helio_buffer_text(out, "cheapest and cleanest");
     else if (cheapest || cleanest)
