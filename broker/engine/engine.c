@@ -402,6 +402,8 @@ static helio_rc load(helio_engine_t *self, helio_error_t *err)
         return rc;
     helio_ev_nothing_t nothing = {0};
     helio_engine_step(self, HELIO_BROKER_EV_LOADED, &nothing);
+    if (self->listener.on_leading)
+        self->listener.on_leading(self->listener.arg);
     helio_log(self->log, HELIO_INFO, "leading",
               "broker_epoch=%" PRIu64 " endpoint=%s public_key=%s load_ms=%" PRId64, self->broker_epoch,
               helio_gateway_endpoint(self->gateway), helio_gateway_public_key(self->gateway),

@@ -188,6 +188,7 @@ struct helio_http {
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
     atomic_bool stopping;
+    atomic_bool leading; /* tokens are loaded: one that is not known is wrong */
     _Atomic int64_t open; /* exchanges that the library has begun and not completed */
     int idle_fd;          /* while stopping: readable once none is open */
     /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */

@@ -225,6 +225,7 @@ helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *l
     self->tokens = helio_token_table_new();
     self->desk = helio_desk_new(self, resume);
     atomic_init(&self->stopping, false);
+    atomic_init(&self->leading, false);
     atomic_init(&self->open, 0);
     self->idle_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (self->idle_fd < 0)
@@ -262,9 +263,16 @@ static void on_token(void *arg, const helio_row_token_t *token)
         helio_desk_ring(self->desk, 0); /* its streams end now, not at their next event */
 }
 
+static void on_leading(void *arg)
+{
+    helio_http_t *self = arg;
+    atomic_store(&self->leading, true);
+}
+
 helio_engine_listener_t helio_http_listener(helio_http_t *self)
 {
-    return (helio_engine_listener_t){.on_transition = on_transition, .on_token = on_token, .arg = self};
+    return (helio_engine_listener_t){
+        .on_transition = on_transition, .on_token = on_token, .on_leading = on_leading, .arg = self};
 }
 
 static helio_rc parse_listen(const char *listen, struct sockaddr_storage *ret_address, helio_error_t *err)

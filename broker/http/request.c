@@ -116,6 +116,11 @@ static bool admit(helio_exchange_t *self, const char *authorization)
     if (strncasecmp(authorization, "Bearer ", 7) == 0)
         credential = helio_text_of(authorization + 7 + strspn(authorization + 7, " "));
     self->token = helio_token_table_check(self->http->tokens, credential, helio_clock_wall_ms());
+    if (!self->token && !atomic_load(&self->http->leading)) {
+        helio_answer_problem(self, 503, NULL,
+                             "this broker does not lead: it is starting, or another one does; it knows no tokens yet");
+        return false;
+    }
     if (!self->token) {
         /* which of unknown, wrong, revoked and expired it is, is nobody's business who cannot prove the token
          */

@@ -66,6 +66,7 @@ static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
 {
     (void)state;
     helio_token_fresh_t expired = {0}, revoked = {0};
+    w->listener.on_leading(w->listener.arg);
     world_put_token(w, &expired, "acme", "admin", 1000, 0);
     world_put_token(w, &revoked, "acme", "admin", 0, 5);
     char wrong[sizeof w->user.text];
@@ -83,6 +84,17 @@ static void http__every_v1_path_refuses_who_has_no_valid_token(void **state)
     assert_int_equal(w->events + w->read_calls, 0);
 }
 
+static void http__before_it_leads_a_broker_calls_no_token_wrong(void **state)
+{
+    (void)state;
+    ask(w, &r, "GET", "/v1/whoami", "hel_abc_def", "", NULL);
+    assert_int_equal(r.status, 503);
+    assert_non_null(reply_header(&r, "Retry-After"));
+    w->listener.on_leading(w->listener.arg);
+    ask(w, &r, "GET", "/v1/whoami", "hel_abc_def", "", NULL);
+    assert_int_equal(r.status, 401);
+}
+
 static void http__a_revoked_token_is_refused_at_once_on_a_live_connection(void **state)
 {
     (void)state;
@@ -91,6 +103,7 @@ static void http__a_revoked_token_is_refused_at_once_on_a_live_connection(void *
     assert_true(client_reply(c, &r));
     assert_int_equal(r.status, 200);
     assert_contains(r.body, "\"tenant\":\"acme\"");
+    w->listener.on_leading(w->listener.arg);
     world_put_token(w, &w->user, "acme", "user", 0, 7);
     client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
     assert_true(client_reply(c, &r));
@@ -785,6 +798,7 @@ int main(void)
         TEST(http__an_unknown_path_is_a_problem_document),
         TEST(http__a_wrong_method_names_the_right_ones),
         TEST(http__every_v1_path_refuses_who_has_no_valid_token),
+        TEST(http__before_it_leads_a_broker_calls_no_token_wrong),
         TEST(http__a_revoked_token_is_refused_at_once_on_a_live_connection),
         TEST(http__roles_open_what_they_open_and_nothing_more),
         TEST(http__what_a_user_reads_is_bound_to_its_tenant),
