@@ -693,6 +693,7 @@ static void http__a_key_is_enrolled_when_it_is_one(void **state)
 static void http__an_issued_token_opens_once_it_is_in_force_until_revoked(void **state)
 {
     (void)state;
+    w->listener.on_leading(w->listener.arg);
     ask(w, &r, "POST", "/v1/tokens", w->admin.text, JSON,
         "{\"tenant\": \"acme\", \"user\": \"bo\", \"role\": \"user\", \"ttl_s\": 60}");
     assert_int_equal(r.status, 201);
