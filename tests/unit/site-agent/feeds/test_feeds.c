@@ -323,6 +323,11 @@ static bool has_two_notes(void)
     return note_count > 1;
 }
 
+static bool is_idle(void)
+{
+    return helio_feeds_next_ms(feeds) - boot > 30000;
+}
+
 static void answered(void)
 {
     (void)carbon(); /* the first publication is due in any case */
@@ -462,6 +467,9 @@ static void feeds__a_dead_source_is_told_once_and_its_last_day_stands(void **sta
     for (int i = 0; i < 4; i++) { /* it fails on, without a word */
         move(15 * 60000);
         helio_feeds_process(feeds, boot, wall);
+        (void)carbon();
+        assert_true(
+            turn_until(is_idle)); /* or a late failure would be followed by a pause that nobody moves over */
     }
     move(3 * H);
     const helio_series_t *series = carbon();
