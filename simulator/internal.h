@@ -164,6 +164,11 @@ void world_violate(world_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
 void world_trace(world_t *self, const char *node, const char *event, const helio_record_type_t *type,
                  const void *payload);
 void *world_copy(world_t *self, const helio_record_type_t *type, const void *record);
+/*  Half of the worlds have hours that differ, and jobs that may wait for a better one, which begins amid the faults. They draw
+ *  nothing from the world's random numbers for it: the other half runs as it did. */
+bool world_has_windows(const world_t *self);
+uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which); /* of seed and arguments alone */
+helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
 #define WORLD_BROKER WORLD_SITES_MAX
 
 /* broker_node.c */

@@ -106,6 +106,10 @@ static void make_one(world_t *self, uint32_t index)
     job->submission.spec_hash = (helio_text_t){(const char *)job->hash, sizeof job->hash};
     job->submission.idempotency_key = helio_text_of(job->key);
     job->submit_ms = world_between(self, 0, self->options.faults_ms * 3 / 4);
+    if (world_has_windows(self) && world_draw(self, 1, index) % 3 == 0) {
+        spec->goal = HELIO_GOAL_GREEN;
+        spec->flexible_ms = 600000;
+    }
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
     make_gate(self, index, spec);

@@ -8,6 +8,7 @@
 
 #include "simulator/internal.h"
 
+enum { FIRST_HOUR_MS = 110000, FORECAST_HOURS = 4, FORECAST_MS = 20000 };
 enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000 };
 
 static bool before(const happening_t *a, const happening_t *b)
@@ -64,9 +65,41 @@ int64_t world_boot_ms(const world_t *self, const drift_t *clock)
     return clock->offset_ms + (int64_t)((double)self->now_ms * clock->rate);
 }
 
+bool world_has_windows(const world_t *self)
+{
+    return self->options.seed % 2 == 1;
+}
+
+uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which)
+{
+    uint64_t numbers[] = {self->options.seed, what, which};
+    return helio_hash(HELIO_HASH_SEED, numbers, sizeof numbers);
+}
+
+/*  Intensity by the hour, with noise that differs from issue to issue. */
+helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms)
+{
+    int64_t issued_ms = wall_ms - wall_ms % FORECAST_MS, start_ms = wall_ms - wall_ms % 3600000;
+    helio_series_t *series = helio_arena_alloc(self->arena, 1, sizeof *series);
+    double *values = helio_arena_alloc(self->arena, FORECAST_HOURS, sizeof *values);
+    for (int64_t h = 0; h < FORECAST_HOURS; h++) {
+        uint64_t truth = world_draw(self, 1000 + site, (uint64_t)(start_ms / 3600000 + h)) % 900;
+        uint64_t noise = world_draw(self, 2000 + site, (uint64_t)(issued_ms / FORECAST_MS + h)) % 80;
+        values[h] = (double)(truth + noise);
+    }
+    *series = (helio_series_t){.signal = HELIO_SIGNAL_CARBON,
+                               .kind = HELIO_TEXT("average"),
+                               .issued_wall_ms = issued_ms,
+                               .start_wall_ms = start_ms,
+                               .step_s = 3600,
+                               .values = {values, FORECAST_HOURS}};
+    return series;
+}
+
 int64_t world_wall_ms(const world_t *self, const drift_t *clock)
 {
-    return INT64_C(1764547200000) + self->now_ms + clock->wall_skew_ms;
+    int64_t hour_ms = INT64_C(1764547200000), before_ms = world_has_windows(self) ? FIRST_HOUR_MS : 0;
+    return hour_ms - before_ms + self->now_ms + clock->wall_skew_ms;
 }
 
 int64_t world_true_ms(const world_t *self, const drift_t *clock, int64_t boot_ms)
