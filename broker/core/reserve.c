@@ -197,20 +197,23 @@ void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t sta
         *promise(pool, start_ms + (int64_t)h * HELIO_HOUR_MS) += gpus;
 }
 
-/*  GPUs expected to be free then: as the site forecasts; else what is free now and what our own jobs give
- * back. */
+/*  GPUs expected to be free then: as the site forecasts, but never more than our own jobs leave, by their limits; without a
+ *  forecast, what is free now and what those jobs give back. */
 static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t start_ms)
 {
     const helio_outlook_t *outlook = core_pool_outlook(self, site, pool);
     int64_t told = outlook->free_gpus[helio_outlook_hour(outlook, start_ms)];
-    if (told >= 0)
-        return (uint64_t)told;
-    uint64_t gpus = core_pool_gpus_free(pool);
+    uint64_t back = 0, held = 0, all = (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
     find_releases(self, site, pool);
-    for (uint32_t i = 0; i < pool->release_count && pool->releases[i].end_ms <= start_ms; i++)
-        gpus += (uint64_t)pool->releases[i].job->gpus_per_node *
-                pool->releases[i].job->submission->class->want.nodes;
-    return gpus;
+    for (uint32_t i = 0; i < pool->release_count; i++) {
+        const job_t *job = pool->releases[i].job;
+        uint64_t gpus = (uint64_t)job->gpus_per_node * job->submission->class->want.nodes;
+        *(pool->releases[i].end_ms <= start_ms ? &back : &held) += gpus;
+    }
+    if (told < 0)
+        return core_pool_gpus_free(pool) + back;
+    uint64_t left = all > held ? all - held : 0;
+    return (uint64_t)told < left ? (uint64_t)told : left;
 }
 
 uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site,

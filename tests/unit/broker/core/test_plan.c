@@ -91,7 +91,9 @@ static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **stat
     static const struct {
         const char *site, *reason, *detail;
         int64_t cost;
-    } expected[] = {{"north", "", "", 24000000}, {"south", "", "", 40000000}, {"west", "CostCap", "$56.00 > max_cost", 56000000}};
+    } expected[] = {{"north", "", "", 24000000},
+                    {"south", "", "", 40000000},
+                    {"west", "CostCap", "$56.00 > max_cost", 56000000}};
     for (int i = 0; i < 3; i++) {
         const helio_planned_candidate_t *c = &p->candidates.items[i];
         assert_true(helio_text_is(c->row.site, expected[i].site));

@@ -67,7 +67,8 @@ static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **st
     harness_tick(h);
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
-    assert_true(helio_text_is(row->detail, "the first in line; north/a is kept for it from 2026-03-01T03:00Z"));
+    assert_true(
+        helio_text_is(row->detail, "the first in line; north/a is kept for it from 2026-03-01T03:00Z"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
     helio_job_key_t late = job(1, 8, 3 * HOUR + 1), soon = job(1, 4, 3 * HOUR);
     harness_tick(h);
@@ -105,7 +106,8 @@ static void reserve__the_sites_own_word_counts_where_others_run_there_too(void *
                                      .cpus_free = 64,
                                      .memory_free_bytes = UINT64_C(512) << 30,
                                      .expected_wait_s = {waits, 2}};
-    helio_ev_site_summary_t event = {.peer = NORTH, .summary = {.seq = 900, .pools = {&figures, 1}, .power_w = -1}};
+    helio_ev_site_summary_t event = {.peer = NORTH,
+                                     .summary = {.seq = 900, .pools = {&figures, 1}, .power_w = -1}};
     harness_step(h, HELIO_BROKER_EV_SITE_SUMMARY, &event);
     waits[1] = 1; /* what the message showed is gone */
     job(2, 8, HOUR);
@@ -175,7 +177,8 @@ static void reserve__a_site_that_comes_back_forgets_it(void **state)
     assert_state(small, HELIO_JOB_QUEUED); /* and it is not in session yet */
 }
 
-/* ---- nobody delays it ------------------------------------------------------------------------------------ */
+/* ---- nobody delays it ------------------------------------------------------------------------------------
+ */
 
 enum { JOBS_MAX = 400, POOL_NODES = 12 };
 
@@ -239,7 +242,8 @@ static uint32_t one_world(uint64_t seed)
     start_all();
     harness_advance(h, MINUTE);
     end_due();
-    load_t *gang = submit(POOL_NODES / 2 + (uint32_t)helio_rng_below(&rng, POOL_NODES / 2), minutes(&rng, 120));
+    load_t *gang =
+        submit(POOL_NODES / 2 + (uint32_t)helio_rng_below(&rng, POOL_NODES / 2), minutes(&rng, 120));
     start_all();
     uint32_t passed = 0;
     const helio_row_class_t *row, *last = NULL;
@@ -257,8 +261,8 @@ static uint32_t one_world(uint64_t seed)
         if (gang->ends_ms)
             break;
         if (harness_wall_ms(h) >= expected_ms + MINUTE)
-            fail_msg("seed %llu: not placed at %lld, %lld minutes after it was expected", (unsigned long long)seed,
-                     (long long)(harness_wall_ms(h) - midnight) / MINUTE,
+            fail_msg("seed %llu: not placed at %lld, %lld minutes after it was expected",
+                     (unsigned long long)seed, (long long)(harness_wall_ms(h) - midnight) / MINUTE,
                      (long long)(harness_wall_ms(h) - expected_ms) / MINUTE);
         harness_advance(h, MINUTE);
         end_due();

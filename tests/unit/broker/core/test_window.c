@@ -1,4 +1,5 @@
-/*  Jobs that wait for a better hour, and nobody else: when they go, what calls them back, and what is promised to whom. */
+/*  Jobs that wait for a better hour, and nobody else: when they go, what calls them back, and what is
+ * promised to whom. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -85,7 +86,8 @@ static void window__a_job_that_may_wait_goes_when_the_clean_hour_begins(void **s
     const helio_row_class_t *row = last_class();
     assert_true(helio_text_is(row->reason, "WaitingForWindow"));
     assert_true(row->expected_ms == midnight + 3 * HOUR);
-    assert_true(helio_text_is(row->detail, "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
+    assert_true(
+        helio_text_is(row->detail, "north/a from 2026-03-01T03:00Z: worth $7.04 more than north/a now"));
     const helio_row_decision_t *decision = harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     assert_true(helio_text_is(decision->reason, "WaitingForWindow"));
     assert_true(helio_text_is(decision->chosen_site, "north"));
@@ -142,7 +144,8 @@ static void window__a_new_forecast_calls_it_back_and_noise_does_not(void **state
     harness_tick(h);
     assert_true(last_class()->expected_ms == midnight + 3 * HOUR);
     harness_wait(h, HOUR / 2);
-    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, (double[]){510, 490, 505, 62, 61, 500}); /* the fourth hour is better by a gram */
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6,
+         (double[]){510, 490, 505, 62, 61, 500}); /* the fourth hour is better by a gram */
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
     const helio_row_class_t *row = last_class();
@@ -180,7 +183,8 @@ static void window__no_more_wait_than_will_find_room(void **state)
     helio_job_spec_t spec = green(8, 12);
     spec.time_limit_ms = 12 * HOUR; /* whoever goes now is not back by then */
     tell(NORTH, HELIO_SIGNAL_FREE_GPUS, "a", 6, (double[]){16, 16, 16, 8, 8, 8});
-    tell(NORTH, HELIO_SIGNAL_CARBON, "", 16, (double[]){900, 900, 900, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60});
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 16,
+         (double[]){900, 900, 900, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60});
     for (int i = 0; i < 2; i++)
         harness_job(h, &spec);
     harness_tick(h);
@@ -271,7 +275,8 @@ static void window__a_site_that_comes_back_with_other_pools_leaves_nothing_behin
     harness_pool(h, again, "z", "H100", 4, 8, 0)->base_w = 1000;
     harness_join(h, NORTH, again); /* its series are still the latest that are known */
     harness_tick(h);
-    assert_true(helio_text_is(last_class()->detail, "north/z from 2026-03-01T03:00Z: worth $6.24 more than south/a now"));
+    assert_true(helio_text_is(last_class()->detail,
+                              "north/z from 2026-03-01T03:00Z: worth $6.24 more than south/a now"));
     harness_wait(h, 3 * HOUR);
     assert_true(helio_text_is(harness_row(h, key)->pool, "z"));
 }

@@ -24,16 +24,20 @@ static int begin(void **state)
 {
     (void)state;
     site = (helio_site_profile_t){.pue = 1.25, .carbon_g_per_kwh = 300, .electricity_usd_per_kwh = 0.1};
-    pool = (helio_pool_t){
-        .name = HELIO_TEXT("h100"), .owned = true, .price_usd_per_gpu_h = 2, .base_w = 400, .slope_w = 300, .host_w = 100};
+    pool = (helio_pool_t){.name = HELIO_TEXT("h100"),
+                          .owned = true,
+                          .price_usd_per_gpu_h = 2,
+                          .base_w = 400,
+                          .slope_w = 300,
+                          .host_w = 100};
     memset(series, 0, sizeof series);
     count = 0;
     return 0;
 }
 
 /*  A series from noon; the values are those given, and the last of them again. */
-static helio_series_t *add(uint32_t signal, const char *of_pool, uint32_t step_s, uint32_t length, const double *values,
-                           uint32_t value_count)
+static helio_series_t *add(uint32_t signal, const char *of_pool, uint32_t step_s, uint32_t length,
+                           const double *values, uint32_t value_count)
 {
     helio_series_t *s = &series[count];
     *s = (helio_series_t){.signal = signal,
@@ -103,7 +107,8 @@ static void outlook__an_hour_is_the_mean_of_its_points_by_time(void **state)
     assert_int_equal(outlook.carbon[1], 100000);
     assert_int_equal(outlook.carbon[2], 200000);
     series[0].step_s = 3600;
-    series[0].start_wall_ms = NOON + 1200000; /* from twenty past: two thirds of an hour are known, then a third */
+    series[0].start_wall_ms =
+        NOON + 1200000; /* from twenty past: two thirds of an hour are known, then a third */
     make(NOON);
     assert_int_equal(outlook.carbon[0], 100000);
     assert_int_equal(outlook.carbon[1], 166667);
@@ -189,11 +194,13 @@ static void outlook__figures_without_measure_are_cut(void **state)
     pool.base_w = 1e300;
     make(NOON);
     assert_true(outlook.carbon[0] == 100000000);
-    assert_true(outlook.rent[0] == 2000000); /* less than a rent can be: a gap, and nothing else is in the series */
+    assert_true(outlook.rent[0] ==
+                2000000); /* less than a rent can be: a gap, and nothing else is in the series */
     assert_true(outlook.tariff[0] == 1000000000);
     assert_true(outlook.free_gpus[HELIO_OUTLOOK_HOURS - 1] == 10000000);
     assert_true(outlook.milliwatts[0] == 10000000000);
-    helio_outlook_use_t use = helio_outlook_use(&outlook, NOON, NOON + INT64_C(3162240000000)); /* a century */
+    helio_outlook_use_t use =
+        helio_outlook_use(&outlook, NOON, NOON + INT64_C(3162240000000)); /* a century */
     assert_true(use.money > 0 && use.carbon > 0 && use.energy > 0);
 }
 
@@ -214,8 +221,8 @@ static void use__splits_add_up_to_the_whole(void **state)
         int64_t a = outlook.from_ms + (int64_t)helio_rng_below(&rng, 60 * (uint64_t)HELIO_HOUR_MS);
         int64_t b = a + (int64_t)helio_rng_below(&rng, 100 * (uint64_t)HELIO_HOUR_MS);
         int64_t m = a + (int64_t)helio_rng_below(&rng, (uint64_t)(b - a) + 1);
-        helio_outlook_use_t whole = helio_outlook_use(&outlook, a, b), one = helio_outlook_use(&outlook, a, m),
-                            two = helio_outlook_use(&outlook, m, b);
+        helio_outlook_use_t whole = helio_outlook_use(&outlook, a, b),
+                            one = helio_outlook_use(&outlook, a, m), two = helio_outlook_use(&outlook, m, b);
         assert_true(one.energy + two.energy == whole.energy);
         assert_true(one.money + two.money == whole.money);
         assert_true(one.carbon + two.carbon == whole.carbon);

@@ -34,8 +34,10 @@ static int begin(void **state)
                                  .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h};
     site = (helio_site_profile_t){
         .name = HELIO_TEXT("a"), .pue = 1.25, .carbon_g_per_kwh = 500, .electricity_usd_per_kwh = 0.1};
-    pool = (helio_pool_t){.name = HELIO_TEXT("p"), .owned = true, .nodes = 4, .gpus_per_node = 8, .base_w = 800};
-    carbon = (helio_series_t){.signal = HELIO_SIGNAL_CARBON, .issued_wall_ms = 1, .start_wall_ms = NOON, .step_s = 3600};
+    pool =
+        (helio_pool_t){.name = HELIO_TEXT("p"), .owned = true, .nodes = 4, .gpus_per_node = 8, .base_w = 800};
+    carbon = (helio_series_t){
+        .signal = HELIO_SIGNAL_CARBON, .issued_wall_ms = 1, .start_wall_ms = NOON, .step_s = 3600};
     now = (helio_site_now_t){.ready = true, .wall_ms = NOON, .outlook = &outlook};
     return 0;
 }
@@ -60,7 +62,8 @@ static helio_plan_t plan(const helio_extras_t *extras, int64_t start_ms, int64_t
     return helio_plan_of(&outlook, &work, extras, start_ms);
 }
 
-/* ---- prices ---------------------------------------------------------------------------------------------- */
+/* ---- prices ----------------------------------------------------------------------------------------------
+ */
 
 static void prices__a_goal_is_two_prices_and_a_job_may_set_its_own(void **state)
 {
@@ -78,14 +81,16 @@ static void prices__a_goal_is_two_prices_and_a_job_may_set_its_own(void **state)
         assert_int_equal(helio_prices_of(&spec).carbon_micro_usd_per_t, rows[i].carbon);
         assert_int_equal(helio_prices_of(&spec).wait_micro_usd_per_gpu_h, rows[i].wait);
     }
-    helio_job_spec_t own = {.prices_set = true, .carbon_price_micro_usd_per_t = 7, .wait_price_micro_usd_per_gpu_h = -1};
+    helio_job_spec_t own = {
+        .prices_set = true, .carbon_price_micro_usd_per_t = 7, .wait_price_micro_usd_per_gpu_h = -1};
     assert_int_equal(helio_prices_of(&own).carbon_micro_usd_per_t, 7);
     assert_int_equal(helio_prices_of(&own).wait_micro_usd_per_gpu_h, 0);
     own.carbon_price_micro_usd_per_t = INT64_MAX;
     assert_true(helio_prices_of(&own).carbon_micro_usd_per_t == HELIO_PRICE_MAX_MICRO_USD);
 }
 
-/* ---- terms ----------------------------------------------------------------------------------------------- */
+/* ---- terms -----------------------------------------------------------------------------------------------
+ */
 
 static void terms__each_is_in_dollars(void **state)
 {
@@ -102,10 +107,10 @@ static void terms__each_is_in_dollars(void **state)
     assert_int_equal(p.energy_j, 28800000); /* 8 kWh */
     assert_int_equal(p.carbon_mg, 4000000); /* 4 kg */
     assert_int_equal(p.cost_micro_usd, 16800000);
-    assert_int_equal(p.terms[HELIO_TERM_MONEY], 16800000);        /* 8 x 2 USD and 8 x 0.1 USD */
-    assert_int_equal(p.terms[HELIO_TERM_CARBON], 800000);         /* 4 kg at 200 USD/t */
-    assert_int_equal(p.terms[HELIO_TERM_WAIT], 4000000);          /* an hour x 8 x 0.5 USD */
-    assert_int_equal(p.terms[HELIO_TERM_RISK], 66667);            /* a minute of the same */
+    assert_int_equal(p.terms[HELIO_TERM_MONEY], 16800000); /* 8 x 2 USD and 8 x 0.1 USD */
+    assert_int_equal(p.terms[HELIO_TERM_CARBON], 800000);  /* 4 kg at 200 USD/t */
+    assert_int_equal(p.terms[HELIO_TERM_WAIT], 4000000);   /* an hour x 8 x 0.5 USD */
+    assert_int_equal(p.terms[HELIO_TERM_RISK], 66667);     /* a minute of the same */
     assert_int_equal(p.terms[HELIO_TERM_SHADOW], 8000);
     assert_int_equal(p.terms[HELIO_TERM_MOVE], 77);
     assert_int_equal(p.terms[HELIO_TERM_TRANSFER], 200000000 + 11); /* a tonne is transferred, too */
@@ -122,7 +127,8 @@ static void terms__waiting_is_free_until_it_is_not(void **state)
     helio_extras_t none = {0};
     assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON + 3 * HOUR).terms[HELIO_TERM_WAIT], 0);
     assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON + 2 * HOUR).terms[HELIO_TERM_WAIT], 4000000);
-    assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON - 9 * HOUR).terms[HELIO_TERM_WAIT], 12000000); /* past is past */
+    assert_int_equal(plan(&none, NOON + 3 * HOUR, NOON - 9 * HOUR).terms[HELIO_TERM_WAIT],
+                     12000000); /* past is past */
 }
 
 static void terms__the_hours_of_a_run_add_up_to_it(void **state)
@@ -138,7 +144,8 @@ static void terms__the_hours_of_a_run_add_up_to_it(void **state)
         pool.base_w = 999 * helio_rng_unit(&rng);
         helio_outlook_make(&outlook, &site, &pool, &carbon, 1, NOON);
         int64_t start = NOON + (int64_t)helio_rng_below(&rng, 50 * (uint64_t)HOUR);
-        helio_work_t work = {1 + helio_rng_below(&rng, 64), helio_rng_below(&rng, 40 * (uint64_t)HOUR), {0}, NOON, 0};
+        helio_work_t work = {
+            1 + helio_rng_below(&rng, 64), helio_rng_below(&rng, 40 * (uint64_t)HOUR), {0}, NOON, 0};
         helio_extras_t none = {0};
         helio_plan_t whole = helio_plan_of(&outlook, &work, &none, start), before = {0};
         int64_t cost = 0, end = start + (int64_t)work.run_ms;
@@ -165,7 +172,8 @@ static void terms__nothing_overflows(void **state)
     pool.base_w = 1e300;
     pool.price_usd_per_gpu_h = 1e300;
     helio_outlook_make(&outlook, &site, &pool, NULL, 0, NOON);
-    helio_work_t work = {UINT64_MAX, UINT64_MAX, {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD}, NOON, 0};
+    helio_work_t work = {
+        UINT64_MAX, UINT64_MAX, {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD}, NOON, 0};
     helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, INT64_MAX, HOUR, UINT64_MAX};
     helio_plan_t p = helio_plan_of(&outlook, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
@@ -174,7 +182,8 @@ static void terms__nothing_overflows(void **state)
     assert_true(helio_plan_patience(&p, 48 * HOUR, false) > 0);
 }
 
-/* ---- which start ----------------------------------------------------------------------------------------- */
+/* ---- which start -----------------------------------------------------------------------------------------
+ */
 
 static void start__the_cleanest_hour_that_it_may_wait_for(void **state)
 {
@@ -276,7 +285,8 @@ static void start__who_drains_or_is_silent_offers_no_later_start(void **state)
     assert_true(judge().later.start_ms == 0);
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------ */
+/* ---- properties ------------------------------------------------------------------------------------------
+ */
 
 typedef struct world {
     double values[HELIO_OUTLOOK_HOURS], p90[HELIO_OUTLOOK_HOURS];
@@ -291,7 +301,8 @@ static void draw(helio_rng_t *rng, world_t *world)
     now.wall_ms = NOON + (int64_t)helio_rng_below(rng, (uint64_t)HOUR);
     want.time_limit_ms = 60000 + helio_rng_below(rng, 30 * (uint64_t)HOUR);
     int64_t flexible = (int64_t)helio_rng_below(rng, 60 * (uint64_t)HOUR);
-    want.free_until_ms = helio_rng_below(rng, 4) ? (now.wall_ms + flexible) - (now.wall_ms + flexible) % HOUR : 0;
+    want.free_until_ms =
+        helio_rng_below(rng, 4) ? (now.wall_ms + flexible) - (now.wall_ms + flexible) % HOUR : 0;
     if (!helio_rng_below(rng, 3))
         want.deadline_wall_ms = now.wall_ms + (int64_t)helio_rng_below(rng, 60 * (uint64_t)HOUR);
     if (!helio_rng_below(rng, 3))
@@ -307,7 +318,8 @@ static void draw(helio_rng_t *rng, world_t *world)
     carbon.p90 = (helio_f64s_t){world->p90, HELIO_OUTLOOK_HOURS};
 }
 
-/*  A later start is the begin of an hour, ahead, allowed by `flexible` and the deadline, and meets every cap. */
+/*  A later start is the begin of an hour, ahead, allowed by `flexible` and the deadline, and meets every cap.
+ */
 static void property__no_start_is_outside_what_the_job_allows(void **state)
 {
     (void)state;
@@ -342,7 +354,8 @@ static void property__no_start_is_outside_what_the_job_allows(void **state)
     assert_true(later > 5000 && not_before > 100);
 }
 
-/*  Whatever hour becomes cleaner, or the rent lower: no score gets worse, and no cap begins to hold it out. */
+/*  Whatever hour becomes cleaner, or the rent lower: no score gets worse, and no cap begins to hold it out.
+ */
 static void property__a_cleaner_or_cheaper_site_never_loses_by_it(void **state)
 {
     (void)state;
