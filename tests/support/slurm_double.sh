@@ -22,9 +22,11 @@ value() { # --key of the arguments
 all=$*
 
 submit() {
+  until mkdir "$base/lock" 2>/dev/null; do :; done
   id=$(($(cat "$base/next" 2>/dev/null || echo 100) + 1))
   echo $id >"$base/next"
   printf "name='%s'\nstate=PENDING\nreason=Priority\nexit=0:0\nstart=N/A\nend=N/A\nlisted=yes\nknown=yes\n" "$(value --job-name)" >"$base/jobs/$id"
+  rmdir "$base/lock"
 }
 
 if [ "$program" = sbatch ]; then

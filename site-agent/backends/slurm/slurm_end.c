@@ -272,6 +272,10 @@ static void on_ping(void *arg, const helio_command_result_t *result)
     if (leaving->unknown++ == 0)
         leaving->unknown_ms = self->now_boot_ms;
     leaving->unknown_list = self->poll.heard;
+#ifdef HELIO_MUTANT_unknown_is_over
+    leaving->unknown = UNKNOWN_TIMES;
+    leaving->unknown_ms -= UNKNOWN_MS;
+#endif
     bool sure = attempt->closed || attempt->seen.over ||
                 (leaving->unknown >= UNKNOWN_TIMES && self->now_boot_ms - leaving->unknown_ms >= UNKNOWN_MS);
     if (sure)
@@ -282,7 +286,7 @@ static void on_ping(void *arg, const helio_command_result_t *result)
 static void ping(helio_slurm_attempt_t *attempt)
 {
     const char *argv[] = {"scontrol", "ping", NULL};
-    attempt->asking = helio_slurm_ask(attempt->backend, argv, 4096, on_ping, attempt);
+    attempt->asking = helio_slurm_ask(attempt->backend, argv, 4096, false, on_ping, attempt);
     if (!attempt->asking)
         again(attempt, AGAIN_MS);
 }
@@ -327,7 +331,8 @@ static void on_detail(void *arg, const helio_command_result_t *result)
 static void ask_detail(helio_slurm_attempt_t *attempt)
 {
     const char *argv[] = {"scontrol", "--oneliner", "show", "job", attempt->id, NULL};
-    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, on_detail, attempt);
+    attempt->asking =
+        helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_detail, attempt);
     if (!attempt->asking)
         again(attempt, AGAIN_MS);
 }
@@ -369,7 +374,8 @@ static void ask_sacct(helio_slurm_attempt_t *attempt)
     (void)snprintf(format, sizeof format, "--format=%s", helio_slurm_ends_format);
     (void)snprintf(jobs, sizeof jobs, "--jobs=%s", attempt->id);
     const char *argv[] = {"sacct", "--noheader", "--allocations", "--duplicates", jobs, format, NULL};
-    attempt->asking = helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, on_sacct, attempt);
+    attempt->asking =
+        helio_slurm_ask(attempt->backend, argv, HELIO_SLURM_ANSWER_BYTES, false, on_sacct, attempt);
     if (!attempt->asking)
         again(attempt, AGAIN_MS);
 }

@@ -43,7 +43,6 @@ typedef struct helio_slurm_seen {
     bool live, over;           /* neither: it is in no list */
     helio_slurm_state_t state; /* when live or over */
     char reason[64];
-    char partition[64];
     char id[HELIO_SLURM_ID_SIZE];
 } helio_slurm_seen_t;
 
@@ -138,6 +137,8 @@ typedef struct helio_slurm_poll {
     uint64_t hash;         /* of the jobs' ids and states */
     helio_slurm_answer_t jobs_answer;
     helio_slurm_jobs_t jobs;
+    const helio_slurm_job_t **ours; /* of those, whose names could be attempts' */
+    uint32_t ours_count;
 
     bool cluster_out; /* a scontrol is on its way */
     helio_slurm_asked_t cluster_asked;
@@ -238,8 +239,9 @@ void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_poll_serve(helio_slurm_t *self);
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self);
 void helio_slurm_poll_clear(helio_slurm_t *self);
-/*  A command of the cluster: asks, never acts; answers come to `done` with `arg`. False: too many wait. */
-bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes,
+/*  A command of the cluster: asks, never acts; answers come to `done` with `arg`. False: too many wait.
+ * urgent: before those that wait. */
+bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes, bool urgent,
                      helio_command_done_fn *done, void *arg);
 
 /* ---- slurm_watch.c */

@@ -22,7 +22,7 @@ enum {
     SERIES_HOURS = 48
 };
 
-bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes,
+bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes, bool urgent,
                      helio_command_done_fn *done, void *arg)
 {
     static const char *const env[] = {"SLURM_TIME_FORMAT=%s",
@@ -33,12 +33,15 @@ bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_by
                                .max_bytes = max_bytes,
                                .done = done,
                                .arg = arg};
-    return helio_commands_run(self->commands, &command, false, NULL) == HELIO_OK;
+    return helio_commands_run(self->commands, &command, urgent, NULL) == HELIO_OK;
 }
 
 /*  A list that may be believed. */
 static bool is_whole(const helio_command_result_t *result)
 {
+#ifdef HELIO_MUTANT_silence_is_a_list
+    return result->spawned;
+#endif
     return result->spawned && !result->timed_out && !result->truncated && result->exit_code == 0 &&
            result->complaint.size == 0;
 }
@@ -66,18 +69,28 @@ static void replace(helio_slurm_answer_t *answer, helio_arena_t *arena, int64_t 
 /* ---- jobs ------------------------------------------------------------------------------------------------
  */
 
-static void tell_attempts(helio_slurm_t *self)
+/*  Those whose name could be an attempt's. */
+static void find_ours(helio_slurm_poll_t *poll)
 {
     static const char prefix[] = "helio-";
+    poll->ours = helio_arena_alloc(poll->jobs_answer.arena, poll->jobs.count + 1, sizeof *poll->ours);
+    poll->ours_count = 0;
+    for (uint32_t i = 0; i < poll->jobs.count; i++)
+        if (poll->jobs.items[i].name.size >= sizeof prefix &&
+            memcmp(poll->jobs.items[i].name.data, prefix, sizeof prefix - 1) == 0)
+            poll->ours[poll->ours_count++] = &poll->jobs.items[i];
+}
+
+static void tell_attempts(helio_slurm_t *self)
+{
     for (helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
         if (self->poll.heard >= attempt->since_list)
             attempt->seen.live = attempt->seen.over = attempt->other.live = attempt->other.over = false;
-    for (uint32_t i = 0; i < self->poll.jobs.count; i++) {
-        const helio_slurm_job_t *job = &self->poll.jobs.items[i];
+    for (uint32_t i = 0; i < self->poll.ours_count; i++) {
+        const helio_slurm_job_t *job = self->poll.ours[i];
         helio_job_key_t key;
         uint32_t epoch;
-        if (job->name.size < sizeof prefix || memcmp(job->name.data, prefix, sizeof prefix - 1) != 0 ||
-            helio_attempt_name_parse(job->name, &key, &epoch))
+        if (helio_attempt_name_parse(job->name, &key, &epoch))
             continue;
         helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
         if (attempt && self->poll.heard >= attempt->since_list)
@@ -127,6 +140,7 @@ static void on_jobs(void *arg, const helio_command_result_t *result)
     }
     replace(&poll->jobs_answer, arena, self->now_boot_ms);
     poll->jobs = jobs;
+    find_ours(poll);
     poll->heard = poll->asked;
     poll->failures = 0;
     poll->unanswered_ms = 0;
@@ -141,7 +155,7 @@ static void ask_jobs(helio_slurm_t *self)
     int size = snprintf(format, sizeof format, "--Format=%s", helio_slurm_jobs_format);
     const char *argv[] = {"squeue", "--noheader", "--all", "--states=all", "--array", format, NULL};
     if (size > 0 && (size_t)size < sizeof format &&
-        helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, on_jobs, self)) {
+        helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_jobs, self)) {
         self->poll.out = true;
         self->poll.asked++;
         if (!self->poll.unanswered_ms)
@@ -213,7 +227,7 @@ static void ask_cluster(helio_slurm_t *self)
         const char *argv[] = {"scontrol", "--all", "--details", "--oneliner", "show", what[i], NULL};
         poll->cluster_asked = (helio_slurm_asked_t)i;
         poll->nodes_asked_after = poll->heard;
-        poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, on_cluster, poll);
+        poll->cluster_out = helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_cluster, poll);
         if (!poll->cluster_out)
             poll->cluster_due_ms = self->now_boot_ms + (int64_t)self->settings.poll_ms;
         return;

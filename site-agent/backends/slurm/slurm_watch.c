@@ -110,7 +110,6 @@ static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
     *seen = (helio_slurm_seen_t){.over = helio_slurm_state_is_over(job->state), .state = job->state};
     seen->live = !seen->over;
     (void)helio_text_copy(job->reason, seen->reason, sizeof seen->reason);
-    (void)helio_text_copy(job->partition, seen->partition, sizeof seen->partition);
     (void)helio_text_copy(job->id, seen->id, sizeof seen->id);
 }
 
@@ -293,15 +292,15 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
 /*  By the last list, whenever it was asked for. */
 static bool is_listed(const helio_slurm_attempt_t *attempt)
 {
-    const helio_slurm_jobs_t *jobs = &attempt->backend->poll.jobs;
-    for (uint32_t i = 0; i < jobs->count; i++)
-        if (helio_text_is(jobs->items[i].name, attempt->name))
+    const helio_slurm_poll_t *poll = &attempt->backend->poll;
+    for (uint32_t i = 0; i < poll->ours_count; i++)
+        if (helio_text_is(poll->ours[i]->name, attempt->name))
             return true;
     return false;
 }
 
-/*  The folder is made before sbatch is called: without one it never was, and any list that knows nothing of
- * it will do. */
+/*  The folder is made before sbatch is called: without one it never was, and through a closed one nothing of
+ * it comes. Then any list that knows nothing of it will do. */
 static void looking_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -315,11 +314,14 @@ static void looking_serve(helio_slurm_attempt_t *attempt)
     attempt->due_ms = INT64_MAX;
     if (!attempt->to_start)
         return;
-    attempt->due_ms = attempt->since_ms + HELIO_SLURM_GIVE_UP_MS;
-    if (!folder && self->poll.heard && !is_listed(attempt))
+    int64_t give_up_ms = attempt->since_ms + HELIO_SLURM_GIVE_UP_MS;
+    bool silent = !self->poll.heard || self->poll.failures;
+    if ((!folder || attempt->closed) && self->poll.heard && !is_listed(attempt))
         helio_slurm_submit(attempt);
-    else if (self->now_boot_ms >= attempt->due_ms)
+    else if (silent && self->now_boot_ms >= give_up_ms)
         helio_slurm_never_submitted(attempt);
+    else
+        attempt->due_ms = self->now_boot_ms < give_up_ms ? give_up_ms : self->now_boot_ms + FOLDER_AGAIN_MS;
 }
 
 /*  Ends reach us by their marks also while the controller is silent. */

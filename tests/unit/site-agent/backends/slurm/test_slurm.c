@@ -395,6 +395,30 @@ static void slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked(void **s
     lab_close(&lab);
 }
 
+static void slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_them(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t *jobs = calloc(60, sizeof *jobs);
+    assert_non_null(jobs);
+    lab_open(&lab);
+    lab_pass(&lab, 1000);
+    for (uint32_t i = 0; i < 60; i++) {
+        jobs[i].epoch = i + 1;
+        lab_start(&lab, &jobs[i]);
+    }
+    lab.backend->class->process(lab.backend, lab.boot_ms, lab.wall_ms);
+    uint32_t folders = 0;
+    for (uint32_t i = 0; i < 60; i++)
+        folders += lab_has(&lab, "shared/attempts/%s", jobs[i].name);
+    assert_in_range(folders, 1, 20); /* a loop that makes them all would hear nothing else for long */
+    lab_pass(&lab, 30000);
+    assert_int_equal(lab_calls(&lab, "sbatch "), 60);
+    assert_int_equal(lab.heard_count, 0);
+    free(jobs);
+    lab_close(&lab);
+}
+
 /* ---- stopping --------------------------------------------------------------------------------------------
  */
 
@@ -721,6 +745,7 @@ int main(void)
         cmocka_unit_test(slurm__a_minute_without_a_controller_gives_it_up_for_good),
         cmocka_unit_test(slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up),
         cmocka_unit_test(slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked),
+        cmocka_unit_test(slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_them),
         cmocka_unit_test(
             slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down),
         cmocka_unit_test(slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings),
