@@ -1,8 +1,7 @@
 /*  evaluate.c -- every pool judged for a class, and the choice among them.
  *
- *  A class that may wait looks at every hour ahead of every pool, so its verdicts are kept while what they
- * rest on stands: the minute, profiles, series, who is in session. What is free is not among them: it is
- * asked of the pool each time.
+ *  Verdicts of a class that waits are kept while what they rest on stands: the five minutes, profiles,
+ * series, who is in session. What is free is not among them: it is asked of the pool each time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,11 +41,13 @@ static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_
     return option;
 }
 
-/*  With a deadline, what may start now changes with the clock; and a plan's class is not there any more
+/*  Of a class that looks ahead, and of one that waits already: it will be judged again with every summary.
+ * With a deadline, what may start now changes with the clock; and a plan's class is not there any more
  * afterwards. */
 static bool is_kept(const helio_broker_core_t *self, const job_class_t *class)
 {
-    return class->refs && class->want.free_until_ms > self->wall_ms && !class->want.deadline_wall_ms;
+    return class->refs && !class->want.deadline_wall_ms &&
+           (class->want.free_until_ms > self->wall_ms || class->reason != HELIO_REASON_NONE);
 }
 
 /*  Room for the verdicts: the class's own if they are to be kept. */
@@ -57,7 +58,7 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
         options = class->options = helio_grow(class->options, count ? count : 1, sizeof *options);
         class->option_count = count;
         class->options_facts = self->facts_version;
-        class->options_minute = self->wall_ms / HELIO_SCORE_STEP_MS;
+        class->options_step = self->wall_ms / HELIO_SCORE_STEP_MS;
         return options;
     }
     if (self->scratch_capacity < count) {
@@ -72,7 +73,7 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
     evaluation_t e = {.class = class};
     bool kept = is_kept(self, class);
     if (kept && class->options && class->options_facts == self->facts_version &&
-        class->options_minute == self->wall_ms / HELIO_SCORE_STEP_MS) {
+        class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS) {
         e.options = class->options;
         e.count = class->option_count;
     } else {
@@ -122,8 +123,10 @@ static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t 
                e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
              end++) {
             const option_t *option = &e->options[end];
+            if (!has_room(self, e->class, option))
+                continue;
             double share = option->home ? 2 : free_share(option->pool);
-            if (share > best_share && has_room(self, e->class, option)) {
+            if (share > best_share) {
                 best = option;
                 best_share = share;
             }

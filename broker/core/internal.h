@@ -186,10 +186,10 @@ struct job_class {
     pool_t *reserved;    /* where its head gang holds a reservation; NULL = nowhere */
     int64_t look_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
-    struct option *options; /* of a class that may wait: the last evaluation, while the facts stand */
+    struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
     uint64_t options_facts;
-    int64_t options_minute;
+    int64_t options_step; /* since 1970, of HELIO_SCORE_STEP_MS */
     UT_hash_handle hh;
 };
 

@@ -262,7 +262,10 @@ static void leave_queue(job_t *job)
         class->returned = NULL;
     if (job->fed) {
         DL_DELETE(class->waiting, job);
-        class->waiting_count--;
+        if (--class->waiting_count == 0) { /* nobody is left whom room could be kept for */
+            core_window_clear(class);
+            core_reserve_drop(class);
+        }
     } else {
         DL_DELETE(job->submission->throttled, job);
     }

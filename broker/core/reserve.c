@@ -101,8 +101,10 @@ int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class,
                             pool_t *pool, uint32_t gpus_per_node, reservation_t *ret_reservation)
 {
     const helio_requirement_t *want = &class->want;
-    reservation_t found = {.at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
     find_releases(self, site, pool);
+    if (!pool->release_count && !pool->wait_count)
+        return 0;
+    reservation_t found = {.at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
     bool told = found.at_ms != 0;
     for (uint32_t i = 0; i < pool->release_count; i++) {
         const release_t *release = &pool->releases[i];

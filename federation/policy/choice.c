@@ -237,15 +237,15 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     helio_candidate_t c = helio_choice_filter(want, site, pool);
     if (c.rejection != HELIO_REJECTION_NONE)
         return c;
-    int64_t minute_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
+    int64_t step_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
     helio_work_t work = {
         .gpus = (uint64_t)c.gpus_per_node * want->nodes,
         .run_ms = want->time_limit_ms,
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h},
-        .now_ms = minute_ms,
+        .now_ms = step_ms,
         .free_until_ms = want->free_until_ms,
     };
-    c.now = helio_plan_of(now->outlook, &work, &now->extras, minute_ms);
+    c.now = helio_plan_of(now->outlook, &work, &now->extras, step_ms);
     c.rejection = caps(want, now->outlook, now->wall_ms, &c.now);
     if (now->ready && !now->draining &&
         (want->free_until_ms > now->wall_ms || c.rejection != HELIO_REJECTION_NONE))

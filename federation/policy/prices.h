@@ -38,9 +38,9 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 /*  How far ahead a start is looked for: forecasts of intensity are worth little beyond two days. */
 enum { HELIO_START_AHEAD_H = 48 };
 
-/*  A plan is scored as if it began with the running minute: scores that change with every millisecond would
- * make every evaluation a new decision to be stored. Deadlines are held against the clock itself. */
-enum { HELIO_SCORE_STEP_MS = 60000 };
+/*  A plan is scored as if it began with the running five minutes: scores that change with every millisecond would make
+ *  every evaluation a new decision to be stored, and no verdict could be kept. Deadlines are held against the clock itself. */
+enum { HELIO_SCORE_STEP_MS = 300000 };
 
 /*  Risk: an intensity is taken at its 70th percentile, not its mean, so that of two equal forecasts the surer
  * one wins. With z(0.70) / z(0.90) = 0.5244 / 1.2816 of a normal distribution that is 409 thousandths of the
