@@ -82,7 +82,7 @@ static void slurm_options__a_pools_mapping_says_partition_and_type(void **state)
         helio_slurm_pool_t pool;
         const char *has, *has_not;
     } cases[] = {
-        {{HELIO_TEXT("h100"), HELIO_TEXT("gpu"), {0}}, "--partition=gpu --nodes=1 --gres=gpu:h100:2 ", "Q"},
+        {{HELIO_TEXT("h100"), HELIO_TEXT("gpu"), {0}}, "--partition=gpu --nodes=1 --gres=gpu:h100:2 ", "--mem"},
         {{HELIO_TEXT("h100"), {0}, HELIO_TEXT("nvidia_h100")}, "--gres=gpu:nvidia_h100:2 ", "--partition"},
         {{HELIO_TEXT("h100"), {0}, HELIO_TEXT("*")}, "--gres=gpu:2 ", "--partition"},
         {{HELIO_TEXT("other"), HELIO_TEXT("gpu"), HELIO_TEXT("x")}, "--gres=gpu:h100:2 ", "--partition"},
