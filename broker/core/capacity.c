@@ -191,7 +191,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         self->round_wanted = true;
     }
     if (first)
-        core_facts_changed(self);
+        core_facts_changed(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
         if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
             write_capacity(self, site, &site->pools[i], summary->power_w);

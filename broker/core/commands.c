@@ -131,7 +131,7 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         site->draining = kind == HELIO_BROKER_EV_DRAIN;
         (void)helio_text_copy(site->draining ? event->reason : (helio_text_t){0}, site->drain_reason,
                               sizeof site->drain_reason);
-        core_facts_changed(self);
+        core_facts_changed(self, site);
         core_site_row(self, site);
     }
     core_audit(self, event->user, action, helio_text_of(site->name), event->reason);

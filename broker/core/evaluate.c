@@ -35,7 +35,7 @@ static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
     };
     option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
-                       helio_text_is(class->want.home, site->name)};
+                       helio_text_is(class->want.home, site->name), site->facts};
     if (class->want.gpus_any)
         option.c.ask = 0;
     return option;
@@ -58,6 +58,7 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
         options = class->options = helio_grow(class->options, count ? count : 1, sizeof *options);
         class->option_count = count;
         class->options_facts = self->facts_version;
+        class->options_pools = self->pools_version;
         class->options_step = self->wall_ms / HELIO_SCORE_STEP_MS;
         return options;
     }
@@ -68,25 +69,49 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
     return self->scratch;
 }
 
+static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool kept)
+{
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        e->count += site->pool_count;
+    e->options = options_of(self, e->class, e->count, kept);
+    option_t *option = e->options;
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            *option++ = judge(self, e->class, site, &site->pools[i]);
+    if (e->count)
+        qsort(e->options, e->count, sizeof *e->options, by_preference);
+}
+
+/*  Kept ones: those of sites that changed since. */
+static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    e->options = class->options;
+    e->count = class->option_count;
+    if (class->options_facts == self->facts_version)
+        return;
+    class->options_facts = self->facts_version;
+    bool changed = false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        option_t *option = &e->options[i];
+        if (option->facts == option->site->facts)
+            continue;
+        *option = judge(self, class, option->site, option->pool);
+        changed = true;
+    }
+    if (changed)
+        qsort(e->options, e->count, sizeof *e->options, by_preference);
+}
+
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
 {
     evaluation_t e = {.class = class};
     bool kept = is_kept(self, class);
-    if (kept && class->options && class->options_facts == self->facts_version &&
-        class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS) {
-        e.options = class->options;
-        e.count = class->option_count;
-    } else {
-        for (site_t *site = self->sites; site; site = site->hh.next)
-            e.count += site->pool_count;
-        e.options = options_of(self, class, e.count, kept);
-        option_t *option = e.options;
-        for (site_t *site = self->sites; site; site = site->hh.next)
-            for (uint32_t i = 0; i < site->pool_count; i++)
-                *option++ = judge(self, class, site, &site->pools[i]);
-        if (e.count)
-            qsort(e.options, e.count, sizeof *e.options, by_preference);
-    }
+    if (kept && class->options && class->options_pools == self->pools_version &&
+        class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS)
+        judge_changed(self, &e);
+    else
+        judge_all(self, &e, kept);
     while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
         e.feasible++;
     return e;

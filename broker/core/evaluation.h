@@ -9,6 +9,7 @@ typedef struct option {
     pool_t *pool;
     helio_candidate_t c;
     bool home;
+    uint64_t facts; /* the site's, when it was judged */
 } option_t;
 
 typedef struct evaluation {

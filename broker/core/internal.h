@@ -188,7 +188,7 @@ struct job_class {
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
     struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
-    uint64_t options_facts;
+    uint64_t options_facts, options_pools;
     int64_t options_step; /* since 1970, of HELIO_SCORE_STEP_MS */
     UT_hash_handle hh;
 };
@@ -251,6 +251,7 @@ struct site {
     helio_series_t *series; /* the latest of each signal, pool and kind; views in the arena beside it */
     helio_arena_t **series_arenas;
     uint32_t series_count;
+    uint64_t facts; /* facts_version of its last change */
     bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
     uint32_t state;
     bool draining;
@@ -307,6 +308,7 @@ struct helio_broker_core {
     uint32_t id_count;
     uint64_t capacity_version;
     uint64_t facts_version;    /* counts changes of what scores rest on: profiles, series, who may be offered anything */
+    uint64_t pools_version;    /* counts changes of which pools there are */
     uint64_t reserved_version; /* capacity_version of the reservations */
     uint64_t rounds;
     int64_t look_ms; /* wall clock: the earliest of the classes' look_ms; INT64_MAX = none */
@@ -437,7 +439,7 @@ void core_room_give(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, 
                     uint64_t memory_bytes);
 
 /* outlook.c: the series of sites, and the hours ahead that they tell of */
-void core_facts_changed(helio_broker_core_t *self);
+void core_facts_changed(helio_broker_core_t *self, site_t *site); /* what scores of its pools rest on */
 void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_t *series);
 const helio_outlook_t *core_pool_outlook(helio_broker_core_t *self, const site_t *site, pool_t *pool);
 void core_outlooks_drop(site_t *site); /* the profile or a series changed */

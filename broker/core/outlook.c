@@ -6,9 +6,9 @@
 
 static const int64_t SERIES_AHEAD_MS = INT64_C(366) * 86400000;
 
-void core_facts_changed(helio_broker_core_t *self)
+void core_facts_changed(helio_broker_core_t *self, site_t *site)
 {
-    self->facts_version++;
+    site->facts = ++self->facts_version;
     self->capacity_version++;
     self->round_wanted = true;
 }
@@ -48,7 +48,8 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
     free(site->pools);
     site->pools = NULL;
     site->pool_count = 0;
-    core_facts_changed(self);
+    self->pools_version++;
+    core_facts_changed(self, site);
 }
 
 void core_site_series_free(site_t *site)
@@ -108,7 +109,7 @@ static void keep(helio_broker_core_t *self, site_t *site, const helio_row_series
     site->series_arenas[at] = helio_arena_new_sized(points * sizeof(double) + 512);
     helio_record_copy(&helio_series_type, site->series_arenas[at], &series, &site->series[at]);
     core_outlooks_drop(site);
-    core_facts_changed(self);
+    core_facts_changed(self, site);
 }
 
 /*  One that no table can hold, or that says nothing, is passed over: a row must never fail a commit. */

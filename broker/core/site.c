@@ -108,7 +108,7 @@ static void set_state(helio_broker_core_t *self, site_t *site, helio_site_state_
     if (site->state == (uint32_t)state)
         return;
     site->state = state;
-    core_facts_changed(self);
+    core_facts_changed(self, site);
     core_site_row(self, site);
 }
 
@@ -118,7 +118,7 @@ void core_site_heard(helio_broker_core_t *self, site_t *site)
     site->heard_ms = self->now_ms;
     site->heard_wall_ms = self->wall_ms;
     if (site->stale)
-        core_facts_changed(self);
+        core_facts_changed(self, site);
     site->stale = false;
     if (self->now_ms - site->row_ms >= CAPACITY_ROW_MS)
         core_site_row(self, site);
@@ -267,7 +267,7 @@ static void end_session(helio_broker_core_t *self, site_t *site)
     site->peer = 0;
     site->inventory_closed = false;
     site->capacity_known = false;
-    core_facts_changed(self);
+    core_facts_changed(self, site);
 }
 
 /*  The connection ended. That says nothing of the site's jobs: silence does, later. */
@@ -310,7 +310,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
     if (!site->stale && self->now_ms - site->heard_ms >= HELIO_RISK_STALE_AFTER_MS &&
         site->state == HELIO_SITE_STATE_READY) {
         site->stale = true;
-        core_facts_changed(self);
+        core_facts_changed(self, site);
     }
     bool silent = self->now_ms - site->heard_ms >= (int64_t)self->options.silent_after_ms;
     if (!silent || site->state == HELIO_SITE_STATE_NEW || site->state == HELIO_SITE_STATE_LOST)
