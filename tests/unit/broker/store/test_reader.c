@@ -316,6 +316,10 @@ static void read_explain__gives_the_candidates_and_why(void **state)
                 "queued WaitingForCapacity no 16 free t Forbidden 4");
     assert_json(ASK("read_explain", id_of(1), NULL),
                 "concat_ws(' ', j->>'chosen', j->'candidates'->0->>'site')", "lulea lulea");
+    assert_json(ASK("read_explain", id_of(1), NULL),
+                "concat_ws(' ', j->'candidates'->0->'terms'->>'money', j->'candidates'->0->'terms'->>'carbon', "
+                "j->>'expected_start', j->>'forecast_issued_at')",
+                "4 0"); /* nothing is expected of what has started */
 }
 
 static void read_job_where__says_where_the_newest_attempt_is(void **state)

@@ -358,10 +358,21 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
                                      .at_ms = 1000,
                                      .class_id = UINT64_MAX,
                                      .policy_version = HELIO_TEXT("v1"),
-                                     .chosen_site = HELIO_TEXT("lulea")};
-    helio_row_candidate_t candidate = {.decision_id = 5, .rank = 0, .site = HELIO_TEXT("lulea")};
-    helio_row_class_t class = {
-        .class_id = UINT64_MAX, .summary = HELIO_TEXT("8×H100"), .reason = HELIO_TEXT("Queued")};
+                                     .chosen_site = HELIO_TEXT("lulea"),
+                                     .forecast_ms = 2000};
+    helio_row_candidate_t candidate = {.decision_id = 5,
+                                       .rank = 0,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .carbon_micro_usd = 1,
+                                       .wait_micro_usd = 2,
+                                       .risk_micro_usd = -3,
+                                       .shadow_micro_usd = 4,
+                                       .move_micro_usd = 5,
+                                       .transfer_micro_usd = INT64_MAX};
+    helio_row_class_t class = {.class_id = UINT64_MAX,
+                               .summary = HELIO_TEXT("8×H100"),
+                               .reason = HELIO_TEXT("Queued"),
+                               .expected_ms = 3000};
     helio_row_capacity_t capacity = {.site = HELIO_TEXT("lulea"),
                                      .pool = HELIO_TEXT("h100"),
                                      .at_ms = 1000,
@@ -402,6 +413,11 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
         {"select row(seq, from_state, to_state, reason, actor) from helio.transitions", "(9,0,1,,broker)"},
         {"select row(class_id, policy_version, reason, chosen_site) from helio.decisions", "(-1,v1,,lulea)"},
         {"select row(rank, site, pool, rejected_reason) from helio.candidates", "(0,lulea,,)"},
+        {"select row(carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, "
+         "transfer_micro_usd) from helio.candidates",
+         "(1,2,-3,4,5,9223372036854775807)"},
+        {"select row(forecast_at) from helio.decisions", "(\"1970-01-01 00:00:02+00\")"},
+        {"select row(expected_at) from helio.classes where class_id = -1", "(\"1970-01-01 00:00:03+00\")"},
         {"select row(summary, reason) from helio.classes", "(8×H100,WaitingForCapacity)"},
         {"select row(gpus_total, gpus_free, site_power_w) from helio.capacity_now", "(2147483647,5,-1)"},
         {"select count(*) from helio.capacity_samples", "1"},
