@@ -31,13 +31,33 @@ static void print_choice(const helio_client_t *client, const json_t *explained)
     helio_why_difference(chosen, other, &difference);
     helio_buffer_printf(&text, "%.64s", helio_output_string(chosen, "site"));
     if (difference.size)
-        helio_buffer_printf(&text, " rather than %.64s, the next best: %s", helio_output_string(other, "site"),
-                            difference.data);
+        helio_buffer_printf(&text, " rather than %.64s, the next best: %s",
+                            helio_output_string(other, "site"), difference.data);
     print_buffer(client, "Chosen", &text);
     helio_why_terms(chosen, other, &terms);
     print_buffer(client, "Weighed", &terms);
     helio_why_change(explained, &change);
     print_buffer(client, "Would change it", &change);
+}
+
+/*  By what it waits for: what whoever submitted it can do about it. */
+static const struct {
+    const char *reason, *advice;
+} advices[] = {
+    {"WaitingForWindow", "submit it without `flexible`: it starts as soon as a site can take it"},
+    {"WaitingForCapacity",
+     "allow more sites, another GPU model or fewer nodes; a shorter `time` may pass who waits"},
+    {"PolicyCap", "a larger `max_cost` or `max_carbon`, a later `deadline`, or a shorter `time`"},
+    {"NeverFits", "ask for what a site has: `helio gpus` lists it"},
+};
+
+static void print_advice(const helio_client_t *client, const json_t *explained)
+{
+    const char *reason = helio_output_string(explained, "reason");
+    bool queued = strcmp(helio_output_string(explained, "state"), "queued") == 0;
+    for (size_t i = 0; queued && i < sizeof advices / sizeof advices[0]; i++)
+        if (strcmp(reason, advices[i].reason) == 0)
+            line(client, "To start sooner", advices[i].advice);
 }
 
 /*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
@@ -109,6 +129,7 @@ int helio_cmd_explain(helio_client_t *client)
     helio_rc rc = HELIO_OK;
     print_head(client, explained);
     print_choice(client, explained);
+    print_advice(client, explained);
     if (json_is_array(candidates) && json_array_size(candidates)) {
         HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);
         fputs("\n", client->io->out);

@@ -673,6 +673,7 @@ static void explain__says_it_in_sentences(void **state)
            "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
            "Weighed           money -$43.00, carbon -$2.00\n"
            "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
+           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass who waits\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
            "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
