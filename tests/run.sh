@@ -2,7 +2,7 @@
 # The one test command. Installs what it needs from Debian, builds, runs everything, prints a summary line.
 #
 #   tests/run.sh            everything: at most 25 minutes on two cores
-#   tests/run.sh --quick    without sanitizers, fuzzing and the long campaigns: at most 5 minutes
+#   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
 set -uo pipefail
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -57,7 +57,9 @@ suite() { # BUILD LABEL…: ctest, which prints its own summary last
     ctest --test-dir "$dir" --output-on-failure -j 2 -L "$1" || return 1
 }
 
-if ! stage build-packages deploy/packages/install.sh build run test; then echo "0 passed, 1 failed"; exit 1; fi
+packages=(build run test)
+[ -n "$quick" ] || packages+=(slurm)
+if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release; then echo "$passed passed, $failed failed"; exit 1; fi
 slow build-dev build dev
 
@@ -75,6 +77,16 @@ fi
 stage bad-input tests/integration/bad_input.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
+stage units tests/integration/units.sh build-release
+
+# Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm is missing.
+slow slurm-lab tests/integration/slurm_lab.sh
+slow slurm-shim tests/integration/slurm_shim.sh build-release
+slow slurm-backend tests/integration/slurm_backend.sh build-release
+slow slurm-docs tests/integration/slurm_docs.sh build-release
+slow slurm-scripts tests/integration/sbatch_scripts.py --build build-release
+slow slurm-sites tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
+slow slurm-outages tests/faults/slurm_outage.py --build build-release
 
 echo
 [ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"

@@ -362,6 +362,8 @@ void helio_attempts_loaded(helio_agent_core_t *self)
             attempt->start_due = true; /* the backend was never called */
         else
             call_backend(self, HELIO_AGENT_FX_ADOPT, attempt);
+        if (attempt->state == HELIO_JOB_STOPPING)
+            tell_stop(self, attempt); /* the former agent may have died before it could */
     }
 }
 
