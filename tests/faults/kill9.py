@@ -18,8 +18,9 @@ import verdict, workload
 from federation import TOP, Federation, LocalSite, SlurmSite
 
 CLUSTERS = ["eu", "us", "asia", "sa", "af", "oc"]
-# Slurm counts whole seconds, rounds both ends, and its clock runs from the allocation on.
-ACCOUNTING_SECONDS = 2.0
+# Slurm counts whole seconds and its clock runs from the allocation on: what its daemons need to launch a job, and more on
+# a machine that is busy with other launches, is in its figure and not in ours. The median must agree within a second.
+ACCOUNTING_MEDIAN_SECONDS, ACCOUNTING_WORST_SECONDS = 1.0, 5.0
 
 
 def drive(federation, jobs, rng, kills):
@@ -60,9 +61,16 @@ def check(federation, ids, jobs, figures):
     want = workload.wanted(ids, jobs)
     faults = [*verdict.states(federation, want), *verdict.single_copies(federation, want), *verdict.use(federation, figures),
               *verdict.logs(federation, ids, jobs), *verdict.leftovers(federation)]
-    for (key, epoch), difference in verdict.accounting(federation, figures):
-        if abs(difference) > ACCOUNTING_SECONDS:
+    differences = list(verdict.accounting(federation))
+    for (key, epoch), difference in differences:
+        if abs(difference) > ACCOUNTING_WORST_SECONDS:
             faults.append(f"{key} epoch {epoch}: Slurm's accounting differs by {difference:.1f} s")
+    sizes = sorted(abs(difference) for _, difference in differences)
+    figures["accounted"] = len(sizes)
+    if sizes:
+        figures["median_s"], figures["accounted_worst_s"] = sizes[len(sizes) // 2], sizes[-1]
+        if figures["median_s"] > ACCOUNTING_MEDIAN_SECONDS:
+            faults.append(f"half of the attempts differ from Slurm's accounting by over {figures['median_s']:.1f} s")
     return faults
 
 
@@ -107,7 +115,10 @@ def main():
             print("FAULT", fault)
         print("ran at", ", ".join(f"{site} {n}" for site, n in sorted(verdict.spread(federation).items())))
         if lab:
-            print(f"{figures['accounted']} attempts compared with Slurm's accounting, worst {figures['accounted_worst_s']:.1f} s")
+            print(f"{figures['accounted']} attempts compared with Slurm's accounting, median {figures.get('median_s', 0):.2f} s, "
+                  f"worst {figures.get('accounted_worst_s', 0):.1f} s")
+            if not figures["accounted"]:
+                faults.append("no attempt was found in Slurm's accounting")
         print(f"{sum(job.tasks for job in jobs)} jobs in {took:.0f} s, killed -9: "
               + (", ".join(f"{n} {name}" for name, n in sorted(killed.items())) or "nothing")
               + f"; {figures['compared']} attempts compared with the ledger, worst {figures['worst_s']:.3f} s; "

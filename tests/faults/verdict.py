@@ -83,11 +83,10 @@ def logs(federation, ids, jobs):
                 yield f"{job_id}: helio logs printed {len(printed)} lines, {len(expected)} were written"
 
 
-def accounting(federation, figures):
-    """Slurm's own accounting, where a slurmdbd keeps it: how long each attempt held its nodes, in whole seconds."""
+def accounting(federation):
+    """Slurm's own accounting, where a slurmdbd keeps it: ((job, epoch), how much longer than we say it held its nodes)."""
     attempts = {(r[0], int(r[1])): int(r[2]) / 1000 for r in federation.sql(
         "select helio.job_text(job_id, task), epoch, run_ms from helio.attempts where run_ms > 0")}
-    figures["accounted"], figures["accounted_worst_s"] = 0, 0.0
     for site in federation.sites:
         if site.kind != "slurm":
             continue
@@ -99,10 +98,7 @@ def accounting(federation, figures):
             m = re.fullmatch(r"helio-([0-9a-z]{26})(?:-(\d+))?-(\d+)", name)
             key = (m[1] + (f".{m[2]}" if m and m[2] is not None else ""), int(m[3])) if m else None
             if key in attempts:
-                figures["accounted"] += 1
-                difference = int(elapsed) - attempts[key]
-                figures["accounted_worst_s"] = max(figures["accounted_worst_s"], abs(difference))
-                yield key, difference
+                yield key, int(elapsed) - attempts[key]
 
 
 def leftovers(federation):
