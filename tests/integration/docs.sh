@@ -8,6 +8,8 @@ state=$(mktemp -d)/state
 chmod 755 "$(dirname "$state")"
 trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || true; rm -rf "$(dirname "$state")"' EXIT
 "$top/deploy/quickstart.sh" --state "$state" --build "$build" </dev/null >"$(dirname "$state")/up.log" 2>&1 || { tail -n 20 "$(dirname "$state")/up.log"; exit 1; }
+mkdir "$(dirname "$state")/at" # the documents' own files are written here, not among ours
+ln -s "$top"/* "$(dirname "$state")/at"
 cd "$top"
 HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
-  tests/support/console_blocks.py README.md docs/*.md docs/sites/sbatch.md
+  tests/support/console_blocks.py --in "$(dirname "$state")/at" README.md docs/*.md docs/sites/sbatch.md
