@@ -116,7 +116,7 @@ static helio_rc take_minute(reader_t *self, bool end, uint16_t *ret_minute)
 static helio_rc take_hours(reader_t *self, uint8_t days, helio_schedule_t *schedule)
 {
     do {
-        uint16_t from, to;
+        uint16_t from = 0, to = 0;
         blanks(self);
         helio_rc rc = take_minute(self, false, &from);
         if (rc == HELIO_OK && !take(self, '-'))
