@@ -1,5 +1,6 @@
 #!/bin/bash
-# A whole federation on this machine, in one command: PostgreSQL, a broker, two sites with declared GPUs, some jobs.
+# A whole federation on this machine, in one command: PostgreSQL, a broker, six sites on four continents with declared
+# GPUs, some jobs, and the plan of one that may wait for the sun.
 #
 #   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running
 #   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
@@ -23,7 +24,7 @@ while [ $# -gt 0 ]; do
     --purge) mode=purge ;;
     --state) state=${2:?--state needs a folder}; shift ;;
     --build) build=${2:?--build needs a folder}; shift ;;
-    -h|--help) sed -n '2,12p' "$0" | cut -c3-; exit 0 ;;
+    -h|--help) sed -n '2,13p' "$0" | cut -c3-; exit 0 ;;
     *) echo "quickstart: unknown option '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
@@ -70,8 +71,8 @@ down() {
     open=$(client ls --state queued,offered,accepted,starting,running,suspended,suspect -o name 2>/dev/null || true)
     [ -z "$open" ] || { echo "cancelling $(echo "$open" | wc -l) jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; sleep 2; }
   fi
-  stop site-north
-  stop site-south
+  local pid_file
+  for pid_file in "$state"/run/site-*.pid; do [ ! -f "$pid_file" ] || stop "$(basename "$pid_file" .pid)"; done
   stop broker
   if [ -f "$state/pg/data/postmaster.pid" ]; then as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -m fast -w stop >/dev/null 2>&1 || true; fi
 }
@@ -102,7 +103,7 @@ fi
 for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
 
 down # a second run in a row replaces the first
-mkdir -p "$state"/{run,log,bin,client,north,south,pg}
+mkdir -p "$state"/{run,log,bin,client,pg}
 touch "$state/.heliostat-quickstart"
 chmod 755 "$state"
 for program in helio-broker helio-agent helio-shim helio; do install -m 755 "$build/$program" "$state/bin/$program"; done
@@ -163,30 +164,31 @@ listen_sites: tcp://127.0.0.1:$site_port
 key_file: $state/broker.key
 CONF
 "$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
-"$state/bin/helio-broker" tenant add demo --home north --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
+"$state/bin/helio-broker" tenant add demo --home brisbane --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
 echo "http://127.0.0.1:$http_port" >"$state/client/url"
 if [ ! -s "$state/client/token" ]; then
   (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token" 2>>"$state/log/migrate.log")
 fi
 
-# Two sites: the south is cheaper, the north has the larger nodes. Declared GPUs: jobs see them as CUDA_VISIBLE_DEVICES.
+# Six sites, one file each in deploy/quickstart/sites. Their GPUs are declared: jobs see them as CUDA_VISIBLE_DEVICES.
+# Their carbon intensity is a typical day, put on the dates from yesterday to a fortnight ahead: past hours are what was,
+# those to come are the forecast.
+sites=(lulea frankfurt virginia california singapore brisbane)
+series() {
+  local day
+  echo "time,$(head -n 1 "$top/deploy/quickstart/typical_day.csv" | cut -d, -f2-)"
+  for day in $(seq -1 14); do
+    awk -F, -v OFS=, -v date="$(date -u -d "$day days" +%F)" \
+      'NR > 1 { $1 = sprintf("%sT%02d:00:00Z", date, $1); print }' "$top/deploy/quickstart/typical_day.csv"
+  done
+}
+series >"$state/typical_day.csv"
 if [ "$(id -u)" = 0 ]; then job_user=nobody; else job_user=$(id -un); fi
-site() { # NAME REGION LAT LON TIMEZONE CARBON PRICE NODES GPUS_PER_NODE
+site() { # NAME
+  mkdir -p "$state/$1"
   [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
   "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
-  cat >"$state/$1/site.yaml" <<CONF
-name: $1
-backend: local
-region: $2
-lat: $3
-lon: $4
-timezone: $5
-pue: 1.15
-carbon_g_per_kwh: $6
-pools:
-  - {name: h100, gpu: H100, memory: 80GB, nodes: $8, gpus_per_node: $9, cpus_per_node: 32, interconnect: nvlink, owned: true, price_usd_per_gpu_h: $7,
-     power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}}
-agent:
+  { sed "s|@FEED@|$state/typical_day.csv|" "$top/deploy/quickstart/sites/$1.yaml" && cat; } >"$state/$1/site.yaml" <<CONF
   state_dir: $state/$1/state
   broker: ["tcp://127.0.0.1:$site_port"]
   broker_key: "$(tail -n 1 "$state/broker.pub")"
@@ -195,9 +197,9 @@ agent:
   users: [{tenant: demo, user: "*", unix: $job_user}]
 CONF
 }
-site north EU-SE 65.6 22.2 Europe/Stockholm 24 2.90 2 4
-site south AU-NSW -33.9 151.2 Australia/Sydney 520 2.10 2 2
+for name in "${sites[@]}"; do site "$name"; done
 
+[ "$mode" != check ] || trap down EXIT # also where it fails
 start broker "$state/bin/helio-broker" run --config "$state/broker.yaml"
 for _ in $(seq 150); do
   curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" && break
@@ -207,26 +209,46 @@ done
 curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" || { tail -n 5 "$state/log/broker.log"; fail "the broker is not ready after 15 s"; }
 echo "http://127.0.0.1:$http_port, sites at tcp://127.0.0.1:$site_port"
 
-say "Sites"
-for name in north south; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
+say "Sites: helio sites, helio gpus"
+for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
+ready() { # how many sites are there and, where they have a feed, have told the hours ahead
+  local told
+  told=$(psql -qXAt "$database" -c "select coalesce(string_agg(distinct site, ' '), '') from helio_report.forecast_latest where source = 'typical-day' and time > now()")
+  client sites -o json 2>/dev/null | jq --arg told "$told singapore" '[.[] | select(.state == "ready" and (.site | IN($told | split(" ")[])))] | length'
+}
 for _ in $(seq 150); do
-  [ "$(client sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 2 ] && break
-  for name in north south; do alive "site-$name" || { tail -n 5 "$state/log/site-$name.log"; fail "the agent of $name ended; its log is $state/log/site-$name.log"; }; done
+  [ "$(ready)" != ${#sites[@]} ] || break
+  for name in "${sites[@]}"; do alive "site-$name" || { tail -n 5 "$state/log/site-$name.log"; fail "the agent of $name ended; its log is $state/log/site-$name.log"; }; done
   sleep 0.1
 done
 client sites
-[ "$(client sites -o json | jq '[.[] | select(.state == "ready")] | length')" = 2 ] || fail "not both sites are ready after 15 s; logs are in $state/log"
+echo
+client gpus
+[ "$(ready)" = ${#sites[@]} ] || fail "not all sites are ready, with their hours ahead, after 15 s; logs are in $state/log"
+
+say "The day ahead, every third hour: g CO2e/kWh (SQL: helio_report.forecast_latest)"
+psql -qXAt "$database" <<'SQL'
+with ahead as (
+    select site, time, value from helio_report.forecast_latest
+    where signal = 'carbon_g_per_kwh' and time >= date_trunc('hour', now(), 'UTC') and time < date_trunc('hour', now(), 'UTC') + interval '24 hours'
+        and mod(extract(hour from time - date_trunc('hour', now(), 'UTC'))::int, 3) = 0
+)
+select rpad('', 10) || string_agg(lpad(to_char(time at time zone 'UTC', 'HH24"Z"'), 6), '' order by time)
+from (select distinct time from ahead) as hours
+union all
+(select rpad(site, 10) || string_agg(lpad(round(value)::text, 6), '' order by time) from ahead group by site order by site);
+SQL
 
 # ---- jobs ----------------------------------------------------------------------------------------------------
 
-say "Jobs"
-declare -A expected=([hello]=succeeded [cpu]=succeeded [gang]=succeeded [array]=succeeded [choose]=succeeded [fail]=failed [timeout]=timeout)
+say "Jobs: helio submit examples/*.yaml"
+declare -A expected=([hello]=succeeded [cpu]=succeeded [gang]=succeeded [array]=succeeded [choose]=succeeded [rigid]=succeeded [fail]=failed [timeout]=timeout)
 declare -A ids=()
 for file in "$top"/examples/*.yaml; do
   name=$(basename "$file" .yaml)
+  [ "$name" != green ] || continue # it may wait for hours: planned below
   [ -n "${expected[$name]:-}" ] || fail "examples/$name.yaml has no expected end in this script"
   ids[$name]=$(client submit "$file" -o name)
-  echo "helio submit examples/$name.yaml   → ${ids[$name]}"
 done
 bad=0
 for name in "${!ids[@]}"; do
@@ -234,23 +256,33 @@ for name in "${!ids[@]}"; do
   client wait "${ids[$name]}" --timeout 120s >/dev/null 2>&1 || code=$?
   [ "$code" != 8 ] || { echo "$name did not end within 120 s"; bad=1; }
 done
-client ls
 for name in $(printf '%s\n' "${!ids[@]}" | sort); do
-  got=$(client show "${ids[$name]}" -o json | jq -r .state)
-  if [ "$got" = "${expected[$name]}" ]; then mark=✔; else mark=✗; bad=1; fi
-  printf ' %s %-8s %s (expected %s)\n' "$mark" "$name" "$got" "${expected[$name]}"
+  IFS=$'\t' read -r got where < <(client show "${ids[$name]}" -o json | jq -r '[.state, .site // (.tasks // [] | map(.site) | unique | join(", "))] | @tsv')
+  if [ "$got" = "${expected[$name]}" ]; then mark=✔; else mark=✗ bad=1 got="$got, not ${expected[$name]}"; fi
+  printf '%s %-8s %-10s %-11s %s\n' "$mark" "$name" "$got" "${where:--}" "$(sed -n '1s/^# \([^.]*\.\).*/\1/p' "$top/examples/$name.yaml")"
 done
+echo "What rigid printed (helio logs): $(client logs "${ids[rigid]}")"
 
-say "Output of hello"
-client logs "${ids[hello]}"
-say "Why there"
-client explain "${ids[gang]}"
-say "Totals"
+say "A job that may wait 12 hours: helio plan examples/green.yaml"
+client plan "$top/examples/green.yaml"
+planned() { # LABEL, a job on standard input: what the first choice would cost
+  client plan - -o json | jq -r --arg what "$1" '(.candidates | map(select(.start))[0]) as $c | .planned_at as $now |
+    [$what, $c.site, (if $c.start == $now then "now" else $c.start[11:16] + "Z" end), $c.cost_usd, $c.carbon_g / 1000] | @tsv' |
+    awk -F '\t' '{ printf "%-27s %-11s %-7s $%-7.2f %6.2f kg CO2e\n", $1, $2, $3, $4, $5 }'
+}
+echo
+sed '/flexible:/d; s/goal: green/goal: green\n  sites: [brisbane]/' "$top/examples/green.yaml" | planned "at home, at once"
+sed '/flexible:/d' "$top/examples/green.yaml" | planned "anywhere, at once (rigid)"
+planned "anywhere, within 12 hours" <"$top/examples/green.yaml"
+
+say "Why the same job, unable to wait, went where it went: helio explain ${ids[rigid]}"
+client explain "${ids[rigid]}"
+say "What was used: helio report"
 client report
 
 if [ "$mode" = check ]; then
-  down
   [ "$bad" = 0 ] || fail "not every job ended as expected; logs are in $state/log"
+  echo
   echo "check passed"
   exit 0
 fi
@@ -264,7 +296,7 @@ The federation is running:
   logs              $state/log
 Use it:
   export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
-  helio run examples/hello.yaml; helio sites; helio events -f
+  helio run examples/hello.yaml; helio submit examples/green.yaml; helio ls; helio events -f
 Stop it:  deploy/quickstart.sh --down$elsewhere      (--purge$elsewhere removes its state too)
 END
 exit "$bad"
