@@ -67,9 +67,9 @@ pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 down() {
   [ -d "$state/run" ] || return 0
   if [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: ask for their end first
-    local open
-    open=$(client ls --state queued,offered,accepted,starting,running,suspended,suspect -o name 2>/dev/null || true)
-    [ -z "$open" ] || { echo "cancelling $(echo "$open" | wc -l) jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; sleep 2; }
+    local open state_of
+    open=$(for state_of in queued held offered accepted starting running suspended suspect; do client ls --all --state $state_of -o name 2>/dev/null; done || true)
+    [ -z "$open" ] || { echo "cancelling $(wc -l <<<"$open") jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; client wait $open --timeout 10s >/dev/null 2>&1 || true; }
   fi
   local pid_file
   for pid_file in "$state"/run/site-*.pid; do [ ! -f "$pid_file" ] || stop "$(basename "$pid_file" .pid)"; done

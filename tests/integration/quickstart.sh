@@ -26,7 +26,16 @@ url=$(cat "$state/client/url")
 metrics=$(curl -fs "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
 grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 pids=$(cat "$state"/run/*.pid | cut -d' ' -f1)
-run --down
+# What is not over is cancelled, and its processes are gone with the rest.
+client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$url" "$state/bin/helio" "$@"; }
+printf 'name: long\ncpus: 1\ntime: 10m\nrun: |\n  echo $$ && exec sleep 600\n' >"$(dirname "$state")/long.yaml"
+long=$(client submit "$(dirname "$state")/long.yaml" -o name)
+client submit "$top/examples/green.yaml" >/dev/null
+for _ in $(seq 100); do job_pid=$(client logs "$long" 2>/dev/null | head -n 1) && [ -n "$job_pid" ] && break; sleep 0.1; done
+[ -d "/proc/$job_pid" ] || { echo "the long job does not run"; exit 1; }
+pids="$pids $job_pid"
+run --down | tee "$(dirname "$state")/output"
+grep -q '^cancelling [12] jobs' "$(dirname "$state")/output" || { echo "--down cancels nothing"; exit 1; }
 for pid in $pids; do
   if [ -d "/proc/$pid" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status"; then echo "process $pid outlived --down"; exit 1; fi
 done
