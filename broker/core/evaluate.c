@@ -138,7 +138,7 @@ static double free_share(const pool_t *pool)
 
 /*  Among equally good options (same alternative, same score, neither home) the one with the largest free
  * share. */
-static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t *e)
+static const option_t *choose_among(helio_broker_core_t *self, const evaluation_t *e, bool doubtful_too)
 {
     for (uint32_t i = 0; i < e->feasible;) {
         const option_t *first = &e->options[i], *best = NULL;
@@ -148,7 +148,8 @@ static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t 
                e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
              end++) {
             const option_t *option = &e->options[end];
-            if (!has_room(self, e->class, option))
+            if ((!doubtful_too && self->now_ms < option->pool->doubtful_until_ms) ||
+                !has_room(self, e->class, option))
                 continue;
             double share = option->home ? 2 : free_share(option->pool);
             if (share > best_share) {
@@ -161,6 +162,12 @@ static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t 
         i = end;
     }
     return NULL;
+}
+
+static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t *e)
+{
+    const option_t *best = choose_among(self, e, false);
+    return best ? best : choose_among(self, e, true);
 }
 
 static const option_t *choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,

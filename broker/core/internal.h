@@ -26,6 +26,10 @@ enum {
     PROMISE_RUN_HOURS_MAX = 48,
     WAITS_MAX = 16,
     REFUSAL_PENALTY_MS = 1000,       /* a pool that refused gets no offer for so long, or until its next summary */
+    /* A pool where an attempt failed at once is the last choice for so long, twice as long after each further one in
+     * a row: a node that fails everything fast looks free, and would take the whole queue. */
+    DOUBT_MS = 10000,
+    DOUBT_MOST_MS = 300000,
     LEASE_MARGIN_MS = 10000,
     SITE_POWER_MAX_W = 2000000000,
     EVIDENCE_HOURS_MAX = 48, /* what a fenced attempt used is spread over its first hours, no more */
@@ -240,6 +244,8 @@ struct pool {
     int64_t written_ms;
     int64_t sampled_ms;
     int64_t penalty_until_ms;
+    int64_t doubtful_until_ms;
+    uint32_t failures_in_row;
 };
 
 struct site {

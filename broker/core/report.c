@@ -176,6 +176,8 @@ static void on_ended(helio_broker_core_t *self, const site_t *site, job_t *job, 
     take_used(job, report, &used);
     job->exit_code = report->exit_code;
     job->finished_ms = report->ended_wall_ms;
+    if (job->pool) /* it can run a job to its end */
+        job->pool->failures_in_row = 0;
     const char *reason = to == HELIO_JOB_TIMEOUT     ? "time limit reached"
                          : to == HELIO_JOB_SUCCEEDED ? "exit code 0"
                          : to == HELIO_JOB_QUEUED
@@ -206,6 +208,17 @@ static void on_stopped(helio_broker_core_t *self, const site_t *site, job_t *job
     }
 }
 
+static void doubt(const helio_broker_core_t *self, pool_t *pool)
+{
+    if (!pool)
+        return;
+    int64_t for_ms = DOUBT_MS;
+    for (uint32_t i = 0; i < pool->failures_in_row && for_ms < DOUBT_MOST_MS; i++)
+        for_ms *= 2;
+    pool->failures_in_row++;
+    pool->doubtful_until_ms = self->now_ms + (for_ms < DOUBT_MOST_MS ? for_ms : DOUBT_MOST_MS);
+}
+
 /*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
 static void on_lost(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
                     const char *actor)
@@ -224,8 +237,10 @@ static void on_lost(helio_broker_core_t *self, const site_t *site, job_t *job, c
         core_job_move(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
     if (job->state == HELIO_JOB_SUSPENDED)
         core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
-    if (report->run_ms < QUICK_FAILURE_MS)
+    if (report->run_ms < QUICK_FAILURE_MS) {
         job->site_failures++;
+        doubt(self, job->pool);
+    }
     core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
                   actor);
 }

@@ -50,6 +50,16 @@ static helio_job_key_t any_in_state(uint32_t state)
     return job_in_state(&spec, state);
 }
 
+/*  Of a job that may run at north alone, whatever has failed there. */
+static helio_job_key_t north_in_state(uint32_t state)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_word_t only = {HELIO_TEXT("north")};
+    spec.sites.items = &only;
+    spec.sites.count = 1;
+    return job_in_state(&spec, state);
+}
+
 /* ---- ends
  * ---------------------------------------------------------------------------------------------------- */
 
@@ -206,13 +216,13 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     for (uint32_t epoch = 1; epoch <= 2; epoch++) {
         helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = report.gpu_ms = 59999;
-        harness_report(h, NORTH, &report);
+        harness_report(h, epoch == 1 ? NORTH : SOUTH, &report);
         assert_int_equal(harness_state(h, key), epoch == 1 ? HELIO_JOB_QUEUED : HELIO_JOB_HELD);
         harness_tick(h);
     }
     const helio_row_state_t *row = harness_row(h, key);
     assert_int_equal(row->site_failures, 2);
-    assert_true(helio_text_is(row->reason, "north: NodeFailure"));
+    assert_true(helio_text_is(row->reason, "south: NodeFailure"));
     assert_true(harness_is_open(h, key));
     harness_wait(h, 10000);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
@@ -220,6 +230,25 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
     assert_int_equal(harness_row(h, key)->site_failures, 0);
+}
+
+static void lost__at_once_makes_its_pool_the_last_choice_for_a_while(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    assert_true(helio_text_is(harness_row(h, key)->site, "north")); /* the cheaper one */
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
+    report.run_ms = 0;
+    harness_report(h, NORTH, &report);
+    harness_tick(h);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south"));
+    helio_job_key_t other = any_in_state(HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, other)->site, "south"));
+    harness_advance(h, 10000);
+    harness_summary(h, NORTH, north, 0, 0);
+    harness_summary(h, SOUTH, south, 0, 0);
+    helio_job_key_t later = any_in_state(HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, later)->site, "north"));
 }
 
 static void lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing(void **state)
@@ -241,7 +270,7 @@ static void lost__counts_at_every_state_and_writes_an_attempt_that_does_not_comp
     static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
                                       HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
     for (int i = 0; i < 5; i++) {
-        helio_job_key_t key = any_in_state(states[i]);
+        helio_job_key_t key = north_in_state(states[i]);
         helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
         harness_report(h, NORTH, &report);
@@ -264,7 +293,7 @@ static void cancel__of_what_no_site_has_is_done_at_once(void **state)
                      HELIO_OK);
     assert_int_equal(harness_row(h, queued)->state, HELIO_JOB_CANCELLED);
     assert_int_equal(harness_row(h, queued)->exit_code, 130);
-    helio_job_key_t held = any_in_state(HELIO_JOB_STARTING);
+    helio_job_key_t held = north_in_state(HELIO_JOB_STARTING);
     for (uint32_t epoch = 1; epoch <= 2; epoch++) {
         helio_report_t report = harness_report_of(h, held, epoch, HELIO_REPORT_KIND_LOST);
         report.run_ms = 0;
@@ -613,6 +642,7 @@ int main(void)
         CASE(end__twice_in_one_frame_completes_once),
         CASE(end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retried),
         CASE(lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released),
+        CASE(lost__at_once_makes_its_pool_the_last_choice_for_a_while),
         CASE(lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing),
         CASE(lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete),
         CASE(cancel__of_what_no_site_has_is_done_at_once),
