@@ -84,7 +84,8 @@ static void start(broker_t *broker)
                                       .secret_key_path = broker->key_path,
                                       .record_path = broker->record_path,
                                       .batch_rows_max = 20000};
-    helio_engine_listener_t listener = {on_transition, on_token, broker};
+    helio_engine_listener_t listener = {
+        .on_transition = on_transition, .on_token = on_token, .arg = broker};
     broker->engine = helio_engine_new(&options, listener, NULL);
     assert_int_equal(pthread_create(&broker->thread, NULL, run, broker), 0);
 }

@@ -58,7 +58,7 @@ typedef struct bed {
 
 static void write_file(const bed_t *bed, const char *name, const char *text, mode_t mode)
 {
-    char path[512];
+    char path[600];
     (void)snprintf(path, sizeof path, "%s/%s", bed->dir, name);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     assert_true(fd >= 0);
