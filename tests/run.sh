@@ -85,6 +85,7 @@ slow slurm-shim tests/integration/slurm_shim.sh build-release
 slow slurm-backend tests/integration/slurm_backend.sh build-release
 slow slurm-docs tests/integration/slurm_docs.sh build-release
 slow slurm-scripts tests/integration/sbatch_scripts.py --build build-release
+slow slurm-life tests/integration/slurm_life.py --build build-release
 slow slurm-sites tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
 slow slurm-outages tests/faults/slurm_outage.py --build build-release
 

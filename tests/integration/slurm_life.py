@@ -1,0 +1,304 @@
+#!/usr/bin/env python3
+"""A site's life beside other people on a real cluster: what admins, other users, preemption and full disks do to it.
+
+    tests/integration/slurm_life.py --build BUILD_DIR [--only CASE] [--keep]
+
+One cluster of two nodes and a local site in one federation. `capacity` changes the cluster in many ways (other people's
+jobs, drained, downed and reserved nodes, a waiting queue) and compares after each what the federation shows with what
+scontrol says. The other cases end with the job where it belongs: every job that may go elsewhere succeeds, none
+runs twice. Prints one line a case; exit 0 only if all hold, 77 without Slurm.
+"""
+import argparse, json, os, re, shutil, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+import verdict, workload
+from federation import TOP, Federation
+from kill9 import make_sites
+
+FIGURES_SECONDS = 20  # nodes are asked for at every fifth list at the latest
+
+
+class World:
+    def __init__(self, build):
+        self.folder = tempfile.mkdtemp(prefix="helio-life-")
+        self.mounts = []
+        self.spool = self.mount("spool", "2m")
+        extra = r"SchedulerParameters=batch_sched_delay=3,sched_min_interval=2000000"
+        if self.spool:
+            extra += rf"\nSlurmdSpoolDir={self.spool}/%n"
+        self.sites, self.lab = make_sites("slurm:1,local:1", PREEMPT="cancel", EXTRA=extra)
+        self.north, self.eu = self.sites
+        self.federation = Federation(build, self.folder, self.sites)
+        self.federation.up()
+
+    def mount(self, name, size):
+        """A small disk of its own, or None where this user may not mount."""
+        path = os.path.join(self.folder, name)
+        os.mkdir(path)
+        if os.getuid() or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tmpfs", path],
+                                         stderr=subprocess.DEVNULL).returncode:
+            return None
+        self.mounts.append(path)
+        return path
+
+    def down(self, purge):
+        self.federation.down()
+        subprocess.run([TOP + "/deploy/slurm-lab/down.sh", self.lab] + (["--purge"] if purge else []), check=False,
+                       stdout=subprocess.DEVNULL)
+        for path in self.mounts:
+            subprocess.run(["umount", path], check=False)
+        if purge:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- words of the cases
+
+    def job(self, name, seconds, **more):
+        return {"name": name, "gpu": "H100:2", "time": "10m",
+                "run": workload.body(self.federation.records, seconds, more.pop("code", 0)), **more}
+
+    def submit(self, *docs):
+        return self.federation.submit(docs, f"life-{time.monotonic()}")
+
+    def at_eu(self):
+        return {"placement": {"sites": ["eu"]}}
+
+    def row(self, key):
+        rows = self.federation.sql(f"select state, coalesce(site, ''), attempts, coalesce(exit_code, -1) from helio_report.jobs "
+                                   f"where job_id = '{key}'")
+        return rows[0] if rows else ["", "", "0", "-1"]
+
+    def wait_state(self, key, *states, seconds=90):
+        self.federation.wait_for(lambda: self.row(key)[0] in states, seconds, f"{key} is {self.row(key)}, not {states}")
+        return self.row(key)
+
+    def slurm_job(self, key, wanted=None, seconds=20):
+        """Slurm's number of a job's live attempt, once it is in the wanted state."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            for line in self.eu.slurm("squeue", "--noheader", "--format=%i %T %j").splitlines():
+                number, state, name = line.split(None, 2)
+                if key in name and wanted in (None, state):
+                    return number
+            time.sleep(0.05)
+        raise SystemExit(f"Slurm has no {wanted or ''} job of {key}")
+
+    def reasons(self, key):
+        return " ".join(r[0] for r in self.federation.sql(
+            f"select coalesce(reason, '') from helio_report.job_transitions where job_id = '{key}' order by time"))
+
+    def resume(self, *nodes):
+        """Slurm may have returned them to service by itself: then it says that there is nothing to resume."""
+        for node in nodes:
+            subprocess.run(["scontrol", "update", f"NodeName={node}", "State=RESUME"], stderr=subprocess.DEVNULL,
+                           env=dict(os.environ, SLURM_CONF=self.eu.conf))
+
+    def foreign(self, *options):
+        return self.eu.slurm("sbatch", "--parsable", "--time=10", "--output=/dev/null", *options, "--wrap", "sleep 600").strip()
+
+
+# ---- capacity ---------------------------------------------------------------------------------------------------------
+
+def by_scontrol(world):
+    """(GPUs of nodes that can run jobs, allocated, largest block that a gang could get) of the cluster."""
+    total = allocated = 0
+    free = []
+    for line in world.eu.slurm("scontrol", "--details", "--oneliner", "show", "node").splitlines():
+        flags = set(re.search(r"\bState=(\S+)", line)[1].replace("*", "").split("+"))
+        gpus = int(re.search(r"\bGres=gpu:h100:(\d+)", line)[1])
+        used = int((re.search(r"\bGresUsed=gpu:h100:(\d+)", line) or [0, 0])[1])
+        if flags & {"DOWN", "NOT_RESPONDING", "FAIL", "INVAL"}:
+            continue
+        total, allocated = total + gpus, allocated + used
+        if not flags & {"DRAIN", "DRAINING", "DRAINED", "MAINT", "MAINTENANCE"}:
+            free.append(gpus - used)
+    return total, allocated, max([k * sum(f >= k for f in free) for k in range(1, 9)])
+
+
+def by_helio(world):
+    for pool in json.loads(world.federation.helio("gpus", "-o", "json").stdout):
+        if pool["site"] == "eu":
+            return pool["gpus_total"], pool["gpus_allocated"], pool["largest_block_gpus"]
+
+
+def case_capacity(world):
+    eu, faults, steps = world.eu, [], 0
+    numbers = []
+
+    def put(*options):
+        numbers.append(world.foreign(*options))
+
+    maintenance = ["scontrol", "create", "reservation", "ReservationName=service", "Users=root", "StartTime=now",
+                   "Duration=30", "Flags=MAINT,IGNORE_JOBS", "Nodes=eu-n2"]
+    changes = [
+        ("nothing runs", lambda: None),
+        ("another user's job of 3 GPUs", lambda: put("--gres=gpu:3")),
+        ("one of 8", lambda: put("--gres=gpu:8")),
+        ("one more, of which there is no room", lambda: put("--gres=gpu:7")),
+        ("two CPU jobs", lambda: (put("--ntasks=4"), put("--ntasks=4"))),
+        ("all ended", lambda: eu.slurm("scancel", *numbers)),
+        ("a node drained", lambda: eu.slurm("scontrol", "update", "NodeName=eu-n1", "State=DRAIN", "Reason=disk")),
+        ("a job on the other", lambda: put("--gres=gpu:2")),
+        ("resumed", lambda: eu.slurm("scontrol", "update", "NodeName=eu-n1", "State=RESUME")),
+        ("a node set down", lambda: eu.slurm("scontrol", "update", "NodeName=eu-n2", "State=DOWN", "Reason=fan")),
+        ("up again", lambda: world.resume("eu-n2")),
+        ("a node in maintenance", lambda: eu.slurm(*maintenance)),
+        ("maintenance over", lambda: eu.slurm("scontrol", "delete", "ReservationName=service")),
+        ("jobs of one GPU each", lambda: [put("--gres=gpu:1") for _ in range(9)]),
+        ("all ended again", lambda: eu.slurm("scancel", "--user=root")),
+    ]
+    for what, change in changes:
+        change()
+        steps += 1
+        deadline, same = time.monotonic() + FIGURES_SECONDS, 0
+        while time.monotonic() < deadline and same < 3:  # equal, and still so a second later
+            theirs = by_scontrol(world)
+            same = same + 1 if by_helio(world) == theirs == by_scontrol(world) else 0
+            time.sleep(0.5)
+        if same < 3:
+            faults.append(f"{what}: the federation shows {by_helio(world)}, scontrol {by_scontrol(world)} "
+                          "(GPUs up, allocated, largest block)")
+    return faults, f"{steps} changes, shown as scontrol has them"
+
+
+# ---- other people -----------------------------------------------------------------------------------------------------
+
+def case_hold(world):
+    faults = []
+    key, = world.submit(world.job("held", 2, **world.at_eu()))
+    number = world.slurm_job(key, "PENDING")
+    world.eu.slurm("scontrol", "hold", number)
+    time.sleep(8)
+    if world.row(key)[0] != "starting":
+        faults.append(f"while an admin held it, it was {world.row(key)}")
+    world.eu.slurm("scontrol", "release", number)
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"it ended as {row}")
+    return faults, "waited for its release, and ran once"
+
+
+def case_requeue(world):
+    faults = []
+    key, = world.submit(world.job("requeued", 8, **world.at_eu()))
+    world.wait_state(key, "running")
+    number = world.slurm_job(key, "RUNNING")
+    done = subprocess.run(["scontrol", "requeue", number], env=dict(os.environ, SLURM_CONF=world.eu.conf),
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode == 0:
+        faults.append("Slurm queued it again")
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"it ended as {row}")
+    return faults, "refused by Slurm; the job ran on"
+
+
+def case_scancel(world):
+    faults = []
+    key, = world.submit(world.job("cancelled-by-an-admin", 6, placement={"sites": ["eu", "north"]}))
+    pinned, = world.submit(world.job("cancelled-while-it-waits", 2, **world.at_eu()))
+    world.eu.slurm("scancel", world.slurm_job(pinned, "PENDING"))
+    if world.wait_state(key, "running")[1] == "eu":
+        world.eu.slurm("scancel", world.slurm_job(key, "RUNNING"))
+    for one in (key, pinned):
+        row = world.wait_state(one, "succeeded", "failed", "held", "lost")
+        if row[0] != "succeeded":
+            faults.append(f"{one} ended as {row}")
+    if "SiteCancelled" not in world.reasons(pinned):
+        faults.append(f"the history does not say who did it: {world.reasons(pinned)}")
+    return faults, "placed again: the site's doing, not the job's end"
+
+
+def case_drain(world):
+    faults = []
+    key, = world.submit(world.job("on-a-drained-node", 8, **world.at_eu()))
+    world.wait_state(key, "running")
+    for node in ("eu-n1", "eu-n2"):
+        world.eu.slurm("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=disk")
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"what ran on a drained node ended as {row}")
+    later, = world.submit(world.job("elsewhere", 1))
+    if world.wait_state(later, "succeeded")[1] != "north":
+        faults.append("a new job was sent to a cluster that is drained")
+    world.resume("eu-n1", "eu-n2")
+    return faults, "what ran went on, what came went elsewhere"
+
+
+def case_preemption(world):
+    faults = []
+    world.federation.helio("drain", "north", "--reason", "so that it runs at eu")
+    key, = world.submit(world.job("preempted", 10, gpu="H100:8", nodes=2, placement={"sites": ["eu", "north"]}))
+    if world.wait_state(key, "running")[1] != "eu":
+        world.federation.helio("undrain", "north")
+        return ["it did not run at eu"], ""
+    world.federation.helio("undrain", "north")
+    urgent = world.foreign("--partition=urgent", "--nodes=2", "--gres=gpu:8")
+    world.federation.wait_for(lambda: int(world.row(key)[2]) > 1, 60, "Slurm's preemption was not noticed")
+    world.eu.slurm("scancel", urgent)
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[0] != "succeeded":
+        faults.append(f"it ended as {row}")
+    if "Preempted" not in world.reasons(key) and "SiteCancelled" not in world.reasons(key):
+        faults.append(f"the history does not say why: {world.reasons(key)}")
+    return faults, f"a gang of 2x8 preempted by another partition ran again at {row[1]}"
+
+
+# ---- full disks -------------------------------------------------------------------------------------------------------
+
+def case_spool_full(world):
+    if not world.spool:
+        return [], "SKIPPED: this user may not mount a small disk"
+    faults = []
+    running, = world.submit(world.job("runs-meanwhile", 15, code=5, **world.at_eu()))
+    world.wait_state(running, "running")
+    ballast = os.path.join(world.spool, "ballast")
+    subprocess.run(["dd", "if=/dev/zero", f"of={ballast}", "bs=64k"], stderr=subprocess.DEVNULL)
+    key, = world.submit(world.job("may-go-elsewhere", 1, placement={"sites": ["eu", "north"]}))
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost", seconds=120)
+    if row[0] != "succeeded":
+        faults.append(f"with the nodes' spool full, a job that may run elsewhere ended as {row}: {world.reasons(key)}")
+    row = world.wait_state(running, "succeeded", "failed", "held", "lost")
+    if row[:4] != ["failed", "eu", "1", "5"]:
+        faults.append(f"what ran while the disk was full ended as {row}, with its own exit code 5 expected")
+    os.remove(ballast)
+    world.resume("eu-n1", "eu-n2")  # Slurm drains nodes that could not launch
+    after, = world.submit(world.job("afterwards", 1, **world.at_eu()))
+    if world.wait_state(after, "succeeded", "failed", "held", "lost")[0] != "succeeded":
+        faults.append(f"with room again, a job ended as {world.row(after)}")
+    return faults, "what ran kept its end, what came went where there is room"
+
+
+CASES = {name[len("case_"):]: case for name, case in list(globals().items()) if name.startswith("case_")}
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    args.add_argument("--only", choices=sorted(CASES))
+    args.add_argument("--keep", action="store_true")
+    args = args.parse_args()
+    world, bad = World(args.build), 0
+    try:
+        for name, case in CASES.items():
+            if args.only in (None, name):
+                began = time.monotonic()
+                faults, what = case(world)
+                for fault in faults:
+                    print("FAULT", name, fault)
+                print(f"{name}: {what}; {time.monotonic() - began:.0f} s; {len(faults)} faults", flush=True)
+                bad += len(faults)
+        for fault in [*verdict.single_copies(world.federation, {}), *verdict.leftovers(world.federation)]:
+            print("FAULT", fault)
+            bad += 1
+    except SystemExit as end:
+        print(end)
+        bad += 1
+    finally:
+        world.down(purge=not bad and not args.keep)
+        if bad or args.keep:
+            print("everything is kept in", world.folder, world.lab)
+    sys.exit(1 if bad else 0)
+
+
+if __name__ == "__main__":
+    main()
