@@ -210,11 +210,13 @@ curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" || { tail -n 5 "$stat
 echo "http://127.0.0.1:$http_port, sites at tcp://127.0.0.1:$site_port"
 
 say "Sites: helio sites, helio gpus"
+since=$(date -u +%FT%T.%3NZ) # what the broker knows of sites outlives it
 for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
 ready() { # how many sites are there and, where they have a feed, have told the hours ahead
   local told
   told=$(psql -qXAt "$database" -c "select coalesce(string_agg(distinct site, ' '), '') from helio_report.forecast_latest where source = 'typical-day' and time > now()")
-  client sites -o json 2>/dev/null | jq --arg told "$told singapore" '[.[] | select(.state == "ready" and (.site | IN($told | split(" ")[])))] | length'
+  client sites -o json 2>/dev/null | jq --arg told "$told singapore" --arg since "$since" \
+    '[.[] | select(.state == "ready" and .last_seen > $since and (.site | IN($told | split(" ")[])))] | length'
 }
 for _ in $(seq 150); do
   [ "$(ready)" != ${#sites[@]} ] || break
@@ -265,17 +267,19 @@ echo "What rigid printed (helio logs): $(client logs "${ids[rigid]}")"
 
 say "A job that may wait 12 hours: helio plan examples/green.yaml"
 client plan "$top/examples/green.yaml"
-planned() { # LABEL, a job on standard input: what the first choice would cost
+planned() { # LABEL, a job on standard input: what the start that is chosen costs
   client plan - -o json | jq -r --arg what "$1" '(.candidates | map(select(.start))[0]) as $c | .planned_at as $now |
-    [$what, $c.site, (if $c.start == $now then "now" else $c.start[11:16] + "Z" end), $c.cost_usd, $c.carbon_g / 1000] | @tsv' |
-    awk -F '\t' '{ printf "%-27s %-11s %-7s $%-7.2f %6.2f kg CO2e\n", $1, $2, $3, $4, $5 }'
+    [$what, $c.site, (if $c.start == $now then "now" else $c.start[11:16] + "Z" end), $c.cost_usd, $c.carbon_g / 1000] | @tsv'
 }
 echo
-sed '/flexible:/d; s/goal: green/goal: green\n  sites: [brisbane]/' "$top/examples/green.yaml" | planned "at home, at once"
-sed '/flexible:/d' "$top/examples/green.yaml" | planned "anywhere, at once (rigid)"
-planned "anywhere, within 12 hours" <"$top/examples/green.yaml"
+{
+  sed '/flexible:/d; s/goal: green/goal: green\n  sites: [brisbane]/' "$top/examples/green.yaml" | planned "at home, at once"
+  sed '/flexible:/d' "$top/examples/green.yaml" | planned "anywhere, at once"
+  planned "anywhere, within 12 hours" <"$top/examples/green.yaml"
+} | awk -F '\t' 'NR == 1 { home = $5 }
+  { printf "%-25s  %-10s  %-6s  $%.2f  %5.2f kg CO2e%s\n", $1, $2, $3, $4, $5, NR == 1 || !home ? "" : sprintf("  %+.0f %%", 100 * ($5 / home - 1)) }'
 
-say "Why the same job, unable to wait, went where it went: helio explain ${ids[rigid]}"
+say "Why the same job, at once, went where it went: helio explain ${ids[rigid]}"
 client explain "${ids[rigid]}"
 say "What was used: helio report"
 client report
