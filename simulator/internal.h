@@ -104,7 +104,7 @@ typedef struct wafter {
     int32_t task; /* of its array; HELIO_NO_TASK = the whole */
 } wafter_t;
 
-enum { WORLD_AFTERS_MAX = 4 };
+enum { WORLD_AFTERS_MAX = 4, WORLD_QUOTAS = 6 }; /* of two tenants: in all, and in each of two queues */
 
 /*  A submission of the workload and what must come of it. */
 typedef struct wjob {
@@ -145,6 +145,7 @@ struct world {
     run_t *runs;
     wjob_t jobs[WORLD_JOBS_MAX];
     uint32_t job_count;
+    uint64_t gpus_held[WORLD_QUOTAS]; /* at the last commit */
     uint64_t next_call;
     uint64_t next_connection;
     uint64_t hash, steps;
@@ -207,6 +208,12 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer);
 helio_job_key_t workload_on(const world_t *self, const wafter_t *after);
 bool workload_done(world_t *self);
 void workload_release_held(world_t *self);
+
+/* quotas.c: limits that move in half of the worlds, and the promise that they hold */
+void quotas_make(world_t *self);
+void quotas_answer(world_t *self, const helio_fx_answer_t *answer);
+void quotas_check(world_t *self); /* after every commit */
+enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX };
 
 /* faults.c */
 void faults_begin(world_t *self);

@@ -27,6 +27,7 @@ typedef struct vstate {
 typedef struct vattempt {
     attempt_key_t id;
     bool placed;
+    uint32_t gpus; /* placed with */
     bool ended;
     bool completes;
     uint64_t gpu_ms;
@@ -40,6 +41,13 @@ typedef struct vsite {
     helio_row_site_t row;
     UT_hash_handle hh;
 } vsite_t;
+
+typedef struct vquota {
+    char name[80];
+    helio_row_quota_t row;
+    uint32_t peak; /* of its burst limit, since it was asked for */
+    UT_hash_handle hh;
+} vquota_t;
 
 typedef struct vpool {
     char name[80];
@@ -59,6 +67,9 @@ struct helio_vdb {
     vattempt_t *attempts;
     vsite_t *sites;
     vpool_t *pools;
+    vquota_t *quotas;
+    helio_row_usage_t *usage; /* one a ledger row */
+    uint32_t usage_count, usage_capacity;
     helio_row_dependency_t *dependencies; /* in order of their commit */
     uint32_t dependency_count, dependency_capacity;
     rows_t open, flight;
@@ -99,6 +110,8 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vattempt_t, self->attempts);
     FREE_TABLE(vsite_t, self->sites);
     FREE_TABLE(vpool_t, self->pools);
+    FREE_TABLE(vquota_t, self->quotas);
+    free(self->usage);
     free(self->dependencies);
     free(self->open.items);
     free(self->flight.items);
@@ -226,6 +239,7 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
     if (attempt->placed)
         violate(self, "an epoch was issued twice", row->key, row->epoch);
     attempt->placed = true;
+    attempt->gpus = row->gpus;
 }
 
 static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)
@@ -255,6 +269,27 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
     if (attempt->booked < sizeof attempt->booked_hours / sizeof attempt->booked_hours[0])
         attempt->booked_hours[attempt->booked++] = row->hour_ms;
     attempt->gpu_ms += row->gpu_ms;
+    if (self->usage_count == self->usage_capacity) {
+        self->usage_capacity = self->usage_capacity ? self->usage_capacity * 2 : 64;
+        self->usage = helio_grow(self->usage, self->usage_capacity, sizeof *self->usage);
+    }
+    self->usage[self->usage_count++] = (helio_row_usage_t){row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
+}
+
+static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s", HELIO_TEXT_ARGS(row->tenant), HELIO_TEXT_ARGS(row->queue));
+    vquota_t *quota;
+    HASH_FIND_STR(self->quotas, name, quota);
+    if (!quota) {
+        quota = helio_new(1, sizeof *quota);
+        memcpy(quota->name, name, sizeof name);
+        quota->peak = HELIO_QUOTA_UNLIMITED;
+        HASH_ADD_STR(self->quotas, name, quota);
+    }
+    quota->row = *row;
+    quota->peak = row->burst_gpus > quota->peak ? row->burst_gpus : quota->peak;
 }
 
 static void put_transition(helio_vdb_t *self, const helio_row_transition_t *row)
@@ -315,6 +350,8 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
         put_pool(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
         put_dependency(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_QUOTA)
+        put_quota(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_DECISION)
         self->decision_id = ((const helio_row_decision_t *)row->payload)->decision_id;
 }
@@ -400,6 +437,11 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
                                   {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000}};
     for (size_t i = 0; i < 2; i++)
         emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
+    for (vquota_t *quota = self->quotas; quota; quota = quota->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
+    for (uint32_t i = 0; i < self->usage_count; i++)
+        if (self->usage[i].tenant.size)
+            emit(arg, HELIO_BROKER_EV_LOAD_USAGE, &self->usage[i]);
     for (vsite_t *site = self->sites; site; site = site->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_SITE, &site->row);
     for (vpool_t *pool = self->pools; pool; pool = pool->hh.next)
@@ -484,4 +526,33 @@ void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void 
 uint64_t helio_vdb_edges_seen(const helio_vdb_t *self, uint32_t from)
 {
     return self->edges[from];
+}
+
+uint64_t helio_vdb_gpus(const helio_vdb_t *self, const char *tenant, const char *queue)
+{
+    uint64_t gpus = 0;
+    for (const vstate_t *state = self->states; state; state = state->hh.next) {
+        vjob_t *job;
+        if (!helio_job_state_is_live(state->row.state))
+            continue;
+        HASH_FIND(hh, self->jobs, &state->key.job, sizeof state->key.job, job);
+        const vattempt_t *attempt = attempt_at(self, state->key, state->row.epoch);
+        bool counts = job && attempt && helio_text_is(job->row.tenant, tenant) &&
+                      (!queue[0] || helio_text_is(job->row.queue, queue));
+        gpus += counts ? attempt->gpus : 0;
+    }
+    return gpus;
+}
+
+uint32_t helio_vdb_burst(helio_vdb_t *self, const char *tenant, const char *queue)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s/%s", tenant, queue);
+    vquota_t *quota;
+    HASH_FIND_STR(self->quotas, name, quota);
+    if (!quota)
+        return HELIO_QUOTA_UNLIMITED;
+    uint32_t peak = quota->peak;
+    quota->peak = quota->row.burst_gpus;
+    return peak;
 }

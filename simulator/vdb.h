@@ -45,6 +45,11 @@ typedef void helio_vdb_job_fn(void *arg, helio_job_key_t key, const helio_row_jo
 void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void *arg);
 uint64_t helio_vdb_edges_seen(const helio_vdb_t *self, uint32_t from); /* bit to */
 
+/*  A tenant's GPUs by the newest placements of its jobs that are at a site; queue "" = in all. */
+uint64_t helio_vdb_gpus(const helio_vdb_t *self, const char *tenant, const char *queue);
+/*  The highest burst limit that was in force since this was asked last, and the one that is. */
+uint32_t helio_vdb_burst(helio_vdb_t *self, const char *tenant, const char *queue);
+
 /*  "" while every promise was kept. */
 const char *helio_vdb_violation(const helio_vdb_t *self);
 

@@ -186,6 +186,7 @@ static void on_cancel(world_t *self, happening_t *item)
 
 void workload_make(world_t *self)
 {
+    quotas_make(self);
     self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
     for (uint32_t i = 0; i < self->job_count; i++) {
         make_one(self, i);
@@ -199,6 +200,10 @@ void workload_make(world_t *self)
 
 void workload_answer(world_t *self, const helio_fx_answer_t *answer)
 {
+    if (answer->call >= QUOTAS_CALL) {
+        quotas_answer(self, answer);
+        return;
+    }
     if (answer->call >= 2 * WORLD_JOBS_MAX) {
         if (answer->rc != HELIO_CONFLICT)
             world_violate(self, "a used idempotency key took another document");

@@ -28,6 +28,8 @@ HELIO_RECORD_DEFINE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_key, HELIO_ROW_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
@@ -39,6 +41,7 @@ HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
@@ -126,6 +129,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     HASH_ITER(hh, self->tenants, tenant, next_tenant)
     {
         HASH_DEL(self->tenants, tenant);
+        core_accounts_free(tenant);
         free(tenant);
     }
     queue_t *queue, *next_queue;
@@ -153,6 +157,8 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_FEDERATION:
     case HELIO_BROKER_EV_LOAD_TENANT:
     case HELIO_BROKER_EV_LOAD_QUEUE:
+    case HELIO_BROKER_EV_LOAD_QUOTA:
+    case HELIO_BROKER_EV_LOAD_USAGE:
     case HELIO_BROKER_EV_LOAD_SITE:
     case HELIO_BROKER_EV_LOAD_POOL:
     case HELIO_BROKER_EV_LOAD_KEY:
@@ -198,6 +204,9 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         break;
     case HELIO_BROKER_EV_SITE_KEY:
         core_on_site_key(self, payload);
+        break;
+    case HELIO_BROKER_EV_QUOTA:
+        core_on_quota(self, payload);
         break;
     case HELIO_BROKER_EV_SITE_HELLO:
         core_on_hello(self, payload);

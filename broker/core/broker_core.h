@@ -12,6 +12,7 @@
 #include "broker/core/rows.h"
 #include "federation/base/step.h"
 #include "federation/policy/choice.h"
+#include "federation/policy/quota.h"
 
 typedef enum helio_intent { HELIO_INTENT_NONE, HELIO_INTENT_CANCEL, HELIO_INTENT_REQUEUE } helio_intent_t;
 
@@ -91,6 +92,21 @@ HELIO_RECORD_DECLARE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
     F(R, RECORD, key, 0, helio_row_site_key)
 HELIO_RECORD_DECLARE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
 
+/*  Sets a quota. What is not given stays as it is. */
+#define HELIO_EV_QUOTA_FIELDS(F, R)                                                                          \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _) /* "" = all of the tenant's queues together */                                  \
+    F(R, BOOL, guaranteed_given, 0, _)                                                                       \
+    F(R, U32, guaranteed_gpus, 0, _)                                                                         \
+    F(R, BOOL, burst_given, 0, _)                                                                            \
+    F(R, U32, burst_gpus, 0, _) /* HELIO_QUOTA_UNLIMITED = no limit */                                       \
+    F(R, BOOL, weight_given, 0, _)                                                                           \
+    F(R, U32, weight_milli, 0, _) /* of a tenant, not of a queue of it */
+HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
+
 /*  From a site's session. `site` is the authenticated principal, never a field of the message; `peer` names the
  *  connection: a newer HELLO of the same site replaces the older session. */
 #define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                                     \
@@ -134,6 +150,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_FEDERATION, helio_row_federation)                                                                 \
     X(LOAD_TENANT, helio_row_tenant)                                                                         \
     X(LOAD_QUEUE, helio_row_queue)                                                                           \
+    X(LOAD_QUOTA, helio_row_quota) /* after tenants and queues */                                            \
+    X(LOAD_USAGE, helio_row_usage)                                                                           \
     X(LOAD_SITE, helio_row_site)                                                                             \
     X(LOAD_POOL, helio_row_pool)                                                                             \
     X(LOAD_KEY, helio_row_key)                                                                               \
@@ -157,7 +175,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(SITE_REPORTS, helio_ev_site_reports)                                                                   \
     X(SITE_RENEW, helio_ev_site_renew)                                                                       \
     X(SITE_GONE, helio_ev_site_gone)                                                                         \
-    X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */
+    X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */ \
+    X(QUOTA, helio_ev_quota)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,
@@ -268,6 +287,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_SITE_KEY, helio_row_site_key, ROW) /* the gateway's table follows, once committed */               \
     X(ROW_DEPENDENCY, helio_row_dependency, ROW)                                                             \
     X(ROW_GATE, helio_row_gate, ROW)                                                                         \
+    X(ROW_QUOTA, helio_row_quota, ROW)                                                                       \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

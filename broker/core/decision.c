@@ -80,7 +80,10 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     bool full =
         !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
         !core_room_fits(pool, &pool->free, want->nodes, o->c.gpus_per_node, want->cpus, want->memory_bytes);
-    helio_rejection_t rejection = full    ? HELIO_REJECTION_NO_CAPACITY
+    bool over = !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
+                core_option_gpus(e->class, o) > core_quota_left(e->class);
+    helio_rejection_t rejection = over    ? HELIO_REJECTION_QUOTA
+                                  : full  ? HELIO_REJECTION_NO_CAPACITY
                                   : later ? HELIO_REJECTION_NONE
                                           : o->c.rejection;
     int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : self->wall_ms;
@@ -95,7 +98,8 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
-        .detail = helio_text_of(candidate_detail(self, o, full)),
+        .detail = helio_text_of(over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
+                                     : candidate_detail(self, o, full)),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
@@ -255,6 +259,10 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
         *ret_expected_ms = e->chosen->c.later.start_ms;
         *ret_detail = window_detail(self, e);
         return HELIO_REASON_WAITING_FOR_WINDOW;
+    }
+    if (e->capped_gpus) {
+        *ret_detail = core_quota_text(self, e->class, e->capped_gpus);
+        return HELIO_REASON_POLICY_CAP;
     }
     if (e->feasible) {
         *ret_expected_ms = e->reserved ? e->reservation.at_ms - e->reservation.at_ms % 60000 : 0;

@@ -117,6 +117,11 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
     return e;
 }
 
+uint32_t core_option_gpus(const job_class_t *class, const option_t *option)
+{
+    return option->c.gpus_per_node * class->want.nodes;
+}
+
 static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const pool_t *pool = option->pool;
@@ -125,6 +130,7 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            option->site->unanswered < self->options.offers_unanswered_max &&
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                           want->memory_bytes) &&
+           core_option_gpus(class, option) <= core_quota_left(class) &&
            core_reserve_allows(self, class, pool, option->c.gpus_per_node);
 }
 
@@ -220,7 +226,7 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
         bool taken = held->class && held->class != class && held->class->waiting;
-        if (taken || !is_gang(class, option))
+        if (taken || !is_gang(class, option) || core_option_gpus(class, option) > core_quota_left(class))
             continue;
         reservation_t found;
         int64_t at_ms =
@@ -244,10 +250,22 @@ static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluati
            helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
 }
 
+/*  The least of what it may be placed with, if the quota leaves less than that. */
+static uint32_t capped_gpus(const evaluation_t *e)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        uint32_t gpus = core_option_gpus(e->class, &e->options[i]);
+        least = gpus < least ? gpus : least;
+    }
+    return e->feasible && least > core_quota_left(e->class) ? least : 0;
+}
+
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     e->waits = choice->later && (choice->now || is_worth_waiting_for(self, e, choice->later));
     e->chosen = e->waits ? choice->later : NULL;
+    e->capped_gpus = e->waits ? 0 : capped_gpus(e);
     if (!e->waits)
         find_reservation(self, e);
 }

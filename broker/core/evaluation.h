@@ -19,6 +19,7 @@ typedef struct evaluation {
     uint32_t feasible;      /* may start now, room or not */
     const option_t *chosen; /* where it goes now, or whose later start it waits for */
     bool waits;             /* for chosen's later start */
+    uint32_t capped_gpus;   /* what it needs at least, and its quota does not leave; 0 = the quota is not why it waits */
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */
@@ -33,6 +34,8 @@ typedef struct choice {
 
 /* evaluate.c */
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
+/*  On all its nodes. */
+uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
 choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e);
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */

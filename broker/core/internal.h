@@ -13,6 +13,8 @@
 #include "federation/base/rng.h"
 #include "federation/energy/account.h"
 #include "federation/policy/choice.h"
+#include "federation/policy/fair_share.h"
+#include "federation/policy/quota.h"
 
 enum {
     ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
@@ -44,10 +46,21 @@ typedef struct pool pool_t;
 typedef struct site site_t;
 typedef struct gate gate_t;
 
+/*  What a tenant holds in one queue. Made with the first job or quota there. */
+typedef struct account {
+    struct tenant *tenant;
+    struct queue *queue;
+    helio_holdings_t holds;
+    UT_hash_handle hh; /* of the tenant, by queue */
+} account_t;
+
 typedef struct tenant {
     char name[33];
     char home_site[33];
     uint32_t open_jobs;
+    helio_holdings_t holds; /* in all queues */
+    helio_share_t share;
+    account_t *accounts;
     UT_hash_handle hh;
 } tenant_t;
 
@@ -96,6 +109,8 @@ struct submission {
 typedef struct place_name {
     char site[33];
     char pool[33];
+    uint32_t gpus; /* that its tenant is charged with now; 0 = none */
+    uint32_t weight_milli;
 } place_name_t;
 
 struct job {
@@ -175,6 +190,7 @@ struct job_class {
     helio_arena_t *arena;
     helio_requirement_t want;
     queue_t *queue;
+    account_t *account;
     helio_text_t summary;
     uint32_t refs;    /* submissions */
     job_t *waiting;   /* FIFO: state QUEUED and eligible */
@@ -476,6 +492,21 @@ void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the 
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
 /*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
 bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why);
+
+/* fair.c: quotas, shares, and whose turn it is */
+account_t *core_account_get(tenant_t *tenant, queue_t *queue); /* made when new */
+void core_accounts_free(tenant_t *tenant);
+/*  GPUs that the class may still be given, by the quotas of its tenant and of its queue. */
+uint32_t core_quota_left(const job_class_t *class);
+/*  Why one that needs so many gets none: "quota of acme: 12 of 12 GPUs in use". */
+const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);
+/*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
+void core_quota_take(helio_broker_core_t *self, job_t *job);
+void core_quota_give(helio_broker_core_t *self, job_t *job);
+void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
+void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row);
+void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row);
+void core_usage_load_live(helio_broker_core_t *self, const job_t *job); /* what it has used until now */
 
 /* plausible.c: what sites say, cut to what can be true */
 /*  Use beyond what the job, and while it is current its placement, can have used until now. True when it was cut. */

@@ -38,7 +38,8 @@ static void array_drop(helio_broker_core_t *self, helio_uuid_t job)
     free(array);
 }
 
-static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue)
+static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, tenant_t *tenant,
+                              queue_t *queue)
 {
     uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED) >> 1; /* fits a bigint */
     job_class_t *class;
@@ -52,6 +53,7 @@ static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement
         class->id = id;
         class->arena = helio_arena_new();
         class->queue = queue;
+        class->account = core_account_get(tenant, queue);
         helio_record_copy(&helio_requirement_type, class->arena, want, &class->want);
         class->summary = helio_requirement_text(&class->want, class->arena);
         HASH_ADD(hh, self->classes, id, sizeof class->id, class);
@@ -115,7 +117,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->row.queue = helio_text_of(submission->queue->name);
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
-    submission->class = class_get(self, &want, submission->queue);
+    submission->class = class_get(self, &want, submission->tenant, submission->queue);
     row->class_id = submission->class->id;
     if (row->tasks.count)
         array_put(self, submission);
@@ -249,6 +251,7 @@ static void leave_site(helio_broker_core_t *self, job_t *job)
     if (!job->site)
         return;
     core_job_give_back(self, job);
+    core_quota_give(self, job);
     DL_DELETE(job->site->live, job);
     job->site = NULL;
     job->pool = NULL;

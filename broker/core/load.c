@@ -22,6 +22,7 @@ tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name)
         return tenant;
     tenant = helio_new(1, sizeof *tenant);
     (void)helio_text_copy(name, tenant->name, sizeof tenant->name);
+    tenant->holds.quota = helio_quota_default();
     HASH_ADD_KEYPTR(hh, self->tenants, tenant->name, strlen(tenant->name), tenant);
     return tenant;
 }
@@ -149,6 +150,8 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         assert(job->site);
         job->pool = core_pool_find(job->site, row->pool);
         job->gpus_per_node = gpus_per_node_of(job);
+        core_quota_take(self, job);
+        core_usage_load_live(self, job);
         DL_APPEND(job->site->live, job);
     }
     if (helio_job_state_is_live(job->state)) {
@@ -187,6 +190,10 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         load_tenant(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE)
         load_queue(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_QUOTA)
+        core_quota_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_USAGE)
+        core_usage_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_SITE)
         load_site(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_POOL)

@@ -67,6 +67,7 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
+    core_quota_take(self, job);
     DL_APPEND(option->site->live, job);
     helio_row_placement_t row = {
         .key = job->key,

@@ -33,7 +33,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         return;
     }
     const helio_submission_t *document = &event->jobs.items[0];
-    const tenant_t *tenant = core_tenant_of(self, event);
+    tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
     helio_text_t home;
@@ -48,6 +48,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     job_class_t class = {
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
         .queue = queue,
+        .account = core_account_get(tenant, queue),
         .waiting = &newest,
         .waiting_count = 1,
     };

@@ -327,6 +327,25 @@ HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
     F(R, U64, time_limit_ms, 0, _) /* the default */
 HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
 
+/*  What a tenant may hold, in one queue or (queue "") in all together (federation/policy/quota.h). Upserted. UNIQUE (tenant,
+ *  queue). */
+#define HELIO_ROW_QUOTA_FIELDS(F, R)                                                                         \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, guaranteed_gpus, 0, _)                                                                         \
+    F(R, U32, burst_gpus, 0, _) /* HELIO_QUOTA_UNLIMITED = null */                                           \
+    F(R, U32, weight_milli, 0, _)                                                                            \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+
+/*  Read at takeover only: what a tenant used within one hour of the past days. */
+#define HELIO_ROW_USAGE_FIELDS(F, R)                                                                         \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, gpu_model, 64, _)                                                                             \
+    F(R, I64, hour_ms, 0, _)                                                                                 \
+    F(R, U64, gpu_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
+
 /*  An idempotency key that a finished job keeps occupied. */
 #define HELIO_ROW_KEY_FIELDS(F, R)                                                                           \
     F(R, TEXT, tenant, 32, _)                                                                                \

@@ -10,10 +10,22 @@ static const char *expected(const helio_member_t *member)
         return "a text";
     case HELIO_MEMBER_BOOL:
         return "true or false";
+    case HELIO_MEMBER_LIMIT:
+        return "a whole number, not negative, or null for no limit";
+    case HELIO_MEMBER_MILLI:
+        return "a number, not negative";
     case HELIO_MEMBER_NUMBER:
     default:
         return "a whole number, not negative";
     }
+}
+
+static bool fill_number(helio_member_t *member, const json_t *value)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > (INT64_C(1) << 53))
+        return false;
+    member->number = (uint64_t)json_integer_value(value);
+    return true;
 }
 
 static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *arena)
@@ -32,13 +44,17 @@ static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *are
     case HELIO_MEMBER_BOOL:
         member->flag = json_is_true(value);
         return json_is_boolean(value);
+    case HELIO_MEMBER_MILLI:
+        if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= 1e9))
+            return false;
+        member->number = (uint64_t)(json_number_value(value) * 1000 + 0.5);
+        return true;
+    case HELIO_MEMBER_LIMIT:
+        member->flag = json_is_null(value);
+        return member->flag || fill_number(member, value);
     case HELIO_MEMBER_NUMBER:
     default:
-        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
-            json_integer_value(value) > (INT64_C(1) << 53))
-            return false;
-        member->number = (uint64_t)json_integer_value(value);
-        return true;
+        return fill_number(member, value);
     }
 }
 

@@ -8,7 +8,9 @@
 typedef enum helio_member_kind {
     HELIO_MEMBER_TEXT,
     HELIO_MEMBER_BOOL,
-    HELIO_MEMBER_NUMBER
+    HELIO_MEMBER_NUMBER,
+    HELIO_MEMBER_LIMIT, /* a NUMBER, or null: no limit, and flag is true */
+    HELIO_MEMBER_MILLI  /* a number with a fraction, in thousandths */
 } helio_member_kind_t;
 
 typedef struct helio_member {
@@ -20,7 +22,7 @@ typedef struct helio_member {
     bool given;
     helio_text_t text;
     bool flag;
-    uint64_t number; /* NUMBER: 0 to 2^53 */
+    uint64_t number; /* NUMBER, LIMIT: 0 to 2^53; MILLI: 0 to 10^12 */
 } helio_member_t;
 
 /*  Reads the exchange's body (none = {}) into members. false: a problem was answered. */

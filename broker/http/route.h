@@ -62,6 +62,9 @@ void helio_sites_attest(helio_exchange_t *exchange);
 void helio_gpus_list(helio_exchange_t *exchange);
 void helio_queues_list(helio_exchange_t *exchange);
 void helio_report_totals(helio_exchange_t *exchange);
+/*  quotas.c */
+void helio_quotas_list(helio_exchange_t *exchange);
+void helio_quotas_set(helio_exchange_t *exchange);
 /*  admin.c */
 void helio_tokens_list(helio_exchange_t *exchange);
 void helio_tokens_add(helio_exchange_t *exchange);

@@ -171,6 +171,7 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_SITE_KEY] = "put_site_key",
         [HELIO_BROKER_FX_ROW_DEPENDENCY] = "put_dependency",
         [HELIO_BROKER_FX_ROW_GATE] = "put_gate",
+        [HELIO_BROKER_FX_ROW_QUOTA] = "put_quota",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

@@ -173,6 +173,21 @@ helio_columns_t helio_columns_of_gpus(void)
     return HELIO_COLUMNS(columns, "gpu_model");
 }
 
+helio_columns_t helio_columns_of_quotas(void)
+{
+    static const helio_column_t columns[] = {
+        {"TENANT", "tenant", T, false},
+        {"QUEUE", "queue", T, false},
+        {"IN-USE", "gpus_in_use", N, false},
+        {"GUARANTEED", "guaranteed_gpus", N, false},
+        {"BURST", "burst_gpus", N, false},
+        {"WEIGHT", "weight", F, false},
+        {"JOBS", "jobs_running", N, true},
+        {"GPUH/DAY", "gpu_hours_day", F, false},
+    };
+    return HELIO_COLUMNS(columns, "tenant");
+}
+
 helio_columns_t helio_columns_of_queues(void)
 {
     static const helio_column_t columns[] = {

@@ -92,6 +92,14 @@ static const helio_command_t commands[] = {
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_gpus},
     {"queues", "", "List the queues", "", "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_queues},
+    {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",
+     "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below what runs lets that "
+     "run on and nothing more in. What is guaranteed comes first when GPUs become free; until it is asked for, others may "
+     "have it. What is not given stays as it is. Operators only.",
+     "helio quota set acme --burst 64 --guaranteed 16", O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT), 1, 1,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
+    {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now", "", "helio quota", 0, 0, 1,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
     {"report", "", "Total jobs, GPU time, cost, energy and emissions", "", "helio report", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
     {"events", "", "Print what happens to jobs",

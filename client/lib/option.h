@@ -29,7 +29,7 @@
     X(TIMEOUT, "timeout", 0, "DURATION", NULL, "Give up after this long (90s, 15m, 6h) with exit code 8") \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
     X(STATE, "state", 's', "STATE", NULL, "Only jobs in this state")                                      \
-    X(QUEUE, "queue", 0, "QUEUE", NULL, "Only jobs of this queue")                                        \
+    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only")                                              \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
     X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \
     X(ALL, "all", 'a', NULL, NULL, "All rows, however many")                                              \
@@ -41,6 +41,9 @@
     X(USER, "user", 0, "NAME", NULL, "The token's user")                                                  \
     X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
     X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (90d)")                               \
+    X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that it gets before others get more")              \
+    X(BURST, "burst", 0, "GPUS", NULL, "GPUs that it may hold at once, over all sites; none: no limit")   \
+    X(WEIGHT, "weight", 0, "NUMBER", NULL, "Its part beside others' where GPUs are contended (1)")        \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
 

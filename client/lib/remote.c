@@ -343,14 +343,15 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
     if (request->idempotency_key)
         self->headers = header_add(self->headers, "Idempotency-Key", request->idempotency_key);
     const char *method = request->method ? request->method : "GET";
-    if (strcmp(method, "POST") == 0) {
+    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
         SET(CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");
         self->headers = header_add(self->headers, "Content-Type",
                                    request->content_type ? request->content_type : "application/json");
         /* Small bodies would wait a second for a 100 Continue that few servers send. */
         self->headers = header_add(self->headers, "Expect", "");
-    } else {
+    }
+    if (strcmp(method, "POST") != 0) {
         SET(CURLOPT_CUSTOMREQUEST, method);
     }
     transfer_start(self);

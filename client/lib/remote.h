@@ -3,7 +3,7 @@
  *  One thread. Everything waits in helio_remote_pump, which also returns when Ctrl-C was pressed. Streams'
  * on_data runs inside it (also while a request is under way) and must not call back into this object.
  *
- *  Only what may be repeated without harm is retried: GET, DELETE, and POST with an Idempotency-Key. Three
+ *  Only what may be repeated without harm is retried: GET, PUT, DELETE, and POST with an Idempotency-Key. Three
  * attempts, jittered waits that double, Retry-After honoured up to its bound. Redirects are not followed:
  * they would carry the token elsewhere.
  */

@@ -27,6 +27,7 @@
     X(DEADLINE, "Deadline", POLICY_CAP)                 /* its time limit ends after the deadline */         \
     X(COST_CAP, "CostCap", POLICY_CAP)                  /* of the whole time limit */                        \
     X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* its hours' mean intensity, or it is not told */   \
+    X(QUOTA, "Quota", POLICY_CAP)                       /* the caller's to set: it knows what is held */      \
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
     X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */

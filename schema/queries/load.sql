@@ -15,6 +15,18 @@ select tenant, coalesce(home_site, '') from helio.tenants order by tenant
 -- name: load_queue
 select queue, priority, tier::int4, time_limit_ms from helio.queues order by queue
 
+-- name: load_quota
+select tenant, queue, guaranteed_gpus, coalesce(burst_gpus, 2147483647), weight_milli, helio.time_ms(set_at)
+from helio.quotas order by tenant, queue
+
+-- name: load_usage
+-- As far back as shares remember: HELIO_SHARE_MEMORY_HALF_LIVES days.
+select l.tenant, coalesce(l.gpu_model, ''), helio.time_ms(l.hour), sum(l.gpu_ms)::int8
+from helio.ledger l
+where l.hour >= now() - interval '7 days' and l.tenant <> ''
+group by l.tenant, l.gpu_model, l.hour
+order by l.tenant, l.hour, l.gpu_model
+
 -- name: load_site
 select site, state::int4, draining, coalesce(drain_reason, ''), coalesce(backend, ''), coalesce(region, ''), latitude,
     longitude, coalesce(timezone, ''), pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases,

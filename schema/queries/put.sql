@@ -274,3 +274,13 @@ from unnest($1::text[], $2::text[], $3::int8[], $4::int8[])
     with ordinality as n (public_key, site, created_ms, revoked_ms, place)
 order by n.public_key, n.place desc
 on conflict (public_key) do update set site = excluded.site, revoked_at = excluded.revoked_at
+
+-- name: put_quota
+insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at)
+select distinct on (n.tenant, n.queue) n.tenant, n.queue, n.guaranteed_gpus, nullif(n.burst_gpus, 2147483647),
+    n.weight_milli, helio.ms_at(n.at_ms)
+from unnest($1::text[], $2::text[], $3::int4[], $4::int4[], $5::int4[], $6::int8[])
+    with ordinality as n (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, at_ms, place)
+order by n.tenant, n.queue, n.place desc
+on conflict (tenant, queue) do update set guaranteed_gpus = excluded.guaranteed_gpus, burst_gpus = excluded.burst_gpus,
+    weight_milli = excluded.weight_milli, set_at = excluded.set_at

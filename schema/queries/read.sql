@@ -172,6 +172,39 @@ left join (
     group by t.queue
 ) n using (queue)
 
+-- name: read_quotas
+-- $1 tenant. Every tenant (queue null: all its queues together), and every queue of one that has a quota; with the GPUs
+-- held now, by the newest placements of jobs that are at a site, and GPU hours of the past day, as the ledger has them.
+with held as (
+    select t.tenant, t.queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
+    from helio.tasks_now t
+    join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
+    where t.job_id >= helio.open_from() and helio.state_is_live(t.state) and ($1::text is null or t.tenant = $1::text)
+    group by t.tenant, t.queue
+), used as (
+    select l.tenant, l.queue, sum(l.gpu_ms) as gpu_ms
+    from helio.ledger l
+    where l.hour > now() - interval '1 day' and ($1::text is null or l.tenant = $1::text)
+    group by l.tenant, l.queue
+), named as (
+    select t.tenant, '' as queue from helio.tenants t
+    union
+    select q.tenant, q.queue from helio.quotas q
+)
+select coalesce(json_agg(json_build_object('tenant', n.tenant, 'queue', nullif(n.queue, ''),
+    'guaranteed_gpus', coalesce(q.guaranteed_gpus, 0), 'burst_gpus', q.burst_gpus,
+    'gpus_in_use', coalesce(h.gpus, 0), 'jobs_running', coalesce(h.jobs, 0),
+    'gpu_hours_day', round(coalesce(u.gpu_ms, 0) / 3600000.0, 3)::float8,
+    'weight', case when n.queue = '' then coalesce(q.weight_milli, 1000) / 1000.0::float8 end)
+    order by n.tenant, n.queue), '[]')::text
+from named n
+left join helio.quotas q using (tenant, queue)
+left join lateral (select sum(h.gpus) as gpus, sum(h.jobs) as jobs from held h
+                   where h.tenant = n.tenant and (n.queue = '' or h.queue = n.queue)) h on true
+left join lateral (select sum(u.gpu_ms) as gpu_ms from used u
+                   where u.tenant = n.tenant and (n.queue = '' or u.queue = n.queue)) u on true
+where $1::text is null or n.tenant = $1::text
+
 -- name: read_events
 -- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
 -- from, to, reason, actor, site}.

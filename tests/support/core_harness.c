@@ -23,8 +23,19 @@ typedef struct task {
     bool completed;
     bool written;
     helio_row_state_t row;
+    uint32_t gpus; /* of the last placement */
     UT_hash_handle hh;
 } task_t;
+
+typedef struct quota {
+    helio_row_quota_t row;
+    struct quota *next;
+} quota_t;
+
+typedef struct usage {
+    helio_row_usage_t row;
+    struct usage *next;
+} usage_t;
 
 typedef struct document {
     helio_ev_load_job_t load;
@@ -67,6 +78,8 @@ struct harness {
     document_t *documents, **documents_end;
     dependency_t *dependencies, **dependencies_end;
     gate_t *gates;
+    quota_t *quotas;
+    usage_t *usage;
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -143,12 +156,76 @@ static void keep_attempt(harness_t *self, const helio_row_attempt_t *row)
     task->completed = true;
 }
 
+static const helio_row_job_t *document_of(const harness_t *self, helio_uuid_t job)
+{
+    for (const document_t *document = self->documents; document; document = document->next)
+        if (helio_uuid_equal(document->load.row.job, job))
+            return &document->load.row;
+    return NULL;
+}
+
+uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue)
+{
+    uint64_t gpus = 0;
+    for (const task_t *task = self->tasks; task; task = task->hh.next) {
+        if (!helio_job_state_is_live(task->state))
+            continue;
+        const helio_row_job_t *row = document_of(self, task->key.job);
+        if (row && helio_text_is(row->tenant, tenant) && (!queue[0] || helio_text_is(row->queue, queue)))
+            gpus += task->gpus;
+    }
+    return gpus;
+}
+
+/*  A limit that was lowered below what is held lets nothing more in. */
+static void check_quotas(const harness_t *self, const helio_row_placement_t *placement)
+{
+    const helio_row_job_t *job = document_of(self, placement->key.job);
+    assert_non_null(job);
+    for (const quota_t *quota = self->quotas; quota; quota = quota->next) {
+        const helio_row_quota_t *row = &quota->row;
+        char queue[40], tenant[40];
+        (void)helio_text_copy(row->tenant, tenant, sizeof tenant);
+        (void)helio_text_copy(row->queue, queue, sizeof queue);
+        bool counts = helio_text_equal(job->tenant, row->tenant) && (!queue[0] || helio_text_is(job->queue, queue));
+        if (counts && placement->gpus && row->burst_gpus != HELIO_QUOTA_UNLIMITED)
+            assert_true(harness_gpus(self, tenant, queue) <= row->burst_gpus);
+    }
+}
+
+static void keep_quota(harness_t *self, const helio_row_quota_t *row)
+{
+    assert_true(row->burst_gpus >= row->guaranteed_gpus && row->weight_milli > 0);
+    quota_t *quota = self->quotas;
+    while (quota && !(helio_text_equal(quota->row.tenant, row->tenant) && helio_text_equal(quota->row.queue, row->queue)))
+        quota = quota->next;
+    if (!quota) {
+        quota = helio_arena_alloc(self->arena, 1, sizeof *quota);
+        quota->next = self->quotas;
+        self->quotas = quota;
+    }
+    helio_record_copy(&helio_row_quota_type, self->arena, row, &quota->row);
+}
+
+/*  As the database adds it up. */
+static void keep_usage(harness_t *self, const helio_row_ledger_t *row)
+{
+    usage_t *usage = helio_arena_alloc(self->arena, 1, sizeof *usage);
+    helio_row_usage_t use = {row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
+    helio_record_copy(&helio_row_usage_type, self->arena, &use, &usage->row);
+    usage->next = self->usage;
+    self->usage = usage;
+}
+
 static void keep_placement(harness_t *self, const helio_row_placement_t *row)
 {
     task_t *task = task_get(self, row->key);
     assert_int_equal(row->epoch, task->epoch + 1);
     assert_true(row->decision_id > 0 && row->decision_id <= self->federation.last_decision_id);
     task->epoch = row->epoch;
+    task->gpus = row->gpus;
+    if (self->quotas)
+        check_quotas(self, row);
 }
 
 static void keep_pool(harness_t *self, const helio_row_pool_t *row)
@@ -244,6 +321,10 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
         keep_dependency(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_GATE)
         keep_gate(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_QUOTA)
+        keep_quota(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_LEDGER)
+        keep_usage(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DECISION) {
         const helio_row_decision_t *row = record;
         assert_true(row->decision_id == self->federation.last_decision_id + 1);
@@ -362,6 +443,7 @@ static void load_jobs(harness_t *self, const harness_t *from)
         copy->state = task->state;
         copy->epoch = task->epoch;
         copy->completed = task->completed;
+        copy->gpus = task->gpus;
         copy->written = true;
         helio_record_copy(&helio_row_state_type, self->arena, &task->row, &copy->row);
         bool open = false;
@@ -416,6 +498,19 @@ harness_t *harness_rebuild(const harness_t *from)
     self->federation.broker_epoch++;
     self->federation.seed = 43;
     load_static(self);
+    for (const quota_t *quota = from->quotas; quota; quota = quota->next) {
+        keep_quota(self, &quota->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
+    }
+    for (const usage_t *usage = from->usage; usage; usage = usage->next) {
+        helio_row_ledger_t row = {.tenant = usage->row.tenant,
+                                  .gpu_model = usage->row.gpu_model,
+                                  .hour_ms = usage->row.hour_ms,
+                                  .gpu_ms = usage->row.gpu_ms};
+        keep_usage(self, &row);
+        if (usage->row.tenant.size)
+            harness_step(self, HELIO_BROKER_EV_LOAD_USAGE, &usage->row);
+    }
     for (const place_t *place = from->places; place; place = place->next) {
         place_t *copy = place_get(self, place->site.site);
         helio_record_copy(&helio_row_site_type, self->arena, &place->site, &copy->site);
@@ -709,6 +804,26 @@ const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, he
     helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),
                                      HELIO_TEXT("test")};
     harness_step(self, kind, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
+                                       int64_t burst, int64_t weight_milli)
+{
+    helio_ev_quota_t event = {
+        .call = ++self->calls,
+        .user = HELIO_TEXT("ada"),
+        .role = HELIO_ROLE_OPERATOR,
+        .tenant = helio_text_of(tenant),
+        .queue = helio_text_of(queue),
+        .guaranteed_given = guaranteed >= 0,
+        .guaranteed_gpus = guaranteed >= 0 ? (uint32_t)guaranteed : 0,
+        .burst_given = burst >= 0,
+        .burst_gpus = burst >= 0 ? (uint32_t)burst : 0,
+        .weight_given = weight_milli >= 0,
+        .weight_milli = weight_milli >= 0 ? (uint32_t)weight_milli : 0,
+    };
+    harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
     return answer_of(self, event.call);
 }
 

@@ -4,7 +4,7 @@
  *  Every step is held to the promises of the tables, whatever the test looks at: transitions are listed,
  * follow on from one another and are numbered without gaps; no epoch of a job is placed twice; a job
  * completes once; no row is written of a state that no transition led to; a dispatch number ascends within
- * its session.
+ * its session; no placement takes a tenant beyond its burst limit.
  *
  *  One owner. What the harness returns lives until harness_end. Fails the running cmocka test by itself.
  */
@@ -88,6 +88,13 @@ const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const c
                                          helio_role_t role, helio_job_key_t key);
 const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role,
                                               const char *site);
+
+/*  QUOTA, of all queues ("") or one; what is HARNESS_AS_IS is not given. As operator "ada". */
+enum { HARNESS_AS_IS = -1 };
+const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
+                                       int64_t burst, int64_t weight_milli);
+/*  GPUs of the tenant's jobs that are at a site, by their rows; queue "" = in all. */
+uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue);
 
 /* ---- sites ------------------------------------------------------------------------------------------------
  */

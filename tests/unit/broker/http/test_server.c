@@ -127,10 +127,13 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"DELETE", "/v1/tokens/none", 403, 403, 404},
         {"GET", "/v1/audit", 403, 403, 200},
         {"GET", "/v1/queues", 200, 200, 200},
+        {"GET", "/v1/quotas", 200, 200, 200},
+        {"PUT", "/v1/quotas/acme", 403, 400, 400},
     };
     script_read(w, "read_tokens", HELIO_OK, "[]");
     script_read(w, "read_audit", HELIO_OK, "{}");
     script_read(w, "read_queues", HELIO_OK, "[]");
+    script_read(w, "read_quotas", HELIO_OK, "[]");
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         ask(w, &r, cells[i].method, cells[i].target, w->user.text, "", NULL);
         assert_int_equal(r.status, cells[i].user);

@@ -348,6 +348,11 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "(select concat_ws(' ', q->>'queued', q->>'running', q->>'tier', q->>'time_limit_s') from "
                 "jsonb_array_elements(j) q where q->>'queue' = 'standard')",
                 "2 2 standard 86400");
+    assert_json(ASK("read_quotas", "acme"),
+                "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
+                "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "
+                "from jsonb_array_elements(j) q)",
+                "acme * 0 none 16 1 1");
     assert_json(ASK("read_events", "1", "acme", "2"),
                 "(select string_agg(concat(e->>'seq', e->>'to'), ' ') from jsonb_array_elements(j) e)",
                 "2running 3offered");

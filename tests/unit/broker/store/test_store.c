@@ -317,6 +317,28 @@ static void store__a_gate_that_opened_stays_open(void **state)
     helio_store_destroy(&store);
 }
 
+static void store__a_quota_is_the_last_one_that_was_set_and_is_loaded(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_quota_t rows[] = {{HELIO_TEXT("acme"), HELIO_TEXT("batch"), 0, 4, 1000, 1},
+                                {HELIO_TEXT("acme"), {0}, 16, 64, 1000, 2},
+                                {HELIO_TEXT("acme"), {0}, 16, HELIO_QUOTA_UNLIMITED, 2500, INT64_C(1795000000007)}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_QUOTA, &rows[i]);
+    commit(store);
+    assert_value(conninfo,
+                 "select string_agg(format('%s/%s %s %s %s', tenant, queue, guaranteed_gpus, burst_gpus, weight_milli), "
+                 "'; ' order by queue) from helio.quotas",
+                 "acme/ 16  2500; acme/batch 0 4 1000");
+    loaded_t all = load(store);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(helio_record_equal(&helio_row_quota_type, nth(&all, HELIO_BROKER_EV_LOAD_QUOTA, (uint32_t)i),
+                                       &rows[2 - 2 * i]));
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__everything_else_is_stored_as_it_was_given(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1062,6 +1084,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__rows_that_a_new_leader_needs_load_back_equal),
         cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
+        cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),

@@ -1,0 +1,73 @@
+/*  /v1/quotas. */
+#include "broker/http/command.h"
+#include "broker/http/route.h"
+
+static void on_read(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK)
+        helio_answer_failure(self, result, NULL);
+    else
+        helio_answer_json(self, 200, helio_buffer_view(&result->data));
+}
+
+void helio_quotas_list(helio_exchange_t *self)
+{
+    helio_await_read(self, on_read, "read_quotas", 1, (const char *[]){helio_exchange_tenant(self)});
+}
+
+static void on_set(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, helio_arena_printf(self->arena, "tenant %.64s", self->parameter).data);
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    helio_buffer_text(&json, "{\"tenant\":");
+    helio_json_string(helio_text_of(self->parameter), &json);
+    helio_buffer_text(&json, ",\"status\":");
+    helio_json_string(helio_text_of(result->text), &json);
+    helio_buffer_text(&json, "}");
+    helio_answer_json(self, 200, helio_buffer_view(&json));
+}
+
+/*  What the core would refuse as too many does not wrap into what it would take. */
+static uint32_t gpus_of(const helio_member_t *member)
+{
+    if (member->flag)
+        return HELIO_QUOTA_UNLIMITED;
+    return member->number <= HELIO_QUOTA_GPUS_MAX ? (uint32_t)member->number : HELIO_QUOTA_GPUS_MAX + 1;
+}
+
+void helio_quotas_set(helio_exchange_t *self)
+{
+    helio_member_t members[] = {{.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
+                                {.name = "guaranteed_gpus", .kind = HELIO_MEMBER_NUMBER},
+                                {.name = "burst_gpus", .kind = HELIO_MEMBER_LIMIT},
+                                {.name = "weight", .kind = HELIO_MEMBER_MILLI}};
+    const helio_member_t *guaranteed = &members[1], *burst = &members[2], *weight = &members[3];
+    helio_arena_t *arena = helio_await_arena(self);
+    if (!helio_command_name(helio_text_of(self->parameter), 32)) {
+        helio_answer_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
+        return;
+    }
+    if (!helio_command_read(self, arena, members, 4))
+        return;
+    if (!guaranteed->given && !burst->given && !weight->given) {
+        helio_answer_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus or weight");
+        return;
+    }
+    helio_ev_quota_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    *event = (helio_ev_quota_t){
+        .user = helio_text_of(self->token->user),
+        .role = self->token->role,
+        .tenant = helio_arena_text(arena, helio_text_of(self->parameter)),
+        .queue = members[0].text,
+        .guaranteed_given = guaranteed->given,
+        .guaranteed_gpus = gpus_of(guaranteed),
+        .burst_given = burst->given,
+        .burst_gpus = gpus_of(burst),
+        .weight_given = weight->given,
+        .weight_milli = weight->number <= HELIO_QUOTA_WEIGHT_MAX ? (uint32_t)weight->number : UINT32_MAX,
+    };
+    helio_await_event(self, on_set, HELIO_BROKER_EV_QUOTA, event);
+}

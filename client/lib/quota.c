@@ -1,0 +1,84 @@
+/*  Commands on quotas. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/lib/answer.h"
+#include "client/lib/columns.h"
+#include "client/lib/command.h"
+
+int helio_cmd_quota(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
+    json_t *all, *row;
+    size_t i;
+    const char *tenant = client->arguments->positional_count ? client->arguments->positionals[0] : NULL;
+    int code = helio_ask_get(client, "/v1/quotas", &answer);
+    if (code == HELIO_EXIT_OK)
+        code = helio_answer_list(client, answer, "quotas", &all);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    json_array_foreach(all, i, row)
+    {
+        if (!tenant || strcmp(helio_output_string(row, "tenant"), tenant) == 0)
+            (void)json_array_append(rows, row);
+    }
+    if (tenant && !json_array_size(rows))
+        return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
+    return helio_output_rows(&client->output, rows, helio_columns_of_quotas()) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                          : HELIO_EXIT_OWN;
+}
+
+static bool put_gpus(const helio_client_t *client, uint32_t option, const char *key, json_t *body)
+{
+    uint64_t gpus;
+    if (!helio_client_has(client, option))
+        return true;
+    if (!helio_client_number(client, option, 0, &gpus))
+        return false;
+    return json_object_set_new(body, key, json_integer((json_int_t)(gpus & INT64_MAX))) == 0;
+}
+
+static bool put_weight(const helio_client_t *client, json_t *body)
+{
+    const char *value = helio_client_value(client, HELIO_OPTION_WEIGHT);
+    if (!value)
+        return true;
+    char *end;
+    double weight = strtod(value, &end);
+    if (end == value || *end || !(weight > 0 && weight <= 1000)) {
+        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight takes a number above 0, at most 1000, not '%.64s'",
+                                value);
+        return false;
+    }
+    return json_object_set_new(body, "weight", json_real(weight)) == 0;
+}
+
+int helio_cmd_quota_set(helio_client_t *client)
+{
+    const char *tenant = client->arguments->positionals[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
+    const char *burst = helio_client_value(client, HELIO_OPTION_BURST);
+    HELIO_AUTO(helio_json_clear) json_t *body = json_object();
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    bool none = burst && strcmp(burst, "none") == 0;
+    if (!put_gpus(client, HELIO_OPTION_GUARANTEED, "guaranteed_gpus", body) ||
+        !(none ? json_object_set_new(body, "burst_gpus", json_null()) == 0
+               : put_gpus(client, HELIO_OPTION_BURST, "burst_gpus", body)) ||
+        !put_weight(client, body))
+        return HELIO_EXIT_USAGE;
+    if (!json_object_size(body))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "set what?\nhelp: --burst, --guaranteed or --weight; `helio quota` lists what holds now");
+    if (queue && json_object_set_new(body, "queue", json_string(queue)) != 0)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue is not UTF-8");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_output_json(body, false, &text);
+    helio_request_t request = {.method = "PUT",
+                               .path = helio_path(client, "/v1/quotas/", tenant, ""),
+                               .body = helio_buffer_view(&text)};
+    int code = helio_ask(client, &request, &answer);
+    if (code == HELIO_EXIT_OK)
+        helio_client_say(client, "%s%s%s: %s", tenant, queue ? " in " : "", queue ? queue : "",
+                         helio_output_string(answer, "status"));
+    return code;
+}
