@@ -46,12 +46,20 @@ static int64_t share(int64_t total, uint64_t done, uint64_t all)
     return (int64_t)((helio_i128_t)total * (helio_i128_t)done / (helio_i128_t)all);
 }
 
-uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
-                             helio_arena_t *arena, helio_account_slice_t **ret_slices)
+uint32_t helio_account_hours(int64_t start_ms, uint64_t run_ms, int64_t *ret_first_ms)
 {
     int64_t first = start_ms - ((start_ms % HOUR_MS) + HOUR_MS) % HOUR_MS;
     uint64_t into = (uint64_t)(start_ms - first);
-    uint32_t count = run_ms ? (uint32_t)((into + run_ms - 1) / HOUR_MS) + 1 : 1;
+    *ret_first_ms = first;
+    return run_ms ? (uint32_t)((into + run_ms - 1) / HOUR_MS) + 1 : 1;
+}
+
+uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
+                             helio_arena_t *arena, helio_account_slice_t **ret_slices)
+{
+    int64_t first;
+    uint32_t count = helio_account_hours(start_ms, run_ms, &first);
+    uint64_t into = (uint64_t)(start_ms - first);
     helio_account_slice_t *slices = helio_arena_alloc(arena, count, sizeof *slices);
     helio_account_t before = {0};
     for (uint32_t i = 0; i < count; i++) {
@@ -74,28 +82,39 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
     return count;
 }
 
+/*  What was used up to the end of an hour, not yet rounded. */
+typedef struct exact {
+    double joules, milligrams, micro_usd;
+} exact_t;
+
+static void charge(exact_t *sum, const helio_rates_t *rates, const helio_account_t *share, bool measured)
+{
+    double joules = measured ? (double)share->energy_j : rates->watts_per_gpu * (double)share->gpu_ms / 1000;
+    joules = fmax(joules * rates->pue, 0);
+    double kwh = joules / 3.6e6, gpu_h = (double)share->gpu_ms / HOUR_MS;
+    sum->joules += joules;
+    sum->milligrams += fmax(kwh * rates->carbon_g_per_kwh * 1000, 0);
+    sum->micro_usd += (gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6;
+}
+
 uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
-                              uint64_t run_ms, uint64_t gpus, uint64_t measured_j, helio_arena_t *arena,
+                              uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total)
 {
     assert(rate_count > 0);
-    helio_account_t whole_run = {.gpu_ms = gpus * run_ms, .energy_j = measured_j};
+    helio_account_t whole_run = {.gpu_ms = gpu_ms, .energy_j = measured_j};
     uint32_t count = helio_account_split(&whole_run, start_ms, run_ms, arena, ret_slices);
     helio_account_t total = {0};
+    exact_t sum = {0};
     for (uint32_t i = 0; i < count; i++) {
         helio_account_t *use = &(*ret_slices)[i].use;
-        const helio_rates_t *rates = &hourly[i < rate_count ? i : rate_count - 1];
-        helio_account_t charged = helio_account_of(rates, use->gpu_ms, use->energy_j);
-        if (measured_j &&
-            use->energy_j == 0) /* of what was measured this hour had no share; the model has no say */
-            charged = (helio_account_t){
-                .gpu_ms = use->gpu_ms,
-                .cost_micro_usd = whole((double)use->gpu_ms / HOUR_MS * rates->price_usd_per_gpu_h * 1e6)};
-        *use = charged;
-        total.gpu_ms += charged.gpu_ms;
-        total.energy_j += charged.energy_j;
-        total.carbon_mg += charged.carbon_mg;
-        total.cost_micro_usd += charged.cost_micro_usd;
+        charge(&sum, &hourly[i < rate_count ? i : rate_count - 1], use, measured_j > 0);
+        helio_account_t upto = {total.gpu_ms + use->gpu_ms, (uint64_t)whole(sum.joules),
+                                (uint64_t)whole(sum.milligrams), whole(sum.micro_usd)};
+        *use = (helio_account_t){use->gpu_ms, upto.energy_j - total.energy_j,
+                                 upto.carbon_mg - total.carbon_mg,
+                                 upto.cost_micro_usd - total.cost_micro_usd};
+        total = upto;
     }
     *ret_total = total;
     return count;

@@ -163,6 +163,11 @@ static void power_of(helio_outlook_t *self, const maker_t *maker, const helio_si
         self->milliwatts[h] = (self->milliwatts[h] * milliwatts + 500000) / 1000000;
 }
 
+double helio_outlook_hour_mean(const helio_series_t *series, double least, int64_t hour_ms)
+{
+    return series->step_s ? hour_mean(series, &series->values, least, hour_ms) : NAN;
+}
+
 void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                         const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
 {

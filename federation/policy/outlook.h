@@ -52,6 +52,10 @@ typedef struct helio_outlook {
 void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                         const helio_series_t *series, uint32_t series_count, int64_t wall_ms);
 
+/*  The mean of what a series says of one hour, weighted by time; points below `least` are not good. NAN where it says
+ * nothing. */
+double helio_outlook_hour_mean(const helio_series_t *series, double least, int64_t hour_ms);
+
 /*  Of one GPU over a time, as exact numerators. energy: microjoules (mW × ms). money: micro-USD × 3.6e12, for
  * there are so many µJ in a kWh. carbon: mg × 3.6e12. An end before the begin is none. */
 typedef helio_outlook_sums_t helio_outlook_use_t;

@@ -193,7 +193,7 @@ static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
     helio_account_t total;
     /* two GPUs from half past: half an hour of the first rate, an hour and a half of the second */
     uint32_t count =
-        helio_account_hourly(rates, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS), 2, 0, arena, &slices, &total);
+        helio_account_hourly(rates, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS), (uint64_t)(4 * HOUR_MS), 0, arena, &slices, &total);
     assert_int_equal(count, 3);
     assert_int_equal(slices[0].use.energy_j, 2160000); /* 0.6 kWh */
     assert_int_equal(slices[0].use.carbon_mg, 60000);
@@ -218,13 +218,37 @@ static void hourly__measured_energy_is_split_exactly_and_nothing_is_made_up(void
         uint64_t measured = n % 5 == 0 ? 1 : 1 + helio_rng_below(&rng, 1000000000);
         uint64_t run_ms = helio_rng_below(&rng, 20 * (uint64_t)HOUR_MS);
         uint32_t count = helio_account_hourly(rates, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
-                                              1 + helio_rng_below(&rng, 8), measured, arena, &slices, &total);
+                                              run_ms * (1 + helio_rng_below(&rng, 8)), measured, arena, &slices, &total);
         for (uint32_t i = 0; i < count; i++) {
             sum.energy_j += slices[i].use.energy_j;
             sum.carbon_mg += slices[i].use.carbon_mg;
         }
         assert_true(total.energy_j == measured && sum.energy_j == measured); /* PUE is 1 */
         assert_true(sum.carbon_mg == total.carbon_mg);
+        helio_arena_reset(arena);
+    }
+}
+
+static void hourly__equal_hours_are_the_whole_rounded_once(void **state)
+{
+    (void)state;
+    helio_rng_t rng = {7};
+    for (int n = 0; n < 2000; n++) {
+        helio_rates_t rates = {.watts_per_gpu = 700 * helio_rng_unit(&rng),
+                               .pue = 1 + helio_rng_unit(&rng),
+                               .carbon_g_per_kwh = 900 * helio_rng_unit(&rng),
+                               .price_usd_per_gpu_h = 4 * helio_rng_unit(&rng) - 1,
+                               .electricity_usd_per_kwh = helio_rng_unit(&rng) - 0.3};
+        uint64_t run_ms = helio_rng_below(&rng, 60 * (uint64_t)HOUR_MS), gpu_ms = run_ms * 3;
+        helio_account_slice_t *slices;
+        helio_account_t total, once = helio_account_of(&rates, gpu_ms, 0);
+        uint32_t count = helio_account_hourly(&rates, 1, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
+                                              gpu_ms, 0, arena, &slices, &total);
+        assert_adds_up(&total, slices, count);
+        assert_true(total.gpu_ms == once.gpu_ms);
+        assert_true(total.energy_j - once.energy_j + 1 <= 2 && total.carbon_mg - once.carbon_mg + 1 <= 2);
+        assert_true(total.cost_micro_usd - once.cost_micro_usd <= 1 &&
+                    once.cost_micro_usd - total.cost_micro_usd <= 1);
         helio_arena_reset(arena);
     }
 }
@@ -240,6 +264,7 @@ int main(void)
         CASE(split__is_in_proportion_to_the_time_in_each_hour),
         CASE(split__adds_up_exactly_over_random_totals),
         CASE(hourly__each_hour_is_charged_by_its_own_rates),
+        CASE(hourly__equal_hours_are_the_whole_rounded_once),
         CASE(hourly__measured_energy_is_split_exactly_and_nothing_is_made_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
