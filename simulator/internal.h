@@ -169,7 +169,10 @@ void *world_copy(world_t *self, const helio_record_type_t *type, const void *rec
  *  nothing from the world's random numbers for it: the other half runs as it did. */
 bool world_has_windows(const world_t *self);
 uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which); /* of seed and arguments alone */
+/*  g/kWh. What is issued of an hour lies above it, by less than the noise. */
+uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms);
 helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
+enum { WORLD_NOISE_G = 80 };
 #define WORLD_BROKER WORLD_SITES_MAX
 
 /* broker_node.c */

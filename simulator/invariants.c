@@ -109,18 +109,55 @@ static void check_end(world_t *self, const wjob_t *job, const helio_row_state_t 
         world_violate(self, "%s has %u completions", key, helio_vdb_completions(self->vdb, state->key));
 }
 
+/*  The job's own sums, the ledger's and those that its baselines were held against are one. */
+static void check_use(world_t *self, const helio_row_state_t *state)
+{
+    char key[HELIO_KEY_SIZE];
+    helio_job_key_text(state->key, key);
+    helio_vdb_use_t use = helio_vdb_use(self->vdb, state->key);
+    if (use.gpu_ms != state->gpu_ms || use.energy_j != state->energy_j || use.carbon_mg != state->carbon_mg ||
+        use.cost_micro_usd != (int64_t)state->cost_micro_usd)
+        world_violate(self, "%s used %llu J and %llu mg by its state, %llu J and %llu mg by the ledger", key,
+                      (unsigned long long)state->energy_j, (unsigned long long)state->carbon_mg,
+                      (unsigned long long)use.energy_j, (unsigned long long)use.carbon_mg);
+    bool ended = state->state == HELIO_JOB_SUCCEEDED || state->state == HELIO_JOB_FAILED ||
+                 state->state == HELIO_JOB_TIMEOUT;
+    if (ended && state->gpu_ms && !helio_vdb_is_compared(self->vdb, state->key))
+        world_violate(self, "%s ran to its end and has no baselines", key);
+}
+
+/*  A price is the site's own, and an intensity that is no estimate is that of the site in that very hour. */
+static void check_rates(void *arg, const helio_row_rates_t *rates)
+{
+    world_t *self = arg;
+    for (uint32_t site = 0; site < self->site_count; site++) {
+        const helio_site_profile_t *profile = &self->profiles[site];
+        if (!helio_text_equal(rates->site, profile->name))
+            continue;
+        double truth = (double)world_truth(self, site, rates->hour_ms), carbon = rates->carbon_g_per_kwh;
+        if (!rates->carbon_estimated && (carbon < truth || carbon >= truth + WORLD_NOISE_G))
+            world_violate(self, "an hour at %s is priced by %g g/kWh, and had %g", profile->name.data, carbon, truth);
+        const helio_pool_t *pool = &profile->pools.items[0];
+        if (rates->pool.size && (rates->price_usd_per_gpu_h != pool->price_usd_per_gpu_h ||
+                                 rates->watts_per_gpu != pool->host_w + pool->base_w + pool->slope_w))
+            world_violate(self, "an hour at %s is priced as of another site", profile->name.data);
+    }
+}
+
 static void check_task(void *arg, helio_job_key_t key, const helio_row_job_t *row)
 {
     tally_t *tally = arg;
     helio_vdb_state_t state = helio_vdb_state(tally->world->vdb, key);
     tally->states[state.row.state]++;
     check_end(tally->world, workload_of(tally->world, row->source), &state.row);
+    check_use(tally->world, &state.row);
 }
 
 void invariants_at_rest(world_t *self)
 {
     tally_t tally = {.world = self};
     helio_vdb_each_task(self->vdb, check_task, &tally);
+    helio_vdb_each_rates(self->vdb, check_rates, self);
     for (uint32_t i = 0; i < self->job_count; i++)
         if (!helio_vdb_has_job(self->vdb, self->jobs[i].id))
             world_violate(self, "an accepted job is lost");

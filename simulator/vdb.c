@@ -30,11 +30,35 @@ typedef struct vattempt {
     uint32_t gpus; /* placed with */
     bool ended;
     bool completes;
+    bool has_least;
+    helio_row_least_t least;
     uint64_t gpu_ms;
     int64_t booked_hours[64];
     uint32_t booked;
     UT_hash_handle hh;
 } vattempt_t;
+
+/*  What the ledger says of a task's attempts that were not fenced, and whether it was held against its baselines. */
+typedef struct vuse {
+    helio_job_key_t key;
+    helio_vdb_use_t use;
+    bool compared;
+    UT_hash_handle hh;
+} vuse_t;
+
+typedef struct vrates {
+    uint64_t rates_id;
+    helio_row_rates_t row;
+    UT_hash_handle hh;
+} vrates_t;
+
+/*  Of an hour (actual) or of a signal, its newest issue. */
+typedef struct vseries {
+    char name[120];
+    helio_row_actual_t actual;
+    helio_row_series_t issue;
+    UT_hash_handle hh;
+} vseries_t;
 
 typedef struct vsite {
     char name[40];
@@ -65,6 +89,9 @@ struct helio_vdb {
     vjob_t *jobs;
     vstate_t *states;
     vattempt_t *attempts;
+    vuse_t *uses;
+    vrates_t *rates;
+    vseries_t *actuals, *issues;
     vsite_t *sites;
     vpool_t *pools;
     vquota_t *quotas;
@@ -108,6 +135,10 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vjob_t, self->jobs);
     FREE_TABLE(vstate_t, self->states);
     FREE_TABLE(vattempt_t, self->attempts);
+    FREE_TABLE(vuse_t, self->uses);
+    FREE_TABLE(vrates_t, self->rates);
+    FREE_TABLE(vseries_t, self->actuals);
+    FREE_TABLE(vseries_t, self->issues);
     FREE_TABLE(vsite_t, self->sites);
     FREE_TABLE(vpool_t, self->pools);
     FREE_TABLE(vquota_t, self->quotas);
@@ -240,6 +271,8 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
         violate(self, "an epoch was issued twice", row->key, row->epoch);
     attempt->placed = true;
     attempt->gpus = row->gpus;
+    attempt->has_least = row->least_site.size > 0;
+    attempt->least = (helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms};
 }
 
 static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)
@@ -260,6 +293,96 @@ static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)
         violate(self, "a fenced attempt completed its job", row->key, row->epoch);
 }
 
+static vuse_t *use_of(helio_vdb_t *self, helio_job_key_t key)
+{
+    vuse_t *use;
+    HASH_FIND(hh, self->uses, &key, sizeof key, use);
+    if (!use) {
+        use = helio_new(1, sizeof *use);
+        use->key = key;
+        HASH_ADD(hh, self->uses, key, sizeof use->key, use);
+    }
+    return use;
+}
+
+static bool differ(double a, double b)
+{
+    return a - b > 2 || b - a > 2; /* fractions are carried from hour to hour */
+}
+
+/*  Every row follows from its own rates. */
+static void check_rates(helio_vdb_t *self, const helio_row_ledger_t *row)
+{
+    vrates_t *rates;
+    HASH_FIND(hh, self->rates, &row->rates_id, sizeof row->rates_id, rates);
+    if (!rates || rates->row.hour_ms != row->hour_ms || !helio_text_equal(rates->row.site, row->site)) {
+        violate(self, "an hour of the ledger without its rates", row->key, row->epoch);
+        return;
+    }
+    const helio_row_rates_t *r = &rates->row;
+    double joules = (double)row->gpu_ms / 1000 * r->watts_per_gpu * r->pue, kwh = joules / 3.6e6;
+    double cost = (double)row->gpu_ms / 3.6e6 * r->price_usd_per_gpu_h + kwh * r->electricity_usd_per_kwh;
+    if (differ((double)row->energy_j, joules) || differ((double)row->carbon_mg, kwh * r->carbon_g_per_kwh * 1000) ||
+        differ((double)row->cost_micro_usd, cost * 1e6))
+        violate(self, "an hour of the ledger is not what its rates say", row->key, row->epoch);
+}
+
+static void put_rates(helio_vdb_t *self, const helio_row_rates_t *row)
+{
+    vrates_t *rates;
+    HASH_FIND(hh, self->rates, &row->rates_id, sizeof row->rates_id, rates);
+    if (rates) {
+        if (!helio_record_equal(&helio_row_rates_type, &rates->row, row))
+            violate(self, "rates of one number differ", (helio_job_key_t){.task = HELIO_NO_TASK}, 0);
+        return;
+    }
+    rates = helio_new(1, sizeof *rates);
+    rates->rates_id = row->rates_id;
+    rates->row = *row;
+    HASH_ADD(hh, self->rates, rates_id, sizeof rates->rates_id, rates);
+}
+
+static vseries_t *series_at(vseries_t **table, const char *name)
+{
+    vseries_t *series;
+    HASH_FIND_STR(*table, name, series);
+    if (!series) {
+        series = helio_new(1, sizeof *series);
+        (void)snprintf(series->name, sizeof series->name, "%s", name);
+        HASH_ADD_STR(*table, name, series);
+    }
+    return series;
+}
+
+static void put_actual(helio_vdb_t *self, const helio_row_actual_t *row)
+{
+    char name[120];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s/%u/%lld", HELIO_TEXT_ARGS(row->site), HELIO_TEXT_ARGS(row->pool),
+                   row->signal, (long long)row->hour_ms);
+    series_at(&self->actuals, name)->actual = *row;
+}
+
+static void put_series(helio_vdb_t *self, const helio_row_series_t *row)
+{
+    char name[120];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s/%u/%.*s", HELIO_TEXT_ARGS(row->site), HELIO_TEXT_ARGS(row->pool),
+                   row->signal, HELIO_TEXT_ARGS(row->kind));
+    vseries_t *series = series_at(&self->issues, name);
+    if (series->issue.issued_ms <= row->issued_ms)
+        series->issue = *row;
+}
+
+static void put_baseline(helio_vdb_t *self, const helio_row_baseline_t *row)
+{
+    vuse_t *use = use_of(self, row->key);
+    if (use->compared)
+        violate(self, "a job was held against its baselines twice", row->key, 0);
+    use->compared = true;
+    if (use->use.energy_j != row->energy_j || use->use.carbon_mg != row->carbon_mg ||
+        use->use.cost_micro_usd != row->cost_micro_usd)
+        violate(self, "what is held against the baselines is not what the ledger has", row->key, 0);
+}
+
 static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
 {
     vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
@@ -274,6 +397,14 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
         self->usage = helio_grow(self->usage, self->usage_capacity, sizeof *self->usage);
     }
     self->usage[self->usage_count++] = (helio_row_usage_t){row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
+    check_rates(self, row);
+    if (row->fenced)
+        return;
+    helio_vdb_use_t *use = &use_of(self, row->key)->use;
+    use->gpu_ms += row->gpu_ms;
+    use->energy_j += row->energy_j;
+    use->carbon_mg += row->carbon_mg;
+    use->cost_micro_usd += row->cost_micro_usd;
 }
 
 static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
@@ -352,6 +483,14 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
         put_dependency(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_QUOTA)
         put_quota(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_RATES)
+        put_rates(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_ACTUAL)
+        put_actual(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_SERIES)
+        put_series(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_BASELINE)
+        put_baseline(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_DECISION)
         self->decision_id = ((const helio_row_decision_t *)row->payload)->decision_id;
 }
@@ -359,14 +498,15 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
 /*  As the store: jobs first, then the last state of each key, then everything else in order. */
 void helio_vdb_commit(helio_vdb_t *self)
 {
-    static const uint32_t order[] = {HELIO_BROKER_FX_ROW_JOB, HELIO_BROKER_FX_ROW_PLACEMENT};
+    static const uint32_t order[] = {HELIO_BROKER_FX_ROW_JOB, HELIO_BROKER_FX_ROW_PLACEMENT, HELIO_BROKER_FX_ROW_RATES};
     for (size_t pass = 0; pass < sizeof order / sizeof order[0]; pass++)
         for (uint32_t i = 0; i < self->flight.count; i++)
             if (self->flight.items[i].kind == order[pass])
                 apply(self, &self->flight.items[i]);
     for (uint32_t i = 0; i < self->flight.count; i++) {
         const helio_effect_t *row = &self->flight.items[i];
-        if (row->kind == HELIO_BROKER_FX_ROW_JOB || row->kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+        if (row->kind == HELIO_BROKER_FX_ROW_JOB || row->kind == HELIO_BROKER_FX_ROW_PLACEMENT ||
+            row->kind == HELIO_BROKER_FX_ROW_RATES)
             continue;
         bool last = true;
         for (uint32_t k = i + 1; row->kind == HELIO_BROKER_FX_ROW_STATE && k < self->flight.count && last; k++)
@@ -421,6 +561,17 @@ static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_em
     }
 }
 
+static void load_prices(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
+{
+    for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
+        if (attempt->has_least && !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
+            emit(arg, HELIO_BROKER_EV_LOAD_LEAST, &attempt->least);
+    for (const vseries_t *series = self->actuals; series; series = series->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_ACTUAL, &series->actual);
+    for (const vseries_t *series = self->issues; series; series = series->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_SERIES, &series->issue);
+}
+
 void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
 {
     helio_row_federation_t federation = {.incarnation = 1,
@@ -447,6 +598,7 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
     for (vpool_t *pool = self->pools; pool; pool = pool->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_POOL, &pool->row);
     load_jobs(self, parse, emit, arg);
+    load_prices(self, emit, arg);
 }
 
 bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t id)
@@ -501,6 +653,26 @@ uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, u
 {
     const vattempt_t *attempt = attempt_at(self, key, epoch);
     return attempt ? attempt->gpu_ms : 0;
+}
+
+helio_vdb_use_t helio_vdb_use(const helio_vdb_t *self, helio_job_key_t key)
+{
+    vuse_t *use;
+    HASH_FIND(hh, self->uses, &key, sizeof key, use);
+    return use ? use->use : (helio_vdb_use_t){0};
+}
+
+bool helio_vdb_is_compared(const helio_vdb_t *self, helio_job_key_t key)
+{
+    vuse_t *use;
+    HASH_FIND(hh, self->uses, &key, sizeof key, use);
+    return use && use->compared;
+}
+
+void helio_vdb_each_rates(const helio_vdb_t *self, helio_vdb_rates_fn *visit, void *arg)
+{
+    for (const vrates_t *rates = self->rates; rates; rates = rates->hh.next)
+        visit(arg, &rates->row);
 }
 
 uint32_t helio_vdb_completions(const helio_vdb_t *self, helio_job_key_t key)

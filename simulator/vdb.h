@@ -40,6 +40,15 @@ helio_vdb_state_t helio_vdb_state(const helio_vdb_t *self, helio_job_key_t key);
 /*  As a look at a dependency: UNKNOWN, OPEN, OK or NOT_OK. */
 helio_found_t helio_vdb_found(const helio_vdb_t *self, helio_job_key_t on);
 uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch);
+/*  Of the task's attempts that were not fenced, by the ledger. */
+typedef struct helio_vdb_use {
+    uint64_t gpu_ms, energy_j, carbon_mg;
+    int64_t cost_micro_usd;
+} helio_vdb_use_t;
+helio_vdb_use_t helio_vdb_use(const helio_vdb_t *self, helio_job_key_t key);
+bool helio_vdb_is_compared(const helio_vdb_t *self, helio_job_key_t key); /* with its baselines */
+typedef void helio_vdb_rates_fn(void *arg, const helio_row_rates_t *rates);
+void helio_vdb_each_rates(const helio_vdb_t *self, helio_vdb_rates_fn *visit, void *arg);
 uint32_t helio_vdb_completions(const helio_vdb_t *self, helio_job_key_t key);
 typedef void helio_vdb_job_fn(void *arg, helio_job_key_t key, const helio_row_job_t *job);
 void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void *arg);

@@ -76,6 +76,11 @@ uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which)
     return helio_hash(HELIO_HASH_SEED, numbers, sizeof numbers);
 }
 
+uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms)
+{
+    return world_draw(self, 1000 + site, (uint64_t)(hour_ms / 3600000)) % 900;
+}
+
 /*  Intensity by the hour, with noise that differs from issue to issue. */
 helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms)
 {
@@ -83,8 +88,8 @@ helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms)
     helio_series_t *series = helio_arena_alloc(self->arena, 1, sizeof *series);
     double *values = helio_arena_alloc(self->arena, FORECAST_HOURS, sizeof *values);
     for (int64_t h = 0; h < FORECAST_HOURS; h++) {
-        uint64_t truth = world_draw(self, 1000 + site, (uint64_t)(start_ms / 3600000 + h)) % 900;
-        uint64_t noise = world_draw(self, 2000 + site, (uint64_t)(issued_ms / FORECAST_MS + h)) % 80;
+        uint64_t truth = world_truth(self, site, start_ms + h * 3600000);
+        uint64_t noise = world_draw(self, 2000 + site, (uint64_t)(issued_ms / FORECAST_MS + h)) % WORLD_NOISE_G;
         values[h] = (double)(truth + noise);
     }
     *series = (helio_series_t){.signal = HELIO_SIGNAL_CARBON,

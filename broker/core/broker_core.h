@@ -158,6 +158,9 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_JOB, helio_ev_load_job)   /* before the states of its tasks */                                    \
     X(LOAD_STATE, helio_row_state)                                                                           \
     X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
+    X(LOAD_LEAST, helio_row_least)     /* the same */                                                        \
+    X(LOAD_ACTUAL, helio_row_actual)   /* after the pools: hours that a site's series were priced by */      \
+    X(LOAD_SERIES, helio_row_series)   /* after the actuals, the newest of each: hours ahead */              \
     X(LOADED, helio_ev_nothing)                                                                              \
     X(TICK, helio_ev_nothing)                                                                                \
     X(SEALED, helio_ev_sealed)                                                                               \
@@ -288,6 +291,9 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_DEPENDENCY, helio_row_dependency, ROW)                                                             \
     X(ROW_GATE, helio_row_gate, ROW)                                                                         \
     X(ROW_QUOTA, helio_row_quota, ROW)                                                                       \
+    X(ROW_RATES, helio_row_rates, ROW)                                                                       \
+    X(ROW_ACTUAL, helio_row_actual, ROW)                                                                     \
+    X(ROW_BASELINE, helio_row_baseline, ROW)                                                                       \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

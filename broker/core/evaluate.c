@@ -134,6 +134,11 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            core_reserve_allows(self, class, pool, option->c.gpus_per_node);
 }
 
+bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return has_room(self, class, option);
+}
+
 static double free_share(const pool_t *pool)
 {
     bool gpus = pool->info.gpus_per_node > 0;

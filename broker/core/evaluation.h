@@ -23,6 +23,7 @@ typedef struct evaluation {
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */
+    const option_t *least;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;
 
 /*  For the head of the class, with what is free now. */
@@ -36,6 +37,8 @@ typedef struct choice {
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
 /*  On all its nodes. */
 uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
+/*  Whether the head of the class could start there now. */
+bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e);
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */

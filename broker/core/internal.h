@@ -15,6 +15,7 @@
 #include "federation/policy/choice.h"
 #include "federation/policy/fair_share.h"
 #include "federation/policy/quota.h"
+#include "federation/policy/past.h"
 
 enum {
     ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
@@ -34,6 +35,8 @@ enum {
     DOUBT_MOST_MS = 300000,
     LEASE_MARGIN_MS = 10000,
     SITE_POWER_MAX_W = 2000000000,
+    PASTS_MAX = 128,         /* signals of a site whose hours are kept */
+    RATED_HOURS = 64,        /* prices of a pool's hours that are kept ready */
     EVIDENCE_HOURS_MAX = 48, /* what a fenced attempt used is spread over its first hours, no more */
     EVIDENCE_ROWS_MAX = 100000, /* of one site at once; more by the second */
     EVIDENCE_ROWS_PER_S = 1000
@@ -105,12 +108,15 @@ struct submission {
 };
 
 /*  Where a job was placed last, by name: the pool may be gone. Not part of the job, which may wait long
- * before it has one. */
+ * before it has one. least: where it could have started first, when it was first placed. */
 typedef struct place_name {
     char site[33];
     char pool[33];
     uint32_t gpus; /* that its tenant is charged with now; 0 = none */
     uint32_t weight_milli;
+    char least_pool[33];
+    site_t *least; /* NULL = not known */
+    int64_t least_ms;
 } place_name_t;
 
 struct job {
@@ -203,6 +209,9 @@ struct job_class {
     uint64_t decision_hash;
     int64_t decision_ms;
     window_t window;
+    site_t *least; /* where its head could have started while it waits for a better hour, and since when */
+    char least_pool[33];
+    int64_t least_ms; /* 0 = it does not wait by choice */
     pool_t *reserved;    /* where its head gang holds a reservation; NULL = nowhere */
     int64_t look_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
@@ -242,8 +251,26 @@ typedef struct release {
     const job_t *job;
 } release_t;
 
+/*  What an hour at a pool costs; stands while the site's past_version does. */
+typedef struct rated {
+    int64_t hour_ms;
+    uint64_t version;
+    uint64_t rates_id;
+    helio_rates_t rates;
+    char carbon_kind[41]; /* kind and factor; "" = its intensity is not known */
+    bool estimated;
+} rated_t;
+
+/*  The hours of one signal of a site, or of one pool there. */
+typedef struct signal_past {
+    uint32_t signal;
+    char pool[33]; /* "" = the site's */
+    helio_past_t *past;
+} signal_past_t;
+
 struct pool {
     helio_pool_t info;
+    rated_t *rated; /* RATED_HOURS by hour since 1970 modulo; NULL until the first end */
     helio_outlook_t *outlook; /* made when first asked for; stands for outlook_hour_ms */
     int64_t outlook_hour_ms;  /* 0 = must be made anew */
     reservation_t reservation;
@@ -273,6 +300,9 @@ struct site {
     helio_series_t *series; /* the latest of each signal, pool and kind; views in the arena beside it */
     helio_arena_t **series_arenas;
     uint32_t series_count;
+    signal_past_t *pasts;
+    uint32_t past_count;
+    uint64_t past_version; /* counts changes of what its hours are priced by */
     uint64_t facts; /* facts_version of its last change */
     bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
     uint32_t state;
@@ -407,6 +437,29 @@ void core_gates_ended(helio_broker_core_t *self, job_t *job);
 void core_gates_settle(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
 void core_gates_look(helio_broker_core_t *self);   /* at the clock */
 int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most);
+
+/* price.c: what an hour at a pool costs, by the latest word on it */
+typedef struct bill {
+    helio_account_t total;
+    helio_account_slice_t *slices;
+    uint64_t *rates_ids; /* of each slice */
+    uint32_t count;
+    const char *carbon_kind; /* kind and factor; "mixed" over hours that differ; "" = of some hour not known */
+    bool estimated;
+} bill_t;
+/*  pool NULL = a pool of no power and no price. In the arena of the step's effects. Writes rows of rates that were not
+ *  used before. watts_or: of a GPU where the pool's power is not known. */
+bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t start_ms, uint64_t run_ms,
+                 uint64_t gpu_ms, uint64_t measured_j, double watts_or);
+void core_past_take(helio_broker_core_t *self, site_t *site, const helio_row_series_t *row);
+void core_past_load(helio_broker_core_t *self, const helio_row_actual_t *row);
+void core_past_load_series(helio_broker_core_t *self, const helio_row_series_t *row);
+void core_pasts_free(site_t *site);
+
+/* baseline.c: what a job would have used elsewhere */
+void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,
+                         const bill_t *bill);
+void core_baseline_load(helio_broker_core_t *self, const helio_row_least_t *row);
 
 /* submit.c, commands.c */
 void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest);

@@ -207,6 +207,12 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         load_state(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_WAITING)
         core_gate_load_waiting(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_LEAST)
+        core_baseline_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_ACTUAL)
+        core_past_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_SERIES)
+        core_past_load_series(self, event->payload);
     else
         finish(self);
 }

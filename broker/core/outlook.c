@@ -43,6 +43,7 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
     }
     for (uint32_t i = 0; i < site->pool_count; i++) {
         free(site->pools[i].outlook);
+        free(site->pools[i].rated);
         free(site->pools[i].releases);
     }
     free(site->pools);
@@ -135,4 +136,5 @@ void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_
     };
     core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
     keep(self, site, &row);
+    core_past_take(self, site, &row);
 }

@@ -5,6 +5,7 @@
  * placement, or changed why a class waits, is a row.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "broker/core/evaluation.h"
 
@@ -49,12 +50,65 @@ void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, co
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }
 
+/*  Where whoever looks at waits alone would start the head: what can start now, at home if that can, else by name. Room
+ *  only shrinks within a round, so it stands until it is full. */
+static const option_t *least_wait(helio_broker_core_t *self, evaluation_t *e)
+{
+    if (e->least && core_has_room(self, e->class, e->least))
+        return e->least;
+    e->least = NULL;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i], *best = e->least;
+        bool sooner = !best || (option->home && !best->home) ||
+                      (option->home == best->home && strcmp(option->site->name, best->site->name) < 0);
+        if (sooner && core_has_room(self, e->class, option))
+            e->least = option;
+    }
+    return e->least;
+}
+
+/*  The first placement of a job keeps it: at the end its use is held against that. */
+static void keep_least(const evaluation_t *e, job_t *job, const option_t *least, int64_t wall_ms,
+                       helio_row_placement_t *row)
+{
+    const job_class_t *class = e->class;
+    place_name_t *last = job->last;
+    int64_t submitted_ms = job->submission->row.submitted_ms;
+    if (class->least_ms) { /* it waited by choice */
+        last->least = class->least;
+        (void)helio_text_copy(helio_text_of(class->least_pool), last->least_pool, sizeof last->least_pool);
+        last->least_ms = class->least_ms > submitted_ms ? class->least_ms : submitted_ms;
+    } else {
+        last->least = least->site;
+        (void)helio_text_copy(least->pool->info.name, last->least_pool, sizeof last->least_pool);
+        last->least_ms = wall_ms;
+    }
+    row->least_site = helio_text_of(last->least->name);
+    row->least_pool = helio_text_of(last->least_pool);
+    row->least_ms = last->least_ms;
+}
+
+/*  From when on a class's head could have started, and waits for a better hour all the same. */
+static void note_choice(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    job_class_t *class = e->class;
+    const option_t *least = e->waits && choice->now && !class->least_ms ? least_wait(self, e) : NULL;
+    if (!e->waits)
+        class->least_ms = 0;
+    if (!least)
+        return;
+    class->least = least->site;
+    (void)helio_text_copy(least->pool->info.name, class->least_pool, sizeof class->least_pool);
+    class->least_ms = self->wall_ms;
+}
+
 static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
 {
     if (!e->decision_id) {
         e->chosen = option;
         core_decision_write(self, e, HELIO_REASON_NONE, "");
     }
+    const option_t *least = job->attempts ? NULL : least_wait(self, e);
     job->epoch++;
     job->attempts++;
     core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name),
@@ -84,6 +138,8 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
         .start_ms = self->wall_ms,
         .at_ms = self->wall_ms,
     };
+    if (job->attempts == 1)
+        keep_least(e, job, least ? least : option, self->wall_ms, &row);
     core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
     core_reserve_placed(self, job);
     core_order(self, job);
@@ -112,6 +168,7 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     } else {
         core_window_clear(class);
     }
+    note_choice(self, e, choice);
     if (e->reserved)
         core_reserve(class, e->reserved->pool, &e->reservation);
     for (uint32_t i = 0; i < e->count; i++)
@@ -146,6 +203,7 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, uint3
     if (class->waiting) {
         settle(self, &e, &choice, placed > 0);
     } else {
+        class->least_ms = 0;
         core_window_clear(class);
         core_reserve_drop(class);
         core_class_write(self, class, HELIO_REASON_NONE, "", 0);

@@ -38,15 +38,15 @@ static helio_report_t bounded(const helio_broker_core_t *self, const helio_repor
 
 /*  Where an old attempt ran. Only the latest placement is remembered; of an earlier one the site's first pool that could
  *  have held it is taken, since what it used there must not be free of charge. */
-static const pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
+static pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
 {
     for (uint32_t i = 0; i < site->pool_count; i++) {
-        const pool_t *pool = &site->pools[i];
+        pool_t *pool = &site->pools[i];
         if (job && job->epoch == report->epoch && helio_text_is(pool->info.name, core_job_pool(job)))
             return pool;
     }
     for (uint32_t i = 0; i < site->pool_count; i++) {
-        const pool_t *pool = &site->pools[i];
+        pool_t *pool = &site->pools[i];
         bool fits = !job || helio_choice_filter(&job->submission->class->want, &site->profile, &pool->info).rejection ==
                                 HELIO_REJECTION_NONE;
         if (fits && (pool->info.gpus_per_node || !report->gpu_ms))
@@ -68,9 +68,43 @@ static bool can_be_evidence(const site_t *site, const job_t *job, const helio_re
     return report->epoch < job->epoch || (report->epoch == job->epoch && !elsewhere);
 }
 
-/*  Rows of one attempt's end: the attempt itself and its use by the hour. */
-static void write_end(helio_broker_core_t *self, const site_t *site, const job_t *job, const helio_report_t *report,
-                      bool completes, bool fenced, helio_account_t *ret_used)
+/*  Rows of the use by the hour, each priced as that hour was. */
+static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
+                        bool fenced)
+{
+    pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
+    bool known = pool && (!fenced || (job && job->epoch == report->epoch)); /* a guess gives a price, not a name */
+    /* Nothing bounds how many dead attempts a site can speak of, so each may take a few rows only. */
+    uint64_t evidence_ms = UINT64_C(3600000) * EVIDENCE_HOURS_MAX;
+    uint64_t spread_ms = fenced && report->run_ms > evidence_ms ? evidence_ms : report->run_ms;
+    bill_t bill = core_bill(self, site, pool, report->started_wall_ms, spread_ms, report->gpu_ms, report->energy_j, 0);
+    for (uint32_t i = 0; i < bill.count; i++) {
+        const helio_account_slice_t *slice = &bill.slices[i];
+        helio_row_ledger_t row = {
+            .key = report->key,
+            .epoch = report->epoch,
+            .tenant = job ? job->submission->row.tenant : (helio_text_t){0},
+            .site = helio_text_of(site->name),
+            .pool = known ? pool->info.name : (helio_text_t){0},
+            .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
+            .queue = job ? job->submission->row.queue : (helio_text_t){0},
+            .hour_ms = slice->hour_ms,
+            .gpu_ms = slice->use.gpu_ms,
+            .energy_j = slice->use.energy_j,
+            .carbon_mg = slice->use.carbon_mg,
+            .cost_micro_usd = slice->use.cost_micro_usd,
+            .provenance = report->energy_j ? HELIO_TEXT("measured") : HELIO_TEXT("model"),
+            .fenced = fenced,
+            .rates_id = bill.rates_ids[i],
+        };
+        core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
+    }
+    return bill;
+}
+
+/*  Rows of one attempt's end: the attempt itself and its use. */
+static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
+                        bool completes, bool fenced)
 {
     helio_row_attempt_t attempt = {
         .key = report->key,
@@ -91,39 +125,7 @@ static void write_end(helio_broker_core_t *self, const site_t *site, const job_t
         .at_ms = self->wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
-    *ret_used = (helio_account_t){0};
-    if (!report->run_ms)
-        return;
-    static const helio_pool_t no_pool = {0};
-    const pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
-    bool known = pool && (!fenced || (job && job->epoch == report->epoch)); /* a guess gives a price, not a name */
-    helio_rates_t rates = helio_rates_of(&site->profile, pool ? &pool->info : &no_pool, 1);
-    *ret_used = helio_account_of(&rates, report->gpu_ms, report->energy_j);
-    /* Nothing bounds how many dead attempts a site can speak of, so each may take a few rows only. */
-    uint64_t evidence_ms = UINT64_C(3600000) * EVIDENCE_HOURS_MAX;
-    uint64_t spread_ms = fenced && report->run_ms > evidence_ms ? evidence_ms : report->run_ms;
-    helio_account_slice_t *slices;
-    uint32_t count =
-        helio_account_split(ret_used, report->started_wall_ms, spread_ms, self->effects->arena, &slices);
-    for (uint32_t i = 0; i < count; i++) {
-        helio_row_ledger_t row = {
-            .key = report->key,
-            .epoch = report->epoch,
-            .tenant = job ? job->submission->row.tenant : (helio_text_t){0},
-            .site = helio_text_of(site->name),
-            .pool = known ? pool->info.name : (helio_text_t){0},
-            .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
-            .queue = job ? job->submission->row.queue : (helio_text_t){0},
-            .hour_ms = slices[i].hour_ms,
-            .gpu_ms = slices[i].use.gpu_ms,
-            .energy_j = slices[i].use.energy_j,
-            .carbon_mg = slices[i].use.carbon_mg,
-            .cost_micro_usd = slices[i].use.cost_micro_usd,
-            .provenance = report->energy_j ? HELIO_TEXT("measured") : HELIO_TEXT("model"),
-            .fenced = fenced,
-        };
-        core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
-    }
+    return report->run_ms ? write_use(self, site, job, report, fenced) : (bill_t){.carbon_kind = ""};
 }
 
 static void add(uint64_t *sum, uint64_t more)
@@ -166,14 +168,22 @@ static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
         core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
 }
 
-static void on_ended(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+/*  The end of the current attempt: its rows, and what the job has used so far. */
+static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
+                        bool completes)
+{
+    bill_t bill = write_end(self, site, job, report, completes, false);
+    take_used(job, report, &bill.total);
+    if (completes && report->run_ms)
+        core_baseline_write(self, job, report, &bill);
+}
+
+static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                      const char *actor)
 {
-    helio_account_t used;
     catch_up(self, job, actor);
     uint32_t to = outcome_of(job, report);
-    write_end(self, site, job, report, to != HELIO_JOB_QUEUED, false, &used);
-    take_used(job, report, &used);
+    account_end(self, site, job, report, to != HELIO_JOB_QUEUED);
     job->exit_code = report->exit_code;
     job->finished_ms = report->ended_wall_ms;
     if (job->pool) /* it can run a job to its end */
@@ -189,13 +199,11 @@ static void on_ended(helio_broker_core_t *self, const site_t *site, job_t *job, 
     core_job_move(self, job, to, reason, actor);
 }
 
-static void on_stopped(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                        const char *actor)
 {
-    helio_account_t used;
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
-    write_end(self, site, job, report, cancelled, false, &used);
-    take_used(job, report, &used);
+    account_end(self, site, job, report, cancelled);
     if (job->state != HELIO_JOB_STOPPING)
         core_job_move(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
     const char *reason = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)) : "stopped";
@@ -220,13 +228,11 @@ static void doubt(const helio_broker_core_t *self, pool_t *pool)
 }
 
 /*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
-static void on_lost(helio_broker_core_t *self, const site_t *site, job_t *job, const helio_report_t *report,
+static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                     const char *actor)
 {
-    helio_account_t used;
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
-    write_end(self, site, job, report, cancelled, false, &used);
-    take_used(job, report, &used);
+    account_end(self, site, job, report, cancelled);
     const char *reason = core_printf(self, "%s: %.*s", site->name, HELIO_TEXT_ARGS(report->reason));
     if (job->state == HELIO_JOB_STOPPING) {
         job->exit_code = cancelled ? 130 : job->exit_code;
@@ -319,10 +325,9 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
     current = job && job->epoch == report->epoch;
 #endif
     if (!current) {
-        helio_account_t used;
         self->figures.stale_reports_total++;
         if (can_be_evidence(site, job, report) && evidence_is_affordable(self, site, report))
-            write_end(self, site, job, report, false, true, &used);
+            (void)write_end(self, site, job, report, false, true);
         return;
     }
     if (job->state == HELIO_JOB_SUSPECT)

@@ -84,7 +84,10 @@ HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
     F(R, U64, planned_energy_j, 0, _)                                                                        \
     F(R, U64, planned_carbon_mg, 0, _)                                                                       \
     F(R, I64, start_ms, 0, _)                                                                                \
-    F(R, I64, at_ms, 0, _)
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, least_site, 32, _) /* a job's first placement: where it could have started first, and when */ \
+    F(R, TEXT, least_pool, 32, _)                                                                            \
+    F(R, I64, least_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
 
 /*  The end of one attempt, immutable. UNIQUE (job, task, epoch); UNIQUE (job, task) where completes. */
@@ -122,8 +125,80 @@ HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, I64, cost_micro_usd, 0, _)                                                                          \
     F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy */                                      \
-    F(R, BOOL, fenced, 0, _)
+    F(R, BOOL, fenced, 0, _)                                                                                 \
+    F(R, U64, rates_id, 0, _) /* what it was priced by */
 HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
+
+/*  What an hour at a pool was priced by, figure by figure: where it comes from ("static" = the site file), when it was
+ *  issued (0 = static), and whether it is an estimate: by its source, a forecast that nothing later confirmed, or a
+ *  stand-in for a feed that was dead. Never changed: rates_id follows from the content. */
+#define HELIO_ROW_RATES_FIELDS(F, R)                                                                         \
+    F(R, U64, rates_id, 0, _)                                                                                \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, I64, hour_ms, 0, _)                                                                                 \
+    F(R, F64, watts_per_gpu, 0, _) /* at full use, without PUE */                                            \
+    F(R, F64, pue, 0, _)                                                                                     \
+    F(R, TEXT, pue_source, 64, _)                                                                            \
+    F(R, I64, pue_issued_ms, 0, _)                                                                           \
+    F(R, BOOL, pue_estimated, 0, _)                                                                          \
+    F(R, F64, price_usd_per_gpu_h, 0, _)                                                                     \
+    F(R, TEXT, price_source, 64, _)                                                                          \
+    F(R, I64, price_issued_ms, 0, _)                                                                         \
+    F(R, BOOL, price_estimated, 0, _)                                                                        \
+    F(R, F64, electricity_usd_per_kwh, 0, _) /* 0, without a source: part of the rent */                     \
+    F(R, TEXT, electricity_source, 64, _)                                                                    \
+    F(R, I64, electricity_issued_ms, 0, _)                                                                   \
+    F(R, BOOL, electricity_estimated, 0, _)                                                                  \
+    F(R, F64, carbon_g_per_kwh, 0, _) /* 0, without a source: not known */                                   \
+    F(R, TEXT, carbon_kind, 16, _)                                                                           \
+    F(R, TEXT, carbon_factor, 16, _)                                                                         \
+    F(R, TEXT, carbon_source, 64, _)                                                                         \
+    F(R, I64, carbon_issued_ms, 0, _)                                                                        \
+    F(R, BOOL, carbon_estimated, 0, _)
+HELIO_RECORD_DECLARE(helio_row_rates, HELIO_ROW_RATES_FIELDS)
+
+/*  The latest word on one hour of a signal that has begun: what a new leader prices by, and what forecasts are held
+ *  against. Upserted. */
+#define HELIO_ROW_ACTUAL_FIELDS(F, R)                                                                        \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, U32, signal, 0, _)                                                                                  \
+    F(R, I64, hour_ms, 0, _)                                                                                 \
+    F(R, F64, value, 0, _)                                                                                   \
+    F(R, TEXT, kind, 16, _)                                                                                  \
+    F(R, TEXT, factor, 16, _)                                                                                \
+    F(R, TEXT, source, 64, _)                                                                                \
+    F(R, BOOL, estimated, 0, _) /* also: a forecast, which nothing later confirmed */                        \
+    F(R, I64, issued_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_actual, HELIO_ROW_ACTUAL_FIELDS)
+
+/*  What a job used that ran to its end, and what it would have by two baselines: at its home site at once ("home"), and
+ *  where it could have started first when it was first decided ("least-wait"). Both run as long as its last attempt
+ *  did, and are priced like the ledger, by the hours in which they would have run. A site "" = none could hold it.
+ *  *_carbon_kind: kind and factor where used and baseline share them, "mixed", or "" = not known of one. */
+#define HELIO_ROW_BASELINE_FIELDS(F, R)                                                                      \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, I64, ended_ms, 0, _)                                                                                \
+    F(R, U64, run_ms, 0, _) /* of the last attempt */                                                        \
+    F(R, U64, wait_ms, 0, _) /* from its submission to the start of that */                                  \
+    F(R, U64, energy_j, 0, _) /* of all attempts that were not fenced, as are the next two */                \
+    F(R, U64, carbon_mg, 0, _)                                                                               \
+    F(R, I64, cost_micro_usd, 0, _)                                                                          \
+    F(R, TEXT, home_site, 32, _)                                                                             \
+    F(R, U64, home_energy_j, 0, _)                                                                           \
+    F(R, U64, home_carbon_mg, 0, _)                                                                          \
+    F(R, I64, home_cost_micro_usd, 0, _)                                                                     \
+    F(R, TEXT, home_carbon_kind, 40, _)                                                                      \
+    F(R, TEXT, least_site, 32, _)                                                                            \
+    F(R, U64, least_wait_ms, 0, _)                                                                           \
+    F(R, U64, least_energy_j, 0, _)                                                                          \
+    F(R, U64, least_carbon_mg, 0, _)                                                                         \
+    F(R, I64, least_cost_micro_usd, 0, _)                                                                    \
+    F(R, TEXT, least_carbon_kind, 40, _)                                                                     \
+    F(R, BOOL, estimated, 0, _) /* some figure of it is */
+HELIO_RECORD_DECLARE(helio_row_baseline, HELIO_ROW_BASELINE_FIELDS)
 
 #define HELIO_ROW_TRANSITION_FIELDS(F, R)                                                                    \
     F(R, U64, seq, 0, _)                                                                                     \
@@ -304,6 +379,14 @@ HELIO_RECORD_DECLARE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
     F(R, KEY, on, 0, _)                                                                                      \
     F(R, U32, found, HELIO_FOUND_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
+
+/*  Read at takeover only: where an open job could have started first (its first placement's row). */
+#define HELIO_ROW_LEAST_FIELDS(F, R)                                                                         \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
 
 /*  Read at takeover only. */
 #define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                    \

@@ -49,6 +49,7 @@ void core_sites_free(helio_broker_core_t *self)
         HASH_DEL(self->sites, site);
         core_site_pools_free(self, site);
         core_site_series_free(site);
+        core_pasts_free(site);
         helio_arena_destroy(&site->arena);
         free(site);
     }
@@ -141,6 +142,7 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     }
     helio_arena_destroy(&site->arena);
     site->arena = arena;
+    site->past_version++;
     job_t *job;
     DL_FOREACH(site->live, job)
     {

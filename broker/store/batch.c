@@ -172,6 +172,9 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_DEPENDENCY] = "put_dependency",
         [HELIO_BROKER_FX_ROW_GATE] = "put_gate",
         [HELIO_BROKER_FX_ROW_QUOTA] = "put_quota",
+        [HELIO_BROKER_FX_ROW_RATES] = "put_rates",
+        [HELIO_BROKER_FX_ROW_ACTUAL] = "put_actual",
+        [HELIO_BROKER_FX_ROW_BASELINE] = "put_baseline",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

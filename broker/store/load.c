@@ -71,6 +71,9 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_JOB, "load_job", &helio_row_job_type},
         {HELIO_BROKER_EV_LOAD_STATE, "load_state", &helio_row_state_type},
         {HELIO_BROKER_EV_LOAD_WAITING, "load_waiting", &helio_row_waiting_type},
+        {HELIO_BROKER_EV_LOAD_LEAST, "load_least", &helio_row_least_type},
+        {HELIO_BROKER_EV_LOAD_ACTUAL, "load_actual", &helio_row_actual_type},
+        {HELIO_BROKER_EV_LOAD_SERIES, "load_series", &helio_row_series_type},
     };
     helio_rc rc = plain_mode(self, err);
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};

@@ -70,3 +70,25 @@ with waiting as materialized (
 select w.job_id, w.after::int4, w.on_job, w.on_task, case when e.well is null then 2 when e.well then 3 else 4 end
 from waiting w join ends e using (on_job, on_task)
 order by w.job_id, w.place
+
+-- name: load_least
+select p.job_id, p.task, p.least_site, coalesce(p.least_pool, ''), helio.time_ms(p.least_at)
+from helio.open_jobs o join helio.placements p using (job_id)
+where p.least_site is not null
+order by p.job_id, p.task
+
+-- name: load_actual
+-- As far back as hours are kept (federation/policy/past.h).
+select a.site, a.pool, a.signal::int4, helio.time_ms(a.hour), a.value, a.kind, coalesce(a.factor, ''),
+    coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at)
+from helio.actuals a join helio.sites s using (site)
+where a.hour >= now() - interval '168 hours'
+order by a.site, a.signal, a.pool, a.hour
+
+-- name: load_series
+-- The newest issue of what hours are priced by; of several kinds the last issued counts.
+select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(n.source, ''), n.estimated,
+    helio.time_ms(n.issued_at), helio.time_ms(n.start_at), n.step_s, n."values", '{}'::float8[], '{}'::float8[]
+from helio.series_now n join helio.sites s using (site)
+where n.signal between 1 and 4
+order by n.site, n.signal, n.pool, n.issued_at

@@ -56,15 +56,17 @@ on conflict (job_id, task) do update set
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
-    planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at)
+    planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at, least_site, least_pool, least_at)
 select n.job, n.task, n.epoch, n.site, n.pool, n.decision_id, n.nodes, n.gpus, n.score_micro_usd,
-    n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms)
+    n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms),
+    nullif(n.least_site, ''), nullif(n.least_pool, ''), helio.ms_time(n.least_ms)
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as epoch, unnest($4::text[]) as site,
         unnest($5::text[]) as pool, unnest($6::int8[]) as decision_id, unnest($7::int4[]) as nodes,
         unnest($8::int4[]) as gpus, unnest($9::int8[]) as score_micro_usd, unnest($10::int8[]) as planned_cost_micro_usd,
         unnest($11::int8[]) as planned_energy_j, unnest($12::int8[]) as planned_carbon_mg, unnest($13::int8[]) as start_ms,
-        unnest($14::int8[]) as at_ms
+        unnest($14::int8[]) as at_ms, unnest($15::text[]) as least_site, unnest($16::text[]) as least_pool,
+        unnest($17::int8[]) as least_ms
 ) as n
 
 -- name: put_attempt
@@ -85,15 +87,15 @@ on conflict (job_id, task, epoch) do nothing
 
 -- name: put_ledger
 insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
-    cost_micro_usd, provenance, fenced)
+    cost_micro_usd, provenance, fenced, rates_id)
 select n.job, n.task, n.epoch,
     coalesce(nullif(n.tenant, ''), (select j.tenant from helio.jobs j where j.job_id = n.job), ''),
     n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''), helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
-    nullif(n.provenance, ''), n.fenced
+    nullif(n.provenance, ''), n.fenced, nullif(n.rates_id, 0)
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[],
-        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[])
+        $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[], $16::int8[])
     as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
-        provenance, fenced)
+        provenance, fenced, rates_id)
 -- evidence is charged once, within the time of the attempt that was written: a second story with other hours adds nothing
 where not n.fenced or exists (select from helio.attempts a
     where a.job_id = n.job and a.task = n.task and a.epoch = n.epoch and a.site = n.site and a.fenced
@@ -284,3 +286,51 @@ from unnest($1::text[], $2::text[], $3::int4[], $4::int4[], $5::int4[], $6::int8
 order by n.tenant, n.queue, n.place desc
 on conflict (tenant, queue) do update set guaranteed_gpus = excluded.guaranteed_gpus, burst_gpus = excluded.burst_gpus,
     weight_milli = excluded.weight_milli, set_at = excluded.set_at
+
+-- name: put_rates
+insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,
+    price_usd_per_gpu_h, price_source, price_issued_at, price_estimated, electricity_usd_per_kwh, electricity_source,
+    electricity_issued_at, electricity_estimated, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source,
+    carbon_issued_at, carbon_estimated)
+select n.rates_id, n.site, nullif(n.pool, ''), helio.ms_at(n.hour_ms), n.watts_per_gpu, n.pue, nullif(n.pue_source, ''),
+    helio.ms_time(n.pue_ms), n.pue_estimated, n.price, nullif(n.price_source, ''), helio.ms_time(n.price_ms),
+    n.price_estimated, n.electricity, nullif(n.electricity_source, ''), helio.ms_time(n.electricity_ms),
+    n.electricity_estimated,
+    case when n.carbon_source <> '' or n.carbon_kind <> '' or n.carbon_ms <> 0 then n.carbon end,
+    nullif(n.carbon_kind, ''), nullif(n.carbon_factor, ''), nullif(n.carbon_source, ''), helio.ms_time(n.carbon_ms),
+    n.carbon_estimated
+from unnest($1::int8[], $2::text[], $3::text[], $4::int8[], $5::float8[], $6::float8[], $7::text[], $8::int8[], $9::bool[],
+        $10::float8[], $11::text[], $12::int8[], $13::bool[], $14::float8[], $15::text[], $16::int8[], $17::bool[],
+        $18::float8[], $19::text[], $20::text[], $21::text[], $22::int8[], $23::bool[])
+    as n (rates_id, site, pool, hour_ms, watts_per_gpu, pue, pue_source, pue_ms, pue_estimated, price, price_source,
+        price_ms, price_estimated, electricity, electricity_source, electricity_ms, electricity_estimated, carbon,
+        carbon_kind, carbon_factor, carbon_source, carbon_ms, carbon_estimated)
+on conflict (rates_id) do nothing
+
+-- name: put_actual
+insert into helio.actuals as a (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at)
+select distinct on (n.site, n.signal, n.pool, n.hour_ms) n.site, n.pool, n.signal, helio.ms_at(n.hour_ms), n.value, n.kind,
+    nullif(n.factor, ''), nullif(n.source, ''), n.estimated, helio.ms_at(n.issued_ms)
+from unnest($1::text[], $2::text[], $3::int4[], $4::int8[], $5::float8[], $6::text[], $7::text[], $8::text[], $9::bool[],
+        $10::int8[])
+    with ordinality as n (site, pool, signal, hour_ms, value, kind, factor, source, estimated, issued_ms, place)
+order by n.site, n.signal, n.pool, n.hour_ms, n.place desc
+on conflict (site, signal, pool, hour) do update set value = excluded.value, kind = excluded.kind,
+    factor = excluded.factor, source = excluded.source, estimated = excluded.estimated, issued_at = excluded.issued_at
+
+-- name: put_baseline
+insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd,
+    home_site, home_energy_j, home_carbon_mg, home_cost_micro_usd, home_carbon_kind, least_site, least_wait_ms,
+    least_energy_j, least_carbon_mg, least_cost_micro_usd, least_carbon_kind, estimated)
+select n.job, n.task, n.tenant, helio.ms_at(n.ended_ms), n.run_ms, n.wait_ms, n.energy_j, n.carbon_mg, n.cost,
+    nullif(n.home_site, ''), n.home_energy_j, n.home_carbon_mg, n.home_cost, nullif(n.home_kind, ''),
+    nullif(n.least_site, ''), n.least_wait_ms, n.least_energy_j, n.least_carbon_mg, n.least_cost,
+    nullif(n.least_kind, ''), n.estimated
+from unnest($1::uuid[], $2::int4[], $3::text[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
+        $10::text[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::text[], $16::int8[], $17::int8[],
+        $18::int8[], $19::int8[], $20::text[], $21::bool[])
+    as n (job, task, tenant, ended_ms, run_ms, wait_ms, energy_j, carbon_mg, cost, home_site, home_energy_j,
+        home_carbon_mg, home_cost, home_kind, least_site, least_wait_ms, least_energy_j, least_carbon_mg, least_cost,
+        least_kind, estimated)
+-- as the end that it belongs to: a report that is repeated changes nothing
+on conflict (job_id, task) do nothing

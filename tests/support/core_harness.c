@@ -56,6 +56,22 @@ typedef struct dependency {
     struct dependency *next;
 } dependency_t;
 
+/*  What hours came to, the newest series, and where jobs could have started first: as the tables keep them. */
+typedef struct actual {
+    helio_row_actual_t row;
+    struct actual *next;
+} actual_t;
+
+typedef struct issue {
+    helio_row_series_t row;
+    struct issue *next;
+} issue_t;
+
+typedef struct least {
+    helio_row_least_t row;
+    struct least *next;
+} least_t;
+
 typedef struct gate {
     helio_uuid_t job;
     helio_row_gate_t row;
@@ -80,6 +96,9 @@ struct harness {
     gate_t *gates;
     quota_t *quotas;
     usage_t *usage;
+    actual_t *actuals;
+    issue_t *issues;
+    least_t *leasts;
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -217,6 +236,14 @@ static void keep_usage(harness_t *self, const helio_row_ledger_t *row)
     self->usage = usage;
 }
 
+static void keep_least(harness_t *self, const helio_row_least_t *row)
+{
+    least_t *least = helio_arena_alloc(self->arena, 1, sizeof *least);
+    helio_record_copy(&helio_row_least_type, self->arena, row, &least->row);
+    least->next = self->leasts;
+    self->leasts = least;
+}
+
 static void keep_placement(harness_t *self, const helio_row_placement_t *row)
 {
     task_t *task = task_get(self, row->key);
@@ -226,6 +253,9 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
     task->gpus = row->gpus;
     if (self->quotas)
         check_quotas(self, row);
+    assert_true((row->least_site.size > 0) == (row->epoch == 1) && (row->least_ms > 0) == (row->epoch == 1));
+    if (row->epoch == 1)
+        keep_least(self, &(helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms});
 }
 
 static void keep_pool(harness_t *self, const helio_row_pool_t *row)
@@ -285,6 +315,39 @@ static void keep_gate(harness_t *self, const helio_row_gate_t *row)
         gate->row = *row;
 }
 
+static void keep_actual(harness_t *self, const helio_row_actual_t *row)
+{
+    actual_t *actual = self->actuals;
+    while (actual && !(actual->row.signal == row->signal && actual->row.hour_ms == row->hour_ms &&
+                       helio_text_equal(actual->row.site, row->site) &&
+                       helio_text_equal(actual->row.pool, row->pool)))
+        actual = actual->next;
+    if (!actual) {
+        actual = helio_arena_alloc(self->arena, 1, sizeof *actual);
+        actual->next = self->actuals;
+        self->actuals = actual;
+    }
+    assert_true(row->hour_ms <= self->wall_ms && row->hour_ms % 3600000 == 0);
+    helio_record_copy(&helio_row_actual_type, self->arena, row, &actual->row);
+}
+
+static void keep_issue(harness_t *self, const helio_row_series_t *row)
+{
+    issue_t *issue = self->issues;
+    while (issue && !(issue->row.signal == row->signal && helio_text_equal(issue->row.site, row->site) &&
+                      helio_text_equal(issue->row.pool, row->pool) &&
+                      helio_text_equal(issue->row.kind, row->kind)))
+        issue = issue->next;
+    if (!issue) {
+        issue = helio_arena_alloc(self->arena, 1, sizeof *issue);
+        issue->next = self->issues;
+        self->issues = issue;
+    } else if (issue->row.issued_ms > row->issued_ms) {
+        return;
+    }
+    helio_record_copy(&helio_row_series_type, self->arena, row, &issue->row);
+}
+
 static void keep_order(harness_t *self, const helio_fx_order_t *fx)
 {
     const task_t *task = task_find(self, fx->order.key);
@@ -325,6 +388,10 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
         keep_quota(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_LEDGER)
         keep_usage(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_ACTUAL)
+        keep_actual(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_SERIES)
+        keep_issue(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DECISION) {
         const helio_row_decision_t *row = record;
         assert_true(row->decision_id == self->federation.last_decision_id + 1);
@@ -488,6 +555,23 @@ static void load_waiting(harness_t *self, const harness_t *from)
     }
 }
 
+static void load_prices(harness_t *self, const harness_t *from)
+{
+    for (const actual_t *actual = from->actuals; actual; actual = actual->next) {
+        keep_actual(self, &actual->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_ACTUAL, &actual->row);
+    }
+    for (const issue_t *issue = from->issues; issue; issue = issue->next) {
+        keep_issue(self, &issue->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_SERIES, &issue->row);
+    }
+    for (const least_t *least = from->leasts; least; least = least->next) {
+        keep_least(self, &least->row);
+        if (task_find(self, least->row.key) && !helio_job_state_is_terminal(task_find(self, least->row.key)->state))
+            harness_step(self, HELIO_BROKER_EV_LOAD_LEAST, &least->row);
+    }
+}
+
 harness_t *harness_rebuild(const harness_t *from)
 {
     harness_t *self = harness_new(&from->options);
@@ -522,6 +606,7 @@ harness_t *harness_rebuild(const harness_t *from)
     }
     load_jobs(self, from);
     load_waiting(self, from);
+    load_prices(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);
     return self;
@@ -903,6 +988,16 @@ void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t 
                                                  .wall_ms = self->wall_ms,
                                                  .dispatch_seen = dispatch_seen,
                                                  .pools = {pools, site->pools.count},
+                                                 .power_w = -1}};
+    harness_step(self, HELIO_BROKER_EV_SITE_SUMMARY, &event);
+}
+
+void harness_series(harness_t *self, uint64_t peer, helio_series_t *series, uint32_t count)
+{
+    helio_ev_site_summary_t event = {.peer = peer,
+                                     .summary = {.seq = ++self->summary_seq,
+                                                 .wall_ms = self->wall_ms,
+                                                 .series = {series, count},
                                                  .power_w = -1}};
     harness_step(self, HELIO_BROKER_EV_SITE_SUMMARY, &event);
 }

@@ -110,6 +110,8 @@ void harness_inventory(harness_t *self, uint64_t peer, helio_holding_t *holdings
  * full. */
 void harness_summary(harness_t *self, uint64_t peer, const helio_site_profile_t *site, uint64_t dispatch_seen,
                      uint32_t taken);
+/*  A summary that says nothing but these series. */
+void harness_series(harness_t *self, uint64_t peer, helio_series_t *series, uint32_t count);
 /*  HELLO, an empty inventory, a summary of an empty site. */
 void harness_join(harness_t *self, uint64_t peer, const helio_site_profile_t *site);
 void harness_renew(harness_t *self, uint64_t peer);
