@@ -32,7 +32,14 @@ void helio_queues_list(helio_exchange_t *self)
 
 void helio_report_totals(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_totals", 1, (const char *[]){helio_exchange_tenant(self)});
+    const char *days = helio_exchange_query(self, "days");
+    size_t size = days ? strspn(days, "0123456789") : 0;
+    if (days && (!size || size > 3 || days[size])) {
+        helio_answer_problem(self, 400, NULL, "days: '%.16s' is no whole number from 1 to 400", days);
+        return;
+    }
+    helio_await_read(self, on_read, "read_report", 2,
+                     (const char *[]){helio_exchange_tenant(self), days ? days : "7"});
 }
 
 /*  The parameter as a site's name, or a problem. */

@@ -216,6 +216,31 @@ helio_columns_t helio_columns_of_report(void)
     return HELIO_COLUMNS(columns, "jobs_total");
 }
 
+helio_columns_t helio_columns_of_baselines(void)
+{
+    static const helio_column_t columns[] = {
+        {"DAY", "day", T, false},
+        {"TEAM", "tenant", T, false},
+        {"AGAINST", "baseline", T, false},
+        {"JOBS", "jobs", N, false},
+        {"COST", "used_cost_usd", HELIO_CELL_MONEY, false},
+        {"SAVED", "saved_cost_usd", HELIO_CELL_MONEY, false},
+        {"ENERGY", "used_energy_kwh", HELIO_CELL_ENERGY, false},
+        {"SAVED", "saved_energy_kwh", HELIO_CELL_ENERGY, false},
+        {"CO2E", "used_carbon_g", HELIO_CELL_CARBON, false},
+        {"SAVED", "saved_carbon_g", HELIO_CELL_CARBON, false},
+        {"WAIT", "used_wait_seconds", HELIO_CELL_SECONDS, false},
+        {"SAVED", "saved_wait_seconds", HELIO_CELL_SECONDS, false},
+        {"INTENSITY", "carbon_kind", T, false},
+        {"ESTIMATED", "jobs_estimated", N, true},
+        {"BASE-COST", "baseline_cost_usd", HELIO_CELL_MONEY, true},
+        {"BASE-ENERGY", "baseline_energy_kwh", HELIO_CELL_ENERGY, true},
+        {"BASE-CO2E", "baseline_carbon_g", HELIO_CELL_CARBON, true},
+        {"BASE-WAIT", "baseline_wait_seconds", HELIO_CELL_SECONDS, true},
+    };
+    return HELIO_COLUMNS(columns, "day");
+}
+
 helio_columns_t helio_columns_of_tokens(void)
 {
     static const helio_column_t columns[] = {

@@ -100,7 +100,11 @@ static const helio_command_t commands[] = {
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
     {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now", "", "helio quota", 0, 0, 1,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
-    {"report", "", "Total jobs, GPU time, cost, energy and emissions", "", "helio report", 0, 0, 0,
+    {"report", "", "Show what was used, and what two baselines would have used",
+     "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the job's home "
+     "site at once; least-wait, where it could have started first. What is saved is below the baseline; a negative "
+     "wait is time waited longer. Intensity says what both sides are stated in.",
+     "helio report --days 30", O(DAYS), 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
     {"events", "", "Print what happens to jobs",
      "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "

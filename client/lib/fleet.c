@@ -41,7 +41,12 @@ int helio_cmd_token_ls(helio_client_t *client)
 int helio_cmd_report(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
-    int code = helio_ask_get(client, "/v1/report", &totals);
+    const char *days = helio_client_value(client, HELIO_OPTION_DAYS);
+    if (days && (!days[0] || strspn(days, "0123456789") != strlen(days) || strlen(days) > 3))
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--days %s is no whole number from 1 to 400", days);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
+    helio_buffer_printf(&path, "/v1/report%s%s", days ? "?days=" : "", days ? days : "");
+    int code = helio_ask_get(client, path.data, &totals);
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_object(totals))
@@ -54,6 +59,11 @@ int helio_cmd_report(helio_client_t *client)
     if (client->output.format <= HELIO_FORMAT_WIDE && json_is_object(states))
         json_object_foreach((json_t *)(uintptr_t)states, state, count)
             fprintf(client->io->out, "  %-14s  %lld\n", state, (long long)json_integer_value(count));
+    const json_t *baselines = json_object_get(totals, "baselines");
+    if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {
+        fputc('\n', client->io->out);
+        rc = helio_output_rows(&client->output, baselines, helio_columns_of_baselines());
+    }
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 

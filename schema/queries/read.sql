@@ -247,6 +247,50 @@ from page
 -- The first entry that breaks the chain of hashes: {"broken_at": audit_id or null, "entries"}
 select json_build_object('broken_at', helio.audit_verify(), 'entries', (select count(*) from helio.audit))::text
 
+-- name: read_report
+-- $1 tenant; $2 days (1 to 400), today's among them. As read_totals, and by day (UTC) and tenant, newest first: "usage", by
+-- the ledger; "baselines", what the jobs that ended on the day used, would have used, and saved by that, one entry for
+-- each baseline and kind of intensity (null: not known, nor then the carbon).
+with day as (
+    select date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1) as first
+), by_state as (
+    select t.state, count(*) as tasks, sum(t.gpu_seconds) as gpu_seconds, sum(t.cost_usd) as cost_usd,
+        sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g
+    from helio.tasks_now t where $1::text is null or t.tenant = $1::text
+    group by t.state
+), used as (
+    select date_trunc('day', l.hour, 'UTC') as time, l.tenant, count(distinct (l.job_id, l.task)) as jobs,
+        sum(l.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds, sum(l.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd,
+        sum(l.energy_j)::int8 / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::int8 / 1000.0::float8 as carbon_g,
+        coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::int8 / 1000.0::float8 as fenced_gpu_seconds,
+        coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0)::float8
+            / nullif(sum(l.energy_j), 0) as carbon_estimated_ratio
+    from helio.ledger l left join helio.rates r on r.rates_id = l.rates_id, day
+    where l.hour >= day.first and ($1::text is null or l.tenant = $1::text)
+    group by 1, 2
+), held as (
+    select s.* from helio_report.savings_daily s, day where s.time >= day.first and ($1::text is null or s.tenant = $1::text)
+)
+select json_build_object(
+    'jobs', coalesce(json_object_agg(helio.state_word(state), tasks order by state) filter (where tasks > 0), '{}'),
+    'jobs_total', coalesce(sum(tasks), 0), 'gpu_seconds', coalesce(sum(gpu_seconds), 0),
+    'cost_usd', coalesce(sum(cost_usd), 0), 'energy_kwh', coalesce(sum(energy_kwh), 0),
+    'carbon_g', coalesce(sum(carbon_g), 0), 'days', least(greatest($2::int4, 1), 400),
+    'usage', (select coalesce(json_agg(json_build_object('day', to_char(u.time at time zone 'UTC', 'YYYY-MM-DD'),
+            'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
+            'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
+            'carbon_estimated_ratio', u.carbon_estimated_ratio) order by u.time desc, u.tenant), '[]') from used u),
+    'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
+            'tenant', h.tenant, 'baseline', h.baseline, 'carbon_kind', h.carbon_kind, 'jobs', h.jobs,
+            'jobs_estimated', h.jobs_estimated, 'used_cost_usd', h.used_cost_usd, 'used_energy_kwh', h.used_energy_kwh,
+            'used_carbon_g', h.used_carbon_g, 'used_wait_seconds', h.used_wait_seconds,
+            'baseline_cost_usd', h.baseline_cost_usd, 'baseline_energy_kwh', h.baseline_energy_kwh,
+            'baseline_carbon_g', h.baseline_carbon_g, 'baseline_wait_seconds', h.baseline_wait_seconds,
+            'saved_cost_usd', h.cost_usd_saved, 'saved_energy_kwh', h.energy_kwh_saved,
+            'saved_carbon_g', h.carbon_g_saved, 'saved_wait_seconds', h.wait_seconds_saved)
+        order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h))::text
+from by_state
+
 -- name: read_totals
 -- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}
 with by_state as (

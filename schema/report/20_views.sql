@@ -19,21 +19,27 @@ from helio.capacity_samples c left join helio.pools p using (site, pool);
 comment on view helio_report.site_capacity is 'A sample a minute per site and pool.';
 comment on column helio_report.site_capacity.largest_block_gpus is 'The largest gang that would have fitted.';
 
--- The carbon figure of a sample is the one that was known then: the last issue that covers the moment.
+-- Figures of a sample are those of its hour, by the latest word on it; where a feed was silent its last good one of a day,
+-- which is an estimate, and then the site file's.
 create or replace view helio_report.site_energy as
-select c.at as time, c.site, nullif(c.power_watts, -1) as power_watts, null::double precision as gpu_power_watts, s.pue,
+select c.at as time, c.site, nullif(c.power_watts, -1) as power_watts, null::double precision as gpu_power_watts,
+    coalesce(q.value, s.pue) as pue,
     coalesce(k.value, case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) as carbon_g_per_kwh,
-    k.kind as carbon_kind, coalesce(k.source, 'site file') as carbon_source, coalesce(k.estimated, true) as carbon_estimated
+    k.kind as carbon_kind, coalesce(k.source, 'site file') as carbon_source,
+    coalesce(k.estimated or k.hour < date_trunc('hour', c.at, 'UTC'), true) as carbon_estimated, k.factor as carbon_factor
 from (select site, at, max(site_power_w) as power_watts from helio.capacity_samples group by site, at) c
 join helio.sites s using (site)
 left join lateral (
-    select i."values"[1 + floor(date_part('epoch', c.at - i.start_at) / i.step_s)::integer] as value,
-        nullif(i.kind, '') as kind, i.source, i.estimated
-    from helio.series i
-    where i.site = c.site and i.signal = 3 and i.issued_at <= c.at and c.at >= i.start_at
-      and c.at < i.start_at + make_interval(secs => i.step_s::float8 * cardinality(i."values"))
-    order by i.issued_at desc, i.kind <> 'average' limit 1
-) k on true;
+    select a.hour, a.value, nullif(a.kind, '') as kind, a.factor, a.source, a.estimated
+    from helio.actuals a
+    where a.site = c.site and a.signal = 3 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
+    order by a.hour desc limit 1
+) k on true
+left join lateral (
+    select a.value from helio.actuals a
+    where a.site = c.site and a.signal = 4 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
+    order by a.hour desc limit 1
+) q on true;
 comment on view helio_report.site_energy is 'Draw and carbon intensity of each site, a sample a minute.';
 comment on column helio_report.site_energy.gpu_power_watts is 'Null: not reported apart from the site''s draw yet.';
 
@@ -42,23 +48,25 @@ select c.at as time, c.site, c.pool,
     coalesce(k.value, case when p.owned then coalesce(e.value, s.electricity_usd_per_kwh) * s.pue
             * (p.host_w + p.base_w + p.slope_w) / 1000
         else p.price_usd_per_gpu_h end) as price_usd_per_gpu_h,
-    coalesce(e.value, s.electricity_usd_per_kwh) as electricity_usd_per_kwh
+    coalesce(e.value, s.electricity_usd_per_kwh) as electricity_usd_per_kwh,
+    case when k.value is not null then coalesce(k.source, '') when p.owned and e.value is not null then coalesce(e.source, '')
+        else 'site file' end as price_source,
+    coalesce(case when k.value is not null then k.estimated when p.owned then e.estimated end, false) as price_estimated
 from helio.capacity_samples c
 join helio.sites s using (site)
 join helio.pools p using (site, pool)
 left join lateral (
-    select i."values"[1 + floor(date_part('epoch', c.at - i.start_at) / i.step_s)::integer] as value
-    from helio.series i
-    where i.site = c.site and i.signal = 1 and i.pool in (c.pool, '') and i.issued_at <= c.at and c.at >= i.start_at
-      and c.at < i.start_at + make_interval(secs => i.step_s::float8 * cardinality(i."values"))
-    order by i.issued_at desc, i.pool = '' limit 1
+    select a.value, a.source, a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
+    from helio.actuals a
+    where a.site = c.site and a.signal = 1 and a.pool in (c.pool, '') and a.hour <= c.at
+      and a.hour > c.at - interval '25 hours'
+    order by a.pool = '', a.hour desc limit 1
 ) k on true
 left join lateral (
-    select i."values"[1 + floor(date_part('epoch', c.at - i.start_at) / i.step_s)::integer] as value
-    from helio.series i
-    where i.site = c.site and i.signal = 2 and i.issued_at <= c.at and c.at >= i.start_at
-      and c.at < i.start_at + make_interval(secs => i.step_s::float8 * cardinality(i."values"))
-    order by i.issued_at desc limit 1
+    select a.value, a.source, a.estimated or a.hour < date_trunc('hour', c.at, 'UTC') as estimated
+    from helio.actuals a
+    where a.site = c.site and a.signal = 2 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
+    order by a.hour desc limit 1
 ) e on true;
 comment on view helio_report.site_price is
     'What a GPU-hour cost: rent, or for owned pools the electricity of a GPU at full use.';
@@ -70,28 +78,46 @@ select n.start_at + make_interval(secs => (i - 1)::float8 * n.step_s) as time, n
 from helio.series_now n cross join lateral generate_series(1, cardinality(n."values")) as i;
 comment on view helio_report.forecast_latest is 'Every point of each series as it was issued last.';
 
--- The truth about an hour is what was last issued about it once it had begun.
+-- Hour by hour, as issued against what the hour came to. An hour that nothing was said of once it had begun has no truth,
+-- and kinds and factors never mix. Of signals whose hours are not kept the truth is what was issued last within a day.
 create or replace view helio_report.forecast_error as
-select f.time, f.site, helio.signal_word(f.signal) as signal, f.horizon_h, abs(f.value - a.value) as absolute_error,
-    abs(f.value - a.value) / nullif(abs(a.value), 0) as ape_ratio, nullif(f.pool, '') as pool, f.issued_at
+select f.time, f.site, helio.signal_word(f.signal) as signal,
+    floor(date_part('epoch', f.time - f.issued_at) / 3600)::integer as horizon_h, abs(f.value - a.value) as absolute_error,
+    abs(f.value - a.value) / nullif(abs(a.value), 0) as ape_ratio, nullif(f.pool, '') as pool, f.issued_at,
+    f.value, a.value as actual_value, a.estimated as actual_estimated, nullif(f.kind, '') as kind, f.factor, f.source
 from (
-    select i.site, i.pool, i.signal, i.kind, i.issued_at,
-        i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s) as time, i."values"[n] as value,
-        floor(date_part('epoch', i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s) - i.issued_at) / 3600)::integer
-            as horizon_h
+    select i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.issued_at,
+        date_trunc('hour', i.start_at + make_interval(secs => (n - 1)::float8 * i.step_s), 'UTC') as time,
+        avg(i."values"[n]) filter (where i."values"[n] < 'infinity') as value
     from helio.series i cross join lateral generate_series(1, cardinality(i."values")) as n
+    group by i.site, i.pool, i.signal, i.kind, i.factor, i.source, i.issued_at, i.start_at, i.step_s, 8
 ) f
 join lateral (
-    select i."values"[1 + floor(date_part('epoch', f.time - i.start_at) / i.step_s)::integer] as value
-    from helio.series i
-    where i.site = f.site and i.pool = f.pool and i.signal = f.signal and i.kind = f.kind
-      and i.issued_at >= f.time and i.issued_at < f.time + interval '1 day' and i.start_at <= f.time
-      and f.time < i.start_at + make_interval(secs => i.step_s::float8 * cardinality(i."values"))
-    order by i.issued_at desc limit 1
+    (select a.value, a.estimated
+     from helio.actuals a
+     where a.site = f.site and a.signal = f.signal and a.pool = f.pool and a.hour = f.time and a.issued_at >= a.hour
+       and a.kind = f.kind and a.factor is not distinct from f.factor)
+    union all
+    (select i."values"[1 + floor(date_part('epoch', f.time - i.start_at) / i.step_s)::integer], i.estimated
+     from helio.series i
+     where f.signal in (0, 5) and i.site = f.site and i.pool = f.pool and i.signal = f.signal and i.kind = f.kind
+       and i.issued_at >= f.time and i.issued_at < f.time + interval '1 day' and i.start_at <= f.time
+       and f.time < i.start_at + make_interval(secs => i.step_s::float8 * cardinality(i."values"))
+     order by i.issued_at desc limit 1)
 ) a on true
-where f.horizon_h >= 0 and f.time > f.issued_at;
+where f.time > f.issued_at and f.value is not null and a.value < 'infinity';
 comment on view helio_report.forecast_error is
-    'Forecasts against what was issued about the same moment once it had begun. Filter on time: it looks at every issue.';
+    'Forecasts as issued against what came true, hour by hour. Filter on issued_at: it looks at every issue.';
+comment on column helio_report.forecast_error.horizon_h is 'Whole hours from the issue to the begin of the hour.';
+
+create or replace view helio_report.forecast_error_by_horizon as
+select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hours,
+    avg(e.value - e.actual_value) as bias, avg(e.absolute_error) as mean_absolute_error,
+    avg(e.ape_ratio) as mean_ape_ratio, count(*) filter (where e.actual_estimated) as hours_estimated
+from helio_report.forecast_error e
+where e.issued_at >= now() - interval '7 days'
+group by e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h;
+comment on view helio_report.forecast_error_by_horizon is 'Means of what was issued in the last seven days.';
 
 create or replace view helio_report.jobs as
 select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t.tier) as tier,
@@ -146,6 +172,19 @@ where s.started_at is not null
 group by 1, 2, 3;
 comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour.';
 
+create or replace view helio_report.ledger as
+select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
+    l.gpu_ms / 1000.0::float8 as gpu_seconds, l.energy_j / 3600000.0::float8 as energy_kwh,
+    l.carbon_mg / 1000.0::float8 as carbon_g, l.cost_micro_usd / 1000000.0::float8 as cost_usd, l.fenced,
+    l.provenance as energy_provenance, r.watts_per_gpu, r.pue, r.pue_source, r.pue_issued_at, r.pue_estimated,
+    r.price_usd_per_gpu_h, r.price_source, r.price_issued_at, r.price_estimated,
+    r.electricity_usd_per_kwh, r.electricity_source, r.electricity_issued_at, r.electricity_estimated,
+    r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor, coalesce(r.carbon_source, 'static') as carbon_source,
+    r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated
+from helio.ledger l left join helio.rates r using (rates_id);
+comment on view helio_report.ledger is
+    'Use by hour and attempt, with what it was priced by. Filter on time. Source static, issued null: the site file''s figure.';
+
 -- Units of an attempt are spread over its hours as its GPU time is.
 create or replace view helio_report.usage_daily as
 select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, l.queue,
@@ -153,29 +192,59 @@ select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, 
     sum(l.energy_j)::bigint / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::bigint / 1000.0::float8 as carbon_g,
     sum(l.cost_micro_usd)::bigint / 1000000.0::float8 as cost_usd,
     sum(a.units_done * l.gpu_ms::float8 / nullif(a.gpu_ms, 0)) as units_done,
-    sum(l.gpu_ms) filter (where l.fenced)::bigint / 1000.0::float8 as fenced_gpu_seconds
+    sum(l.gpu_ms) filter (where l.fenced)::bigint / 1000.0::float8 as fenced_gpu_seconds,
+    case when count(distinct helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) > 1 then 'mixed'
+        else min(helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) end as carbon_kind,
+    (sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)))::float8 / nullif(sum(l.energy_j), 0)
+        as carbon_estimated_ratio,
+    sum(l.energy_j) filter (where l.provenance = 'measured')::float8 / nullif(sum(l.energy_j), 0) as measured_ratio
 from helio.ledger l
 left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
+left join helio.rates r on r.rates_id = l.rates_id
 group by 1, 2, 3, 4, 5;
 comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too.';
+comment on column helio_report.usage_daily.carbon_estimated_ratio is 'Share of the energy whose intensity is an estimate.';
+comment on column helio_report.usage_daily.measured_ratio is 'Share of the energy that was measured; the rest is modelled.';
 
--- Against staying at home: the plan that the same decision had for the job's home site.
+-- What fenced attempts used is the federation's doing: no baseline has it.
 create or replace view helio_report.savings_daily as
-select date_trunc('day', p.at, 'UTC') as time, j.tenant, 'home'::text as baseline,
-    sum(h.carbon_mg - p.planned_carbon_mg)::bigint / 1000.0::float8 as carbon_g_saved,
-    sum(h.cost_micro_usd - p.planned_cost_micro_usd)::bigint / 1000000.0::float8 as cost_usd_saved,
-    sum(h.energy_j - p.planned_energy_j)::bigint / 3600000.0::float8 as energy_kwh_saved,
-    sum(date_part('epoch', h.start_at - p.start_at)) as wait_seconds_saved, count(*) as placements
-from helio.placements p
-join helio.jobs j using (job_id)
-join lateral (
-    select c.* from helio.candidates c
-    where c.decision_id = p.decision_id and c.site = j.home_site and c.rejected_reason is null
-    order by c.rank limit 1
-) h on true
-group by 1, 2, 3;
+select date_trunc('day', b.at, 'UTC') as time, b.tenant, b.baseline,
+    case when b.carbon_kind is not null then sum(b.would_mg - b.carbon_mg)::bigint / 1000.0::float8 end as carbon_g_saved,
+    sum(b.would_usd - b.cost_usd)::bigint / 1000000.0::float8 as cost_usd_saved,
+    sum(b.would_j - b.energy_j)::bigint / 3600000.0::float8 as energy_kwh_saved,
+    sum(b.would_wait_ms - b.wait_ms)::bigint / 1000.0::float8 as wait_seconds_saved, sum(b.jobs)::bigint as placements,
+    sum(b.jobs)::bigint as jobs, sum(b.estimated)::bigint as jobs_estimated, b.carbon_kind,
+    case when b.carbon_kind is not null then sum(b.carbon_mg)::bigint / 1000.0::float8 end as used_carbon_g,
+    sum(b.cost_usd)::bigint / 1000000.0::float8 as used_cost_usd, sum(b.energy_j)::bigint / 3600000.0::float8 as used_energy_kwh,
+    sum(b.wait_ms)::bigint / 1000.0::float8 as used_wait_seconds,
+    case when b.carbon_kind is not null then sum(b.would_mg)::bigint / 1000.0::float8 end as baseline_carbon_g,
+    sum(b.would_usd)::bigint / 1000000.0::float8 as baseline_cost_usd,
+    sum(b.would_j)::bigint / 3600000.0::float8 as baseline_energy_kwh,
+    sum(b.would_wait_ms)::bigint / 1000.0::float8 as baseline_wait_seconds
+from (
+    select ended_at as at, tenant, 'home'::text as baseline, home_carbon_kind as carbon_kind, 1 as jobs,
+        estimated::integer as estimated, energy_j, carbon_mg, cost_micro_usd as cost_usd, wait_ms, home_energy_j as would_j,
+        home_carbon_mg as would_mg, home_cost_micro_usd as would_usd, 0::bigint as would_wait_ms
+    from helio.baselines where home_site is not null
+    union all
+    select ended_at, tenant, 'least-wait', least_carbon_kind, 1, estimated::integer, energy_j, carbon_mg, cost_micro_usd,
+        wait_ms, least_energy_j, least_carbon_mg, least_cost_micro_usd, least_wait_ms
+    from helio.baselines where least_site is not null
+    union all
+    select l.hour, l.tenant, n.baseline, helio.carbon_kind_word(r.carbon_kind, r.carbon_factor), 0, 0, l.energy_j,
+        l.carbon_mg, l.cost_micro_usd, 0, 0, 0, 0, 0
+    from helio.ledger l
+    left join helio.rates r on r.rates_id = l.rates_id
+    cross join (values ('home'), ('least-wait')) as n (baseline)
+    where l.fenced
+) b
+group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
-    'Planned figures of placements against the plan for the home site, where that was feasible. Not a measurement.';
+    'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run.';
+comment on column helio_report.savings_daily.carbon_kind is
+    'Intensity that both sides are stated in: its kind and factor. mixed: the sides differ. null: not known, nor is any saving.';
+comment on column helio_report.savings_daily.placements is 'As jobs.';
+comment on column helio_report.savings_daily.jobs_estimated is 'Jobs of which some figure is an estimate.';
 
 create or replace view helio_report.utilization_hourly as
 select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,

@@ -31,6 +31,8 @@ static const char world[] =
     "interval '90 min',"
     "  now() - interval '90 min', 3600, '{10, 12, 14}', '{9, 11, 13}', null);"
     "insert into helio.series select * from helio.series_now;"
+    "insert into helio.actuals values ('lulea', '', 3, date_trunc('hour', now() - interval '1 minute', 'UTC'), 12, now(), "
+    "false, 'average', 'lifecycle', 'test');"
     "insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, "
     "user_name, queue,"
     "  name, home_site, gpu_model, spec_hash, source, tasks)"
@@ -68,6 +70,9 @@ static const char world[] =
     "insert into helio.ledger values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, date_trunc('hour', "
     "now()), 3600000,"
     "  7200000, 2500, 1500000, false, 'acme', 'lulea', 'h100', 'H100', 'standard', 'model');"
+    "insert into helio.baselines values ('0199aaaa-0000-7000-8000-000000000001', -1, now(), 3600000, 5000, 7200000, 2500, "
+    "  1500000, 7200000, 2700, 1400000, 1000, 7200000, 4500, 1600000, false, 'acme', 'lulea', 'average lifecycle', "
+    "'oregon', 'average lifecycle');"
     "insert into helio.tokens values ('t1', sha256('x'), 'acme', 'ada', 'user', now());"
     "insert into helio.audit (at, actor, action) values (now(), 'user:ada', 'a'), (now(), 'user:ada', 'b');";
 
@@ -369,6 +374,14 @@ static void reads__of_the_fleet_and_the_books(void **state)
     assert_json(ASK("read_totals", NULL),
                 "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'running', j->>'cost_usd', j->>'gpu_seconds')",
                 "7 2 6 14400");
+    assert_json(ASK("read_report", NULL, "7"),
+                "concat_ws(' ', j->>'jobs_total', j->>'days', j->'usage'->0->>'tenant', j->'usage'->0->>'gpu_seconds', "
+                "jsonb_array_length(j->'baselines'), j->'baselines'->1->>'baseline', "
+                "j->'baselines'->1->>'saved_carbon_g', j->'baselines'->1->>'carbon_kind')",
+                "7 7 acme 3600 2 least-wait 2 average lifecycle");
+    assert_json(ASK("read_report", "other", "7"),
+                "concat_ws(' ', j->>'jobs_total', jsonb_array_length(j->'usage'), jsonb_array_length(j->'baselines'))",
+                "1 0 0");
     assert_json(ASK("read_totals", "other"), "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'queued')", "1 1");
 }
 
@@ -399,7 +412,9 @@ static void views__hold_the_same_figures(void **state)
         {"select row(jobs, wait_p50_seconds) from helio_report.queue_wait", "(4,600)"},
         {"select row(jobs, gpu_seconds, energy_kwh, cost_usd, units_done) from helio_report.usage_daily",
          "(1,3600,2,1.5,12)"},
-        {"select round(carbon_g_saved::numeric, 3) from helio_report.savings_daily", "0.200"},
+        {"select string_agg(concat_ws(' ', baseline, round(carbon_g_saved::numeric, 3), round(cost_usd_saved::numeric, 3), "
+         "wait_seconds_saved, jobs, carbon_kind), ', ' order by baseline) from helio_report.savings_daily",
+         "home 0.200 -0.100 -5 1 average lifecycle, least-wait 2.000 0.100 -4 1 average lifecycle"},
         {"select max(allocated_ratio) from helio_report.utilization_hourly", "0.5"},
     };
     for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++) {
