@@ -16,22 +16,62 @@ enum { ROOT_MAX = 3000, EACH_MAX = 1000000, STARTED_MAX = 64 << 10, CLAIM_MAX = 
 /* ---- life ------------------------------------------------------------------------------------------------
  */
 
+/*  Where jobs run as other users than ours, whoever can write into these folders decides what runs as whom.
+ */
+static helio_rc check_ours(const helio_folders_t *self, int folder, const char *name, helio_error_t *err)
+{
+    struct stat status;
+    if (!self->users_own)
+        return HELIO_OK;
+    if (fstat(folder, &status))
+        return helio_fail(err, HELIO_IO, "'%s%s': %s", self->root, name, strerror(errno));
+    if (status.st_uid != geteuid() && status.st_uid != 0)
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s%s' belongs to user %u, who could replace what is in it",
+                          self->root, name, (unsigned)status.st_uid);
+    if (status.st_mode & 022)
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s%s' can be written by others: chmod go-w it", self->root,
+                          name);
+    return HELIO_OK;
+}
+
+static helio_rc make_room(const helio_folders_t *self, const char *name, int *ret_folder, helio_error_t *err)
+{
+    const char *plain = name + 1;
+    if (mkdirat(self->root_fd, plain, 0711) && errno != EEXIST)
+        return helio_fail(err, errno == EACCES || errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO,
+                          "cannot make '%s' in '%s': %s%s", plain, self->root, strerror(errno),
+                          errno == EACCES ? "; give that folder to the agent's user" : "");
+    int folder = openat(self->root_fd, plain, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (folder < 0)
+        return helio_fail(err, HELIO_IO, "cannot open '%s%s': %s", self->root, name, strerror(errno));
+    helio_rc rc = check_ours(self, folder, name, err);
+    /* Entered by jobs' users, listed by nobody; whatever the umask was. */
+    if (!rc && fchmod(folder, 0711))
+        rc = helio_fail(err, errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO, "'%s' in '%s': %s%s", plain,
+                        self->root, strerror(errno),
+                        errno == EPERM ? "; it belongs to another user than the agent's" : "");
+    if (rc)
+        (void)close(folder);
+    else
+        *ret_folder = folder;
+    return rc;
+}
+
 static helio_rc make_rooms(helio_folders_t *self, helio_error_t *err)
 {
-    const char *names[] = {"attempts", "output", "checkpoints"};
-    for (int i = 0; i < 3; i++) {
-        if (mkdirat(self->root_fd, names[i], 0711) && errno != EEXIST)
-            return helio_fail(err, errno == EACCES || errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO,
-                              "cannot make '%s' in '%s': %s%s", names[i], self->root, strerror(errno),
-                              errno == EACCES ? "; give that folder to the agent's user" : "");
-        /* Entered by jobs' users, listed by nobody; whatever the umask was. */
-        if (fchmodat(self->root_fd, names[i], 0711, 0))
-            return helio_fail(err, errno == EPERM ? HELIO_FORBIDDEN : HELIO_IO, "'%s' in '%s': %s%s",
-                              names[i], self->root, strerror(errno),
-                              errno == EPERM ? "; it belongs to another user than the agent's" : "");
+    static const char *const names[] = {"/output", "/checkpoints", "/attempts"};
+    int room = -1;
+    helio_rc rc = check_ours(self, self->root_fd, "", err);
+    for (int i = 0; i < 3 && !rc; i++) {
+        if (room >= 0)
+            (void)close(room);
+        room = -1;
+        rc = make_room(self, names[i], &room, err);
     }
-    self->attempts_fd = openat(self->root_fd, "attempts", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (self->attempts_fd < 0 || fsync(self->root_fd))
+    if (rc)
+        return rc;
+    self->attempts_fd = room;
+    if (fsync(self->root_fd))
         return helio_fail(err, HELIO_IO, "cannot open the attempts in '%s': %s", self->root, strerror(errno));
     return HELIO_OK;
 }

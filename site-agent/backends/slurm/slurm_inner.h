@@ -271,5 +271,7 @@ void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt);
 /*  A second job of the attempt's name that waits: nobody needs it. */
 void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
+/*  A job that holds nodes although its folder is closed. */
+void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
 
 #endif

@@ -102,6 +102,12 @@ static helio_rc open_bin(const char *shared, int *ret_folder, helio_error_t *err
     int folder = openat(root, "bin", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     (void)close(root);
     /* Whoever can write here runs programs as every user of the federation. */
+    struct stat status;
+    if (folder >= 0 && fstat(folder, &status) == 0 && status.st_uid != geteuid()) {
+        (void)close(folder);
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s/bin' belongs to user %u, who could replace helio-shim",
+                          shared, (unsigned)status.st_uid);
+    }
     if (folder < 0 || fchmod(folder, 0755)) {
         helio_rc rc = helio_fail(err, HELIO_IO, "'%s/bin': %s", shared, strerror(errno));
         if (folder >= 0)

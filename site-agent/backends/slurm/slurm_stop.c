@@ -57,6 +57,13 @@ void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id)
         attempt->cancel_out = scancel(attempt, "--state=PENDING", NULL, id, on_cancelled);
 }
 
+/*  Of a folder that is closed: it has nothing to run. */
+void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id)
+{
+    if (!attempt->cancel_out)
+        attempt->cancel_out = scancel(attempt, NULL, NULL, id, on_cancelled);
+}
+
 /*  scancel exits with 0 also for what it did not find; then the lists will tell. */
 static bool was_said(const helio_command_result_t *result)
 {

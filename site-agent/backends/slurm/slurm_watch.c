@@ -208,6 +208,11 @@ static void looking_on_list(helio_slurm_attempt_t *attempt)
         /* A job that can claim nothing: out of the way, before its folder is made anew. */
         if (attempt->seen.state == HELIO_SLURM_PENDING)
             helio_slurm_cancel_pending(attempt, attempt->seen.id);
+    } else if (attempt->seen.live && !attempt->closed) {
+        /* Slurm has its job, and its folder is gone: a shared folder that is not mounted here, or that
+         * somebody has emptied. It may be running, so it is not absent; once the lists have lost it, it is.
+         */
+        attempt->due_ms = attempt->backend->now_boot_ms + FOLDER_AGAIN_MS;
     } else {
         nowhere(attempt, folder);
     }
@@ -252,6 +257,9 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
     if (!helio_slurm_look(attempt, &folder) ||
         (attempt->phase != HELIO_SLURM_AT_QUEUED && attempt->phase != HELIO_SLURM_AT_RUNNING))
         return;
+    /* Through a closed folder no shim comes: what holds its nodes all the same is not the federation's. */
+    if (attempt->closed && attempt->holds_list && attempt->seen.live)
+        helio_slurm_cancel_held(attempt, attempt->seen.id);
     if (requeued)
         helio_slurm_end_requeued(attempt);
     else if (!attempt->seen.live)

@@ -207,6 +207,28 @@ static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(v
     lab_close(&lab);
 }
 
+/*  A shared folder that is not mounted (yet), or that somebody has emptied. */
+static void a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    char there[400], away[400];
+    open_running(&lab, &job);
+    (void)snprintf(there, sizeof there, "%s/shared/attempts/%s", lab.dir, job.name);
+    (void)snprintf(away, sizeof away, "%s/away", lab.dir);
+    assert_int_equal(rename(there, away), 0);
+    lab_reopen(&lab);
+    lab.heard_count = 0;
+    lab_adopt(&lab, &job);
+    lab_pass(&lab, 120000);
+    assert_int_equal(lab.heard_count, 0);
+    assert_int_equal(rename(away, there), 0);
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_close(&lab);
+}
+
 /*  Slurm kills process by process: the shim may live long enough to write that its rank was killed. */
 static void a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end(void **state)
 {
@@ -577,6 +599,7 @@ int main(void)
         cmocka_unit_test(trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists),
         cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
         cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
+        cmocka_unit_test(a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence),
         cmocka_unit_test(a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end),
         cmocka_unit_test(a_program_that_was_killed_by_its_own_doing_ends_with_137),
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
