@@ -46,6 +46,8 @@ static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_
  * afterwards. */
 static bool is_kept(const helio_broker_core_t *self, const job_class_t *class)
 {
+    if (class->yielded == self->rounds)
+        return true; /* asked again in this very round */
     return class->refs && !class->want.deadline_wall_ms &&
            (class->want.free_until_ms > self->wall_ms || class->reason != HELIO_REASON_NONE);
 }
@@ -66,6 +68,7 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
         self->scratch = helio_grow(self->scratch, count, sizeof *options);
         self->scratch_capacity = count;
     }
+    class->options_step = 0; /* what was kept before is not brought up to date any more */
     return self->scratch;
 }
 
@@ -216,10 +219,11 @@ choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
     return choice;
 }
 
-/*  It would never find its room while smaller ones pass it: several nodes, or a whole one. */
+/*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a tenant
+ * that is owed some. */
 static bool is_gang(const job_class_t *class, const option_t *option)
 {
-    return class->want.nodes > 1 ||
+    return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_owed(class)) ||
            (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
 }
 

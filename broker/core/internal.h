@@ -219,6 +219,7 @@ struct job_class {
     uint32_t option_count;
     uint64_t options_facts, options_pools;
     int64_t options_step; /* since 1970, of HELIO_SCORE_STEP_MS */
+    uint64_t yielded;     /* round in which it let another tenant's jobs go first, and will be asked again */
     UT_hash_handle hh;
 };
 
@@ -540,7 +541,6 @@ void core_window_clear(job_class_t *class);
 void core_round(helio_broker_core_t *self);
 void core_look(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
 int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most);
-int core_class_turn(const job_class_t *a, const job_class_t *b); /* < 0: a goes first; both have a job that waits */
 void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the site of an offered job */
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
 /*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
@@ -556,6 +556,27 @@ const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class,
 /*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
 void core_quota_take(helio_broker_core_t *self, job_t *job);
 void core_quota_give(helio_broker_core_t *self, job_t *job);
+bool core_is_owed(const job_class_t *class); /* its tenant has less than it is guaranteed, in all or in its queue */
+/*  < 0: a goes first. By tier, queue priority, whose tenant is owed something, shares: 0 = equal so far. */
+int core_share_turn(const job_class_t *a, const job_class_t *b);
+/*  The same, then by age; both have a job that waits. */
+int core_class_turn(const job_class_t *a, const job_class_t *b);
+/*  All classes that wait and may find something, in lines: one an account, each in order of age. In the arena of the step's
+ *  effects. Brings the shares of their tenants up to date. */
+typedef struct line {
+    job_class_t **classes;
+    uint32_t count, at;
+} line_t;
+typedef struct turns {
+    line_t *lines;
+    uint32_t count;
+    line_t *named; /* last */
+} turns_t;
+turns_t core_turns(helio_broker_core_t *self);
+/*  Whose turn it is, and who would be next (NULL = nobody), of another account. NULL: nobody is left. */
+job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival);
+/*  The class that was named last is through. Else it is asked again. */
+void core_turns_done(turns_t *turns);
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row);
 void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row);

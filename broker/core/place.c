@@ -183,19 +183,26 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
 }
 
 /*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room
- * there wait. */
-static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, uint32_t most)
+ * there wait. Once its tenant has more than that of the rival (NULL = there is none), the class yields. */
+static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const job_class_t *rival, uint32_t most,
+                            bool *ret_yields)
 {
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = {0};
     uint32_t placed = 0;
     class->look_ms = 0;
+    *ret_yields = false;
     while (class->waiting && placed < most) {
         choice = core_choose(self, &e);
         if (!choice.now || (choice.later && class->waiting_count <= choice.room))
             break;
         place(self, &e, class->waiting, choice.now);
         placed++;
+        if (rival && class->waiting && core_share_turn(class, rival) > 0) {
+            class->yielded = self->rounds;
+            *ret_yields = true;
+            return placed;
+        }
     }
     if (placed == most && class->waiting)
         return placed;
@@ -209,21 +216,6 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, uint3
         core_class_write(self, class, HELIO_REASON_NONE, "", 0);
     }
     return placed;
-}
-
-int core_class_turn(const job_class_t *a, const job_class_t *b)
-{
-    if (a->queue->tier != b->queue->tier)
-        return a->queue->tier > b->queue->tier ? -1 : 1;
-    if (a->queue->priority != b->queue->priority)
-        return a->queue->priority > b->queue->priority ? -1 : 1;
-    int age = helio_uuid_compare(a->waiting->key.job, b->waiting->key.job);
-    return age ? age : (a->id > b->id) - (a->id < b->id);
-}
-
-static int by_turn(const void *a, const void *b)
-{
-    return core_class_turn(*(job_class_t *const *)a, *(job_class_t *const *)b);
 }
 
 /*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew.
@@ -242,21 +234,19 @@ void core_round(helio_broker_core_t *self)
     self->round_wanted = false;
     self->rounds++;
     drop_reservations(self);
-    job_class_t **turns =
-        helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
-    uint32_t count = 0;
-    for (job_class_t *class = self->classes; class; class = class->hh.next)
-        if (class->waiting && class->blocked_at != self->capacity_version)
-            turns[count++] = class;
-    if (count)
-        qsort(turns, count, sizeof *turns, by_turn);
+    turns_t turns = core_turns(self);
     uint32_t placed = 0;
-    for (uint32_t i = 0; i < count && placed < ROUND_PLACEMENTS_MAX; i++)
-        placed += place_class(self, turns[i], ROUND_PLACEMENTS_MAX - placed);
+    job_class_t *class, *rival;
+    while (placed < ROUND_PLACEMENTS_MAX && (class = core_turns_next(&turns, &rival))) {
+        bool yields;
+        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &yields);
+        if (!yields)
+            core_turns_done(&turns);
+    }
     if (placed >= ROUND_PLACEMENTS_MAX)
         self->round_wanted = true;
     self->look_ms = INT64_MAX;
-    for (job_class_t *class = self->classes; class; class = class->hh.next)
+    for (class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
             self->look_ms = class->look_ms;
 }

@@ -39,6 +39,8 @@ typedef struct usage {
 
 typedef struct document {
     helio_ev_load_job_t load;
+    helio_uuid_t job;
+    UT_hash_handle hh;
     struct document *next;
 } document_t;
 
@@ -91,7 +93,7 @@ struct harness {
     said_t *said;
     uint32_t said_count, said_capacity;
     task_t *tasks;
-    document_t *documents, **documents_end;
+    document_t *documents, **documents_end, *documents_by_job;
     dependency_t *dependencies, **dependencies_end;
     gate_t *gates;
     quota_t *quotas;
@@ -177,10 +179,17 @@ static void keep_attempt(harness_t *self, const helio_row_attempt_t *row)
 
 static const helio_row_job_t *document_of(const harness_t *self, helio_uuid_t job)
 {
-    for (const document_t *document = self->documents; document; document = document->next)
-        if (helio_uuid_equal(document->load.row.job, job))
-            return &document->load.row;
-    return NULL;
+    document_t *document;
+    HASH_FIND(hh, self->documents_by_job, &job, sizeof job, document);
+    return document ? &document->load.row : NULL;
+}
+
+static void put_document(harness_t *self, document_t *document)
+{
+    document->job = document->load.row.job;
+    HASH_ADD(hh, self->documents_by_job, job, sizeof document->job, document);
+    *self->documents_end = document;
+    self->documents_end = &document->next;
 }
 
 uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue)
@@ -284,8 +293,7 @@ static void keep_job(harness_t *self, const helio_row_job_t *row)
         document->load.row = *row;
         helio_record_copy(&helio_job_spec_type, self->arena, &submit->jobs.items[i].spec,
                           &document->load.spec);
-        *self->documents_end = document;
-        self->documents_end = &document->next;
+        put_document(self, document);
         return;
     }
     fail_msg("a job row of a document that nobody submitted");
@@ -493,8 +501,7 @@ static void load_jobs(harness_t *self, const harness_t *from)
     for (const document_t *document = from->documents; document; document = document->next) {
         document_t *copy = helio_arena_alloc(self->arena, 1, sizeof *copy);
         helio_record_copy(&helio_ev_load_job_type, self->arena, &document->load, &copy->load);
-        *self->documents_end = copy;
-        self->documents_end = &copy->next;
+        put_document(self, copy);
         const helio_row_job_t *row = &copy->load.row;
         if (!is_over(from, row)) {
             harness_step(self, HELIO_BROKER_EV_LOAD_JOB, &copy->load);
@@ -622,6 +629,7 @@ void harness_end(harness_t **self_p)
         free(task);
     }
     HASH_CLEAR(hh, self->gates);
+    HASH_CLEAR(hh, self->documents_by_job);
     helio_broker_core_destroy(&self->core);
     helio_effects_destroy(&self->effects);
     helio_arena_destroy(&self->arena);

@@ -1,0 +1,107 @@
+/*  turns.c -- in which order classes are asked in a round.
+ *
+ *  A line for each tenant and queue, in which classes stand by age: what else the order depends on is the same for
+ * all of them, and moves with every placement. So a round looks at the lines before each turn, never at jobs, and
+ * a class keeps its turn until its tenant has got more than the next one: two tenants that ask for everything
+ * at once get the same, job by job.
+ */
+#include <stdlib.h>
+
+#include "broker/core/internal.h"
+
+bool core_is_owed(const job_class_t *class)
+{
+    const account_t *account = class->account;
+    return helio_quota_owed(&account->holds) || helio_quota_owed(&account->tenant->holds);
+}
+
+int core_share_turn(const job_class_t *a, const job_class_t *b)
+{
+    if (a->queue->tier != b->queue->tier)
+        return a->queue->tier > b->queue->tier ? -1 : 1;
+    if (a->queue->priority != b->queue->priority)
+        return a->queue->priority > b->queue->priority ? -1 : 1;
+    if (a->account == b->account)
+        return 0;
+    bool owed_a = core_is_owed(a), owed_b = core_is_owed(b);
+    if (owed_a != owed_b)
+        return owed_a ? -1 : 1;
+    const tenant_t *of_a = a->account->tenant, *of_b = b->account->tenant;
+    if (of_a == of_b)
+        return 0;
+    uint64_t rank_a = helio_share_rank(&of_a->share, of_a->holds.quota.weight_milli),
+             rank_b = helio_share_rank(&of_b->share, of_b->holds.quota.weight_milli);
+    return (rank_a > rank_b) - (rank_a < rank_b);
+}
+
+static int by_age(const job_class_t *a, const job_class_t *b)
+{
+    int age = helio_uuid_compare(a->waiting->key.job, b->waiting->key.job);
+    return age ? age : (a->id > b->id) - (a->id < b->id);
+}
+
+int core_class_turn(const job_class_t *a, const job_class_t *b)
+{
+    int order = core_share_turn(a, b);
+    return order ? order : by_age(a, b);
+}
+
+/*  Which account comes first does not matter: lines are compared by turn. */
+static int by_account_and_age(const void *a_, const void *b_)
+{
+    const job_class_t *a = *(job_class_t *const *)a_, *b = *(job_class_t *const *)b_;
+    if (a->account != b->account)
+        return (uintptr_t)a->account < (uintptr_t)b->account ? -1 : 1;
+    return by_age(a, b);
+}
+
+turns_t core_turns(helio_broker_core_t *self)
+{
+    turns_t turns = {0};
+    uint32_t count = 0;
+    job_class_t **classes =
+        helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->waiting && class->blocked_at != self->capacity_version)
+            classes[count++] = class;
+    if (!count)
+        return turns;
+    qsort(classes, count, sizeof *classes, by_account_and_age);
+    turns.lines = helio_arena_alloc(self->effects->arena, count, sizeof *turns.lines);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || classes[i]->account != classes[i - 1]->account) {
+            turns.lines[turns.count++] = (line_t){.classes = &classes[i]};
+            helio_share_advance(&classes[i]->account->tenant->share, self->now_ms);
+        }
+        turns.lines[turns.count - 1].count++;
+    }
+    return turns;
+}
+
+static job_class_t *head_of(const line_t *line)
+{
+    return line->classes[line->at];
+}
+
+job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival)
+{
+    line_t *first = NULL;
+    *ret_rival = NULL;
+    for (uint32_t i = 0; i < turns->count; i++) {
+        line_t *line = &turns->lines[i];
+        if (!first || core_class_turn(head_of(line), head_of(first)) < 0) {
+            *ret_rival = first ? head_of(first) : NULL;
+            first = line;
+        } else if (!*ret_rival || core_class_turn(head_of(line), *ret_rival) < 0) {
+            *ret_rival = head_of(line);
+        }
+    }
+    turns->named = first;
+    return first ? head_of(first) : NULL;
+}
+
+void core_turns_done(turns_t *turns)
+{
+    if (++turns->named->at == turns->named->count)
+        *turns->named = turns->lines[--turns->count];
+}
