@@ -118,7 +118,9 @@ void helio_spec_site_reference(helio_buffer_t *out)
              "<!-- Generated from federation/spec/site_fields.c; the test of the reference writes it. -->\n\n"
              "What a site is: read by its agent, and listed under `sites` in the simulator's fleet file. The "
              "agent's own\n"
-             "settings stand in the same file under `agent`.\n\n"
+             "settings stand in the same file under `agent` ([reference](agent.md)); `windows` stands beside "
+             "`pools`\n"
+             "([reference](feeds.md)).\n\n"
              "## Keys\n\n");
     helio_spec_reference(&helio_spec_site_table, out);
     helio_buffer_text(out, quantities);

@@ -33,7 +33,8 @@ static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
 
 #define AT(member) .offset = offsetof(helio_agent_settings_t, member)
 
-static const helio_spec_field_t agent_fields[] = {
+/*  Apart from the feeds, which have a page of their own. */
+static const helio_spec_field_t own_fields[] = {
     {.key = "state_dir",
      .kind = HELIO_SPEC_PATH,
      AT(state_dir),
@@ -72,7 +73,6 @@ static const helio_spec_field_t agent_fields[] = {
      .table = &helio_slurm_settings_table,
      .example = "{shared: /shared/heliostat}",
      .doc = "The cluster, for the backend `slurm`."},
-    {.kind = HELIO_SPEC_INCLUDE, AT(feeds), .table = &helio_feeds_settings_table},
     {.key = "attempts_max",
      .kind = HELIO_SPEC_U32,
      AT(attempts_max),
@@ -96,6 +96,13 @@ static const helio_spec_field_t agent_fields[] = {
      .fallback = "info",
      .example = "info",
      .doc = "The least level that is logged."},
+};
+static const helio_spec_table_t own_table =
+    HELIO_SPEC_TABLE("agent", helio_agent_settings_t, own_fields, NULL);
+
+static const helio_spec_field_t agent_fields[] = {
+    {.kind = HELIO_SPEC_INCLUDE, .table = &own_table},
+    {.kind = HELIO_SPEC_INCLUDE, AT(feeds), .table = &helio_feeds_settings_table},
 };
 static const helio_spec_table_t agent_table =
     HELIO_SPEC_TABLE("agent", helio_agent_settings_t, agent_fields, NULL);
@@ -240,4 +247,20 @@ helio_rc helio_agent_broker_key(const helio_agent_settings_t *settings, char ret
     }
     (void)helio_text_copy(key, ret_key, 41);
     return HELIO_OK;
+}
+
+void helio_agent_reference(helio_buffer_t *out)
+{
+    helio_buffer_text(
+        out, "# The agent's part of the site file\n\n"
+             "<!-- Generated from site-agent/agent/settings.c, site-agent/backends/rules.c and "
+             "site-agent/backends/slurm/slurm_settings.c;\nthe test of the reference writes it. -->\n\n"
+             "How the agent of a site runs: the keys under `agent` in the [site file](site.md). `feeds` and "
+             "`tariff` stand there too:\n"
+             "[their page](feeds.md). Relative paths begin at the site file's folder. Durations and sizes: "
+             "[quantities](site.md#quantities).\n"
+             "`helio-agent --config site.yaml --check` says what is wrong with a file before an agent runs "
+             "with it.\n\n"
+             "## Under `agent`\n\n");
+    helio_spec_reference(&own_table, out);
 }

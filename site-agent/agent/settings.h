@@ -43,4 +43,7 @@ HELIO_MUST_CHECK helio_rc helio_agent_broker_key(const helio_agent_settings_t *s
 
 extern const helio_spec_table_t helio_agent_settings_table; /* the whole file */
 
+/*  docs/reference/agent.md: the keys under `agent`, without those of the feeds (feeds/settings.h). */
+void helio_agent_reference(helio_buffer_t *out);
+
 #endif

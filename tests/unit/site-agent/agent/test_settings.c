@@ -249,6 +249,26 @@ static void notify__reaches_the_supervisors_socket(void **state)
     assert_int_equal(close(fd), 0);
 }
 
+static void reference__the_page_is_that_of_the_tables(void **state)
+{
+    (void)state;
+    const char *path = HELIO_SOURCE_DIR "/docs/reference/agent.md";
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0}, known = {0};
+    helio_agent_reference(&page);
+    FILE *file = fopen(path, getenv("HELIO_GOLDEN_WRITE") ? "w+" : "r");
+    assert_non_null(file);
+    if (getenv("HELIO_GOLDEN_WRITE")) {
+        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
+        rewind(file);
+    }
+    char bytes[4096];
+    for (size_t size; (size = fread(bytes, 1, sizeof bytes, file)) > 0;)
+        helio_buffer_append(&known, bytes, size);
+    assert_int_equal(fclose(file), 0);
+    if (!helio_text_equal(helio_buffer_view(&page), helio_buffer_view(&known)))
+        fail_msg("%s differs from the tables; HELIO_GOLDEN_WRITE=1 writes it", path);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -258,6 +278,7 @@ int main(void)
         TEST(settings__the_documents_site_file_is_accepted),
         TEST(settings__complain_with_line_and_suggestion),
         TEST(settings__name_the_file_that_is_missing),
+        TEST(reference__the_page_is_that_of_the_tables),
         TEST(broker_key__is_taken_as_such_or_from_the_last_line_of_a_file),
         TEST(state_dir__is_made_for_us_and_locked_against_a_second_agent),
         TEST(notify__reaches_the_supervisors_socket),
