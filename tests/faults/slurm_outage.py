@@ -70,9 +70,8 @@ def controller_away(federation, site, away_s, gone, back):
 def controller_forgets(federation, site):
     """Killed before it has saved what it acknowledged: Slurm itself forgets these jobs and ends them on the nodes."""
     faults = []
-    ids = federation.submit([job(federation, f"forgotten-{i}", 15) for i in range(6)], "forgotten")
-    federation.wait_for(lambda: any(s[1] == site.name and s[0] == "running" for s in states_of(federation, ids).values()), 60,
-                        "jobs do not run")
+    ids = federation.submit([job(federation, f"forgotten-{i}", 15, placement={"sites": [site.name]}) for i in range(6)], "forgotten")
+    federation.wait_for(lambda: any(s[0] == "running" for s in states_of(federation, ids).values()), 60, "jobs do not run")
     site.cluster("kill9-ctld")
     time.sleep(3)
     site.cluster("start-ctld")
