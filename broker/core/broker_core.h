@@ -293,7 +293,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_QUOTA, helio_row_quota, ROW)                                                                       \
     X(ROW_RATES, helio_row_rates, ROW)                                                                       \
     X(ROW_ACTUAL, helio_row_actual, ROW)                                                                     \
-    X(ROW_BASELINE, helio_row_baseline, ROW)                                                                       \
+    X(ROW_BASELINE, helio_row_baseline, ROW)                                                                 \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

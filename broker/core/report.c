@@ -64,7 +64,7 @@ static bool can_be_evidence(const site_t *site, const job_t *job, const helio_re
         return false;
     if (!job)
         return true;
-    bool elsewhere = job->last && strcmp(job->last->site, site->name) != 0;
+    bool elsewhere = core_job_site(job)[0] && strcmp(core_job_site(job), site->name) != 0;
     return report->epoch < job->epoch || (report->epoch == job->epoch && !elsewhere);
 }
 
