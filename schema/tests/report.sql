@@ -16,7 +16,9 @@ insert into promised values
     ('placement_candidates', 'time, job_id, epoch, site, pool, start_at, score_usd, cost_usd, carbon_g, wait_s, transfer_s, rejected_reason'),
     ('queue_wait', 'time, queue, tenant, jobs, wait_p50_seconds, wait_p95_seconds'),
     ('usage_daily', 'time, tenant, site, gpu_model, queue, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, units_done'),
-    ('savings_daily', 'time, tenant, baseline, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved'),
+    ('savings_daily', 'time, tenant, baseline, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved, jobs, jobs_estimated, carbon_kind, used_carbon_g, used_cost_usd, used_energy_kwh, used_wait_seconds, baseline_carbon_g, baseline_cost_usd, baseline_energy_kwh, baseline_wait_seconds'),
+    ('ledger', 'time, job_id, epoch, tenant, site, pool, gpu_model, queue, gpu_seconds, energy_kwh, carbon_g, cost_usd, fenced, energy_provenance, pue, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source, carbon_issued_at, carbon_estimated, price_usd_per_gpu_h, price_source, price_estimated'),
+    ('forecast_error_by_horizon', 'site, signal, pool, kind, factor, horizon_h, hours, bias, mean_absolute_error, mean_ape_ratio'),
     ('utilization_hourly', 'time, site, gpu_model, allocated_ratio, sm_active_ratio, memory_used_ratio, units_per_gpu_hour');
 
 select has_view('helio_report', view, 'view ' || view) from promised;
@@ -41,7 +43,7 @@ from pg_class c where relnamespace = 'helio_report'::regnamespace;
 
 select ok(not has_table_privilege('helio_broker', ('helio.' || name)::regclass, 'update, delete, truncate'),
     'the broker cannot change ' || name)
-from unnest(array ['ledger', 'attempts', 'transitions', 'audit']) name;
+from unnest(array ['ledger', 'attempts', 'transitions', 'audit', 'rates', 'baselines']) name;
 select ok(not has_schema_privilege('helio_broker', 'helio', 'create'), 'the broker makes no tables');
 
 -- As the reader: each view runs, the tables do not.

@@ -1,4 +1,5 @@
-/*  What the ledger says of an attempt: every hour at that hour's prices, and what the job would have used elsewhere. */
+/*  What the ledger says of an attempt: every hour at that hour's prices, and what the job would have used
+ * elsewhere. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,9 +122,12 @@ static void ledger__each_hour_at_its_own_price_with_its_provenance(void **state)
         double used = hours[i].kwh;
         const helio_row_rates_t *rates = rates_of(row->rates_id);
         assert_non_null(rates);
-        assert_true(rates->carbon_g_per_kwh == hours[i].carbon && rates->price_usd_per_gpu_h == hours[i].price);
-        assert_true(rates->carbon_estimated == hours[i].estimated && rates->price_estimated == hours[i].estimated);
-        assert_true(helio_text_is(rates->carbon_source, "grid") && helio_text_is(rates->carbon_kind, "average") &&
+        assert_true(rates->carbon_g_per_kwh == hours[i].carbon &&
+                    rates->price_usd_per_gpu_h == hours[i].price);
+        assert_true(rates->carbon_estimated == hours[i].estimated &&
+                    rates->price_estimated == hours[i].estimated);
+        assert_true(helio_text_is(rates->carbon_source, "grid") &&
+                    helio_text_is(rates->carbon_kind, "average") &&
                     helio_text_is(rates->carbon_factor, "lifecycle") && rates->carbon_issued_ms > 0);
         assert_true(rates->hour_ms == row->hour_ms && rates->watts_per_gpu == 1000);
         assert_true(fabs((double)row->energy_j - used * 3.6e6) <= 1);
@@ -227,9 +231,68 @@ static void ledger__adds_up_over_any_hours(void **state)
         const helio_row_state_t *row = harness_row(h, key);
         assert_true(sum.gpu_ms == run_ms && row->gpu_ms == sum.gpu_ms);
         assert_true(row->energy_j == sum.energy_j && row->carbon_mg == sum.carbon_mg);
-        assert_true(sum.cost_micro_usd < 0 ? !row->cost_micro_usd : row->cost_micro_usd == (uint64_t)sum.cost_micro_usd);
+        assert_true(sum.cost_micro_usd < 0 ? !row->cost_micro_usd
+                                           : row->cost_micro_usd == (uint64_t)sum.cost_micro_usd);
         assert_true(!report.energy_j || sum.energy_j == report.energy_j);
     }
+}
+
+static void ledger__a_day_with_a_change_of_clocks_has_whole_hours_like_any_other(void **state)
+{
+    (void)state;
+    int64_t change_ms = INT64_C(1774746000000); /* 2026-03-29T01:00Z: clocks go forward in Europe */
+    harness_advance(h, change_ms - 90 * 60000 - harness_wall_ms(h));
+    helio_job_key_t key = start();
+    for (int half = 0; half < 6; half++) {
+        say(NORTH, HELIO_SIGNAL_CARBON, "", 100 * (1 + half / 2));
+        harness_advance(h, HOUR_MS / 2);
+    }
+    helio_report_t report = ended(key, 3 * (uint64_t)HOUR_MS);
+    harness_clear(h);
+    harness_report(h, NORTH, &report);
+    uint64_t gpu_ms = 0;
+    int64_t hour_ms = change_ms - 2 * HOUR_MS;
+    for (const helio_row_ledger_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));
+         hour_ms += HOUR_MS) {
+        assert_true(row->hour_ms == hour_ms);
+        gpu_ms += row->gpu_ms;
+    }
+    assert_true(hour_ms == change_ms + 2 * HOUR_MS && gpu_ms == 3 * (uint64_t)HOUR_MS);
+}
+
+static void ledger__a_fenced_attempt_costs_what_its_hours_cost_and_is_in_no_baseline(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.on_site_loss = HELIO_SITE_LOSS_EAGER;
+    spec.time_limit_ms = 48 * (uint64_t)HOUR_MS;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    say(NORTH, HELIO_SIGNAL_CARBON, "", 100);
+    harness_advance(h, HOUR_MS);
+    say(NORTH, HELIO_SIGNAL_CARBON, "", 500);
+    harness_advance(h, HOUR_MS / 2);
+    harness_renew(h, SOUTH);
+    harness_tick(h); /* north was silent */
+    harness_tick(h);
+    assert_int_equal(harness_row(h, key)->epoch, 2);
+    harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
+    harness_hello(h, NORTH + 10, north);
+    harness_inventory(h, NORTH + 10, NULL, 0);
+    harness_clear(h);
+    helio_report_t report = ended(key, (uint64_t)HOUR_MS + HOUR_MS / 2);
+    harness_report(h, NORTH + 10, &report);
+    uint64_t carbon_mg = 0;
+    for (const helio_row_ledger_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));) {
+        assert_true(row->fenced && row->rates_id);
+        carbon_mg += row->carbon_mg;
+    }
+    assert_int_equal(carbon_mg, 100000 + 250000);
+    assert_null(harness_take(h, HELIO_BROKER_FX_ROW_BASELINE));
+    harness_say(h, SOUTH, key, 2, HELIO_REPORT_KIND_ENDED);
+    const helio_row_baseline_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
+    assert_true(row && row->carbon_mg == harness_row(h, key)->carbon_mg && row->carbon_mg < 100000);
 }
 
 static void baseline__home_at_once_and_least_wait_of_a_job_that_waited_for_a_better_hour(void **state)
@@ -318,6 +381,8 @@ int main(void)
         CASE(ledger__before_the_first_series_the_static_figure_stands_and_is_an_estimate),
         CASE(ledger__a_new_leader_prices_as_the_old_one_would_have),
         CASE(ledger__adds_up_over_any_hours),
+        CASE(ledger__a_day_with_a_change_of_clocks_has_whole_hours_like_any_other),
+        CASE(ledger__a_fenced_attempt_costs_what_its_hours_cost_and_is_in_no_baseline),
         CASE(baseline__home_at_once_and_least_wait_of_a_job_that_waited_for_a_better_hour),
         CASE(baseline__kinds_never_mix_and_a_job_without_home_has_none),
     };

@@ -297,6 +297,82 @@ static void store__dependencies_load_back_with_what_became_of_each(void **state)
     helio_store_destroy(&store);
 }
 
+static int64_t now_hour_ms(void)
+{
+    int64_t wall_ms = helio_clock_wall_ms();
+    return wall_ms - wall_ms % 3600000;
+}
+
+static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    int64_t hour_ms = now_hour_ms();
+    double values[] = {1.5, 2.5};
+    helio_row_site_t site = {.site = HELIO_TEXT("lulea"), .pue = 1};
+    helio_row_job_t job = job_row(1);
+    helio_row_placement_t placement = {.key = {job.job, HELIO_NO_TASK},
+                                       .epoch = 1,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .pool = HELIO_TEXT("h100"),
+                                       .at_ms = 1,
+                                       .least_site = HELIO_TEXT("oslo"),
+                                       .least_pool = HELIO_TEXT("a"),
+                                       .least_ms = 77};
+    helio_row_actual_t actual = {.site = HELIO_TEXT("lulea"),
+                                 .pool = HELIO_TEXT(""),
+                                 .signal = HELIO_SIGNAL_CARBON,
+                                 .hour_ms = hour_ms,
+                                 .value = 1.0 / 3,
+                                 .kind = HELIO_TEXT("average"),
+                                 .factor = HELIO_TEXT("lifecycle"),
+                                 .source = HELIO_TEXT("grid"),
+                                 .estimated = true,
+                                 .issued_ms = hour_ms + 1};
+    helio_row_actual_t old = actual;
+    old.hour_ms -= INT64_C(200) * 3600000;
+    helio_row_actual_t first = actual;
+    first.value = 99;
+    helio_row_series_t series = {.site = HELIO_TEXT("lulea"),
+                                 .signal = HELIO_SIGNAL_PUE,
+                                 .issued_ms = hour_ms,
+                                 .start_ms = hour_ms,
+                                 .step_s = 3600,
+                                 .values = {values, 2}};
+    helio_row_rates_t rates = {.rates_id = 5, .site = HELIO_TEXT("lulea"), .hour_ms = hour_ms, .pue = 1.25};
+    helio_row_baseline_t baseline = {.key = placement.key,
+                                     .tenant = HELIO_TEXT("acme"),
+                                     .ended_ms = hour_ms,
+                                     .home_site = HELIO_TEXT("lulea"),
+                                     .home_carbon_mg = 7,
+                                     .cost_micro_usd = -3};
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    append(store, HELIO_BROKER_FX_ROW_SITE, &site);
+    append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
+    append(store, HELIO_BROKER_FX_ROW_ACTUAL, &first); /* twice in a batch: the last counts */
+    append(store, HELIO_BROKER_FX_ROW_ACTUAL, &actual);
+    append(store, HELIO_BROKER_FX_ROW_ACTUAL, &old);
+    append(store, HELIO_BROKER_FX_ROW_SERIES, &series);
+    append(store, HELIO_BROKER_FX_ROW_RATES, &rates);
+    append(store, HELIO_BROKER_FX_ROW_BASELINE, &baseline);
+    commit(store);
+    append(store, HELIO_BROKER_FX_ROW_RATES, &rates); /* a new leader writes them again */
+    append(store, HELIO_BROKER_FX_ROW_BASELINE, &baseline);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_actual_type, the(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 0), &actual));
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 1)); /* longer ago than hours are kept */
+    assert_true(helio_record_equal(&helio_row_series_type, the(&all, HELIO_BROKER_EV_LOAD_SERIES, 0), &series));
+    const helio_row_least_t *least = the(&all, HELIO_BROKER_EV_LOAD_LEAST, 0);
+    assert_true(helio_job_key_equal(least->key, placement.key) && helio_text_is(least->site, "oslo"));
+    assert_true(helio_text_is(least->pool, "a") && least->at_ms == 77);
+    assert_value(conninfo, "select row(rates_id, pue, carbon_g_per_kwh, carbon_source) from helio.rates", "(5,1.25,,)");
+    assert_value(conninfo, "select row(home_carbon_mg, cost_micro_usd, least_site, home_carbon_kind) from helio.baselines",
+                 "(7,-3,,)");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__a_gate_that_opened_stays_open(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1085,6 +1161,7 @@ int main(void)
         cmocka_unit_test(store__rows_that_a_new_leader_needs_load_back_equal),
         cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
         cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
+        cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),

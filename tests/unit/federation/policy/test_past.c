@@ -105,7 +105,10 @@ static void take__what_is_no_good_is_passed_over(void **state)
                                .step_s = 3600,
                                .values = {values + 2, 1}};
     helio_past_take(past, &marginal, NOW_MS, NULL, NULL);
-    helio_series_t ahead = {.issued_wall_ms = NOW_MS + 2 * HOUR_MS, .start_wall_ms = NOW_MS, .step_s = 3600, .values = {values + 2, 1}};
+    helio_series_t ahead = {.issued_wall_ms = NOW_MS + 2 * HOUR_MS,
+                            .start_wall_ms = NOW_MS,
+                            .step_s = 3600,
+                            .values = {values + 2, 1}};
     helio_past_take(past, &ahead, NOW_MS, NULL, NULL);
     helio_series_t none = {.issued_wall_ms = NOW_MS};
     helio_past_take(past, &none, NOW_MS, NULL, NULL);
@@ -176,7 +179,8 @@ static void take__months_of_changing_sources_stay_within_bounds(void **state)
     for (int64_t h = 0; h < 3000; h++) {
         (void)snprintf(source, sizeof source, "grid, last good %d", (int)h);
         take(NOW_MS + h * HOUR_MS, NOW_MS + h * HOUR_MS, values, 192, source);
-        assert_true(at(NOW_MS + h * HOUR_MS).value == 0 && helio_text_is(at(NOW_MS + h * HOUR_MS).source, source));
+        assert_true(at(NOW_MS + h * HOUR_MS).value == 0 &&
+                    helio_text_is(at(NOW_MS + h * HOUR_MS).source, source));
     }
     helio_past_value_t value;
     assert_true(helio_past_at(past, NOW_MS + (2999 - HELIO_PAST_BACK_H) * HOUR_MS, &value));

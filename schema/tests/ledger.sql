@@ -1,0 +1,72 @@
+-- The ledger's views: figures, provenance, baselines, and forecasts against what came true.
+begin;
+select no_plan();
+
+create temporary table day as select '2026-03-29 00:00+00'::timestamptz as d; -- clocks go forward in Europe at 01:00
+insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, price_usd_per_gpu_h, electricity_usd_per_kwh,
+    carbon_g_per_kwh, pue_estimated, price_estimated, electricity_estimated, carbon_estimated, carbon_source, carbon_kind,
+    carbon_factor, carbon_issued_at)
+select i, 'lulea', 'a', d + make_interval(hours => i), 1000, 1, 2, 0, 100 * i, false, false, false, i = 3, 'grid', 'average',
+    'lifecycle', d + make_interval(hours => i) from day, generate_series(1, 3) i;
+insert into helio.attempts (job_id, task, epoch, kind, completes, fenced, started_at, ended_at, at, run_ms, gpu_ms, energy_j,
+    units_done, site)
+select '0199dddd-0000-7000-8000-000000000001'::uuid, -1, e, 5, e = 2, e = 1, d, d, d, 1, case e when 1 then 1800000 else 10800000 end,
+    0, 30, 'lulea' from day, generate_series(1, 2) e;
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, pool,
+    gpu_model, queue, provenance, rates_id)
+select '0199dddd-0000-7000-8000-000000000001'::uuid, -1, 2, d + make_interval(hours => i), 3600000, 3600000, 100000 * i, 2000000,
+    false, 'led', 'lulea', 'a', 'H100', 'standard', case i when 1 then 'measured' else 'model' end, i
+from day, generate_series(1, 3) i
+union all
+select '0199dddd-0000-7000-8000-000000000001'::uuid, -1, 1, d + interval '1 hour', 1800000, 1800000, 50000, 1000000, true, 'led',
+    'lulea', 'a', 'H100', 'standard', 'model', 1 from day;
+
+select results_eq($$select time, energy_kwh, carbon_g, cost_usd, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source,
+        carbon_estimated, energy_provenance from helio_report.ledger where tenant = 'led' and not fenced order by time$$,
+    $$select d + make_interval(hours => i), 1::float8, 100.0 * i::float8, 2::float8, 100.0 * i::float8, 'average', 'lifecycle',
+        'grid', i = 3, case i when 1 then 'measured' else 'model' end from day, generate_series(1, 3) i$$,
+    'each hour with what it was priced by');
+select is((select sum(energy_j) from helio.ledger where tenant = 'led'), 12600000::numeric, 'whole hours over the change of clocks');
+select results_eq($$select time, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, fenced_gpu_seconds, carbon_kind,
+        round(carbon_estimated_ratio::numeric, 4), round(measured_ratio::numeric, 4)
+    from helio_report.usage_daily where tenant = 'led'$$,
+    $$select d, 1::bigint, 12600::float8, 3.5::float8, 650::float8, 7::float8, 1800::float8, 'average lifecycle', 0.2857, 0.2857
+    from day$$, 'a day is the sum of its hours, fenced ones too');
+select is((select sum(gpu_seconds) from helio_report.usage_daily where tenant = 'led'),
+    (select sum(gpu_seconds) from helio_report.ledger where tenant = 'led'), 'usage and ledger have one sum');
+select throws_ok('update helio.rates set pue = 2', 'HE002', null, 'rates stay as they were');
+select throws_ok('delete from helio.baselines', 'HE002', null, 'and so do baselines');
+
+-- Baselines: the fenced half hour is the federation's doing.
+insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_site,
+    home_energy_j, home_carbon_mg, home_cost_micro_usd, home_carbon_kind, least_site, least_wait_ms, least_energy_j,
+    least_carbon_mg, least_cost_micro_usd, least_carbon_kind, estimated)
+select ('0199dddd-0000-7000-8000-00000000000' || i)::uuid, -1, 'led', d + interval '5 hours', 10800000, 60000, 10800000, 600000,
+    6000000, 'dresden', 14400000, 2000000, 9000000, case i when 1 then 'average lifecycle' end, case i when 1 then 'oslo' end,
+    10000, 10800000, 700000, 8000000, 'average lifecycle', i = 2
+from day, generate_series(1, 2) i;
+select results_eq($$select baseline, carbon_kind, jobs, jobs_estimated, carbon_g_saved, cost_usd_saved, energy_kwh_saved,
+        wait_seconds_saved, used_cost_usd, baseline_cost_usd
+    from helio_report.savings_daily where tenant = 'led' order by baseline, carbon_kind nulls last$$,
+    $$values ('home', 'average lifecycle', 1::bigint, 0::bigint, 1350::float8, 2::float8, 0.5::float8, -60::float8, 7::float8, 9::float8),
+        ('home', null, 1, 1, null, 3, 1, -60, 6, 9),
+        ('least-wait', 'average lifecycle', 1, 0, 50, 1, -0.5, -50, 7, 8)$$,
+    'used against both baselines, nothing said of what is not known');
+
+-- Forecasts
+insert into helio.series (site, pool, signal, kind, factor, source, estimated, issued_at, start_at, step_s, "values")
+select 'fc', '', 3, 'average', 'lifecycle', 'grid', false, d + make_interval(mins => 60 * i + 5), d + make_interval(hours => i), 3600,
+    array[100 + 10 * i, 120, 140, 160]::float8[] from day, generate_series(0, 2) i;
+insert into helio.actuals (site, pool, signal, hour, value, kind, factor, source, estimated, issued_at)
+select 'fc', '', 3, d + make_interval(hours => i), 100 + 10 * i, 'average', case i when 3 then 'direct' else 'lifecycle' end, 'grid',
+    i = 2, d + make_interval(mins => case i when 4 then 0 else 60 * i + 5 end) from day, generate_series(0, 4) i;
+select results_eq($$select extract(hour from time at time zone 'UTC')::int, horizon_h, absolute_error,
+        round(ape_ratio::numeric, 4), actual_estimated, kind
+    from helio_report.forecast_error where site = 'fc' order by 1, 2$$,
+    $$values (1, 0, 10::float8, 0.0909, false, 'average'), (2, 0, 0::float8, 0.0000, true, 'average'),
+        (2, 1, 20::float8, 0.1667, true, 'average')$$,
+    'by horizon; not of hours that had begun, of other factors, nor of what nothing confirmed');
+select is((select count(*) from helio_report.forecast_error_by_horizon where site = 'fc'), 0::bigint, 'means are of the last week');
+
+select * from finish();
+rollback;
