@@ -1,4 +1,5 @@
-/*  baseline.c -- what a job that ran to its end would have used by the two baselines, priced like its own run. */
+/*  baseline.c -- what a job that ran to its end would have used by the two baselines, priced like its own
+ * run. */
 #include "broker/core/internal.h"
 
 /*  The first pool of the site that could hold the job, by its preferred GPU; NULL = none. */
@@ -21,8 +22,8 @@ static pool_t *pool_that_fits(const job_t *job, site_t *site, helio_text_t name,
     return best;
 }
 
-/*  What was measured holds for the same GPUs only; else the model speaks, with the power of the job's own pool where
- *  the other's is not known. */
+/*  What was measured holds for the same GPUs only; else the model speaks, with the power of the job's own
+ * pool where the other's is not known. */
 static bill_t bill_of(helio_broker_core_t *self, site_t *site, pool_t *pool, uint32_t gpus, int64_t start_ms,
                       const pool_t *own, const helio_report_t *report)
 {

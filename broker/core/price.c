@@ -1,5 +1,5 @@
-/*  price.c -- what an hour at a pool costs: by the latest word on that hour of the site's series, else by the static
- *  figures. An hour's price is made once, and again when the site says something new.
+/*  price.c -- what an hour at a pool costs: by the latest word on that hour of the site's series, else by the
+ * static figures. An hour's price is made once, and again when the site says something new.
  */
 #include <assert.h>
 #include <math.h>
@@ -11,8 +11,8 @@
 
 static bool is_priced(uint32_t signal)
 {
-    return signal == HELIO_SIGNAL_PRICE || signal == HELIO_SIGNAL_ELECTRICITY || signal == HELIO_SIGNAL_CARBON ||
-           signal == HELIO_SIGNAL_PUE;
+    return signal == HELIO_SIGNAL_PRICE || signal == HELIO_SIGNAL_ELECTRICITY ||
+           signal == HELIO_SIGNAL_CARBON || signal == HELIO_SIGNAL_PUE;
 }
 
 static helio_past_t *past_of(const site_t *site, uint32_t signal, helio_text_t pool)
@@ -123,8 +123,9 @@ void core_past_load_series(helio_broker_core_t *self, const helio_row_series_t *
     helio_past_take(past, &series, self->wall_ms, NULL, NULL);
 }
 
-/*  Of an hour: the pool's own series, the site's, the static figure; of a signal without one the nearest hour.
- *  A static figure that replaces a feed, or stands for an intensity, is an estimate; else it is what was agreed. */
+/*  Of an hour: the pool's own series, the site's, the static figure; of a signal without one the nearest
+ * hour. A static figure that replaces a feed, or stands for an intensity, is an estimate; else it is what was
+ * agreed. */
 static helio_past_value_t figure_of(const site_t *site, const pool_t *pool, uint32_t signal, int64_t hour_ms,
                                     bool has_static, double figure)
 {
@@ -156,7 +157,8 @@ static helio_row_rates_t rates_row(const site_t *site, const pool_t *pool, int64
         figure_of(site, pool, HELIO_SIGNAL_PRICE, hour_ms, true, fixed.price_usd_per_gpu_h);
     helio_past_value_t tariff = {0};
     if (info->owned)
-        tariff = figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
+        tariff =
+            figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
     helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms,
                                           profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
     return (helio_row_rates_t){
@@ -210,7 +212,8 @@ static rated_t rate(helio_broker_core_t *self, const site_t *site, const pool_t 
                   .price_usd_per_gpu_h = row.price_usd_per_gpu_h,
                   .electricity_usd_per_kwh = row.electricity_usd_per_kwh,
                   .carbon_g_per_kwh = row.carbon_g_per_kwh},
-        .estimated = row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
+        .estimated =
+            row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
     };
     helio_text_t kind = row.carbon_kind.size ? row.carbon_kind : HELIO_TEXT("average");
     if (carbon_is_known(&row))

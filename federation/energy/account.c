@@ -111,9 +111,9 @@ uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, 
         charge(&sum, &hourly[i < rate_count ? i : rate_count - 1], use, measured_j > 0);
         helio_account_t upto = {total.gpu_ms + use->gpu_ms, (uint64_t)whole(sum.joules),
                                 (uint64_t)whole(sum.milligrams), whole(sum.micro_usd)};
-        *use = (helio_account_t){use->gpu_ms, upto.energy_j - total.energy_j,
-                                 upto.carbon_mg - total.carbon_mg,
-                                 upto.cost_micro_usd - total.cost_micro_usd};
+        *use =
+            (helio_account_t){use->gpu_ms, upto.energy_j - total.energy_j, upto.carbon_mg - total.carbon_mg,
+                              upto.cost_micro_usd - total.cost_micro_usd};
         total = upto;
     }
     *ret_total = total;

@@ -44,11 +44,11 @@ typedef struct helio_account_slice {
 uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uint64_t run_ms,
                              helio_arena_t *arena, helio_account_slice_t **ret_slices);
 
-/*  The same where intensity and prices change by the hour: gpu_ms and measured energy are split by time, and each
- * hour's carbon and cost come from that hour's own energy and rates. hourly[i] holds for the i-th hour that
- * the run touches; after the last one known, that one again (rate_count >= 1). Fractions are carried from hour
- * to hour: the slices add up to *ret_total exactly, and that is the whole rounded once. measured_j > 0 replaces
- * the model's energy for the whole run; the model's follows each hour's watts and PUE. */
+/*  The same where intensity and prices change by the hour: gpu_ms and measured energy are split by time, and
+ * each hour's carbon and cost come from that hour's own energy and rates. hourly[i] holds for the i-th hour
+ * that the run touches; after the last one known, that one again (rate_count >= 1). Fractions are carried
+ * from hour to hour: the slices add up to *ret_total exactly, and that is the whole rounded once. measured_j
+ * > 0 replaces the model's energy for the whole run; the model's follows each hour's watts and PUE. */
 uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
                               uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total);

@@ -158,8 +158,8 @@ static void tell_elapsed(helio_past_t *self, int64_t before_ms, helio_past_news_
     }
 }
 
-void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t wall_ms, helio_past_news_fn *news,
-                     void *arg)
+void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t wall_ms,
+                     helio_past_news_fn *news, void *arg)
 {
     if (!series->step_s || !series->values.count || helio_text_is(series->kind, "marginal") ||
         series->issued_wall_ms < self->issued_ms || series->issued_wall_ms > wall_ms + HELIO_HOUR_MS)

@@ -1,8 +1,9 @@
-/*  past.h -- what one signal of a site was, hour by hour: the latest word on each hour, and where it comes from.
+/*  past.h -- what one signal of a site was, hour by hour: the latest word on each hour, and where it comes
+ * from.
  *
- *  The latest issue that speaks of an hour is right about it, and an issue from before the hour began is a forecast
- * still: such a value counts as an estimate. Kept are the last HELIO_PAST_BACK_H hours, and the ones ahead, since a
- * site may fall silent. One owner. Hours are those of UTC.
+ *  The latest issue that speaks of an hour is right about it, and an issue from before the hour began is a
+ * forecast still: such a value counts as an estimate. Kept are the last HELIO_PAST_BACK_H hours, and the ones
+ * ahead, since a site may fall silent. One owner. Hours are those of UTC.
  */
 #ifndef HELIO_POLICY_PAST_H
 #define HELIO_POLICY_PAST_H
@@ -32,15 +33,15 @@ void helio_past_destroy(helio_past_t **self_p);
 /*  What to do about an hour that has begun and of which something new is known. */
 typedef void helio_past_news_fn(void *arg, const helio_past_value_t *value);
 
-/*  An issue of the signal. Passed over: marginal ones, ones older than the last, ones issued an hour ahead of the
- * clock. news may be NULL. */
-void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t wall_ms, helio_past_news_fn *news,
-                     void *arg);
+/*  An issue of the signal. Passed over: marginal ones, ones older than the last, ones issued an hour ahead of
+ * the clock. news may be NULL. */
+void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t wall_ms,
+                     helio_past_news_fn *news, void *arg);
 /*  As it was told by news, after a restart: in order of their hours or not. */
 void helio_past_restore(helio_past_t *self, const helio_past_value_t *value, int64_t wall_ms);
 
-/*  Of the hour, else the last good one of the HELIO_PAST_GAP_H hours before it. False: nothing is known, and the
- * static figure has to do. */
+/*  Of the hour, else the last good one of the HELIO_PAST_GAP_H hours before it. False: nothing is known, and
+ * the static figure has to do. */
 bool helio_past_at(const helio_past_t *self, int64_t hour_ms, helio_past_value_t *ret_value);
 /*  The nearest of all hours that are known, the ones before first: for a signal without a static figure. */
 bool helio_past_nearest(const helio_past_t *self, int64_t hour_ms, helio_past_value_t *ret_value);
