@@ -175,6 +175,21 @@ static void requests__that_change_something_are_sent_once(void **state)
     end(&outcome);
 }
 
+static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"PUT /v1/quotas/acme", 1, 503, NULL, "", WHOLE, 0},
+                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
+             WORDS("quota", "set", "acme", "--burst", "none", "--guaranteed", "16", "--queue", "batch"));
+    expect(&outcome, 0, "", "acme in batch: as said");
+    assert_int_equal(broker_double_count(outcome.broker, "PUT "), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"burst_gpus\":null"), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"guaranteed_gpus\":16"), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"queue\":\"batch\""), 2);
+    end(&outcome);
+}
+
 static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
 {
     (void)state;
@@ -886,6 +901,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pump__does_not_wait_for_what_is_over_already),
         cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
+        cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
         cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
         cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
