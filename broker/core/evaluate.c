@@ -152,6 +152,13 @@ static double free_share(const pool_t *pool)
 
 /*  Among equally good options (same alternative, same score, neither home) the one with the largest free
  * share. */
+/*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
+static bool is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return self->now_ms < option->pool->doubtful_until_ms || option->site->stale ||
+           (option->pool == class->doubtful && self->now_ms < class->doubtful_until_ms);
+}
+
 static const option_t *choose_among(helio_broker_core_t *self, const evaluation_t *e, bool doubtful_too)
 {
     for (uint32_t i = 0; i < e->feasible;) {
@@ -162,8 +169,7 @@ static const option_t *choose_among(helio_broker_core_t *self, const evaluation_
                e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
              end++) {
             const option_t *option = &e->options[end];
-            if ((!doubtful_too && self->now_ms < option->pool->doubtful_until_ms) ||
-                !has_room(self, e->class, option))
+            if ((!doubtful_too && is_doubtful(self, e->class, option)) || !has_room(self, e->class, option))
                 continue;
             double share = option->home ? 2 : free_share(option->pool);
             if (share > best_share) {

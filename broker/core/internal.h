@@ -209,6 +209,8 @@ struct job_class {
     uint64_t decision_hash;
     int64_t decision_ms;
     window_t window;
+    const pool_t *doubtful; /* where a job of this class failed at once (compared, never followed), and until when */
+    int64_t doubtful_until_ms;
     site_t *least; /* where its head could have started while it waits for a better hour, and since when */
     char least_pool[33];
     int64_t least_ms; /* 0 = it does not wait by choice */

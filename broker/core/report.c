@@ -216,9 +216,26 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     }
 }
 
-static void doubt(const helio_broker_core_t *self, pool_t *pool)
+/*  Begins with a word that says that it was this job, or somebody's wish, and not the pool's health. */
+static bool is_about_the_job(helio_text_t reason)
+{
+    static const char *const words[] = {"SubmitRefused", "BadOption", "SiteCancelled", "Preempted", "NoUserMapping",
+                                        "MissingSecret"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t size = strlen(words[i]);
+        if (reason.size >= size && memcmp(reason.data, words[i], size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, helio_text_t reason)
 {
     if (!pool)
+        return;
+    class->doubtful = pool;
+    class->doubtful_until_ms = self->now_ms + DOUBT_MOST_MS;
+    if (is_about_the_job(reason))
         return;
     int64_t for_ms = DOUBT_MS;
     for (uint32_t i = 0; i < pool->failures_in_row && for_ms < DOUBT_MOST_MS; i++)
@@ -245,7 +262,7 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
         core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
     if (report->run_ms < QUICK_FAILURE_MS) {
         job->site_failures++;
-        doubt(self, job->pool);
+        doubt(self, job->submission->class, job->pool, report->reason);
     }
     core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
                   actor);

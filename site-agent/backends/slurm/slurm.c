@@ -10,6 +10,7 @@
 
 #include "federation/base/clock.h"
 #include "site-agent/backends/slurm/slurm_inner.h"
+#include "site-agent/core/capacity.h"
 
 enum { SHARED_MAX = 2048, CHECK_BYTES = 4096, CHECK_MS = 10000 };
 
@@ -26,9 +27,27 @@ static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key
     return NULL;
 }
 
+/*  A GPU job that names no CPUs or memory gets the share of the node that its GPUs are; Slurm would give it one CPU. */
+static helio_order_t with_share(const helio_slurm_t *self, const helio_order_t *asked)
+{
+    helio_order_t order = *asked;
+    uint32_t index = helio_site_pool_index(&self->site, order.pool);
+    const helio_pool_t *pool = index == UINT32_MAX ? NULL : &self->site.pools.items[index];
+    if (!pool || !pool->gpus_per_node || order.gpus_per_node > pool->gpus_per_node)
+        return order;
+    if (!order.cpus_per_node)
+        order.cpus_per_node =
+            (uint32_t)((uint64_t)pool->cpus_per_node * order.gpus_per_node / pool->gpus_per_node);
+    if (!order.memory_bytes_per_node)
+        order.memory_bytes_per_node = /* whole MiB, so that the shares of a node fit into it together */
+            (pool->memory_bytes_per_node / pool->gpus_per_node >> 20 << 20) * order.gpus_per_node;
+    return order;
+}
+
 static void take_task(helio_slurm_attempt_t *attempt, const helio_backend_task_t *task, bool to_start)
 {
-    const helio_order_t *order = task->order;
+    helio_order_t shared = with_share(attempt->backend, task->order);
+    const helio_order_t *order = &shared;
     (void)helio_text_copy(order->pool, attempt->pool, sizeof attempt->pool);
     attempt->nodes = order->pool.size ? (order->nodes ? order->nodes : 1) : 0;
     attempt->gpus_per_node = order->gpus_per_node;

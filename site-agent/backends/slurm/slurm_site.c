@@ -278,12 +278,28 @@ static void make_room(helio_site_profile_t *site, helio_slurm_settings_t *settin
     settings->pools.items = mappings;
 }
 
+/*  A line for a pool that there is not would have no effect, and nobody would know. */
+static helio_rc check_names(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
+                            helio_error_t *err)
+{
+    for (uint32_t i = 0; site->pools.count && i < settings->pools.count; i++)
+        if (!is_named(site, settings->pools.items[i].pool))
+            return helio_fail(err, HELIO_INVALID,
+                              "agent.slurm.pools: the site file has no pool '%.*s' (its first is '%.*s')",
+                              HELIO_TEXT_ARGS(settings->pools.items[i].pool),
+                              HELIO_TEXT_ARGS(site->pools.items[0].name));
+    return HELIO_OK;
+}
+
 helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings,
                                helio_arena_t *arena, helio_error_t *err)
 {
     cluster_t cluster = {0};
     helio_error_t why = {0};
-    helio_rc rc = ask_cluster(settings, arena, &cluster, &why);
+    helio_rc rc = check_names(site, settings, err);
+    if (rc)
+        return rc;
+    rc = ask_cluster(settings, arena, &cluster, &why);
     if (rc && is_complete(site))
         return HELIO_OK; /* the file alone will do, until the controller answers */
     if (rc)

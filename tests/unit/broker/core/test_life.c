@@ -242,13 +242,30 @@ static void lost__at_once_makes_its_pool_the_last_choice_for_a_while(void **stat
     harness_report(h, NORTH, &report);
     harness_tick(h);
     assert_true(helio_text_is(harness_row(h, key)->site, "south"));
-    helio_job_key_t other = any_in_state(HELIO_JOB_OFFERED);
+    helio_job_spec_t spec = harness_spec(h, "H100", 2); /* of another class */
+    helio_job_key_t other = job_in_state(&spec, HELIO_JOB_OFFERED);
     assert_true(helio_text_is(harness_row(h, other)->site, "south"));
     harness_advance(h, 10000);
     harness_summary(h, NORTH, north, 0, 0);
     harness_summary(h, SOUTH, south, 0, 0);
-    helio_job_key_t later = any_in_state(HELIO_JOB_OFFERED);
+    spec = harness_spec(h, "H100", 3);
+    helio_job_key_t later = job_in_state(&spec, HELIO_JOB_OFFERED);
     assert_true(helio_text_is(harness_row(h, later)->site, "north"));
+}
+
+static void lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
+    report.run_ms = 0;
+    report.reason = HELIO_TEXT("SubmitRefused: Invalid partition name specified");
+    harness_report(h, NORTH, &report);
+    harness_tick(h);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south"));
+    helio_job_spec_t spec = harness_spec(h, "H100", 2);
+    helio_job_key_t other = job_in_state(&spec, HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, other)->site, "north"));
 }
 
 static void lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing(void **state)
@@ -643,6 +660,7 @@ int main(void)
         CASE(end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retried),
         CASE(lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released),
         CASE(lost__at_once_makes_its_pool_the_last_choice_for_a_while),
+        CASE(lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone),
         CASE(lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing),
         CASE(lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete),
         CASE(cancel__of_what_no_site_has_is_done_at_once),
