@@ -51,10 +51,23 @@ static const struct {
     {"NeverFits", "ask for what a site has: `helio gpus` lists it"},
 };
 
+/*  States that somebody has to end. */
+static const struct {
+    const char *state, *advice;
+} ways_out[] = {
+    {"held", "`helio release ID` lets it be placed again once its cause is mended; `helio cancel ID` ends it"},
+    {"suspect", "its site is silent: if it is known to run nothing any more, an operator says so with `helio attest "
+                "SITE --dead`; jobs that may be started again say `on_site_loss: lease`"},
+};
+
 static void print_advice(const helio_client_t *client, const json_t *explained)
 {
     const char *reason = helio_output_string(explained, "reason");
-    bool queued = strcmp(helio_output_string(explained, "state"), "queued") == 0;
+    const char *state = helio_output_string(explained, "state");
+    bool queued = strcmp(state, "queued") == 0;
+    for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
+        if (strcmp(state, ways_out[i].state) == 0)
+            line(client, "Way out", ways_out[i].advice);
     for (size_t i = 0; queued && i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
             line(client, "To start sooner", advices[i].advice);
