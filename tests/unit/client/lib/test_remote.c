@@ -775,11 +775,17 @@ static void explain__has_a_sentence_for_every_state(void **state)
         const char *state, *site, *sentence;
     } cases[] = {
         {"queued", "", "t (" ID_A ") is queued\n"},
-        {"held", "", "t (" ID_A ") is held\n"},
+        {"held", "",
+         "t (" ID_A ") is held\n"
+         "Way out           `helio release ID` lets it be placed again once its cause is mended; `helio cancel ID` "
+         "ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
-        {"suspect", "lulea", "t (" ID_A ") is suspect, last known at lulea\n"},
+        {"suspect", "lulea",
+         "t (" ID_A ") is suspect, last known at lulea\n"
+         "Way out           its site is silent: if it is known to run nothing any more, an operator says so with "
+         "`helio attest SITE --dead`; jobs that may be started again say `on_site_loss: lease`\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
         {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},
