@@ -82,6 +82,11 @@ HELIO_MUST_CHECK helio_rc helio_folder_claim(int folder, helio_claim_t *ret_clai
 HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err);
 uint64_t helio_folder_units_done(int folder); /* of HELIO_REPORT */
+/*  When its shim last showed life, in the file system's own time: only a change of it says anything.
+ * NOT_FOUND: no claim. */
+HELIO_MUST_CHECK helio_rc helio_folder_beat(int folder, int64_t *ret_ns);
+/*  Tells its shim to stop, whatever its scheduler knows of it: heeded within seconds. */
+HELIO_MUST_CHECK helio_rc helio_folder_stop(int folder, uint32_t stop_mode, helio_error_t *err);
 
 /*  As helio_backend_class_t has it, as far as the folder tells: *ret_end needs a `done` mark. Of an attempt
  * that is over without one, fewer than `max` bytes are its last ones. */

@@ -33,6 +33,7 @@ typedef struct helio_shim {
     uint32_t kill_steps;   /* KILLING, of a head: means that were used */
     int64_t lease_read_ms; /* when to read it again */
     int64_t gang_look_ms;  /* when to look at the others again */
+    int64_t beat_ms;       /* when to show life, and to look for a word, again */
     helio_lease_watch_t lease;
     bool childless;
     helio_done_t done;

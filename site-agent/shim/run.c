@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "site-agent/shim/slurm.h"
 
 enum {
+    BEAT_MS = 5000,
     KILL_AGAIN_MS = 20, /* a killed process may have forked meanwhile */
     RANK_FAILED_GRACE_MS = 30000,
     HEAD_SLACK_MS = 5000, /* for the ranks' shims, which have the same grace, to end by themselves */
@@ -217,6 +219,29 @@ static void look_at_gang(helio_shim_t *self, int64_t now_ms)
                                                                  : RANK_FAILED_GRACE_MS);
 }
 
+static bool beats(const helio_shim_t *self)
+{
+    return self->plan.launcher == HELIO_LAUNCHER_SLURM && self->call->mode != HELIO_SHIM_RANK;
+}
+
+/*  Inside an allocation the agent may have no other sign of life than a claim that is touched, and no other
+ * way to us than the mark `stop`: a scheduler may lose, rename or give up a job whose processes live on. */
+static void beat(helio_shim_t *self, int64_t now_ms)
+{
+    if (!beats(self) || now_ms < self->beat_ms)
+        return;
+    self->beat_ms = now_ms + BEAT_MS;
+    (void)utimensat(self->marks, "claim", NULL, AT_SYMLINK_NOFOLLOW);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t word = {0};
+    if (self->phase == HELIO_SHIM_KILLING || helio_mark_read(self->folder, "stop", 16, &word, NULL))
+        return;
+    self->done.stopped = true;
+    if (helio_text_is(helio_buffer_view(&word), "kill"))
+        kill_now(self, now_ms);
+    else
+        stop_politely(self, now_ms, self->plan.grace_ms);
+}
+
 static int wait_ms(const helio_shim_t *self, int64_t now_ms)
 {
     if (self->phase == HELIO_SHIM_KILLING)
@@ -235,6 +260,8 @@ static int wait_ms(const helio_shim_t *self, int64_t now_ms)
         until = self->lease_read_ms < until ? self->lease_read_ms : until;
         until = lease < until ? lease : until;
     }
+    if (beats(self) && self->beat_ms < until)
+        until = self->beat_ms;
     return until > now_ms ? (int)(until - now_ms) : 0;
 }
 
@@ -249,6 +276,7 @@ static void run(helio_shim_t *self)
         look_at_ranks(self, now_ms);
         look_at_clocks(self, now_ms);
         look_at_gang(self, now_ms);
+        beat(self, now_ms);
         if (self->phase == HELIO_SHIM_KILLING)
             kill_again(self, now_ms);
         struct pollfd watched[] = {{.fd = self->signals, .events = POLLIN},

@@ -68,7 +68,10 @@ class World:
         return rows[0] if rows else ["", "", "0", "-1"]
 
     def wait_state(self, key, *states, seconds=90):
-        self.federation.wait_for(lambda: self.row(key)[0] in states, seconds, f"{key} is {self.row(key)}, not {states}")
+        try:
+            self.federation.wait_for(lambda: self.row(key)[0] in states, seconds, f"{key} is not {states}")
+        except SystemExit as end:
+            raise SystemExit(f"{end}; it is {self.row(key)}")
         return self.row(key)
 
     def slurm_job(self, key, wanted=None, seconds=20):
@@ -222,6 +225,44 @@ def case_drain(world):
         faults.append("a new job was sent to a cluster that is drained")
     world.resume("eu-n1", "eu-n2")
     return faults, "what ran went on, what came went elsewhere"
+
+
+def case_rename(world):
+    """A job gives itself another name in Slurm, which then knows nothing of ours by its."""
+    faults = []
+    doc = world.job("renamed", 45, **world.at_eu())
+    doc["run"] = "scontrol update jobid=$SLURM_JOB_ID name=innocent; " + doc["run"]
+    ends, stopped = world.submit(doc), world.submit({**doc, "name": "renamed-and-stopped",
+                                                     "run": doc["run"].replace("sleep 45", "sleep 600")})
+    world.wait_state(ends[0], "running")
+    world.wait_state(stopped[0], "running")
+    time.sleep(40)  # longer than a job that Slurm has forgotten is believed
+    world.federation.helio("cancel", stopped[0])
+    if world.wait_state(stopped[0], "cancelled", seconds=40)[2] != "1":
+        faults.append(f"the one that was cancelled is {world.row(stopped[0])}")
+    row = world.wait_state(ends[0], "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"it ended as {row}: {world.reasons(ends[0])}")
+    if "innocent" in world.eu.slurm("squeue", "--noheader", "--format=%j"):
+        faults.append("one of them still runs")
+    return faults, "it ran once, under either name, and could be stopped"
+
+
+def case_cut_off(world):
+    """Slurm gives up a node whose daemon is dead; the machine and the job on it are not."""
+    faults = []
+    key, = world.submit(world.job("on-a-node-given-up", 60, **world.at_eu()))
+    site = world.wait_state(key, "running")[1]
+    if site != "eu":
+        return [f"it runs at {site}"], ""
+    node = next(line.split()[0] for line in world.eu.slurm("squeue", "--noheader", "--format=%N %j").splitlines() if key in line)
+    world.eu.cluster("kill9-slurmd", node)
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost", seconds=120)
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"it ended as {row}: {world.reasons(key)}")
+    world.eu.cluster("start-slurmd", node)
+    world.resume(node)
+    return faults, "its job ran to its end, and once"
 
 
 def case_preemption(world):

@@ -14,7 +14,8 @@ enum {
     SACCT_TIMES = 3,
     UNKNOWN_TIMES = 3,
     UNKNOWN_MS = 30000, /* time for nodes to tell a controller that lost its memory what they run */
-    TOLD_MS = 120000
+    TOLD_MS = 120000,
+    ALIVE_MS = 10000
 };
 
 /*  What Slurm says of the end, from whichever source. */
@@ -203,6 +204,9 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
     if (attempt->claimed && by_itself && !attempt->leaving.done_read &&
         self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
         return false;
+    /* A node that Slurm gave up may be cut off, or have lost its daemon only: its jobs run on. */
+    if (fact->state == HELIO_SLURM_NODE_FAIL && helio_slurm_is_alive(attempt))
+        return false;
     if (attempt->claimed && attempt->started_wall_ms)
         ran(attempt, fact);
     else
@@ -276,9 +280,12 @@ static void on_ping(void *arg, const helio_command_result_t *result)
     leaving->unknown = UNKNOWN_TIMES;
     leaving->unknown_ms -= UNKNOWN_MS;
 #endif
+    bool alive = !attempt->closed && helio_slurm_is_alive(attempt); /* its job may have another name by now */
     bool sure = attempt->closed || attempt->seen.over ||
                 (leaving->unknown >= UNKNOWN_TIMES && self->now_boot_ms - leaving->unknown_ms >= UNKNOWN_MS);
-    if (sure)
+    if (alive)
+        again(attempt, ALIVE_MS);
+    else if (sure)
         nobody_knows(attempt);
 }
 

@@ -87,6 +87,7 @@ typedef struct helio_slurm_attempt {
     int64_t requeued_ms;     /* since when it has been pending although it is claimed; 0 = it is not */
     int64_t started_wall_ms; /* 0 = not yet */
     bool said_started;
+    int64_t beat_ns, beat_ms; /* its shim's last sign of life, and when we saw it change (0 = never) */
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
     bool asking;                    /* a command that asks about it is on its way */
 
@@ -105,6 +106,7 @@ typedef struct helio_slurm_attempt {
     int64_t stop_ms, stop_due_ms;
     bool stop_out;   /* a scancel is on its way */
     bool stop_sent;  /* the signal of this mode has been sent */
+    uint32_t stop_marked; /* the mode that its folder says, + 1; 0 = none */
     bool stop_again; /* a harder stop was asked for while it was */
     bool cancel_out; /* a scancel of what nobody needs is on its way */
 
@@ -253,6 +255,8 @@ void helio_slurm_serve(helio_slurm_attempt_t *attempt);
 /*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
  * there is one. */
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
+/*  Its shim has shown life lately: whatever Slurm says, it runs. */
+bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
 /*  Claims it for nobody. CONFLICT: a shim has it (attempt->claimed). */
 HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
 

@@ -118,10 +118,31 @@ static helio_rc open_bin(const char *shared, int *ret_folder, helio_error_t *err
     return HELIO_OK;
 }
 
+/*  Two sites in one folder would renew each other's leases, and take each other's attempts for their own. */
+static helio_rc check_site(const helio_slurm_t *self, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t name = {0};
+    int root = open(self->shared, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", self->shared,
+                          strerror(errno));
+    helio_rc rc = helio_mark_read(root, "site", 64, &name, err);
+    if (rc == HELIO_NOT_FOUND)
+        rc = helio_mark_claim(root, "site", self->site.name, err);
+    else if (rc == HELIO_OK && !helio_text_equal(helio_buffer_view(&name), self->site.name))
+        rc = helio_fail(err, HELIO_CONFLICT,
+                        "the shared folder '%s' is that of the site '%.*s': each site needs its own",
+                        self->shared, HELIO_TEXT_ARGS(helio_buffer_view(&name)));
+    (void)close(root);
+    return rc;
+}
+
 helio_rc helio_slurm_place(helio_slurm_t *self, const char *shim, helio_error_t *err)
 {
     int folder = -1;
-    helio_rc rc = open_bin(self->shared, &folder, err);
+    helio_rc rc = check_site(self, err);
+    if (!rc)
+        rc = open_bin(self->shared, &folder, err);
     if (rc)
         return rc;
     rc = put_hashed(self, folder, "helio-batch", ".sh", HELIO_TEXT(script_text), &self->script, err);

@@ -7,6 +7,8 @@
  */
 #include <stdio.h>
 
+#include <unistd.h>
+
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum {
@@ -148,11 +150,24 @@ static void stop_looking(helio_slurm_attempt_t *attempt)
         attempt->stop_due_ms = INT64_MAX;
 }
 
+/*  The shim hears it also while the controller is away, or knows the job by another name. */
+static void mark_stop(helio_slurm_attempt_t *attempt)
+{
+    int folder = -1;
+    if (!attempt->claimed || attempt->closed || attempt->stop_marked == attempt->stop_mode + 1 ||
+        helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL) || folder < 0)
+        return;
+    if (helio_folder_stop(folder, attempt->stop_mode, NULL) == HELIO_OK)
+        attempt->stop_marked = attempt->stop_mode + 1;
+    (void)close(folder);
+}
+
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     if (self->now_boot_ms < attempt->stop_due_ms)
         return;
+    mark_stop(attempt);
     if (attempt->phase == HELIO_SLURM_AT_LOOKING)
         stop_looking(attempt);
     if (attempt->phase == HELIO_SLURM_AT_SUBMITTING || attempt->phase == HELIO_SLURM_AT_UNSURE ||

@@ -8,7 +8,7 @@
 
 #include "site-agent/backends/slurm/slurm_inner.h"
 
-enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000, REQUEUED_MS = 2000 };
+enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000, BEAT_SILENT_MS = 30000, REQUEUED_MS = 2000 };
 
 /* ---- marks -----------------------------------------------------------------------------------------------
  */
@@ -43,6 +43,21 @@ static void read_started(helio_slurm_attempt_t *attempt, int folder)
     free(started);
 }
 
+static void note_beat(helio_slurm_attempt_t *attempt, int folder)
+{
+    int64_t ns = 0;
+    if (helio_folder_beat(folder, &ns) || (attempt->beat_ms && ns == attempt->beat_ns))
+        return;
+    attempt->beat_ns = ns;
+    attempt->beat_ms = attempt->backend->now_boot_ms ? attempt->backend->now_boot_ms : 1;
+}
+
+bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt)
+{
+    return attempt->claimed && attempt->beat_ms &&
+           attempt->backend->now_boot_ms - attempt->beat_ms < BEAT_SILENT_MS;
+}
+
 static void on_marks(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_done_t done;
@@ -50,6 +65,7 @@ static void on_marks(helio_slurm_attempt_t *attempt, int folder)
         read_claim(attempt, folder);
     if (!attempt->claimed)
         return;
+    note_beat(attempt, folder);
     if (!attempt->started_wall_ms)
         read_started(attempt, folder);
     if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {

@@ -5,8 +5,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "tests/support/slurm_double.h"
 
@@ -226,6 +228,53 @@ static void a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence(void **s
     assert_int_equal(rename(away, there), 0);
     lab_pass(&lab, 20000);
     lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_close(&lab);
+}
+
+static void show_life(const lab_t *lab, const lab_job_t *job)
+{
+    char claim[400];
+    static int64_t at_s = 1000000000;
+    struct timespec times[2] = {{.tv_sec = ++at_s}, {.tv_sec = at_s}};
+    (void)snprintf(claim, sizeof claim, "%s/shared/attempts/%s/claim", lab->dir, job->name);
+    assert_int_equal(utimensat(AT_FDCWD, claim, times, 0), 0);
+}
+
+static void a_node_that_is_given_up_while_its_shim_lives_ends_nothing(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "state", "NODE_FAIL");
+    for (int i = 0; i < 20; i++) {
+        show_life(&lab, &job);
+        lab_pass(&lab, 10000);
+    }
+    assert_int_equal(lab.heard_count, 1);
+    lab_pass(&lab, 60000); /* and silence is believed then */
+    lab_expect(&lab, 1, WORD(VANISHED), "NodeFailed");
+    lab_close(&lab);
+}
+
+static void a_job_that_slurm_knows_by_another_name_runs_on_and_can_be_stopped(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "name", "innocent");
+    for (int i = 0; i < 20; i++) {
+        show_life(&lab, &job);
+        lab_pass(&lab, 10000);
+    }
+    assert_int_equal(lab.heard_count, 1);
+    lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
+    lab_pass(&lab, 5000);
+    assert_true(lab_has(&lab, "shared/attempts/%s/stop", job.name));
+    lab_done(&lab, &job, (helio_done_t){.stopped = true, .started_wall_ms = 5, .run_ms = 7});
+    lab_pass(&lab, 30000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
     lab_close(&lab);
 }
 
@@ -600,6 +649,8 @@ int main(void)
         cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
         cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
         cmocka_unit_test(a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence),
+        cmocka_unit_test(a_node_that_is_given_up_while_its_shim_lives_ends_nothing),
+        cmocka_unit_test(a_job_that_slurm_knows_by_another_name_runs_on_and_can_be_stopped),
         cmocka_unit_test(a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end),
         cmocka_unit_test(a_program_that_was_killed_by_its_own_doing_ends_with_137),
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
