@@ -220,6 +220,7 @@ def case_drain(world):
     row = world.wait_state(key, "succeeded", "failed", "held", "lost")
     if row[:3] != ["succeeded", "eu", "1"]:
         faults.append(f"what ran on a drained node ended as {row}")
+    world.federation.wait_for(lambda: by_helio(world)[2] == 0, FIGURES_SECONDS, "the drained nodes are still offered")
     later, = world.submit(world.job("elsewhere", 1))
     if world.wait_state(later, "succeeded")[1] != "north":
         faults.append("a new job was sent to a cluster that is drained")
