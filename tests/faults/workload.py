@@ -23,7 +23,7 @@ LOG_LINES = 200
 def body(records, seconds, code, more=""):
     return (f"note() {{ echo \"$1 $HELIO_EPOCH $HELIO_NODE_RANK $(date +%s.%N) $HELIO_GPUS\" >> "
             f"{records}/$HELIO_JOB_ID${{HELIO_ARRAY_INDEX:+.$HELIO_ARRAY_INDEX}}; }}; "
-            f"note start; {more}sleep {seconds}; note end; exit {code}")
+            f"note start; {more}sleep {seconds} && note end; exit {code}")
 
 
 def make(count, rng, records, kinds=tuple(KINDS), longest_s=6):
