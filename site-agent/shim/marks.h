@@ -1,14 +1,20 @@
 /*  marks.h -- the files of one attempt's folder: what the agent and the shim tell each other, durably.
  *
- *      run       the job's program text; the mapped user's, who reads and executes it
- *      env       NUL-separated environment of every rank (the shim adds the rank's own names); gone once they
- * have it, since it may hold secrets plan      how to run it (plan.h); written last: a folder without a plan
- * was never complete claim     who runs it: linked into place, so that there is only ever one, and always
- * whole started   the ranks' leaders, written before any of them executes an instruction of the job reserve
- * disk space put aside for `done` done      how it ended; the last thing that is written log       output of
- * all ranks, bounded report    HELIO_REPORT, the mapped user's shim.log  the shim's own complaints; slurm.log
- * where Slurm starts it forget    the wall-clock time in ms of the broker's acknowledgement word, ranks,
- * rank-<n>/   of several nodes (gang.h)
+ *  - run: the job's program text; the mapped user's, who reads and executes it
+ *  - env: NUL-separated environment of every rank (the shim adds the rank's own names); gone once they have it,
+ *    since it may hold secrets
+ *  - plan: how to run it (plan.h); written last: a folder without a plan was never complete
+ *  - claim: who runs it: linked into place, so that there is only ever one, and always whole; under a scheduler
+ *    touched every few seconds, as a sign of life
+ *  - started: the ranks' leaders, written before any of them executes an instruction of the job
+ *  - reserve: disk space put aside for `done`
+ *  - done: how it ended; the last thing that is written
+ *  - stop: the agent's word to end it ("grace" or "kill"), where a scheduler may not carry a signal
+ *  - log: output of all ranks, bounded
+ *  - report: HELIO_REPORT, the mapped user's
+ *  - shim.log: the shim's own complaints; slurm.log where Slurm starts it
+ *  - forget: the wall-clock time in ms of the broker's acknowledgement
+ *  - word, ranks, rank-<n>/: of several nodes (gang.h)
  *
  *  Marks are texts of "key=value" lines. Where the agent's user starts the shim, nothing in a folder but
  * `run` and `report` is writable by the job's user (if the agent is root); where a scheduler starts it as the

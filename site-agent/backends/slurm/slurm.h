@@ -15,9 +15,11 @@
  * name is taken up; without one the folder is claimed for nobody, which no late job can undo, and only then
  * is it made anew.
  *
- *  One squeue a poll for all jobs of the cluster (its text form: 25 bytes a job where JSON takes 3,600;
- * measured with the cluster of deploy/slurm-lab), at most one a second, waiting ten times as long as the last
- * one took.
+ *  One squeue a poll for all jobs of the cluster (columns of fixed width: about 283 bytes a job where JSON takes 3,600; measured
+ *  with the cluster of deploy/slurm-lab), at most one a second, waiting ten times as long as the last one took.
+ *
+ *  The shim touches its claim every five seconds: while it does, nothing that Slurm says or fails to say ends the attempt
+ *  (a node given up, a job renamed). It heeds the mark `stop` in its folder, which needs no controller.
  */
 #ifndef HELIO_BACKENDS_SLURM_H
 #define HELIO_BACKENDS_SLURM_H
