@@ -53,8 +53,11 @@ static bool check_site(helio_exchange_t *self)
 
 void helio_sites_forecast(helio_exchange_t *self)
 {
-    if (check_site(self))
-        helio_await_read(self, on_read, "read_forecast", 1, (const char *[]){self->parameter});
+    uint64_t days;
+    if (!check_site(self) || !helio_exchange_number(self, "days", 7, 30, &days))
+        return;
+    helio_await_read(self, on_read, "read_forecast", 2,
+                     (const char *[]){self->parameter, helio_exchange_query(self, "days")});
 }
 
 /* ---- commands

@@ -173,6 +173,47 @@ helio_columns_t helio_columns_of_gpus(void)
     return HELIO_COLUMNS(columns, "gpu_model");
 }
 
+helio_columns_t helio_columns_of_forecast(void)
+{
+    static const helio_column_t columns[] = {
+        {"SITE", "site", T, false},
+        {"SIGNAL", "signal", T, false},
+        {"POOL", "pool", T, true},
+        {"NOW", "now", F, false},
+        {"MIN", "min", F, false},
+        {"MEAN", "mean", F, false},
+        {"MAX", "max", F, false},
+        {"P10..P90", "range", T, false},
+        {"UNIT", "unit", T, false},
+        {"AGE", "issued_at", HELIO_CELL_AGE, false},
+        {"SOURCE", "source", T, false},
+        {"KIND", "kind", T, true},
+        {"ESTIMATED", "estimated", T, true},
+        {"ERROR", "error", T, true},
+        {"AHEAD", "ahead", T, false},
+    };
+    return HELIO_COLUMNS(columns, "site");
+}
+
+helio_columns_t helio_columns_of_points(void)
+{
+    static const helio_column_t columns[] = {
+        {"SITE", "site", T, false},
+        {"SIGNAL", "signal", T, false},
+        {"POOL", "pool", T, false},
+        {"TIME", "time", HELIO_CELL_TIME, false},
+        {"VALUE", "value", F, false},
+        {"P10", "p10", F, false},
+        {"P90", "p90", F, false},
+        {"ISSUED", "issued_at", HELIO_CELL_TIME, false},
+        {"SOURCE", "source", T, false},
+        {"KIND", "kind", T, false},
+        {"FACTOR", "factor", T, false},
+        {"ESTIMATED", "estimated", T, false},
+    };
+    return HELIO_COLUMNS(columns, "site");
+}
+
 helio_columns_t helio_columns_of_quotas(void)
 {
     static const helio_column_t columns[] = {

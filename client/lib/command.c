@@ -90,6 +90,13 @@ static const helio_command_t commands[] = {
      helio_cmd_sites},
     {"gpus", "", "List GPUs: free, in all, and the largest block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_gpus},
+    {"forecast", "[SITE]", "Show what sites tell of the hours ahead",
+     "A line a series: now, least, mean and most of the hours ahead, the range of its quantiles where it has them, how old the "
+     "issue is, and a character an hour. On a terminal these are blocks; elsewhere, and with NO_COLOR, digits from 0 (the least) to "
+     "9 (the most), and a full stop where nothing is told. -o wide adds pool, kind, whether the source estimates, and by how "
+     "much such series were off, by hours ahead, over the last seven days. json and jsonl give the series, csv a line a point.",
+     "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     helio_cmd_forecast},
     {"queues", "", "List the queues", "", "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_queues},
     {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",

@@ -72,6 +72,7 @@ int helio_cmd_events(helio_client_t *client); /* watch.c */
 int helio_cmd_sites(helio_client_t *client);  /* fleet.c */
 int helio_cmd_gpus(helio_client_t *client);
 int helio_cmd_queues(helio_client_t *client);
+int helio_cmd_forecast(helio_client_t *client); /* forecast.c */
 int helio_cmd_quota(helio_client_t *client); /* quota.c */
 int helio_cmd_quota_set(helio_client_t *client);
 int helio_cmd_report(helio_client_t *client);

@@ -130,16 +130,33 @@ left join lateral (
 ) p on true
 
 -- name: read_forecast
--- $1 site. Each series as last issued, from now on: [{"signal", "pool", "issued_at", "step_s", "source", "kind",
--- "estimated", "points": [{"time", "value", "p10", "p90"}]}]; null when there is no such site.
+-- $1 site; $2 days over which its error is measured (null = 7, at most 30). Each series as last issued, from now on: [{"signal",
+-- "pool", "issued_at", "step_s", "source", "kind", "factor", "estimated", "points": [{"time", "value", "p10", "p90"}], "errors":
+-- [{"horizon_h_from", "horizon_h_to", "hours", "mean_absolute_error", "mean_ape_ratio", "bias"}]}]; null when there is no such
+-- site. Errors are of what was issued in those days, by whole hours ahead; a range without a measured hour is not there.
+with errors as materialized (
+    select e.signal, coalesce(e.pool, '') as pool, coalesce(e.kind, '') as kind, e.factor, b.least, b.most, count(*) as hours,
+        avg(e.absolute_error) as mean_absolute_error, avg(e.ape_ratio) as mean_ape_ratio, avg(e.value - e.actual_value) as bias
+    from helio_report.forecast_error e
+    join (values (0, 1), (2, 6), (7, 12), (13, 24), (25, 48), (49, 168)) as b (least, most)
+        on e.horizon_h between b.least and b.most
+    where e.site = $1::text and e.issued_at > now() - make_interval(days => least(coalesce($2::int4, 7), 30))
+    group by e.signal, coalesce(e.pool, ''), coalesce(e.kind, ''), e.factor, b.least, b.most
+)
 select case when exists (select from helio.sites s where s.site = $1::text) then (
     select coalesce(json_agg(json_build_object('signal', helio.signal_word(n.signal), 'pool', nullif(n.pool, ''),
-        'issued_at', helio.rfc3339(n.issued_at), 'step_s', n.step_s, 'kind', nullif(n.kind, ''), 'source', n.source,
-        'estimated', n.estimated, 'points', coalesce((
+        'issued_at', helio.rfc3339(n.issued_at), 'step_s', n.step_s, 'kind', nullif(n.kind, ''), 'factor', nullif(n.factor, ''),
+        'source', n.source, 'estimated', n.estimated, 'points', coalesce((
             select json_agg(json_build_object('time', helio.rfc3339(n.start_at + make_interval(secs => (i - 1.0) * n.step_s)),
                 'value', n."values"[i], 'p10', n.p10[i], 'p90', n.p90[i]) order by i)
             from generate_series(1, cardinality(n."values")) i
-            where n.start_at + make_interval(secs => i::float8 * n.step_s) > now()), '[]')) order by n.signal, n.pool, n.kind), '[]')::text
+            where n.start_at + make_interval(secs => i::float8 * n.step_s) > now()), '[]'),
+        'errors', coalesce((
+            select json_agg(json_build_object('horizon_h_from', e.least, 'horizon_h_to', e.most, 'hours', e.hours,
+                'mean_absolute_error', e.mean_absolute_error, 'mean_ape_ratio', e.mean_ape_ratio, 'bias', e.bias) order by e.least)
+            from errors e
+            where e.signal = helio.signal_word(n.signal) and e.pool = n.pool and e.kind = n.kind
+              and e.factor is not distinct from n.factor), '[]')) order by n.signal, n.pool, n.kind), '[]')::text
     from helio.series_now n where n.site = $1::text) end
 
 -- name: read_gpus

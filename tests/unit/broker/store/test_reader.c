@@ -363,8 +363,16 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "2running 3offered");
     assert_json(ASK("read_events", "0", "other", "100"), "j", "[]");
     assert_json(ask_of(reader, "read_last_event", NULL, 0), "j->>'seq'", "4");
-    assert_json(ASK("read_forecast", "lulea"), "jsonb_array_length(j->0->'points')", "2");
-    assert_rc(ASK("read_forecast", "nowhere"), HELIO_NOT_FOUND);
+    assert_json(ASK("read_forecast", "lulea", NULL),
+                "concat_ws(' ', jsonb_array_length(j->0->'points'), j->0->>'factor')", "2 lifecycle");
+    helio_pg_exec(conninfo, "insert into helio.series select site, pool, signal, kind, factor, source, estimated, "
+                            "date_trunc('hour', now() - interval '5 hours', 'UTC'), "
+                            "date_trunc('hour', now() - interval '1 minute', 'UTC'), 3600, '{15}', null, null from helio.series_now");
+    assert_json(ASK("read_forecast", "lulea", "2"),
+                "(select string_agg(concat_ws(' ', e->>'horizon_h_from', e->>'horizon_h_to', e->>'hours', "
+                "e->>'mean_absolute_error', e->>'mean_ape_ratio', e->>'bias'), ';') from jsonb_array_elements(j->0->'errors') e where e->>'horizon_h_from' = '2')",
+                "2 6 1 3 0.25 3");
+    assert_rc(ASK("read_forecast", "nowhere", NULL), HELIO_NOT_FOUND);
     assert_json(ASK("read_tokens", "acme"), "concat_ws(' ', j->0->>'token_id', j->0 ? 'hash')", "t1 f");
     assert_json(ASK("read_audit", NULL, "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')",
                 "b 2");

@@ -190,6 +190,66 @@ static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **st
     end(&outcome);
 }
 
+#define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
+static const char forecast_of_lulea[] =
+    "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_s\":3600,"
+    "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":["
+    POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT("02", "30", ",\"p10\":20,\"p90\":44") "," POINT("03", "\"NaN\"", "") ","
+    POINT("04", "50", "") "],\"errors\":[{\"horizon_h_from\":0,\"horizon_h_to\":1,\"hours\":9,\"mean_absolute_error\":1.5,"
+    "\"mean_ape_ratio\":0.031,\"bias\":0.5},{\"horizon_h_from\":2,\"horizon_h_to\":6,\"hours\":9,\"mean_absolute_error\":4,"
+    "\"mean_ape_ratio\":null,\"bias\":0}]},{\"signal\":\"free_gpus\",\"pool\":\"a\",\"issued_at\":null,\"step_s\":7200,"
+    "\"kind\":null,\"factor\":null,\"source\":null,\"estimated\":false,\"points\":[" POINT("01", "4", "") "," POINT("03", "4", "")
+    "],\"errors\":[]}]";
+
+static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[8];
+        const char *expected[6];
+    } cases[] = {
+        {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "0000"}},
+        {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "▁▁▁▁"}},
+        {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
+        {{"forecast", "lulea", "-o", "wide"}, {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
+        {{"forecast", "lulea", "-o", "csv", "--signal", "carbon"},
+         {"site,signal,pool,time,value,p10,p90,issued_at,source,kind,factor,estimated",
+          "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,lifecycle,true"}},
+        {{"forecast", "-o", "json", "--hours", "1"}, {"\"site\": \"lulea\"", "\"mean_ape_ratio\": 0.031"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
+                                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
+                                 cases[i].words);
+        assert_int_equal(outcome.code, 0);
+        for (size_t k = 0; cases[i].expected[k]; k++)
+            if (!strstr(outcome.out, cases[i].expected[k]))
+                fail_msg("case %zu: no '%s' in\n%s", i, cases[i].expected[k], outcome.out);
+        end(&outcome);
+    }
+}
+
+static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, "[]", WHOLE, 0}),
+                             WORDS("forecast", "lulea", "--signal", "price"));
+    expect(&outcome, 0, NULL, "lulea sends no forecast of price");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "0"));
+    expect(&outcome, 2, "", "from 1 to 168");
+    end(&outcome);
+    /* a broker that lies: no times, no figures, times that go back */
+    outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
+                          "[{\"points\":[{\"time\":7},{\"value\":\"x\"}],\"signal\":\"odd\",\"step_s\":-4},{\"points\":["
+                          POINT("05", "1e300", "") "," POINT("01", "2", "") "," POINT("05", "3", "") "],\"step_s\":1e300}]",
+                          WHOLE, 0}),
+                   WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "odd"));
+    end(&outcome);
+}
+
 static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
 {
     (void)state;
@@ -910,6 +970,8 @@ int main(void)
         cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
         cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
+        cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
+        cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
         cmocka_unit_test(answers__that_break_off_are_no_answers),
         cmocka_unit_test(submit__prints_one_id_a_line),
