@@ -99,6 +99,12 @@ static void signed_text(double value, double least, human_fn *human, const char 
     helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
 }
 
+/*  Names of terms that would not say what they are to whoever reads them first. */
+static const char *term_label(const char *name)
+{
+    return strcmp(name, "shadow") ? name : "scarce GPUs";
+}
+
 void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
 {
     const json_t *other = json_object_get(b, "terms");
@@ -107,7 +113,7 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
     json_object_foreach(json_object_get(a, "terms"), name, value)
     {
         char before[32];
-        (void)snprintf(before, sizeof before, "%.24s ", name);
+        (void)snprintf(before, sizeof before, "%.24s ", term_label(name));
         signed_text(json_number_value(value) - number(other, name), 0.005, helio_human_money, before, out);
     }
 }

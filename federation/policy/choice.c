@@ -241,7 +241,8 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     helio_work_t work = {
         .gpus = (uint64_t)c.gpus_per_node * want->nodes,
         .run_ms = want->time_limit_ms,
-        .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h},
+        .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h,
+                   want->scarcity_price_micro_usd_per_gpu_h},
         .now_ms = step_ms,
         .free_until_ms = want->free_until_ms,
     };

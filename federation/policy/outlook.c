@@ -163,6 +163,17 @@ static void power_of(helio_outlook_t *self, const maker_t *maker, const helio_si
         self->milliwatts[h] = (self->milliwatts[h] * milliwatts + 500000) / 1000000;
 }
 
+/*  What of the pool is not free in each hour. */
+static void taken_of(helio_outlook_t *self, const helio_pool_t *pool)
+{
+    int64_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes,
+            gpus = nodes * pool->gpus_per_node;
+    for (uint32_t h = 0; h < HELIO_OUTLOOK_HOURS; h++) {
+        int64_t left = self->free_gpus[h] < gpus ? self->free_gpus[h] : gpus;
+        self->taken[h] = left < 0 || !gpus ? HELIO_UNTOLD_TAKEN_PER_MILLE : 1000 - left * 1000 / gpus;
+    }
+}
+
 double helio_outlook_hour_mean(const helio_series_t *series, double least, int64_t hour_ms)
 {
     return series->step_s ? hour_mean(series, &series->values, least, hour_ms) : NAN;
@@ -183,9 +194,10 @@ void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site,
     (void)signal_of(&maker, HELIO_SIGNAL_FREE_GPUS, false, 0, &devices, self->free_gpus, &self->free_from);
     if (!self->free_from.known)
         fill_all(self->free_gpus, -1);
+    taken_of(self, pool);
     carbon_of(self, &maker, site);
     power_of(self, &maker, site, pool);
-    self->sums[0] = (helio_outlook_sums_t){0, 0, 0, 0};
+    self->sums[0] = (helio_outlook_sums_t){0};
     for (uint32_t h = 0; h < HELIO_OUTLOOK_HOURS; h++) {
         helio_i128_t energy = (helio_i128_t)self->milliwatts[h] * HELIO_HOUR_MS;
         self->sums[h + 1] = (helio_outlook_sums_t){
@@ -194,6 +206,7 @@ void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site,
                 energy * self->tariff[h],
             self->sums[h].carbon + energy * self->carbon[h],
             self->sums[h].carbon_high + energy * self->carbon_high[h],
+            self->sums[h].taken + (helio_i128_t)self->taken[h] * HELIO_HOUR_MS,
         };
     }
 }
@@ -215,14 +228,15 @@ static helio_outlook_sums_t until(const helio_outlook_t *self, int64_t ms)
         self->sums[h].money + rest * self->rent[h] * RENT_SCALE + energy * self->tariff[h],
         self->sums[h].carbon + energy * self->carbon[h],
         self->sums[h].carbon_high + energy * self->carbon_high[h],
+        self->sums[h].taken + rest * self->taken[h],
     };
 }
 
 helio_outlook_use_t helio_outlook_use(const helio_outlook_t *self, int64_t begin_ms, int64_t end_ms)
 {
     if (end_ms <= begin_ms)
-        return (helio_outlook_use_t){0, 0, 0, 0};
+        return (helio_outlook_use_t){0};
     helio_outlook_sums_t a = until(self, begin_ms), b = until(self, end_ms);
     return (helio_outlook_use_t){b.energy - a.energy, b.money - a.money, b.carbon - a.carbon,
-                                 b.carbon_high - a.carbon_high};
+                                 b.carbon_high - a.carbon_high, b.taken - a.taken};
 }

@@ -32,6 +32,7 @@ typedef struct helio_outlook_sums {
     helio_i128_t money;
     helio_i128_t carbon;
     helio_i128_t carbon_high;
+    helio_i128_t taken;
 } helio_outlook_sums_t;
 
 typedef struct helio_outlook {
@@ -44,6 +45,7 @@ typedef struct helio_outlook {
     int64_t carbon[HELIO_OUTLOOK_HOURS]; /* mg per kWh, expected; 0 when not known */
     int64_t carbon_high[HELIO_OUTLOOK_HOURS]; /* the same at the risk's quantile */
     int64_t free_gpus[HELIO_OUTLOOK_HOURS];   /* -1 = not told */
+    int64_t taken[HELIO_OUTLOOK_HOURS];       /* thousandths of the pool's GPUs that are not */
     helio_outlook_sums_t sums[HELIO_OUTLOOK_HOURS + 1];
 } helio_outlook_t;
 
@@ -52,12 +54,13 @@ typedef struct helio_outlook {
 void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site, const helio_pool_t *pool,
                         const helio_series_t *series, uint32_t series_count, int64_t wall_ms);
 
-/*  The mean of what a series says of one hour, weighted by time; points below `least` are not good. NAN where it says
- * nothing. */
+/*  The mean of what a series says of one hour, weighted by time; points below `least` are not good. NAN where
+ * it says nothing. */
 double helio_outlook_hour_mean(const helio_series_t *series, double least, int64_t hour_ms);
 
 /*  Of one GPU over a time, as exact numerators. energy: microjoules (mW × ms). money: micro-USD × 3.6e12, for
- * there are so many µJ in a kWh. carbon: mg × 3.6e12. An end before the begin is none. */
+ * there are so many µJ in a kWh. carbon: mg × 3.6e12. taken: thousandths × ms. An end before the begin is
+ * none. */
 typedef helio_outlook_sums_t helio_outlook_use_t;
 helio_outlook_use_t helio_outlook_use(const helio_outlook_t *self, int64_t begin_ms, int64_t end_ms);
 

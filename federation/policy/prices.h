@@ -9,22 +9,29 @@
 
 #include "federation/model/job.h"
 
-/*  NAME, USD per tonne of CO2e, micro-USD per GPU-hour of waiting:
+/*  NAME, USD per tonne of CO2e, micro-USD per GPU-hour of waiting, micro-USD per GPU-hour on a pool that is
+ * full:
  *
  *  fast      carbon does not count; an hour of waiting is worth more than most GPU-hours are rented for;
- *  cheap     carbon does not count; five cents break ties between sites of one price, and end a wait without gain;
- *  balanced  200 USD/t is of the order of published estimates of the damage that a tonne does;
- *  green     ten times that: carbon decides between sites whose rent differs little.
+ *  cheap     carbon does not count; five cents break ties between sites of one price, and end a wait without
+ * gain; balanced  200 USD/t is of the order of published estimates of the damage that a tonne does; green ten
+ * times that: carbon decides between sites whose rent differs little; follow-the-sun balanced, and an hour of
+ * a GPU that others will want costs a dollar more, about half of what such hours are rented for, down to
+ * nothing where the whole pool will be idle: idle GPUs follow the night, clean power follows the day, and
+ * both are weighed.
  */
-#define HELIO_PRICES_TABLE(X)                                                                                \
-    X(FAST, 0, 5000000)                                                                                      \
-    X(CHEAP, 0, 50000)                                                                                       \
-    X(BALANCED, 200, 500000)                                                                                 \
-    X(GREEN, 2000, 50000)
+#define HELIO_PRICES_TABLE(X)   \
+    X(FAST, 0, 5000000, 0)      \
+    X(CHEAP, 0, 50000, 0)       \
+    X(BALANCED, 200, 500000, 0) \
+    X(GREEN, 2000, 50000, 0)    \
+    X(FOLLOW_THE_SUN, 200, 500000, 1000000)
 
 typedef struct helio_prices {
     int64_t carbon_micro_usd_per_t;
     int64_t wait_micro_usd_per_gpu_h;
+    int64_t scarcity_micro_usd_per_gpu_h; /* on a pool without a free GPU; in proportion to the share that is
+                                             taken */
 } helio_prices_t;
 
 /*  Of a goal; of balanced, outside the table. */
@@ -35,11 +42,15 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 
 #define HELIO_PRICE_MAX_MICRO_USD INT64_C(1000000000000) /* a million USD: keeps every sum within 64 bits */
 
+/*  Of a pool that does not tell what will be free, half is taken: silence must look neither idle nor full. */
+enum { HELIO_UNTOLD_TAKEN_PER_MILLE = 500 };
+
 /*  How far ahead a start is looked for: forecasts of intensity are worth little beyond two days. */
 enum { HELIO_START_AHEAD_H = 48 };
 
-/*  A plan is scored as if it began with the running five minutes: scores that change with every millisecond would make
- *  every evaluation a new decision to be stored, and no verdict could be kept. Deadlines are held against the clock itself. */
+/*  A plan is scored as if it began with the running five minutes: scores that change with every millisecond
+ * would make every evaluation a new decision to be stored, and no verdict could be kept. Deadlines are held
+ * against the clock itself. */
 enum { HELIO_SCORE_STEP_MS = 300000 };
 
 /*  Risk: an intensity is taken at its 70th percentile, not its mean, so that of two equal forecasts the surer

@@ -37,6 +37,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .max_carbon_mg_per_kwh = spec->max_carbon_mg_per_kwh,
         .carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h,
+        .scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h,
         .free_until_ms = free_until(spec, submitted_ms),
     };
     self.gpus.items = spec->gpus.items;

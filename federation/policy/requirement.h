@@ -4,35 +4,38 @@
 
 #include "federation/model/job.h"
 
-#define HELIO_REQUIREMENT_FIELDS(F, R)                                                                       \
-    F(R, TEXT, tenant, 32, _)                                                                                \
-    F(R, TEXT, queue, 32, _)                                                                                 \
-    F(R, TEXT, home, 32, _) /* the site that wins ties */                                                    \
-    F(R, LIST, gpus, 8, helio_gpu_ask)                                                                       \
-    F(R, BOOL, gpus_any, 0, _)                                                                               \
-    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                                 \
-    F(R, U32, cpus, 4096, _)                                                                                 \
-    F(R, U64, memory_bytes, 0, _)                                                                            \
-    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                 \
-    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                           \
-    F(R, BOOL, container, 0, _)                                                                              \
-    F(R, BOOL, lease, 0, _) /* must be stoppable below the agent */                                          \
-    F(R, U64, time_limit_ms, 0, _)                                                                           \
-    F(R, I64, deadline_wall_ms, 0, _)                                                                        \
-    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word)                                                        \
-    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                      \
-    F(R, U64, max_cost_micro_usd, 0, _)                                                                      \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                   \
-    F(R, LIST, backends, 8, helio_word)                                                                      \
-    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
-    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
-    F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */
+#define HELIO_REQUIREMENT_FIELDS(F, R)                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                             \
+    F(R, TEXT, queue, 32, _)                                                                              \
+    F(R, TEXT, home, 32, _) /* the site that wins ties */                                                 \
+    F(R, LIST, gpus, 8, helio_gpu_ask)                                                                    \
+    F(R, BOOL, gpus_any, 0, _)                                                                            \
+    F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                              \
+    F(R, U32, cpus, 4096, _)                                                                              \
+    F(R, U64, memory_bytes, 0, _)                                                                         \
+    F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                              \
+    F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                        \
+    F(R, BOOL, container, 0, _)                                                                           \
+    F(R, BOOL, lease, 0, _) /* must be stoppable below the agent */                                       \
+    F(R, U64, time_limit_ms, 0, _)                                                                        \
+    F(R, I64, deadline_wall_ms, 0, _)                                                                     \
+    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word)                                                     \
+    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                   \
+    F(R, U64, max_cost_micro_usd, 0, _)                                                                   \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                \
+    F(R, LIST, backends, 8, helio_word)                                                                   \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                         \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
+    F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */ \
+    F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
-/*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's defaults.
+/*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's
+ * defaults.
  *
- *  A start that is waited for is the begin of an hour (choice.h). So nothing is lost when `flexible` is kept as the last full
- *  hour before it ends, and jobs of the same hour share a class; one that ends before the next hour begins is none. */
+ *  A start that is waited for is the begin of an hour (choice.h). So nothing is lost when `flexible` is kept
+ * as the last full hour before it ends, and jobs of the same hour share a class; one that ends before the
+ * next hour begins is none. */
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms);
 

@@ -77,7 +77,9 @@ helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *w
     plan.terms[HELIO_TERM_RISK] =
         carbon_cost(work, high_mg) + (extras->stale ? wait_cost(work, gpus, HELIO_RISK_STALE_WAIT_MS) : 0);
     plan.terms[HELIO_TERM_SHADOW] =
-        ratio((helio_i128_t)(gpus * run_ms) * extras->shadow_micro_usd_per_gpu_h, HELIO_HOUR_MS);
+        ratio((helio_i128_t)(gpus * run_ms) * extras->shadow_micro_usd_per_gpu_h * 1000 +
+                  use.taken * (helio_i128_t)gpus * work->prices.scarcity_micro_usd_per_gpu_h,
+              (helio_i128_t)1000 * HELIO_HOUR_MS);
     plan.terms[HELIO_TERM_MOVE] = ratio(extras->move_micro_usd, 1);
     plan.terms[HELIO_TERM_TRANSFER] =
         ratio((helio_i128_t)extras->transfer_micro_usd +

@@ -3,10 +3,10 @@
  *  money     rent, and on owned pools electricity: energy × tariff, hour by hour;
  *  carbon    carbon price × carbon, hour by hour, as expected;
  *  wait      wait price × GPUs × the wait beyond what may be waited for free;
- *  risk      what a forecast's 70th percentile costs beyond its mean; an intensity that is not told; old figures;
- *  shadow    price of the capacity that is taken, where a planner gives one;
- *  move      checkpoint, transfer and restart of a job that runs elsewhere;
- *  transfer  of its data: egress and carbon.
+ *  risk      what a forecast's 70th percentile costs beyond its mean; an intensity that is not told; old
+ * figures; shadow    price of the capacity that is taken: the scarcity price (prices.h) × GPU-hours × the
+ * share of the pool that others are expected to hold then, and what a planner gives; move      checkpoint,
+ * transfer and restart of a job that runs elsewhere; transfer  of its data: egress and carbon.
  *
  *  The whole time limit is charged: it is all that is known of a duration beforehand.
  */
@@ -16,9 +16,10 @@
 #include "federation/policy/outlook.h"
 #include "federation/policy/prices.h"
 
-#define HELIO_TERM_TABLE(X)                                                                                  \
-    X(MONEY, "money") X(CARBON, "carbon") X(WAIT, "wait") X(RISK, "risk") X(SHADOW, "shadow") X(MOVE, "move") \
-    X(TRANSFER, "transfer")
+#define HELIO_TERM_TABLE(X)                                                                 \
+    X(MONEY, "money")                                                                       \
+    X(CARBON, "carbon") X(WAIT, "wait") X(RISK, "risk") X(SHADOW, "shadow") X(MOVE, "move") \
+        X(TRANSFER, "transfer")
 #define HELIO_TERM_ENUMERATOR_(name, word) HELIO_TERM_##name,
 typedef enum helio_term { HELIO_TERM_TABLE(HELIO_TERM_ENUMERATOR_) HELIO_TERM_COUNT } helio_term_t;
 const char *helio_term_word(helio_term_t term);

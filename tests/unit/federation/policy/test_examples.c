@@ -18,15 +18,25 @@
 enum { HOUR = HELIO_HOUR_MS, SITES = 3 };
 static const int64_t NOON = INT64_C(1772366400000);
 
-/*  Hours from noon UTC on: the sun rises over Oregon and sets in Frankfurt; it is night in Tokyo. */
+/*  Hours from noon UTC on: the sun rises over Oregon and sets in Frankfurt; it is night in Tokyo. Of the 32
+ * GPUs those are free that inference does not keep by day. */
 static const struct {
     const char *name;
     double price; /* USD per GPU-hour */
-    double carbon[12];
+    double carbon[12], free[12];
 } places[SITES] = {
-    {"frankfurt", 2.10, {300, 320, 350, 390, 420, 430, 430, 420, 400, 380, 370, 360}},
-    {"oregon", 2.20, {410, 400, 380, 320, 240, 160, 110, 90, 90, 100, 140, 230}},
-    {"tokyo", 2.00, {520, 520, 510, 510, 500, 500, 490, 490, 480, 470, 450, 420}},
+    {"frankfurt",
+     2.10,
+     {300, 320, 350, 390, 420, 430, 430, 420, 400, 380, 370, 360},
+     {8, 8, 8, 8, 8, 8, 8, 8, 28, 28, 28, 28}},
+    {"oregon",
+     2.20,
+     {410, 400, 380, 320, 240, 160, 110, 90, 90, 100, 140, 230},
+     {28, 28, 28, 28, 8, 8, 8, 8, 8, 8, 8, 8}},
+    {"tokyo",
+     2.00,
+     {520, 520, 510, 510, 500, 500, 490, 490, 480, 470, 450, 420},
+     {28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 8}},
 };
 
 static helio_outlook_t outlooks[SITES];
@@ -46,11 +56,13 @@ static void make_places(void)
                                   .base_w = 86,
                                   .slope_w = 514,
                                   .host_w = 100};
-        helio_series_t series = {.signal = HELIO_SIGNAL_CARBON, .start_wall_ms = NOON, .step_s = 3600};
-        double values[12];
-        memcpy(values, places[i].carbon, sizeof values);
-        series.values = (helio_f64s_t){values, 12};
-        helio_outlook_make(&outlooks[i], &sites[i], &pools[i], &series, 1, NOON);
+        double carbon[12], left[12];
+        memcpy(carbon, places[i].carbon, sizeof carbon);
+        memcpy(left, places[i].free, sizeof left);
+        helio_series_t series[] = {
+            {.signal = HELIO_SIGNAL_CARBON, .start_wall_ms = NOON, .step_s = 3600, .values = {carbon, 12}},
+            {.signal = HELIO_SIGNAL_FREE_GPUS, .start_wall_ms = NOON, .step_s = 3600, .values = {left, 12}}};
+        helio_outlook_make(&outlooks[i], &sites[i], &pools[i], series, 2, NOON);
     }
 }
 
@@ -64,6 +76,7 @@ static helio_requirement_t job_of(helio_prices_t prices, int64_t flexible_h)
                                  .time_limit_ms = 4 * HOUR,
                                  .carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t,
                                  .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h,
+                                 .scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h,
                                  .free_until_ms = flexible_h ? NOON + flexible_h * HOUR : 0};
 }
 
@@ -110,7 +123,7 @@ static void plan_row(helio_buffer_t *out, const char *title, const char *place, 
 {
     char start[8];
     clock_text(plan->start_ms, start);
-    helio_buffer_printf(out, "%-9s %-10s %s %8.2f %7.1f %6.2f %8.2f %8.2f\n", title, place, start,
+    helio_buffer_printf(out, "%-14s %-10s %s %8.2f %7.1f %6.2f %8.2f %8.2f\n", title, place, start,
                         (double)plan->cost_micro_usd / 1e6, (double)plan->energy_j / 3.6e6,
                         (double)plan->carbon_mg / 1e6, (double)plan->terms[HELIO_TERM_CARBON] / 1e6,
                         (double)plan->score_micro_usd / 1e6);
@@ -118,7 +131,7 @@ static void plan_row(helio_buffer_t *out, const char *title, const char *place, 
 
 static void heading(helio_buffer_t *out, const char *title)
 {
-    helio_buffer_printf(out, "%-9s %-10s %-6s %8s %7s %6s %8s %8s\n", title, "site", "start", "money $",
+    helio_buffer_printf(out, "%-14s %-10s %-6s %8s %7s %6s %8s %8s\n", title, "site", "start", "money $",
                         "kWh", "kg", "carbon $", "score $");
 }
 
@@ -135,12 +148,15 @@ static void goals(helio_buffer_t *out, int64_t flexible_h)
 
 static void example_prices(helio_buffer_t *out)
 {
-    helio_buffer_printf(out, "%-9s %14s %18s\n", "goal", "USD per tonne", "USD per GPU-hour");
+    helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "goal", "USD per tonne", "USD per GPU-hour",
+                        "USD per GPU-hour");
+    helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "", "of CO2e", "of waiting", "where all is taken");
     for (uint32_t goal = 0; goal < HELIO_GOAL_COUNT; goal++) {
         helio_prices_t prices = helio_prices_of_goal(goal);
-        helio_buffer_printf(out, "%-9s %14.0f %18.2f\n", helio_goal_word(goal),
+        helio_buffer_printf(out, "%-14s %14.0f %18.2f %18.2f\n", helio_goal_word(goal),
                             (double)prices.carbon_micro_usd_per_t / 1e6,
-                            (double)prices.wait_micro_usd_per_gpu_h / 1e6);
+                            (double)prices.wait_micro_usd_per_gpu_h / 1e6,
+                            (double)prices.scarcity_micro_usd_per_gpu_h / 1e6);
     }
 }
 
@@ -165,6 +181,28 @@ static void example_starts(helio_buffer_t *out)
     }
 }
 
+static void sun_row(helio_buffer_t *out, const char *title, const char *place, const helio_plan_t *plan)
+{
+    char start[8];
+    clock_text(plan->start_ms, start);
+    helio_buffer_printf(out, "%-5s %-10s %s %8.2f %8.2f %8.2f %8.2f\n", title, place, start,
+                        (double)plan->terms[HELIO_TERM_MONEY] / 1e6,
+                        (double)plan->terms[HELIO_TERM_CARBON] / 1e6,
+                        (double)plan->terms[HELIO_TERM_SHADOW] / 1e6, (double)plan->score_micro_usd / 1e6);
+}
+
+static void example_sun(helio_buffer_t *out)
+{
+    helio_requirement_t want = job_of(helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN), 10);
+    helio_buffer_printf(out, "%-5s %-10s %-6s %8s %8s %8s %8s\n", "", "site", "start", "money $", "carbon $",
+                        "scarce $", "score $");
+    for (uint32_t i = 0; i < SITES; i++) {
+        helio_candidate_t c = judge(&want, i);
+        sun_row(out, "now", places[i].name, &c.now);
+        sun_row(out, "best", places[i].name, &c.later);
+    }
+}
+
 static void example_cap(helio_buffer_t *out)
 {
     helio_requirement_t want = job_of(helio_prices_of_goal(HELIO_GOAL_BALANCED), 0);
@@ -185,7 +223,7 @@ static const struct {
     void (*make)(helio_buffer_t *out);
 } examples[] = {
     {"prices", example_prices}, {"now", example_now}, {"flexible", example_flexible},
-    {"starts", example_starts}, {"cap", example_cap},
+    {"starts", example_starts}, {"sun", example_sun}, {"cap", example_cap},
 };
 
 static void read_page(helio_buffer_t *out)

@@ -163,6 +163,27 @@ static void terms__the_hours_of_a_run_add_up_to_it(void **state)
     }
 }
 
+/*  Of 32 GPUs 8 are free in the first hour, 32 in the second, and more than there are in the third. */
+static void terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun(void **state)
+{
+    (void)state;
+    double left[] = {8, 32, 99};
+    helio_series_t told = {
+        .signal = HELIO_SIGNAL_FREE_GPUS, .start_wall_ms = NOON, .step_s = 3600, .values = {left, 3}};
+    helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN), NOON, 0};
+    helio_extras_t none = {0};
+    helio_outlook_make(&outlook, &site, &pool, &told, 1, NOON);
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 6000000);
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON + HOUR).terms[HELIO_TERM_SHADOW] == 0);
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON + 2 * HOUR).terms[HELIO_TERM_SHADOW] == 0);
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON + HOUR / 4).terms[HELIO_TERM_SHADOW] == 4500000);
+    work.prices = helio_prices_of_goal(HELIO_GOAL_BALANCED);
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 0);
+    work.prices = helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN);
+    helio_outlook_make(&outlook, &site, &pool, NULL, 0, NOON); /* told nothing: half */
+    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 4000000);
+}
+
 static void terms__nothing_overflows(void **state)
 {
     (void)state;
@@ -172,8 +193,11 @@ static void terms__nothing_overflows(void **state)
     pool.base_w = 1e300;
     pool.price_usd_per_gpu_h = 1e300;
     helio_outlook_make(&outlook, &site, &pool, NULL, 0, NOON);
-    helio_work_t work = {
-        UINT64_MAX, UINT64_MAX, {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD}, NOON, 0};
+    helio_work_t work = {UINT64_MAX,
+                         UINT64_MAX,
+                         {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
+                         NOON,
+                         0};
     helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, INT64_MAX, HOUR, UINT64_MAX};
     helio_plan_t p = helio_plan_of(&outlook, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
@@ -298,6 +322,7 @@ static void draw(helio_rng_t *rng, world_t *world)
     helio_prices_t prices = helio_prices_of_goal((uint32_t)helio_rng_below(rng, HELIO_GOAL_COUNT));
     want.carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t;
     want.wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h;
+    want.scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h;
     now.wall_ms = NOON + (int64_t)helio_rng_below(rng, (uint64_t)HOUR);
     want.time_limit_ms = 60000 + helio_rng_below(rng, 30 * (uint64_t)HOUR);
     int64_t flexible = (int64_t)helio_rng_below(rng, 60 * (uint64_t)HOUR);
@@ -389,6 +414,7 @@ int main(void)
         CASE(terms__each_is_in_dollars),
         CASE(terms__waiting_is_free_until_it_is_not),
         CASE(terms__the_hours_of_a_run_add_up_to_it),
+        CASE(terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun),
         CASE(terms__nothing_overflows),
         CASE(start__the_cleanest_hour_that_it_may_wait_for),
         CASE(start__a_job_that_may_not_wait_gets_no_later_start),
