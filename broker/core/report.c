@@ -220,7 +220,8 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
 static bool is_about_the_job(helio_text_t reason)
 {
     static const char *const words[] = {"SubmitRefused", "BadOption", "SiteCancelled", "Preempted", "NoUserMapping",
-                                        "MissingSecret"};
+                                        "MissingSecret",
+                                        "Withdrawn"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t size = strlen(words[i]);
         if (reason.size >= size && memcmp(reason.data, words[i], size) == 0)
@@ -244,6 +245,13 @@ static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *p
     pool->doubtful_until_ms = self->now_ms + (for_ms < DOUBT_MOST_MS ? for_ms : DOUBT_MOST_MS);
 }
 
+/*  Taken back from a queue that did not move: nothing failed, and another site may be quicker. */
+static bool was_withdrawn(helio_text_t reason)
+{
+    static const char word[] = "Withdrawn";
+    return reason.size >= sizeof word - 1 && memcmp(reason.data, word, sizeof word - 1) == 0;
+}
+
 /*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
 static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
                     const char *actor)
@@ -261,7 +269,7 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     if (job->state == HELIO_JOB_SUSPENDED)
         core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
     if (report->run_ms < QUICK_FAILURE_MS) {
-        job->site_failures++;
+        job->site_failures += !was_withdrawn(report->reason);
         doubt(self, job->submission->class, job->pool, report->reason);
     }
     core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
@@ -286,6 +294,16 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     }
 }
 
+/*  What it waits for in the queue of its site. No transition: sites say it as often as it changes. */
+static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t *report)
+{
+    const char *reason = core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason));
+    if (!reason[0] || (job->reason && strcmp(reason, job->reason) == 0))
+        return;
+    core_job_say(job, reason);
+    core_job_touch(self, job);
+}
+
 /*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; what is behind the known state is a repetition. */
 static void on_progress(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const char *actor)
 {
@@ -297,6 +315,8 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     };
     uint32_t to = states[report->kind];
     bool resumed = job->state == HELIO_JOB_SUSPENDED && to == HELIO_JOB_RUNNING;
+    if (to == job->state && to == HELIO_JOB_STARTING)
+        say_wait(self, job, report);
     if (job->state == HELIO_JOB_STOPPING || (to <= job->state && !resumed))
         return;
     if (!helio_job_state_edge(job->state, to)) {
@@ -307,7 +327,9 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
         job->started_ms = report->started_wall_ms;
         job->ran = true;
     }
-    core_job_move(self, job, to, helio_job_state_edge_why(job->state, to), actor);
+    const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
+                                          : helio_job_state_edge_why(job->state, to);
+    core_job_move(self, job, to, why, actor);
 }
 
 /*  Dead attempts are the one thing that a site can speak of without end. Beyond what an honest site can have to say its

@@ -334,6 +334,19 @@ static void on_backend_series(void *arg, const helio_aev_series_t *series)
         tell_series(self);
 }
 
+static void on_backend_silence(void *arg, bool silent, uint64_t for_ms)
+{
+    helio_agent_t *self = arg;
+    if (silent)
+        helio_log(self->parts.log, HELIO_WARN, "scheduler_silent",
+                  "for_ms=%llu text=\"it does not answer: no GPUs are offered until it does; jobs stay what they were\"",
+                  (unsigned long long)for_ms);
+    else
+        helio_log(self->parts.log, HELIO_INFO, "scheduler_back",
+                  "after_ms=%llu text=\"it answers again; nothing was offered meanwhile\"",
+                  (unsigned long long)for_ms);
+}
+
 static void arm(helio_timer_t *timer, int64_t at_ms)
 {
     if (at_ms == INT64_MAX)
@@ -489,7 +502,8 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     helio_backend_sink_t sink = {.arg = self,
                                  .on_event = on_backend_event,
                                  .on_capacity = on_backend_capacity,
-                                 .on_series = on_backend_series};
+                                 .on_series = on_backend_series,
+                                 .on_silence = on_backend_silence};
     if (rc == HELIO_OK)
         rc = self->parts.make_backend(settings, &sink, &self->backend, err);
     if (rc != HELIO_OK)

@@ -6,8 +6,8 @@
  * are refused; nothing starts before the inventory of the session is closed. The core allocates nodes and
  * GPUs of pools whose backend leaves that to it (`local`); a batch scheduler's own queue decides elsewhere.
  *
- *  Life of an attempt at a site:  ACCEPTED -> STARTING -> RUNNING -> ended (report pending) -> forgotten when
- * acknowledged
+ *  Life of an attempt at a site:  ACCEPTED -> STARTING -> RUNNING (-> SUSPENDED -> RUNNING) -> ended (report
+ * pending) -> forgotten when acknowledged
  */
 #ifndef HELIO_AGENT_CORE_H
 #define HELIO_AGENT_CORE_H
@@ -25,15 +25,15 @@ HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
 /* ---- journal rows (also loaded back at start) ------------------------------------------------------------
  */
 
-#define HELIO_JROW_ATTEMPT_FIELDS(F, R)                             \
-    F(R, U64, incarnation, 0, _)                                    \
-    F(R, RECORD, order, 0, helio_order)                             \
-    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1,                     \
-      _) /* ACCEPTED, STARTING, RUNNING, STOPPING; QUEUED = over */ \
-    F(R, U32, stop_mode, HELIO_STOP_MODE_COUNT, _) /* STOPPING */   \
-    F(R, BOOL, fenced, 0, _)                                        \
-    F(R, I64, started_wall_ms, 0, _)                                \
-    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)              \
+#define HELIO_JROW_ATTEMPT_FIELDS(F, R)                                        \
+    F(R, U64, incarnation, 0, _)                                               \
+    F(R, RECORD, order, 0, helio_order)                                        \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1,                                \
+      _) /* ACCEPTED, STARTING, RUNNING, SUSPENDED, STOPPING; QUEUED = over */ \
+    F(R, U32, stop_mode, HELIO_STOP_MODE_COUNT, _) /* STOPPING */              \
+    F(R, BOOL, fenced, 0, _)                                                   \
+    F(R, I64, started_wall_ms, 0, _)                                           \
+    F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)                         \
     F(R, TEXT, stop_reason, 64, _) /* STOPPING: what the STOPPED report will say */
 HELIO_RECORD_DECLARE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
 
@@ -101,11 +101,14 @@ HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
 
 /*  What the backend says of an attempt. FAILED_TO_START and VANISHED are the site's fault, ENDED is the job's
  * end. */
-#define HELIO_BACKEND_WORD_TABLE(X)                               \
-    X(STARTED, "started")                                         \
-    X(ENDED, "ended")                                             \
-    X(FAILED_TO_START, "failed-to-start") X(VANISHED, "vanished") \
-        X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */
+#define HELIO_BACKEND_WORD_TABLE(X)                                                                          \
+    X(STARTED, "started")                                                                                    \
+    X(ENDED, "ended")                                                                                        \
+    X(FAILED_TO_START, "failed-to-start")                                                                    \
+    X(VANISHED, "vanished") X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */ \
+        X(WAITING, "waiting") /* handed in, not begun; `reason` says for what; again when that changes */    \
+        X(SUSPENDED, "suspended") /* has started, and stands still by the site's doing */                    \
+        X(RESUMED, "resumed")
 #define HELIO_BACKEND_WORD_ENUMERATOR(name, word) HELIO_BACKEND_WORD_##name,
 HELIO_ENUM_DECLARE(helio_backend_word, HELIO_BACKEND_WORD, HELIO_BACKEND_WORD_TABLE)
 

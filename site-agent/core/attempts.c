@@ -217,10 +217,22 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
 /* ---- what the backend says --------------------------------------------------------------------------------
  */
 
+static void resume(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    advance(self, attempt, HELIO_JOB_RUNNING);
+    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
+    report.local_id = event->local_id;
+    helio_reports_add(self, &report);
+}
+
 static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     if (attempt->state == HELIO_JOB_RUNNING)
-        return; /* adopted: known already */
+        return;                                  /* adopted: known already */
+    if (attempt->state == HELIO_JOB_SUSPENDED) { /* adopted: if it still stands still, that is said next */
+        resume(self, attempt, event);
+        return;
+    }
     attempt->started_wall_ms = event->started_wall_ms;
     attempt->start_due = false;
     if (attempt->state == HELIO_JOB_STOPPING) {
@@ -233,6 +245,28 @@ static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const
         helio_attempt_start(self, attempt);
     advance(self, attempt, HELIO_JOB_RUNNING);
     helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
+    report.local_id = event->local_id;
+    helio_reports_add(self, &report);
+}
+
+/*  Nothing changes but what the broker can tell of it. */
+static void on_waiting(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state != HELIO_JOB_STARTING)
+        return;
+    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STARTING);
+    report.reason = event->reason;
+    report.local_id = event->local_id;
+    helio_reports_add(self, &report);
+}
+
+static void on_suspended(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state != HELIO_JOB_RUNNING)
+        return;
+    advance(self, attempt, HELIO_JOB_SUSPENDED);
+    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_SUSPENDED);
+    report.reason = event->reason;
     report.local_id = event->local_id;
     helio_reports_add(self, &report);
 }
@@ -268,6 +302,8 @@ static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
 {
     if (attempt->state == HELIO_JOB_ACCEPTED) /* it ran under a former agent whose journal did not tell */
         advance(self, attempt, HELIO_JOB_STARTING);
+    if (attempt->state == HELIO_JOB_SUSPENDED) /* what stands still cannot end */
+        advance(self, attempt, HELIO_JOB_RUNNING);
     uint32_t kind = end_kind(attempt, event);
     helio_report_t report = report_of(attempt, kind);
     if (event->started_wall_ms)
@@ -329,6 +365,16 @@ void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *
     case HELIO_BACKEND_WORD_ABSENT:
         on_absent(self, attempt, event);
         break;
+    case HELIO_BACKEND_WORD_WAITING:
+        on_waiting(self, attempt, event);
+        break;
+    case HELIO_BACKEND_WORD_SUSPENDED:
+        on_suspended(self, attempt, event);
+        break;
+    case HELIO_BACKEND_WORD_RESUMED:
+        if (attempt->state == HELIO_JOB_SUSPENDED)
+            resume(self, attempt, event);
+        break;
     case HELIO_BACKEND_WORD_ENDED:
     case HELIO_BACKEND_WORD_FAILED_TO_START:
     case HELIO_BACKEND_WORD_VANISHED:
@@ -369,8 +415,7 @@ void helio_attempts_loaded(helio_agent_core_t *self)
 
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row)
 {
-    assert(row->state >= HELIO_JOB_ACCEPTED && row->state <= HELIO_JOB_STOPPING &&
-           row->state != HELIO_JOB_SUSPENDED);
+    assert(row->state >= HELIO_JOB_ACCEPTED && row->state <= HELIO_JOB_STOPPING);
     helio_attempt_t *attempt =
         helio_attempt_add(self, row->incarnation, &row->order,
                           helio_slots_copy(row->slots.items, row->slots.count), row->slots.count);

@@ -369,7 +369,7 @@ static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena
     if (kinds[k].kind == KIND_ATTEMPT) {
         uint32_t state = ((const helio_jrow_attempt_t *)record)->state;
         if (state != HELIO_JOB_ACCEPTED && state != HELIO_JOB_STARTING && state != HELIO_JOB_RUNNING &&
-            state != HELIO_JOB_STOPPING)
+            state != HELIO_JOB_SUSPENDED && state != HELIO_JOB_STOPPING)
             return helio_fail(err, HELIO_PROTOCOL, "journal: an attempt is '%s'",
                               helio_job_state_word(state));
     }

@@ -20,6 +20,11 @@
 static void on_event(void *arg, const helio_aev_backend_t *event)
 {
     lab_t *lab = arg;
+    if (event->word == HELIO_BACKEND_WORD_WAITING) {
+        lab->waitings++;
+        (void)helio_text_copy(event->reason, lab->waits, sizeof lab->waits);
+        return;
+    }
     assert_true(lab->heard_count < LAB_EVENTS_MAX);
     lab_event_t *heard = &lab->heard[lab->heard_count++];
     heard->event = *event;
@@ -45,6 +50,14 @@ static void on_series(void *arg, const helio_aev_series_t *series)
     ((lab_t *)arg)->series++;
 }
 
+static void on_silence(void *arg, bool silent, uint64_t for_ms)
+{
+    lab_t *lab = arg;
+    lab->silences += silent;
+    lab->returns += !silent;
+    lab->silent_ms = for_ms;
+}
+
 static void create(lab_t *lab)
 {
     helio_slurm_options_t options = {.site = &lab->site,
@@ -52,7 +65,7 @@ static void create(lab_t *lab)
                                      .settings = &lab->settings,
                                      .shim = lab->shim,
                                      .lease_margin_ms = 60000,
-                                     .sink = {lab, on_event, on_capacity, on_series}};
+                                     .sink = {lab, on_event, on_capacity, on_series, on_silence}};
     helio_error_t err = {0};
     if (helio_slurm_new(&options, &lab->backend, &err))
         fail_msg("%s", err.text);
@@ -384,8 +397,8 @@ void lab_run(lab_t *lab, const lab_job_t *job, const char *id)
 void lab_account(const lab_t *lab, const lab_job_t *job, const char *id, const char *state, const char *exit,
                  int64_t start_s, int64_t end_s)
 {
-    lab_put(lab, "accounting", "%-56s %-40s %-32s %-12s %-20lld %-20lld %-20lld \n", job->name, id, state,
-            exit, (long long)start_s, (long long)start_s, (long long)end_s);
+    lab_put(lab, "accounting", "%-56s %-40s %-32s %-12s %-20lld %-20lld %-20lld %-12u \n", job->name, id,
+            state, exit, (long long)start_s, (long long)start_s, (long long)end_s, (unsigned)geteuid());
 }
 
 /* ---- what was said ---------------------------------------------------------------------------------------

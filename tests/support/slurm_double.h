@@ -28,6 +28,10 @@ typedef struct lab {
     int64_t boot_ms, wall_ms; /* as the backend is told */
     lab_event_t heard[LAB_EVENTS_MAX];
     uint32_t heard_count, capacities, series;
+    uint32_t waitings; /* how often WAITING was said; it is not among those heard */
+    char waits[257];   /* the reason that came last */
+    uint32_t silences, returns;
+    uint64_t silent_ms;     /* as the last of them said */
     uint32_t free_nodes[9]; /* of the last capacity */
     uint32_t gpus_total;
 } lab_t;

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Slurm's commands as a test wants them: called as BASE/bin/{sbatch,squeue,scontrol,sacct,scancel}, steered by files in BASE.
-#   jobs/<id>       one job: shell assignments name= state= reason= exit= start= end= listed= (no: not in squeue) known= (no: nowhere)
+#   jobs/<id>       one job: shell assignments name= state= reason= exit= start= end= uid= (else the caller's) listed= (no: not in squeue) known= (no: nowhere)
 #   nodes partitions reservations accounting   what scontrol show and sacct print; without `accounting`: disabled
 #   down            the controller does not answer
 #   hung.<program>  that program never ends
@@ -54,10 +54,11 @@ case $program in
   squeue)
     for file in "$base"/jobs/*; do
       [ -e "$file" ] || continue
+      uid=
       . "$file"
       [ "$listed" = yes ] || continue
-      printf '%-56s|%-40s|%-40s|%-40s|%-40s|%s|%s|1|1|%s|%s|main|cpu=1|%s|(null)|\n' "$name" gres:gpu:h100:2 N/A N/A "$reason" \
-        "${file##*/}" "$state" "$start" "$end" "$([ "$state" = RUNNING ] && echo n1)"
+      printf '%-56s|%-40s|%-40s|%-40s|%-40s|%s|%s|1|1|%s|%s|main|cpu=1|%s|(null)|%s|\n' "$name" gres:gpu:h100:2 N/A N/A "$reason" \
+        "${file##*/}" "$state" "$start" "$end" "$([ "$state" = RUNNING ] && echo n1)" "${uid:-$(id -u)}"
     done ;;
   sacct)
     [ -e "$base/accounting" ] || { echo "Slurm accounting storage is disabled" >&2; exit 1; }
@@ -71,9 +72,10 @@ case $program in
       *"show job "*)
         file=$base/jobs/${all##* }
         known=no
+        uid=
         [ -e "$file" ] && . "$file"
         [ "$known" = yes ] || { echo "slurm_load_jobs error: Invalid job id specified" >&2; exit 1; }
-        echo "JobId=${file##*/} JobName=$name UserId=root(0) GroupId=root(0) MCS_label=N/A Priority=1 JobState=$state" \
+        echo "JobId=${file##*/} JobName=$name UserId=somebody(${uid:-$(id -u)}) GroupId=root(0) MCS_label=N/A Priority=1 JobState=$state" \
           "Reason=$reason Dependency=(null) Requeue=0 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=$exit StartTime=$start EndTime=$end Partition=main" ;;
     esac ;;
   scancel)

@@ -70,6 +70,7 @@ typedef struct helio_slurm_job {
     helio_text_t node_list; /* as Slurm writes it, "eu-n[1-2]"; "" = none yet */
     helio_text_t planned;   /* of pending jobs: the nodes that the scheduler expects to use at start_s */
     helio_text_t name;      /* without blanks at its end */
+    uint32_t uid;           /* whose it is: anybody may give a job any name */
 } helio_slurm_job_t;
 
 typedef struct helio_slurm_jobs {
@@ -166,6 +167,7 @@ typedef struct helio_slurm_end {
     uint32_t exit_code;               /* of the batch script */
     uint32_t exit_signal;
     int64_t cancelled_by; /* uid; -1 = nobody, or not told */
+    uint32_t uid;         /* whose it was; UINT32_MAX = not told */
 } helio_slurm_end_t;
 
 typedef struct helio_slurm_ends {
@@ -186,6 +188,7 @@ typedef struct helio_slurm_detail {
     helio_text_t reason;
     uint32_t exit_code, exit_signal;
     int64_t start_s, end_s;
+    uint32_t uid; /* whose it is */
 } helio_slurm_detail_t;
 HELIO_MUST_CHECK helio_rc helio_slurm_read_detail(helio_text_t text, helio_slurm_detail_t *ret_detail,
                                                   helio_error_t *err);

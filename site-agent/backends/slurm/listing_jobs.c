@@ -23,12 +23,12 @@ enum { ID_MAX = 64 };
 const char helio_slurm_jobs_format[] = WIDE("Name", NAME_WIDTH) WIDE("tres-per-node", TRES_WIDTH)
     WIDE("tres-per-job", TRES_WIDTH) WIDE("tres-per-task", TRES_WIDTH)
         WIDE("Reason", REASON_WIDTH) "JobArrayID:|,State:|,NumNodes:|,NumTasks:|,StartTime:|,EndTime:|,"
-                                     "Partition:|,tres-alloc:|,NodeList:|,SchedNodes:|";
+                                     "Partition:|,tres-alloc:|,NodeList:|,SchedNodes:|,UserID:|";
 
 enum { NAME, PER_NODE, PER_JOB, PER_TASK, REASON, WIDE_COLUMNS };
 static const uint32_t widths[WIDE_COLUMNS] = {NAME_WIDTH, TRES_WIDTH, TRES_WIDTH, TRES_WIDTH, REASON_WIDTH};
 
-enum { ID, STATE, NODES, TASKS, START, END, PARTITION, ALLOC, NODE_LIST, PLANNED, FREE_COLUMNS };
+enum { ID, STATE, NODES, TASKS, START, END, PARTITION, ALLOC, NODE_LIST, PLANNED, USER, FREE_COLUMNS };
 
 /* The shortest entry: it bounds how many a text can hold. */
 enum { JOB_BYTES_MIN = NAME_WIDTH + 3 * TRES_WIDTH + REASON_WIDTH + WIDE_COLUMNS + FREE_COLUMNS + 1 };
@@ -104,8 +104,8 @@ static bool read_job(helio_text_t *rest, helio_slurm_job_t *job)
     job_row_t row;
     uint32_t tasks = 0;
     if (!cut_row(rest, &row) || !is_job_id(row.free[ID]) || !row.free[STATE].size ||
-        !helio_slurm_u32(row.free[NODES], &job->nodes) || !helio_slurm_time(row.free[START], &job->start_s) ||
-        !helio_slurm_time(row.free[END], &job->end_s))
+        !helio_slurm_u32(row.free[NODES], &job->nodes) || !helio_slurm_u32(row.free[USER], &job->uid) ||
+        !helio_slurm_time(row.free[START], &job->start_s) || !helio_slurm_time(row.free[END], &job->end_s))
         return false;
     if (!helio_slurm_u32(row.free[TASKS], &tasks) || tasks > INT32_MAX) /* NO_VAL and the like: not said */
         tasks = 0;
@@ -141,10 +141,10 @@ helio_rc helio_slurm_read_jobs(helio_text_t text, helio_arena_t *arena, helio_sl
  * -------------------------------------------------------------------------------------------------- */
 
 const char helio_slurm_ends_format[] =
-    "JobName%-56,JobID%-40,State%-32,ExitCode%-12,Submit%-20,Start%-20,End%-20";
+    "JobName%-56,JobID%-40,State%-32,ExitCode%-12,Submit%-20,Start%-20,End%-20,UID%-12";
 
-enum { END_NAME, END_ID, END_STATE, END_EXIT, END_SUBMIT, END_START, END_END, END_COLUMNS };
-static const uint32_t end_widths[END_COLUMNS] = {56, 40, 32, 12, 20, 20, 20};
+enum { END_NAME, END_ID, END_STATE, END_EXIT, END_SUBMIT, END_START, END_END, END_USER, END_COLUMNS };
+static const uint32_t end_widths[END_COLUMNS] = {56, 40, 32, 12, 20, 20, 20, 12};
 
 /*  Each column is padded to its width and followed by one blank; the line ends after the last. */
 static bool cut_end(helio_text_t *rest, helio_text_t columns[END_COLUMNS])
@@ -179,6 +179,8 @@ static bool read_end(helio_text_t *rest, helio_slurm_end_t *end)
     helio_text_t columns[END_COLUMNS];
     if (!cut_end(rest, columns) || !is_job_id(columns[END_ID]) || !read_end_state(columns[END_STATE], end))
         return false;
+    if (!helio_slurm_u32(columns[END_USER], &end->uid))
+        end->uid = UINT32_MAX; /* a user that is no more */
     end->id = columns[END_ID];
     end->name = columns[END_NAME];
     if (columns[END_EXIT].size && !helio_slurm_exit(columns[END_EXIT], &end->exit_code, &end->exit_signal))

@@ -164,11 +164,19 @@ static helio_text_t reason_of(helio_text_t line)
     return (helio_text_t){0};
 }
 
+/*  "ada(1000)" */
+static bool read_user(helio_text_t text, uint32_t *ret_uid)
+{
+    helio_text_t name, number;
+    return helio_slurm_cut(&text, '(', &name) && helio_slurm_cut(&text, ')', &number) &&
+           helio_slurm_u32(number, ret_uid);
+}
+
 helio_rc helio_slurm_read_detail(helio_text_t text, helio_slurm_detail_t *ret_detail, helio_error_t *err)
 {
-    enum { ID, NAME, STATE, EXIT, START, END, KEYS };
+    enum { ID, NAME, STATE, EXIT, START, END, USER, KEYS };
     static const char *const keys[KEYS + 1] = {"JobId",     "JobName", "JobState", "ExitCode",
-                                               "StartTime", "EndTime", NULL};
+                                               "StartTime", "EndTime", "UserId",   NULL};
     helio_slurm_detail_t detail = {0};
     helio_text_t line, values[KEYS] = {{0}};
     helio_text_t whole = text;
@@ -178,7 +186,8 @@ helio_rc helio_slurm_read_detail(helio_text_t text, helio_slurm_detail_t *ret_de
     uint32_t seen = helio_slurm_fields(line, keys, no_tails, values, NULL);
     if (!has(seen, STATE) || !values[STATE].size || !has(seen, EXIT) || !has(seen, START) ||
         !has(seen, END) || !helio_slurm_exit(values[EXIT], &detail.exit_code, &detail.exit_signal) ||
-        !helio_slurm_time(values[START], &detail.start_s) || !helio_slurm_time(values[END], &detail.end_s))
+        !helio_slurm_time(values[START], &detail.start_s) || !helio_slurm_time(values[END], &detail.end_s) ||
+        !read_user(values[USER], &detail.uid))
         return helio_slurm_bad(err, "scontrol's answer", 1, line);
     detail.id = values[ID];
     detail.name = values[NAME];

@@ -27,7 +27,8 @@ static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key
     return NULL;
 }
 
-/*  A GPU job that names no CPUs or memory gets the share of the node that its GPUs are; Slurm would give it one CPU. */
+/*  A GPU job that names no CPUs or memory gets the share of the node that its GPUs are; Slurm would give it
+ * one CPU. */
 static helio_order_t with_share(const helio_slurm_t *self, const helio_order_t *asked)
 {
     helio_order_t order = *asked;

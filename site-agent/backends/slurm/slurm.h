@@ -15,11 +15,19 @@
  * name is taken up; without one the folder is claimed for nobody, which no late job can undo, and only then
  * is it made anew.
  *
- *  One squeue a poll for all jobs of the cluster (columns of fixed width: about 283 bytes a job where JSON takes 3,600; measured
- *  with the cluster of deploy/slurm-lab), at most one a second, waiting ten times as long as the last one took.
+ *  One squeue a poll for all jobs of the cluster (columns of fixed width: about 283 bytes a job where JSON
+ * takes 3,600; measured with the cluster of deploy/slurm-lab), at most one a second, waiting ten times as
+ * long as the last one took.
  *
- *  The shim touches its claim every five seconds: while it does, nothing that Slurm says or fails to say ends the attempt
- *  (a node given up, a job renamed). It heeds the mark `stop` in its folder, which needs no controller.
+ *  A job counts as an attempt's when it has its name and its user: anybody can give a job any name.
+ *
+ *  What a pending job waits for is said (WAITING). One that can never start, or that the site keeps from
+ * starting for `withdraw`, is taken back while it is pending: its folder is closed first, so that it cannot
+ * begin afterwards.
+ *
+ *  The shim touches its claim every five seconds: while it does, nothing that Slurm says or fails to say ends
+ * the attempt (a node given up, a job renamed). It heeds the mark `stop` in its folder, which needs no
+ * controller.
  */
 #ifndef HELIO_BACKENDS_SLURM_H
 #define HELIO_BACKENDS_SLURM_H
@@ -43,6 +51,8 @@ typedef struct helio_slurm_settings {
     uint64_t poll_ms;      /* 1000..60000 */
     uint64_t timeout_ms;   /* of one command */
     uint64_t clock_tolerance_ms;
+    uint64_t
+        withdraw_ms; /* a job that the cluster keeps from starting for so long is taken back; 0 = never */
     struct {
         helio_slurm_pool_t *items;
         uint32_t count;

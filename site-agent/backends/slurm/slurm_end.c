@@ -325,7 +325,8 @@ static void on_detail(void *arg, const helio_command_result_t *result)
         return;
     bool answered = clear(result) && result->exit_code == 0;
     bool read = answered && helio_slurm_read_detail(result->out, &detail, NULL) == HELIO_OK;
-    if (read && helio_text_is(detail.id, attempt->id) && helio_text_is(detail.name, attempt->name))
+    if (read && helio_text_is(detail.id, attempt->id) && helio_text_is(detail.name, attempt->name) &&
+        helio_slurm_is_ours(attempt, detail.uid))
         on_known(attempt, &detail);
     else if (read || (clear(result) && result->exit_code &&
                       helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_UNKNOWN_JOB))
@@ -362,7 +363,8 @@ static void on_sacct(void *arg, const helio_command_result_t *result)
         helio_slurm_read_ends(result->out, arena, &ends, NULL) == HELIO_OK)
         for (uint32_t i = 0; i < ends.count; i++) /* a number may have been given twice: the name tells */
             if (helio_text_is(ends.items[i].id, attempt->id) &&
-                helio_text_is(ends.items[i].name, attempt->name))
+                helio_text_is(ends.items[i].name, attempt->name) &&
+                (ends.items[i].uid == UINT32_MAX || helio_slurm_is_ours(attempt, ends.items[i].uid)))
                 mine = &ends.items[i];
     if (mine && helio_slurm_state_is_over(mine->state)) {
         fact_t fact = {

@@ -6,6 +6,8 @@
  *  slurm_submit.c   the folder, sbatch, and what its answer means
  *  slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
  *  slurm_watch.c    what a list and the marks mean for one attempt
+ *  slurm_wait.c     what it waits for in Slurm's queue, and when it is taken back; suspension
+ *  slurm_whose.c    whose a job of an attempt's name is
  *  slurm_end.c      how an attempt ended when `done` does not say so
  *  slurm_stop.c     stopping, and tidying what Slurm still holds
  *  slurm_place.c    helio-shim and the batch script in the shared folder
@@ -43,8 +45,18 @@ typedef struct helio_slurm_seen {
     bool live, over;           /* neither: it is in no list */
     helio_slurm_state_t state; /* when live or over */
     char reason[64];
+    char partitions[64]; /* "main,urgent"; "" = more than fit */
     char id[HELIO_SLURM_ID_SIZE];
 } helio_slurm_seen_t;
+
+/*  Its time in Slurm's queue. */
+typedef struct helio_slurm_waits {
+    int64_t since_ms; /* 0 = it does not wait */
+    char said[64];    /* the reason that was said last, */
+    int64_t said_ms;  /* and when */
+    int64_t never_ms; /* since when it can never start, */
+    int64_t stuck_ms; /* or only if somebody at the site does something; 0 = it can */
+} helio_slurm_waits_t;
 
 /*  How its end is being found out. */
 typedef struct helio_slurm_leaving {
@@ -87,9 +99,13 @@ typedef struct helio_slurm_attempt {
     int64_t requeued_ms;     /* since when it has been pending although it is claimed; 0 = it is not */
     int64_t started_wall_ms; /* 0 = not yet */
     bool said_started;
-    int64_t beat_ns, beat_ms; /* its shim's last sign of life, and when we saw it change (0 = never) */
+    int64_t beat_ns, beat_ms;       /* its shim's last sign of life, and when we saw it change (0 = never) */
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
-    bool asking;                    /* a command that asks about it is on its way */
+    uint32_t uid;                   /* whose jobs count, */
+    bool uid_known;                 /* once that is known */
+    helio_slurm_waits_t waits;
+    bool suspended; /* SUSPENDED was said, and not RESUMED since */
+    bool asking;    /* a command that asks about it is on its way */
 
     /* handing it in */
     int64_t first_ms; /* when sbatch was called first; 0 = not yet */
@@ -104,11 +120,11 @@ typedef struct helio_slurm_attempt {
     /* stopping it */
     uint32_t stop_mode; /* HELIO_SLURM_NO_STOP */
     int64_t stop_ms, stop_due_ms;
-    bool stop_out;   /* a scancel is on its way */
-    bool stop_sent;  /* the signal of this mode has been sent */
+    bool stop_out;        /* a scancel is on its way */
+    bool stop_sent;       /* the signal of this mode has been sent */
     uint32_t stop_marked; /* the mode that its folder says, + 1; 0 = none */
-    bool stop_again; /* a harder stop was asked for while it was */
-    bool cancel_out; /* a scancel of what nobody needs is on its way */
+    bool stop_again;      /* a harder stop was asked for while it was */
+    bool cancel_out;      /* a scancel of what nobody needs is on its way */
 
     int64_t gone_ms;
     helio_aev_backend_t end;
@@ -156,8 +172,17 @@ typedef struct helio_slurm_poll {
     helio_slurm_partitions_t partitions;
     helio_slurm_reservations_t reservations;
 
+    struct {
+        uint32_t list; /* of which list it is */
+        char partitions[64];
+        uint32_t nodes;
+    } usable;              /* nodes that may start something */
+    uint32_t reasons_list; /* the list by which so many reasons were said */
+    uint32_t reasons_said;
+
     bool capacity_due;
     bool said_nothing_free;
+    int64_t silent_ms; /* since when it has been; 0 = it was not */
     int64_t series_ms;
     uint64_t series_hash;
 } helio_slurm_poll_t;
@@ -200,6 +225,8 @@ void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t pha
 /*  Notes its end, OVER; a figure that `end` has already (from `done`, from Slurm) stays. */
 void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)
     HELIO_PRINTF(3, 4);
+/*  Says WAITING, SUSPENDED or RESUMED. */
+void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, const char *reason);
 /*  Says STARTED, once. */
 void helio_slurm_say_started(helio_slurm_attempt_t *attempt);
 /*  Says the end; the attempt is GONE or freed then. */
@@ -259,6 +286,16 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
 /*  Claims it for nobody. CONFLICT: a shim has it (attempt->claimed). */
 HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
+
+/* ---- slurm_wait.c */
+/*  What a whole list means for one that waits, or is suspended. True: it was taken back, and is OVER. */
+bool helio_slurm_wait_on_list(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_whose.c */
+void helio_slurm_owned_by(helio_slurm_attempt_t *attempt, uint32_t uid);
+void helio_slurm_note_owner(helio_slurm_attempt_t *attempt, int folder); /* the folder's */
+/*  Whether a job of the attempt's name may be the attempt's. */
+bool helio_slurm_is_ours(helio_slurm_attempt_t *attempt, uint32_t uid);
 
 /* ---- slurm_end.c */
 void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */

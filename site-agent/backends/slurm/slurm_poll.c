@@ -283,6 +283,21 @@ static const helio_slurm_waiting_t *waiting_of(const helio_slurm_t *self, helio_
     return all + at;
 }
 
+/*  Once when the controller falls silent, and once when it is back. */
+static void say_silence(helio_slurm_t *self, bool silent)
+{
+    helio_slurm_poll_t *poll = &self->poll;
+    if (silent == poll->said_nothing_free)
+        return;
+    poll->said_nothing_free = silent;
+    int64_t from_ms = silent && poll->unanswered_ms ? poll->unanswered_ms : self->now_boot_ms;
+    uint64_t for_ms = (uint64_t)(self->now_boot_ms - (silent ? from_ms : poll->silent_ms));
+    if (silent)
+        poll->silent_ms = from_ms;
+    if (self->sink.on_silence)
+        self->sink.on_silence(self->sink.arg, silent, for_ms);
+}
+
 static void say_capacity(helio_slurm_t *self)
 {
     helio_slurm_poll_t *poll = &self->poll;
@@ -300,7 +315,7 @@ static void say_capacity(helio_slurm_t *self)
                                .wall_ms = self->now_wall_ms};
     helio_aev_capacity_t capacity;
     helio_slurm_capacity(&view, arena, &capacity);
-    poll->said_nothing_free = false;
+    say_silence(self, false);
     if (self->sink.on_capacity)
         self->sink.on_capacity(self->sink.arg, &capacity);
     say_series(self, &view, arena);
@@ -321,7 +336,7 @@ static void say_nothing_free(helio_slurm_t *self)
         one->free_nodes.count = pool->gpus_per_node + 1;
         one->free_nodes.items = helio_arena_alloc(arena, one->free_nodes.count, sizeof(uint32_t));
     }
-    self->poll.said_nothing_free = true;
+    say_silence(self, true);
     for (uint32_t i = 0; i < HELIO_SLURM_ASK_COUNT; i++)
         self->poll.cluster[i].have = false; /* what is old by now is not offered when it answers again */
     if (self->sink.on_capacity)

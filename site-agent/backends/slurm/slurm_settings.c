@@ -100,6 +100,17 @@ static const helio_spec_field_t fields[] = {
      .fallback = "30s",
      .example = "30s",
      .doc = "How long one of Slurm's commands may take."},
+    {.key = "withdraw",
+     .kind = HELIO_SPEC_DURATION,
+     AT(withdraw_ms),
+     .most = 2592000000,
+     .fallback = "10m",
+     .example = "10m",
+     .doc = "How long a job may wait in the cluster's queue while nothing of its size can start there (nodes "
+            "drained "
+            "or down, the partition closed) or while it is held; then it is taken back, unless it has begun, "
+            "and "
+            "placed anew. `0s`: never."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),

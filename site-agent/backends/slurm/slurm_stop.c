@@ -103,7 +103,9 @@ static void send_stop(helio_slurm_attempt_t *attempt)
     if (!attempt->id[0] || attempt->stop_out || self->now_boot_ms < attempt->stop_due_ms)
         return;
     bool sent;
-    if (attempt->stop_sent) /* it had its time */
+    /* Slurm passes no signal to a suspended job; its own cancelling wakes it. */
+    bool suspended = attempt->seen.live && attempt->seen.state == HELIO_SLURM_SUSPENDED;
+    if (attempt->stop_sent || suspended) /* it had its time */
         sent = scancel(attempt, NULL, NULL, attempt->id, on_signalled);
     else
         sent = scancel(attempt, "--batch",

@@ -156,6 +156,8 @@ static void hand_in(helio_slurm_attempt_t *attempt, bool again)
     helio_rc rc = helio_folders_account(self->folders, &attempt->order, account, &err);
     if (!rc)
         rc = helio_slurm_launch(self, attempt, account, arena, &launch, &err);
+    if (!rc)
+        helio_slurm_owned_by(attempt, account->uid);
     if (!rc && !again)
         rc = make_folder(attempt, &launch.how, &err);
     if (rc && again) { /* the account is gone, say: what was handed in before may still come */

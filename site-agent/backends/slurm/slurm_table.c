@@ -100,15 +100,6 @@ static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
     self->sink.on_event(self->sink.arg, &event);
 }
 
-void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
-{
-    if (attempt->said_started)
-        return;
-    attempt->said_started = true;
-    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED,
-                                       .started_wall_ms = attempt->started_wall_ms});
-}
-
 /*  Reasons go into reports and logs: one line, and no byte that is not text. */
 static void flatten(char *text)
 {
@@ -129,6 +120,24 @@ static void cut(char *text)
     size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
     if (at - 1 + length > size)
         text[at - 1] = '\0';
+}
+
+void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, const char *reason)
+{
+    char text[sizeof attempt->reason];
+    (void)snprintf(text, sizeof text, "%s", reason);
+    flatten(text);
+    cut(text);
+    say(attempt, (helio_aev_backend_t){.word = word, .reason = helio_text_of(text)});
+}
+
+void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->said_started)
+        return;
+    attempt->said_started = true;
+    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED,
+                                       .started_wall_ms = attempt->started_wall_ms});
 }
 
 void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)

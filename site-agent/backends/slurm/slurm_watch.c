@@ -90,6 +90,7 @@ bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
     *ret_folder = folder >= 0;
     if (folder < 0)
         return true;
+    helio_slurm_note_owner(attempt, folder);
     on_marks(attempt, folder);
     (void)close(folder);
     return true;
@@ -127,6 +128,8 @@ static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
     seen->live = !seen->over;
     (void)helio_text_copy(job->reason, seen->reason, sizeof seen->reason);
     (void)helio_text_copy(job->id, seen->id, sizeof seen->id);
+    if (job->partition.size < sizeof seen->partitions)
+        (void)helio_text_copy(job->partition, seen->partitions, sizeof seen->partitions);
 }
 
 static uint32_t weight(const helio_slurm_seen_t *seen)
@@ -139,7 +142,7 @@ static uint32_t weight(const helio_slurm_seen_t *seen)
 void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_t *job)
 {
     helio_slurm_seen_t seen;
-    if (job->id.size >= sizeof seen.id)
+    if (job->id.size >= sizeof seen.id || !helio_slurm_is_ours(attempt, job->uid))
         return;
     fill_seen(&seen, job);
     bool known = attempt->id[0] != '\0', mine = known && strcmp(seen.id, attempt->id) == 0;
@@ -267,6 +270,8 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
     bool folder = false, waits = attempt->seen.state == HELIO_SLURM_PENDING,
          runs = attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->seen.state == HELIO_SLURM_RUNNING,
          requeued = was_requeued(attempt);
+    if (helio_slurm_wait_on_list(attempt))
+        return;
     if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms &&
         attempt->stop_mode == HELIO_SLURM_NO_STOP)
         return; /* nothing new */
@@ -314,11 +319,12 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
  */
 
 /*  By the last list, whenever it was asked for. */
-static bool is_listed(const helio_slurm_attempt_t *attempt)
+static bool is_listed(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_poll_t *poll = &attempt->backend->poll;
     for (uint32_t i = 0; i < poll->ours_count; i++)
-        if (helio_text_is(poll->ours[i]->name, attempt->name))
+        if (helio_text_is(poll->ours[i]->name, attempt->name) &&
+            helio_slurm_is_ours(attempt, poll->ours[i]->uid))
             return true;
     return false;
 }

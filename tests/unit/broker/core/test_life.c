@@ -298,6 +298,48 @@ static void lost__counts_at_every_state_and_writes_an_attempt_that_does_not_comp
     }
 }
 
+static void lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
+    report.run_ms = 0;
+    report.reason = HELIO_TEXT("Withdrawn: the cluster keeps it from starting: JobHeldAdmin");
+    harness_report(h, NORTH, &report);
+    assert_int_not_equal(harness_state(h, key), HELIO_JOB_HELD);
+    assert_int_equal(harness_row(h, key)->site_failures, 0);
+}
+
+static void starting__said_again_with_a_reason_is_shown_and_is_no_transition(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
+    report.reason = HELIO_TEXT("WaitsInCluster: Resources");
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STARTING);
+    assert_true(helio_text_is(harness_row(h, key)->reason, "WaitsInCluster: Resources"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TRANSITION), 0);
+    uint32_t rows = harness_count(h, HELIO_BROKER_FX_ROW_STATE);
+    harness_report(h, NORTH, &report); /* again: nothing is written */
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_STATE), rows);
+    report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
+    harness_report(h, NORTH, &report);
+    report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STARTING);
+    report.reason = HELIO_TEXT("WaitsInCluster: Priority"); /* late */
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_false(helio_text_is(harness_row(h, key)->reason, "WaitsInCluster: Priority"));
+    report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_SUSPENDED);
+    report.reason = HELIO_TEXT("SiteSuspended: suspended at the site");
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPENDED);
+    assert_true(helio_text_is(harness_row(h, key)->reason, "SiteSuspended: suspended at the site"));
+    report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+}
+
 /* ---- people
  * ------------------------------------------------------------------------------------------------ */
 
@@ -663,6 +705,8 @@ int main(void)
         CASE(lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone),
         CASE(lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing),
         CASE(lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete),
+        CASE(lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it),
+        CASE(starting__said_again_with_a_reason_is_shown_and_is_no_transition),
         CASE(cancel__of_what_no_site_has_is_done_at_once),
         CASE(cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof),
         CASE(cancel__an_end_that_came_first_stands),

@@ -4,8 +4,9 @@
 
 #include "site-agent/core/inner.h"
 
-typedef enum what { NONE, DUE, STARTING, RUNNING, STOPPING, KILLING, OVER, WHAT_COUNT } what_t;
-static const char *const what_words[] = {"none", "due", "starting", "running", "stopping", "killing", "over"};
+typedef enum what { NONE, DUE, STARTING, RUNNING, STANDING, STOPPING, KILLING, OVER, WHAT_COUNT } what_t;
+static const char *const what_words[] = {"none",     "due",      "starting", "running",
+                                         "standing", "stopping", "killing",  "over"};
 
 typedef enum happening {
     SAME_ORDER,
@@ -18,6 +19,9 @@ typedef enum happening {
     FAILED_TO_START,
     VANISHED,
     ABSENT,
+    WAITING,
+    SUSPENDED,
+    RESUMED,
     LEASE_ENDS,
     GONE_AND_BACK, /* disconnected, connected, ruled KEEP */
     FENCED,        /* disconnected, connected, ruled FENCED */
@@ -26,8 +30,9 @@ typedef enum happening {
 } happening_t;
 
 static const char *const happening_words[] = {
-    "same order",      "older order", "stop",   "kill",       "started",       "ended",  "ended by stop",
-    "failed to start", "vanished",    "absent", "lease ends", "gone and back", "fenced", "restart"};
+    "same order",    "older order",     "stop",          "kill",   "started", "ended",
+    "ended by stop", "failed to start", "vanished",      "absent", "waiting", "suspended",
+    "resumed",       "lease ends",      "gone and back", "fenced", "restart"};
 
 enum { NO_REPORT = 99 };
 #define NO_CALL UINT32_MAX
@@ -56,6 +61,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
               [FAILED_TO_START] = SAME(NONE),
               [VANISHED] = SAME(NONE),
               [ABSENT] = SAME(NONE),
+              [WAITING] = SAME(NONE),
+              [SUSPENDED] = SAME(NONE),
+              [RESUMED] = SAME(NONE),
               [LEASE_ENDS] = SAME(NONE),
               [GONE_AND_BACK] = SAME(NONE),
               [FENCED] = SAME(NONE),
@@ -70,6 +78,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
              [FAILED_TO_START] = {OVER, R(LOST), NO_CALL},
              [VANISHED] = {OVER, R(LOST), NO_CALL},
              [ABSENT] = SAME(DUE),
+             [WAITING] = {DUE, R(STARTING), NO_CALL},
+             [SUSPENDED] = SAME(DUE),
+             [RESUMED] = SAME(DUE),
              [LEASE_ENDS] = SAME(DUE),
              [GONE_AND_BACK] = {STARTING, NO_REPORT, FX(START)},
              [FENCED] = {OVER, R(STOPPED), NO_CALL},
@@ -84,6 +95,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
                   [FAILED_TO_START] = {OVER, R(LOST), NO_CALL},
                   [VANISHED] = {OVER, R(LOST), NO_CALL},
                   [ABSENT] = {STARTING, NO_REPORT, FX(START)},
+                  [WAITING] = {STARTING, R(STARTING), NO_CALL},
+                  [SUSPENDED] = SAME(STARTING),
+                  [RESUMED] = SAME(STARTING),
                   [LEASE_ENDS] = {STOPPING, NO_REPORT, FX(STOP)},
                   [GONE_AND_BACK] = SAME(STARTING),
                   [FENCED] = {KILLING, NO_REPORT, FX(STOP)},
@@ -98,10 +112,30 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
                  [FAILED_TO_START] = {OVER, R(LOST), NO_CALL},
                  [VANISHED] = {OVER, R(LOST), NO_CALL},
                  [ABSENT] = {OVER, R(LOST), NO_CALL},
+                 [WAITING] = SAME(RUNNING),
+                 [SUSPENDED] = {STANDING, R(SUSPENDED), NO_CALL},
+                 [RESUMED] = SAME(RUNNING),
                  [LEASE_ENDS] = {STOPPING, NO_REPORT, FX(STOP)},
                  [GONE_AND_BACK] = SAME(RUNNING),
                  [FENCED] = {KILLING, NO_REPORT, FX(STOP)},
                  [RESTART] = {RUNNING, NO_REPORT, FX(ADOPT)}},
+    [STANDING] = {[SAME_ORDER] = SAME(STANDING),
+                  [OLDER_ORDER] = {STANDING, R(REFUSED), NO_CALL},
+                  [STOP_GRACE] = {STOPPING, NO_REPORT, FX(STOP)},
+                  [STOP_KILL] = {KILLING, NO_REPORT, FX(STOP)},
+                  [STARTED] = {RUNNING, R(RUNNING), NO_CALL},
+                  [ENDED] = {OVER, R(ENDED), NO_CALL},
+                  [ENDED_STOPPED] = {OVER, R(STOPPED), NO_CALL},
+                  [FAILED_TO_START] = {OVER, R(LOST), NO_CALL},
+                  [VANISHED] = {OVER, R(LOST), NO_CALL},
+                  [ABSENT] = {OVER, R(LOST), NO_CALL},
+                  [WAITING] = SAME(STANDING),
+                  [SUSPENDED] = SAME(STANDING),
+                  [RESUMED] = {RUNNING, R(RUNNING), NO_CALL},
+                  [LEASE_ENDS] = {STOPPING, NO_REPORT, FX(STOP)},
+                  [GONE_AND_BACK] = SAME(STANDING),
+                  [FENCED] = {KILLING, NO_REPORT, FX(STOP)},
+                  [RESTART] = {STANDING, NO_REPORT, FX(ADOPT)}},
     [STOPPING] = {[SAME_ORDER] = SAME(STOPPING),
                   [OLDER_ORDER] = {STOPPING, R(REFUSED), NO_CALL},
                   [STOP_GRACE] = SAME(STOPPING),
@@ -112,6 +146,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
                   [FAILED_TO_START] = {OVER, R(STOPPED), NO_CALL},
                   [VANISHED] = {OVER, R(STOPPED), NO_CALL},
                   [ABSENT] = {OVER, R(STOPPED), NO_CALL},
+                  [WAITING] = SAME(STOPPING),
+                  [SUSPENDED] = SAME(STOPPING),
+                  [RESUMED] = SAME(STOPPING),
                   [LEASE_ENDS] = SAME(STOPPING),
                   [GONE_AND_BACK] = SAME(STOPPING),
                   [FENCED] = {KILLING, NO_REPORT, FX(STOP)},
@@ -126,6 +163,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
                  [FAILED_TO_START] = {OVER, R(STOPPED), NO_CALL},
                  [VANISHED] = {OVER, R(STOPPED), NO_CALL},
                  [ABSENT] = {OVER, R(STOPPED), NO_CALL},
+                 [WAITING] = SAME(KILLING),
+                 [SUSPENDED] = SAME(KILLING),
+                 [RESUMED] = SAME(KILLING),
                  [LEASE_ENDS] = SAME(KILLING),
                  [GONE_AND_BACK] = SAME(KILLING),
                  [FENCED] = SAME(KILLING),
@@ -140,6 +180,9 @@ static const expectation_t table[WHAT_COUNT][HAPPENING_COUNT] = {
               [FAILED_TO_START] = SAME(OVER),
               [VANISHED] = SAME(OVER),
               [ABSENT] = SAME(OVER),
+              [WAITING] = SAME(OVER),
+              [SUSPENDED] = SAME(OVER),
+              [RESUMED] = SAME(OVER),
               [LEASE_ENDS] = SAME(OVER),
               [GONE_AND_BACK] = SAME(OVER),
               [FENCED] = SAME(OVER),
@@ -159,8 +202,10 @@ static void reach(site_t *site, what_t what)
     } else {
         give(site, &order);
     }
-    if (what == RUNNING || what == STOPPING || what == KILLING || what == OVER)
+    if (what == RUNNING || what == STANDING || what == STOPPING || what == KILLING || what == OVER)
         backend_says(site, 1, 5, HELIO_BACKEND_WORD_STARTED);
+    if (what == STANDING)
+        backend_says(site, 1, 5, HELIO_BACKEND_WORD_SUSPENDED);
     if (what == STOPPING || what == KILLING)
         stop_it(site, 1, 5, what == STOPPING ? HELIO_STOP_MODE_GRACE : HELIO_STOP_MODE_KILL);
     if (what == OVER)
@@ -218,6 +263,15 @@ static void happen(site_t *site, happening_t happening)
     case ABSENT:
         backend_says(site, 1, 5, HELIO_BACKEND_WORD_ABSENT);
         break;
+    case WAITING:
+        backend_says(site, 1, 5, HELIO_BACKEND_WORD_WAITING);
+        break;
+    case SUSPENDED:
+        backend_says(site, 1, 5, HELIO_BACKEND_WORD_SUSPENDED);
+        break;
+    case RESUMED:
+        backend_says(site, 1, 5, HELIO_BACKEND_WORD_RESUMED);
+        break;
     case LEASE_ENDS:
         later(site, 900000 - 60000);
         break;
@@ -248,6 +302,8 @@ static what_t what_is(const site_t *site)
         return STARTING;
     if (attempt->state == HELIO_JOB_RUNNING)
         return RUNNING;
+    if (attempt->state == HELIO_JOB_SUSPENDED)
+        return STANDING;
     assert_int_equal(attempt->state, HELIO_JOB_STOPPING);
     return attempt->stop_mode == HELIO_STOP_MODE_KILL ? KILLING : STOPPING;
 }

@@ -835,9 +835,9 @@ static void write_cluster(helio_buffer_t *nodes, helio_buffer_t *jobs, uint32_t 
                             runs ? "RUNNING" : "PENDING", runs ? "1795240000" : "N/A",
                             runs ? "1795260000" : "N/A");
         if (runs)
-            helio_buffer_printf(jobs, "node%04u|(null)|\n", i / 4 % node_count + 1);
+            helio_buffer_printf(jobs, "node%04u|(null)|1000|\n", i / 4 % node_count + 1);
         else
-            helio_buffer_text(jobs, "|(null)|\n");
+            helio_buffer_text(jobs, "|(null)|1000|\n");
     }
 }
 

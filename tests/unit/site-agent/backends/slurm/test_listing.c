@@ -91,7 +91,7 @@ typedef struct row {
 
 static helio_text_t row_text(row_t row)
 {
-    return helio_arena_printf(arena, "%-56.56s|%-40.40s|%-40.40s|%-40.40s|%-40.40s|%s\n",
+    return helio_arena_printf(arena, "%-56.56s|%-40.40s|%-40.40s|%-40.40s|%-40.40s|%s1000|\n",
                               row.name ? row.name : "x", row.node ? row.node : "N/A",
                               row.job ? row.job : "N/A", row.task ? row.task : "N/A",
                               row.reason ? row.reason : "None",
@@ -638,7 +638,7 @@ static void reservations_are_read(void **state)
 static helio_text_t end_text(const char *name, const char *id, const char *word, const char *exit_code,
                              const char *end_s)
 {
-    return helio_arena_printf(arena, "%-56.56s %-40.40s %-32.32s %-12.12s %-20.20s %-20.20s %-20.20s \n",
+    return helio_arena_printf(arena, "%-56.56s %-40.40s %-32.32s %-12.12s %-20.20s %-20.20s %-20.20s 1000         \n",
                               name, id, word, exit_code, "100", "Unknown", end_s);
 }
 

@@ -1,0 +1,179 @@
+/*  slurm_wait.c -- an attempt in Slurm's queue: what it waits for is said; what can never start, or has stood
+ * for too long before nodes that nobody gives it, is taken back. And one that the site suspends.
+ *
+ *  Taking back means: its folder is claimed for nobody. If a shim was faster, it runs, and nothing was taken.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/capacity_inner.h"
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum {
+    SAY_AFTER_MS = 5000,  /* most jobs start before anybody could read what they waited for */
+    SAY_EVERY_MS = 60000, /* of one attempt: each saying is a row, here and at the broker */
+    SAY_MOST = 50,        /* of all attempts, by one list */
+    NEVER_MS = 30000      /* somebody may be changing the partition just now */
+};
+
+/* ---- what Slurm's words mean -----------------------------------------------------------------------------
+ */
+
+static bool begins(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
+/*  Only another job file, or another configuration of the cluster, would let it start. */
+static bool is_for_ever(const char *reason)
+{
+    static const char *const words[] = {
+        "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "InvalidAccount",          "InvalidQOS",
+        "AccountNotAllowed",  "QOSNotAllowed",      "MaxMemPerLimit", "DependencyNeverSatisfied"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(reason, words[i]) == 0)
+            return true;
+    return strstr(reason, "PerJob") != NULL || begins(reason, "QOSMin");
+}
+
+/*  Somebody at the site would have to do something. */
+static bool is_shut_out(const char *reason)
+{
+    static const char *const heads[] = {"JobHeld",         "PartitionDown",      "PartitionInactive",
+                                        "ReqNodeNotAvail", "ReservationDeleted", "Reservation_deleted"};
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        if (begins(reason, heads[i]))
+            return true;
+    return false;
+}
+
+/*  Nodes of a job's partitions that may start something, now or once they are free. Counted once for a list
+ * and a partition: the attempts of one are many. */
+static uint32_t usable_nodes(helio_slurm_poll_t *poll, const char *partitions)
+{
+    if (poll->usable.list == poll->heard && strcmp(poll->usable.partitions, partitions) == 0)
+        return poll->usable.nodes;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < poll->nodes.count; i++) {
+        const helio_slurm_node_t *node = &poll->nodes.items[i];
+        if (node->closed || !(node->up || node->idle_off))
+            continue;
+        bool inside = false;
+        for (const char *at = partitions; *at && !inside; at += *at == ',') {
+            size_t size = strcspn(at, ",");
+            inside = helio_slurm_in_list(node->partitions, (helio_text_t){at, (uint32_t)size});
+            at += size;
+        }
+        count += inside;
+    }
+    poll->usable.list = poll->heard;
+    (void)helio_text_copy(helio_text_of(partitions), poll->usable.partitions, sizeof poll->usable.partitions);
+    poll->usable.nodes = count;
+    return count;
+}
+
+static bool has_no_nodes(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_poll_t *poll = &attempt->backend->poll;
+    return attempt->nodes && attempt->seen.partitions[0] && poll->cluster[HELIO_SLURM_ASK_NODES].have &&
+           usable_nodes(poll, attempt->seen.partitions) < attempt->nodes;
+}
+
+/* ---- taking back -----------------------------------------------------------------------------------------
+ */
+
+/*  Since when something has been so, without a break. */
+static bool lasts(int64_t *since_ms, bool is_so, int64_t now_ms, uint64_t for_ms)
+{
+    if (!is_so) {
+        *since_ms = 0;
+        return false;
+    }
+    if (!*since_ms)
+        *since_ms = now_ms ? now_ms : 1;
+    return now_ms - *since_ms >= (int64_t)for_ms;
+}
+
+static void take_back(helio_slurm_attempt_t *attempt, const char *word, const char *why)
+{
+    char reason[sizeof attempt->seen.reason];
+    memcpy(reason, attempt->seen.reason, sizeof reason);
+    if (helio_slurm_close(attempt, NULL))
+        return; /* it runs, or the disk: the next list tells */
+    attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
+    helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s: %s%s%s", word, why,
+                    reason[0] ? ": " : "", reason);
+}
+
+static bool takes_back(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_slurm_waits_t *waits = &attempt->waits;
+    const char *reason = attempt->seen.reason;
+    uint64_t withdraw_ms = self->settings.withdraw_ms;
+    bool no_nodes = has_no_nodes(attempt);
+    bool never = lasts(&waits->never_ms, is_for_ever(reason), self->now_boot_ms, NEVER_MS);
+    bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || no_nodes, self->now_boot_ms, withdraw_ms) &&
+                 withdraw_ms;
+    if (never)
+        take_back(attempt, "SubmitRefused", "the cluster took it, and would never start it");
+    else if (stuck)
+        take_back(attempt, "Withdrawn",
+                  no_nodes ? "the cluster has too few nodes that start jobs"
+                           : "the cluster keeps it from starting");
+    return attempt->phase != HELIO_SLURM_AT_QUEUED;
+}
+
+/* ---- saying ----------------------------------------------------------------------------------------------
+ */
+
+static void say_reason(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_t *self = attempt->backend;
+    helio_slurm_waits_t *waits = &attempt->waits;
+    bool is_new = attempt->seen.reason[0] && strcmp(attempt->seen.reason, waits->said) != 0;
+    int64_t least_ms = waits->said[0] ? waits->said_ms + SAY_EVERY_MS : waits->since_ms + SAY_AFTER_MS;
+    if (self->poll.reasons_list != self->poll.heard) {
+        self->poll.reasons_list = self->poll.heard;
+        self->poll.reasons_said = 0;
+    }
+    if (!is_new || self->now_boot_ms < least_ms || self->poll.reasons_said >= SAY_MOST)
+        return;
+    char text[sizeof attempt->seen.reason + 32];
+    (void)snprintf(text, sizeof text, "WaitsInCluster: %s", attempt->seen.reason);
+    memcpy(waits->said, attempt->seen.reason, sizeof waits->said);
+    waits->said_ms = self->now_boot_ms;
+    self->poll.reasons_said++;
+    helio_slurm_say(attempt, HELIO_BACKEND_WORD_WAITING, text);
+}
+
+static void say_suspended(helio_slurm_attempt_t *attempt)
+{
+    bool stands = attempt->seen.state == HELIO_SLURM_SUSPENDED || attempt->seen.state == HELIO_SLURM_STOPPED;
+    if (stands == attempt->suspended || (!stands && attempt->seen.state != HELIO_SLURM_RUNNING))
+        return;
+    attempt->suspended = stands;
+    helio_slurm_say(attempt, stands ? HELIO_BACKEND_WORD_SUSPENDED : HELIO_BACKEND_WORD_RESUMED,
+                    stands ? "SiteSuspended: suspended at the site" : "");
+}
+
+bool helio_slurm_wait_on_list(helio_slurm_attempt_t *attempt)
+{
+    if (attempt->stop_mode != HELIO_SLURM_NO_STOP || !attempt->seen.live)
+        return false;
+    if (attempt->phase == HELIO_SLURM_AT_RUNNING && attempt->said_started) {
+        say_suspended(attempt);
+        return false;
+    }
+    if (attempt->phase != HELIO_SLURM_AT_QUEUED || attempt->claimed || attempt->closed ||
+        attempt->seen.state != HELIO_SLURM_PENDING) {
+        attempt->waits = (helio_slurm_waits_t){0};
+        return false;
+    }
+    if (!attempt->waits.since_ms)
+        attempt->waits.since_ms = attempt->backend->now_boot_ms;
+    if (takes_back(attempt))
+        return true;
+    say_reason(attempt);
+    return false;
+}
