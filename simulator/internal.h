@@ -146,6 +146,7 @@ struct world {
     wjob_t jobs[WORLD_JOBS_MAX];
     uint32_t job_count;
     uint64_t gpus_held[WORLD_QUOTAS]; /* at the last commit */
+    bool linked; /* the link of any to any is durable */
     uint64_t next_call;
     uint64_t next_connection;
     uint64_t hash, steps;
@@ -217,6 +218,12 @@ void quotas_make(world_t *self);
 void quotas_answer(world_t *self, const helio_fx_answer_t *answer);
 void quotas_check(world_t *self); /* after every commit */
 enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX };
+
+/* data.c: a catalogue and links that change, in half of the worlds, and jobs that read */
+void data_make(world_t *self);
+void data_reads(world_t *self, uint32_t index, helio_job_spec_t *spec);
+void data_answer(world_t *self, const helio_fx_answer_t *answer);
+enum { DATA_CALL = 4 * WORLD_JOBS_MAX };
 
 /* faults.c */
 void faults_begin(world_t *self);

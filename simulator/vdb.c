@@ -32,6 +32,8 @@ typedef struct vattempt {
     bool completes;
     bool has_least;
     helio_row_least_t least;
+    helio_row_transfer_t transfer;
+    bool transferred; /* booked */
     uint64_t gpu_ms;
     int64_t booked_hours[64];
     uint32_t booked;
@@ -73,6 +75,18 @@ typedef struct vquota {
     UT_hash_handle hh;
 } vquota_t;
 
+typedef struct vdata {
+    char prefix[80];
+    helio_row_data_t row;
+    UT_hash_handle hh;
+} vdata_t;
+
+typedef struct vlink {
+    char name[80];
+    helio_row_link_t row;
+    UT_hash_handle hh;
+} vlink_t;
+
 typedef struct vpool {
     char name[80];
     helio_row_pool_t row;
@@ -99,6 +113,8 @@ struct helio_vdb {
     uint32_t usage_count, usage_capacity;
     helio_row_dependency_t *dependencies; /* in order of their commit */
     uint32_t dependency_count, dependency_capacity;
+    vdata_t *data;
+    vlink_t *links;
     rows_t open, flight;
     bool in_flight;
     helio_uuid_t open_from, flight_open_from; /* committed; of the batch in flight */
@@ -137,6 +153,8 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vattempt_t, self->attempts);
     FREE_TABLE(vuse_t, self->uses);
     FREE_TABLE(vrates_t, self->rates);
+    FREE_TABLE(vdata_t, self->data);
+    FREE_TABLE(vlink_t, self->links);
     FREE_TABLE(vseries_t, self->actuals);
     FREE_TABLE(vseries_t, self->issues);
     FREE_TABLE(vsite_t, self->sites);
@@ -272,6 +290,12 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
     attempt->placed = true;
     attempt->gpus = row->gpus;
     attempt->has_least = row->least_site.size > 0;
+    attempt->transfer = (helio_row_transfer_t){.key = row->key,
+                                               .epoch = row->epoch,
+                                               .ms = row->transfer_ms,
+                                               .egress_micro_usd = row->transfer_micro_usd,
+                                               .energy_j = row->transfer_j,
+                                               .carbon_mg = row->transfer_carbon_mg};
     attempt->least = (helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms};
 }
 
@@ -383,9 +407,39 @@ static void put_baseline(helio_vdb_t *self, const helio_row_baseline_t *row)
         violate(self, "what is held against the baselines is not what the ledger has", row->key, 0);
 }
 
+static void add_use(helio_vdb_t *self, const helio_row_ledger_t *row)
+{
+    helio_vdb_use_t *use = &use_of(self, row->key)->use;
+    use->gpu_ms += row->gpu_ms;
+    use->energy_j += row->energy_j;
+    use->carbon_mg += row->carbon_mg;
+    use->cost_micro_usd += row->cost_micro_usd;
+}
+
+/*  Once an attempt, as it was placed. */
+static void put_transfer(helio_vdb_t *self, vattempt_t *attempt, const helio_row_ledger_t *row)
+{
+    const helio_row_transfer_t *placed = &attempt->transfer;
+    if (attempt->transferred)
+        return;
+    attempt->transferred = true;
+    if (!attempt->ended || row->gpu_ms)
+        violate(self, "a transfer without the end of its attempt", row->key, row->epoch);
+    if (row->fenced)
+        return; /* of an older placement the broker may not know any more what it cost */
+    if (row->energy_j != placed->energy_j || row->carbon_mg != placed->carbon_mg ||
+        row->cost_micro_usd != placed->egress_micro_usd)
+        violate(self, "a transfer is not charged as it was placed", row->key, row->epoch);
+    add_use(self, row);
+}
+
 static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
 {
     vattempt_t *attempt = attempt_of(self, row->key, row->epoch, true);
+    if (helio_text_is(row->provenance, "transfer")) {
+        put_transfer(self, attempt, row);
+        return;
+    }
     for (uint32_t i = 0; i < attempt->booked; i++)
         if (attempt->booked_hours[i] == row->hour_ms)
             return;
@@ -400,11 +454,7 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
     check_rates(self, row);
     if (row->fenced)
         return;
-    helio_vdb_use_t *use = &use_of(self, row->key)->use;
-    use->gpu_ms += row->gpu_ms;
-    use->energy_j += row->energy_j;
-    use->carbon_mg += row->carbon_mg;
-    use->cost_micro_usd += row->cost_micro_usd;
+    add_use(self, row);
 }
 
 static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
@@ -421,6 +471,44 @@ static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
     }
     quota->row = *row;
     quota->peak = row->burst_gpus > quota->peak ? row->burst_gpus : quota->peak;
+}
+
+static void put_data(helio_vdb_t *self, const helio_row_data_t *row)
+{
+    char prefix[80];
+    (void)helio_text_copy(row->prefix, prefix, sizeof prefix);
+    vdata_t *data;
+    HASH_FIND_STR(self->data, prefix, data);
+    if (!data && row->sites.size) {
+        data = helio_new(1, sizeof *data);
+        memcpy(data->prefix, prefix, sizeof prefix);
+        HASH_ADD_STR(self->data, prefix, data);
+    }
+    if (row->sites.size) {
+        data->row = *row;
+    } else if (data) {
+        HASH_DEL(self->data, data);
+        free(data);
+    }
+}
+
+static void put_link(helio_vdb_t *self, const helio_row_link_t *row)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s", HELIO_TEXT_ARGS(row->from), HELIO_TEXT_ARGS(row->to));
+    vlink_t *link;
+    HASH_FIND_STR(self->links, name, link);
+    if (!link && !row->removed) {
+        link = helio_new(1, sizeof *link);
+        memcpy(link->name, name, sizeof name);
+        HASH_ADD_STR(self->links, name, link);
+    }
+    if (!row->removed) {
+        link->row = *row;
+    } else if (link) {
+        HASH_DEL(self->links, link);
+        free(link);
+    }
 }
 
 static void put_transition(helio_vdb_t *self, const helio_row_transition_t *row)
@@ -483,6 +571,10 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
         put_dependency(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_QUOTA)
         put_quota(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_DATA)
+        put_data(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_LINK)
+        put_link(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_RATES)
         put_rates(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_ACTUAL)
@@ -566,6 +658,11 @@ static void load_prices(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
         if (attempt->has_least && !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
             emit(arg, HELIO_BROKER_EV_LOAD_LEAST, &attempt->least);
+    for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
+        helio_row_state_t state = helio_vdb_state(self, attempt->id.key).row;
+        if (attempt->placed && attempt->id.epoch == state.epoch && !helio_job_state_is_terminal(state.state))
+            emit(arg, HELIO_BROKER_EV_LOAD_TRANSFER, &attempt->transfer);
+    }
     for (const vseries_t *series = self->actuals; series; series = series->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_ACTUAL, &series->actual);
     for (const vseries_t *series = self->issues; series; series = series->hh.next)
@@ -593,6 +690,10 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
     for (uint32_t i = 0; i < self->usage_count; i++)
         if (self->usage[i].tenant.size)
             emit(arg, HELIO_BROKER_EV_LOAD_USAGE, &self->usage[i]);
+    for (const vdata_t *data = self->data; data; data = data->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_DATA, &data->row);
+    for (const vlink_t *link = self->links; link; link = link->hh.next)
+        emit(arg, HELIO_BROKER_EV_LOAD_LINK, &link->row);
     for (vsite_t *site = self->sites; site; site = site->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_SITE, &site->row);
     for (vpool_t *pool = self->pools; pool; pool = pool->hh.next)

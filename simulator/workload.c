@@ -113,6 +113,7 @@ static void make_one(world_t *self, uint32_t index)
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
     make_gate(self, index, spec);
+    data_reads(self, index, spec);
 }
 
 helio_job_key_t workload_on(const world_t *self, const wafter_t *after)
@@ -187,6 +188,7 @@ static void on_cancel(world_t *self, happening_t *item)
 void workload_make(world_t *self)
 {
     quotas_make(self);
+    data_make(self);
     self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
     for (uint32_t i = 0; i < self->job_count; i++) {
         make_one(self, i);
@@ -200,6 +202,10 @@ void workload_make(world_t *self)
 
 void workload_answer(world_t *self, const helio_fx_answer_t *answer)
 {
+    if (answer->call >= DATA_CALL) {
+        data_answer(self, answer);
+        return;
+    }
     if (answer->call >= QUOTAS_CALL) {
         quotas_answer(self, answer);
         return;

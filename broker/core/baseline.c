@@ -22,6 +22,15 @@ static pool_t *pool_that_fits(const job_t *job, site_t *site, helio_text_t name,
     return best;
 }
 
+/*  The data has to come there, too: by the catalogue and the links as they are. */
+static void charge_transfer(helio_broker_core_t *self, const job_t *job, const site_t *site, const pool_t *pool,
+                            int64_t start_ms, bill_t *bill)
+{
+    bool no_link;
+    helio_transfer_t transfer = core_transfer(self, &job->submission->class->want, site, pool, start_ms, &no_link);
+    core_transfer_charge(&bill->total, &transfer);
+}
+
 /*  What was measured holds for the same GPUs only; else the model speaks, with the power of the job's own
  * pool where the other's is not known. */
 static bill_t bill_of(helio_broker_core_t *self, site_t *site, pool_t *pool, uint32_t gpus, int64_t start_ms,
@@ -65,6 +74,7 @@ void core_baseline_write(helio_broker_core_t *self, const job_t *job, const heli
     pool_t *pool = home ? pool_that_fits(job, home, (helio_text_t){0}, &gpus) : NULL;
     if (pool) {
         bill_t there = bill_of(self, home, pool, gpus, submitted_ms, job->pool, report);
+        charge_transfer(self, job, home, pool, submitted_ms, &there);
         row.home_site = helio_text_of(home->name);
         row.home_energy_j = there.total.energy_j;
         row.home_carbon_mg = there.total.carbon_mg;
@@ -76,6 +86,7 @@ void core_baseline_write(helio_broker_core_t *self, const job_t *job, const heli
     pool = least ? pool_that_fits(job, least, helio_text_of(job->last->least_pool), &gpus) : NULL;
     if (pool) {
         bill_t there = bill_of(self, least, pool, gpus, job->last->least_ms, job->pool, report);
+        charge_transfer(self, job, least, pool, job->last->least_ms, &there);
         row.least_site = helio_text_of(least->name);
         row.least_wait_ms = wait_ms(submitted_ms, job->last->least_ms);
         row.least_energy_j = there.total.energy_j;

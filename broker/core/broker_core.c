@@ -33,6 +33,9 @@ HELIO_RECORD_DEFINE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_data, HELIO_ROW_DATA_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_link, HELIO_ROW_LINK_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_key, HELIO_ROW_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
@@ -46,6 +49,8 @@ HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_data, HELIO_EV_DATA_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_link, HELIO_EV_LINK_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
@@ -148,6 +153,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         HASH_DEL(self->keys, key);
         free(key);
     }
+    core_data_free(self);
     free(self->timed);
     free(self->scratch);
     free(self);
@@ -163,6 +169,8 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_QUEUE:
     case HELIO_BROKER_EV_LOAD_QUOTA:
     case HELIO_BROKER_EV_LOAD_USAGE:
+    case HELIO_BROKER_EV_LOAD_DATA:
+    case HELIO_BROKER_EV_LOAD_LINK:
     case HELIO_BROKER_EV_LOAD_SITE:
     case HELIO_BROKER_EV_LOAD_POOL:
     case HELIO_BROKER_EV_LOAD_KEY:
@@ -170,6 +178,7 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_STATE:
     case HELIO_BROKER_EV_LOAD_WAITING:
     case HELIO_BROKER_EV_LOAD_LEAST:
+    case HELIO_BROKER_EV_LOAD_TRANSFER:
     case HELIO_BROKER_EV_LOAD_ACTUAL:
     case HELIO_BROKER_EV_LOAD_SERIES:
     case HELIO_BROKER_EV_LOADED:
@@ -214,6 +223,12 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         break;
     case HELIO_BROKER_EV_QUOTA:
         core_on_quota(self, payload);
+        break;
+    case HELIO_BROKER_EV_DATA:
+        core_on_data(self, payload);
+        break;
+    case HELIO_BROKER_EV_LINK:
+        core_on_link(self, payload);
         break;
     case HELIO_BROKER_EV_SITE_HELLO:
         core_on_hello(self, payload);

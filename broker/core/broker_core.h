@@ -107,6 +107,28 @@ HELIO_RECORD_DECLARE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
     F(R, U32, weight_milli, 0, _) /* of a tenant, not of a queue of it */
 HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 
+/*  Says where the data under a prefix lies, in place of what was said before; no sites = nowhere any more. */
+#define HELIO_EV_DATA_FIELDS(F, R)                                                                           \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
+    F(R, LIST, sites, HELIO_DATA_SITES_MAX, helio_word)
+HELIO_RECORD_DECLARE(helio_ev_data, HELIO_EV_DATA_FIELDS)
+
+/*  Sets a link, or removes it; "*" = any site. */
+#define HELIO_EV_LINK_FIELDS(F, R)                                                                           \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, from, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, to, HELIO_SITE_NAME_MAX, _)                                                                   \
+    F(R, BOOL, removed, 0, _)                                                                                \
+    F(R, U64, mbps, 0, _)                                                                                    \
+    F(R, I64, egress_micro_usd_per_gb, 0, _)                                                                 \
+    F(R, U32, rtt_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_link, HELIO_EV_LINK_FIELDS)
+
 /*  From a site's session. `site` is the authenticated principal, never a field of the message; `peer` names the
  *  connection: a newer HELLO of the same site replaces the older session. */
 #define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                                     \
@@ -152,6 +174,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_QUEUE, helio_row_queue)                                                                           \
     X(LOAD_QUOTA, helio_row_quota) /* after tenants and queues */                                            \
     X(LOAD_USAGE, helio_row_usage)                                                                           \
+    X(LOAD_DATA, helio_row_data)                                                                             \
+    X(LOAD_LINK, helio_row_link)                                                                             \
     X(LOAD_SITE, helio_row_site)                                                                             \
     X(LOAD_POOL, helio_row_pool)                                                                             \
     X(LOAD_KEY, helio_row_key)                                                                               \
@@ -159,6 +183,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_STATE, helio_row_state)                                                                           \
     X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
     X(LOAD_LEAST, helio_row_least)     /* the same */                                                        \
+    X(LOAD_TRANSFER, helio_row_transfer) /* the same */                                                      \
     X(LOAD_ACTUAL, helio_row_actual)   /* after the pools: hours that a site's series were priced by */      \
     X(LOAD_SERIES, helio_row_series)   /* after the actuals, the newest of each: hours ahead */              \
     X(LOADED, helio_ev_nothing)                                                                              \
@@ -179,7 +204,9 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(SITE_RENEW, helio_ev_site_renew)                                                                       \
     X(SITE_GONE, helio_ev_site_gone)                                                                         \
     X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */ \
-    X(QUOTA, helio_ev_quota)
+    X(QUOTA, helio_ev_quota)                                                                                 \
+    X(DATA, helio_ev_data)                                                                                   \
+    X(LINK, helio_ev_link)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,
@@ -294,6 +321,8 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_RATES, helio_row_rates, ROW)                                                                       \
     X(ROW_ACTUAL, helio_row_actual, ROW)                                                                     \
     X(ROW_BASELINE, helio_row_baseline, ROW)                                                                 \
+    X(ROW_DATA, helio_row_data, ROW)                                                                         \
+    X(ROW_LINK, helio_row_link, ROW)                                                                         \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

@@ -52,7 +52,8 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-static const char *candidate_detail(helio_broker_core_t *self, const option_t *o, bool full)
+static const char *candidate_detail(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o,
+                                    bool full)
 {
     if (full)
         return core_printf(self, "%u GPUs free", core_pool_gpus_free(o->pool));
@@ -65,8 +66,9 @@ static const char *candidate_detail(helio_broker_core_t *self, const option_t *o
         return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.now.cost_micro_usd), until);
-    return "";
+        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.now.cost_micro_usd + o->c.transfer.egress_micro_usd), until);
+    bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
+    return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
 }
 
 static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e,
@@ -98,14 +100,19 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
-        .detail = helio_text_of(over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
-                                     : candidate_detail(self, o, full)),
+        .detail = core_cut(over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
+                                : candidate_detail(self, want, o, full),
+                           256),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
         .move_micro_usd = plan->terms[HELIO_TERM_MOVE],
         .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
+        .transfer_ms = o->c.transfer.ms,
+        .egress_micro_usd = o->c.transfer.egress_micro_usd,
+        .transfer_j = o->c.transfer.energy_j,
+        .transfer_carbon_mg = o->c.transfer.carbon_mg,
     };
 }
 

@@ -26,12 +26,14 @@ static int by_preference(const void *a_, const void *b_)
 
 static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_t *site, pool_t *pool)
 {
+    bool no_link;
+    helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, self->wall_ms, &no_link);
     helio_site_now_t now = {
         .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
         .draining = site->draining,
         .wall_ms = self->wall_ms,
         .outlook = core_pool_outlook(self, site, pool),
-        .extras = {.stale = site->stale},
+        .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
     };
     option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
@@ -110,7 +112,9 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
 {
     evaluation_t e = {.class = class};
     bool kept = is_kept(self, class);
-    if (kept && class->options && class->options_pools == self->pools_version &&
+    /* what bringing data costs rests on other sites, too */
+    bool stands = !class->want.data.count || class->options_facts == self->facts_version;
+    if (kept && stands && class->options && class->options_pools == self->pools_version &&
         class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS)
         judge_changed(self, &e);
     else

@@ -48,6 +48,8 @@ typedef struct job_class job_class_t;
 typedef struct pool pool_t;
 typedef struct site site_t;
 typedef struct gate gate_t;
+typedef struct dataset dataset_t;
+typedef struct link_entry link_entry_t;
 
 /*  What a tenant holds in one queue. Made with the first job or quota there. */
 typedef struct account {
@@ -117,6 +119,7 @@ typedef struct place_name {
     char least_pool[33];
     site_t *least; /* NULL = not known */
     int64_t least_ms;
+    helio_transfer_t transfer; /* of its data there, charged when the attempt has ended */
 } place_name_t;
 
 struct job {
@@ -379,6 +382,8 @@ struct helio_broker_core {
     array_t *arrays;
     job_class_t *classes;
     idempotency_t *keys;
+    dataset_t *datasets; /* by prefix */
+    link_entry_t *links;
     job_t *dirty;
     job_t *ended, *ended_last; /* of this step, in order */
     waited_t *waited;
@@ -458,6 +463,24 @@ void core_past_take(helio_broker_core_t *self, site_t *site, const helio_row_ser
 void core_past_load(helio_broker_core_t *self, const helio_row_actual_t *row);
 void core_past_load_series(helio_broker_core_t *self, const helio_row_series_t *row);
 void core_pasts_free(site_t *site);
+
+/*  mg/kWh of the hour, by the latest word on it; < 0 = not known. pool NULL = the site's own. */
+double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms);
+
+/* data.c: where data lies, and what bringing it costs */
+void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event);
+void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event);
+void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row);
+void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row);
+void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row); /* after the states */
+void core_data_free(helio_broker_core_t *self);
+/*  Of all its data to the pool, at the intensities of that hour. */
+helio_transfer_t core_transfer(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                               const pool_t *pool, int64_t at_ms, bool *ret_no_link);
+/*  "brings 2 TB from oregon in 53 min; s3://x: not in the catalogue"; "" = there is nothing to say. */
+const char *core_transfer_text(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                               const pool_t *pool);
+void core_transfer_charge(helio_account_t *account, const helio_transfer_t *transfer);
 
 /* baseline.c: what a job would have used elsewhere */
 void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,

@@ -194,6 +194,10 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         core_quota_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_USAGE)
         core_usage_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_DATA)
+        core_data_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_LINK)
+        core_link_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_SITE)
         load_site(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_POOL)
@@ -209,6 +213,8 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         core_gate_load_waiting(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_LEAST)
         core_baseline_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_TRANSFER)
+        core_transfer_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_ACTUAL)
         core_past_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_SERIES)

@@ -121,6 +121,8 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
+    const helio_transfer_t *transfer = &option->c.transfer;
+    job->last->transfer = *transfer;
     core_quota_take(self, job);
     DL_APPEND(option->site->live, job);
     helio_row_placement_t row = {
@@ -132,11 +134,15 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
         .nodes = want->nodes,
         .gpus = option->c.gpus_per_node * want->nodes,
         .score_micro_usd = option->c.now.score_micro_usd,
-        .planned_cost_micro_usd = option->c.now.cost_micro_usd,
-        .planned_energy_j = option->c.now.energy_j,
-        .planned_carbon_mg = option->c.now.carbon_mg,
+        .planned_cost_micro_usd = option->c.now.cost_micro_usd + transfer->egress_micro_usd,
+        .planned_energy_j = option->c.now.energy_j + transfer->energy_j,
+        .planned_carbon_mg = option->c.now.carbon_mg + transfer->carbon_mg,
         .start_ms = self->wall_ms,
         .at_ms = self->wall_ms,
+        .transfer_ms = transfer->ms,
+        .transfer_micro_usd = transfer->egress_micro_usd,
+        .transfer_j = transfer->energy_j,
+        .transfer_carbon_mg = transfer->carbon_mg,
     };
     if (job->attempts == 1)
         keep_least(e, job, least ? least : option, self->wall_ms, &row);

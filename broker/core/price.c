@@ -146,6 +146,15 @@ static helio_past_value_t figure_of(const site_t *site, const pool_t *pool, uint
     return value;
 }
 
+double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+    const helio_site_profile_t *profile = &site->profile;
+    helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
+                                          profile->carbon_g_per_kwh);
+    bool known = carbon.source.size || carbon.kind.size || carbon.issued_ms;
+    return known && carbon.value >= 0 ? carbon.value * 1000 : -1;
+}
+
 static helio_row_rates_t rates_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     static const helio_pool_t no_pool = {0};

@@ -102,7 +102,49 @@ static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *jo
     return bill;
 }
 
-/*  Rows of one attempt's end: the attempt itself and its use. */
+/*  What its placement's transfer took. Of an older one only the data is known: by the catalogue as it is. */
+static helio_transfer_t transfer_of(helio_broker_core_t *self, const site_t *site, const job_t *job,
+                                    const helio_report_t *report)
+{
+    bool no_link;
+    if (!job || !job->submission->class->want.data.count)
+        return (helio_transfer_t){0};
+    if (job->epoch == report->epoch && job->last)
+        return job->last->transfer;
+    return core_transfer(self, &job->submission->class->want, site, pool_of_evidence(site, job, report),
+                         report->started_wall_ms, &no_link);
+}
+
+/*  One row an attempt, in the hour of its start. */
+static void write_transfer(helio_broker_core_t *self, const site_t *site, const job_t *job,
+                           const helio_report_t *report, bool fenced, bill_t *bill)
+{
+    helio_transfer_t transfer = transfer_of(self, site, job, report);
+    if (!bill->count || (!transfer.egress_micro_usd && !transfer.energy_j))
+        return;
+    const pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
+    bool known = pool && (!fenced || job->epoch == report->epoch);
+    helio_row_ledger_t row = {
+        .key = report->key,
+        .epoch = report->epoch,
+        .tenant = job->submission->row.tenant,
+        .site = helio_text_of(site->name),
+        .pool = known ? pool->info.name : (helio_text_t){0},
+        .gpu_model = known ? pool->info.gpu : (helio_text_t){0},
+        .queue = job->submission->row.queue,
+        .hour_ms = bill->slices[0].hour_ms,
+        .energy_j = transfer.energy_j,
+        .carbon_mg = transfer.carbon_mg,
+        .cost_micro_usd = transfer.egress_micro_usd,
+        .provenance = HELIO_TEXT("transfer"),
+        .fenced = fenced,
+        .rates_id = bill->rates_ids[0],
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
+    core_transfer_charge(&bill->total, &transfer);
+}
+
+/*  Rows of one attempt's end: the attempt itself, its use, and what bringing its data took. */
 static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
                         bool completes, bool fenced)
 {
@@ -125,7 +167,11 @@ static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *jo
         .at_ms = self->wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
-    return report->run_ms ? write_use(self, site, job, report, fenced) : (bill_t){.carbon_kind = ""};
+    if (!report->run_ms)
+        return (bill_t){.carbon_kind = ""};
+    bill_t bill = write_use(self, site, job, report, fenced);
+    write_transfer(self, site, job, report, fenced, &bill);
+    return bill;
 }
 
 static void add(uint64_t *sum, uint64_t more)
@@ -340,7 +386,7 @@ static bool evidence_is_affordable(helio_broker_core_t *self, site_t *site, cons
     site->evidence_rows = site->evidence_rows > earned ? site->evidence_rows - earned : 0;
     site->evidence_ms += (self->now_ms - site->evidence_ms) / 1000 * 1000;
     uint64_t hours = report->run_ms / 3600000 + 2;
-    int64_t rows = 1 + (int64_t)(hours < EVIDENCE_HOURS_MAX ? hours : EVIDENCE_HOURS_MAX + 1);
+    int64_t rows = 2 + (int64_t)(hours < EVIDENCE_HOURS_MAX ? hours : EVIDENCE_HOURS_MAX + 1);
     if (site->evidence_rows + rows > EVIDENCE_ROWS_MAX) {
         self->figures.illegal_reports_total++;
         return false;

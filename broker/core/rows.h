@@ -87,7 +87,11 @@ HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
     F(R, I64, at_ms, 0, _)                                                                                   \
     F(R, TEXT, least_site, 32, _) /* a job's first placement: where it could have started first, and when */ \
     F(R, TEXT, least_pool, 32, _)                                                                            \
-    F(R, I64, least_ms, 0, _)
+    F(R, I64, least_ms, 0, _)                                                                                \
+    F(R, U64, transfer_ms, 0, _) /* of its data; the planned figures contain the next three */               \
+    F(R, I64, transfer_micro_usd, 0, _)                                                                      \
+    F(R, U64, transfer_j, 0, _)                                                                              \
+    F(R, U64, transfer_carbon_mg, 0, _)
 HELIO_RECORD_DECLARE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
 
 /*  The end of one attempt, immutable. UNIQUE (job, task, epoch); UNIQUE (job, task) where completes. */
@@ -124,7 +128,7 @@ HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
     F(R, U64, energy_j, 0, _)                                                                                \
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, I64, cost_micro_usd, 0, _)                                                                          \
-    F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy */                                      \
+    F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy; "transfer": bringing its data */                                    \
     F(R, BOOL, fenced, 0, _)                                                                                 \
     F(R, U64, rates_id, 0, _) /* what it was priced by */
 HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
@@ -241,7 +245,11 @@ HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
     F(R, I64, risk_micro_usd, 0, _)                                                                          \
     F(R, I64, shadow_micro_usd, 0, _)                                                                        \
     F(R, I64, move_micro_usd, 0, _)                                                                          \
-    F(R, I64, transfer_micro_usd, 0, _)
+    F(R, I64, transfer_micro_usd, 0, _)                                                                      \
+    F(R, U64, transfer_ms, 0, _) /* bringing its data, and what that costs beside cost, energy and carbon */ \
+    F(R, I64, egress_micro_usd, 0, _)                                                                        \
+    F(R, U64, transfer_j, 0, _)                                                                              \
+    F(R, U64, transfer_carbon_mg, 0, _)
 HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
 
 /*  Jobs that want the same: upserted when the reason they wait for changes. */
@@ -387,6 +395,35 @@ HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
     F(R, TEXT, pool, 32, _)                                                                                  \
     F(R, I64, at_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
+
+/*  What lies under a URI prefix lies at these sites, parted by blanks; "" = the row is removed. Upserted. UNIQUE (prefix). */
+enum { HELIO_DATA_PREFIX_MAX = 1024, HELIO_DATA_SITES_MAX = 64, HELIO_DATA_MAX = 100000, HELIO_LINKS_MAX = 10000 };
+#define HELIO_ROW_DATA_FIELDS(F, R)                                                                          \
+    F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
+    F(R, TEXT, sites, HELIO_DATA_SITES_MAX * (HELIO_SITE_NAME_MAX + 1), _)                                   \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_data, HELIO_ROW_DATA_FIELDS)
+
+/*  What leads from one site to another; "*" = any. Upserted, or removed. UNIQUE (from, to). */
+#define HELIO_ROW_LINK_FIELDS(F, R)                                                                          \
+    F(R, TEXT, from, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, to, HELIO_SITE_NAME_MAX, _)                                                                   \
+    F(R, BOOL, removed, 0, _)                                                                                \
+    F(R, U64, mbps, 0, _)                                                                                    \
+    F(R, I64, egress_micro_usd_per_gb, 0, _)                                                                 \
+    F(R, U32, rtt_ms, 0, _)                                                                                  \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_link, HELIO_ROW_LINK_FIELDS)
+
+/*  Read at takeover only: what bringing its data costs an open job's current attempt (its placement's row). */
+#define HELIO_ROW_TRANSFER_FIELDS(F, R)                                                                      \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U64, ms, 0, _)                                                                                      \
+    F(R, I64, egress_micro_usd, 0, _)                                                                        \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)
+HELIO_RECORD_DECLARE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
 
 /*  Read at takeover only. */
 #define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                    \

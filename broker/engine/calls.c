@@ -50,6 +50,8 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_TOKEN:
     case HELIO_BROKER_EV_SITE_KEY:
     case HELIO_BROKER_EV_QUOTA:
+    case HELIO_BROKER_EV_DATA:
+    case HELIO_BROKER_EV_LINK:
         return true;
     default:
         return false;

@@ -13,7 +13,10 @@ static const char *expected(const helio_member_t *member)
     case HELIO_MEMBER_LIMIT:
         return "a whole number, not negative, or null for no limit";
     case HELIO_MEMBER_MILLI:
+    case HELIO_MEMBER_MICRO:
         return "a number, not negative";
+    case HELIO_MEMBER_WORDS:
+        return "a list of texts, not too long and not too many";
     case HELIO_MEMBER_NUMBER:
     default:
         return "a whole number, not negative";
@@ -28,27 +31,54 @@ static bool fill_number(helio_member_t *member, const json_t *value)
     return true;
 }
 
+static bool fill_text(const helio_member_t *member, const json_t *value, helio_arena_t *arena, helio_text_t *ret_text)
+{
+    if (!json_is_string(value) || json_string_length(value) > member->bytes_max)
+        return false;
+    helio_text_t text =
+        helio_arena_text(arena, (helio_text_t){json_string_value(value), (uint32_t)json_string_length(value)});
+    for (uint32_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
+            return false;
+    *ret_text = text;
+    return true;
+}
+
+static bool fill_words(helio_member_t *member, const json_t *value, helio_arena_t *arena)
+{
+    if (!json_is_array(value) || json_array_size(value) > member->words_max)
+        return false;
+    member->word_count = (uint32_t)json_array_size(value);
+    member->words = helio_arena_alloc(arena, member->word_count, sizeof *member->words);
+    for (uint32_t i = 0; i < member->word_count; i++)
+        if (!fill_text(member, json_array_get(value, i), arena, &member->words[i].text))
+            return false;
+    return true;
+}
+
+static bool fill_fraction(helio_member_t *member, const json_t *value, double parts)
+{
+    if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= 1e9))
+        return false;
+    member->number = (uint64_t)(json_number_value(value) * parts + 0.5);
+    return true;
+}
+
 static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *arena)
 {
     member->given = true;
     switch (member->kind) {
     case HELIO_MEMBER_TEXT:
-        if (!json_is_string(value) || json_string_length(value) > member->bytes_max)
-            return false;
-        member->text = helio_arena_text(
-            arena, (helio_text_t){json_string_value(value), (uint32_t)json_string_length(value)});
-        for (uint32_t i = 0; i < member->text.size; i++)
-            if ((unsigned char)member->text.data[i] < 0x20 || member->text.data[i] == 0x7f)
-                return false;
-        return true;
+        return fill_text(member, value, arena, &member->text);
+    case HELIO_MEMBER_WORDS:
+        return fill_words(member, value, arena);
     case HELIO_MEMBER_BOOL:
         member->flag = json_is_true(value);
         return json_is_boolean(value);
     case HELIO_MEMBER_MILLI:
-        if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= 1e9))
-            return false;
-        member->number = (uint64_t)(json_number_value(value) * 1000 + 0.5);
-        return true;
+        return fill_fraction(member, value, 1e3);
+    case HELIO_MEMBER_MICRO:
+        return fill_fraction(member, value, 1e6);
     case HELIO_MEMBER_LIMIT:
         member->flag = json_is_null(value);
         return member->flag || fill_number(member, value);

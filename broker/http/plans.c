@@ -29,12 +29,14 @@ static json_t *usd(int64_t micro_usd)
 static json_t *candidate_json(const helio_planned_candidate_t *candidate, uint64_t run_ms)
 {
     const helio_row_candidate_t *row = &candidate->row;
-    return json_pack("{so so so so sf so sf sf so s{so so so so so so so} so so}", "site",
+    return json_pack("{so so so so sf so sf sf so sf so s{so so so so so so so} so so}", "site",
                      text_json(row->site), "pool", text_json(row->pool), "backend",
                      text_json(candidate->backend), "start", time_json(row->start_ms), "duration_s",
-                     (double)run_ms / 1000, "cost_usd", usd(row->cost_micro_usd), "energy_kwh",
-                     (double)row->energy_j / 3.6e6, "carbon_g", (double)row->carbon_mg / 1000, "score_usd",
-                     usd(row->score_micro_usd), "terms", "money", usd(row->cost_micro_usd), "carbon",
+                     (double)run_ms / 1000, "cost_usd", usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
+                     (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
+                     (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd",
+                     usd(row->score_micro_usd), "transfer_s", (double)row->transfer_ms / 1000, "egress_usd",
+                     usd(row->egress_micro_usd), "terms", "money", usd(row->cost_micro_usd), "carbon",
                      usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk",
                      usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd), "move",
                      usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",

@@ -62,6 +62,13 @@ void helio_sites_attest(helio_exchange_t *exchange);
 void helio_gpus_list(helio_exchange_t *exchange);
 void helio_queues_list(helio_exchange_t *exchange);
 void helio_report_totals(helio_exchange_t *exchange);
+/*  data.c */
+void helio_data_list(helio_exchange_t *exchange);
+void helio_data_set(helio_exchange_t *exchange);
+void helio_data_remove(helio_exchange_t *exchange);
+void helio_links_list(helio_exchange_t *exchange);
+void helio_links_set(helio_exchange_t *exchange);
+void helio_links_remove(helio_exchange_t *exchange);
 /*  quotas.c */
 void helio_quotas_list(helio_exchange_t *exchange);
 void helio_quotas_set(helio_exchange_t *exchange);

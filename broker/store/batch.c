@@ -175,6 +175,8 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_RATES] = "put_rates",
         [HELIO_BROKER_FX_ROW_ACTUAL] = "put_actual",
         [HELIO_BROKER_FX_ROW_BASELINE] = "put_baseline",
+        [HELIO_BROKER_FX_ROW_DATA] = "put_data",
+        [HELIO_BROKER_FX_ROW_LINK] = "put_link",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

@@ -65,6 +65,8 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_QUEUE, "load_queue", &helio_row_queue_type},
         {HELIO_BROKER_EV_LOAD_QUOTA, "load_quota", &helio_row_quota_type},
         {HELIO_BROKER_EV_LOAD_USAGE, "load_usage", &helio_row_usage_type},
+        {HELIO_BROKER_EV_LOAD_DATA, "load_data", &helio_row_data_type},
+        {HELIO_BROKER_EV_LOAD_LINK, "load_link", &helio_row_link_type},
         {HELIO_BROKER_EV_LOAD_SITE, "load_site", &helio_row_site_type},
         {HELIO_BROKER_EV_LOAD_POOL, "load_pool", &helio_row_pool_type},
         {HELIO_BROKER_EV_LOAD_KEY, "load_key", &helio_row_key_type},
@@ -72,6 +74,7 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_STATE, "load_state", &helio_row_state_type},
         {HELIO_BROKER_EV_LOAD_WAITING, "load_waiting", &helio_row_waiting_type},
         {HELIO_BROKER_EV_LOAD_LEAST, "load_least", &helio_row_least_type},
+        {HELIO_BROKER_EV_LOAD_TRANSFER, "load_transfer", &helio_row_transfer_type},
         {HELIO_BROKER_EV_LOAD_ACTUAL, "load_actual", &helio_row_actual_type},
         {HELIO_BROKER_EV_LOAD_SERIES, "load_series", &helio_row_series_type},
     };

@@ -229,6 +229,29 @@ helio_columns_t helio_columns_of_quotas(void)
     return HELIO_COLUMNS(columns, "tenant");
 }
 
+helio_columns_t helio_columns_of_data(void)
+{
+    static const helio_column_t columns[] = {
+        {"PREFIX", "prefix", T, false},
+        {"SITES", "sites_text", T, false},
+        {"SET", "set_at", HELIO_CELL_TIME, true},
+    };
+    return HELIO_COLUMNS(columns, "prefix");
+}
+
+helio_columns_t helio_columns_of_links(void)
+{
+    static const helio_column_t columns[] = {
+        {"FROM", "from", T, false},
+        {"TO", "to", T, false},
+        {"GBIT/S", "gbps", F, false},
+        {"USD/GB", "egress_usd_per_gb", F, false},
+        {"RTT-MS", "rtt_ms", N, false},
+        {"SET", "set_at", HELIO_CELL_TIME, true},
+    };
+    return HELIO_COLUMNS(columns, "from");
+}
+
 helio_columns_t helio_columns_of_queues(void)
 {
     static const helio_column_t columns[] = {

@@ -16,6 +16,8 @@ helio_columns_t helio_columns_of_queues(void);
 helio_columns_t helio_columns_of_forecast(void);
 helio_columns_t helio_columns_of_points(void); /* of forecasts, one by one */
 helio_columns_t helio_columns_of_quotas(void);
+helio_columns_t helio_columns_of_data(void);
+helio_columns_t helio_columns_of_links(void);
 helio_columns_t helio_columns_of_report(void);
 helio_columns_t helio_columns_of_baselines(void); /* of a report: a day, a team and a baseline each */
 helio_columns_t helio_columns_of_tokens(void);

@@ -107,6 +107,25 @@ static const helio_command_t commands[] = {
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
     {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now", "", "helio quota", 0, 0, 1,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
+    {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
+     "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names data in "
+     "`data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by the links. What is "
+     "said takes the place of what was said of the prefix before. Operators only.",
+     "helio data set s3://acme-eu/corpus lulea oregon", 0, 2, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     helio_cmd_data_set},
+    {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.", "helio data rm s3://acme-eu/corpus", 0, 1,
+     1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_data_rm},
+    {"data list", "", "List which sites hold what", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_data_list},
+    {"links set", "FROM TO --gbps N", "Set what leads from one site to another",
+     "'*' stands for any site; of several links that fit the most specific counts, FROM before TO. Until the first link is "
+     "set no transfer is charged; from then on data cannot go where no link leads. Operators only.",
+     "helio links set oregon '*' --gbps 5 --egress 0.02 --rtt 90", O(GBPS) | O(EGRESS) | O(RTT), 2, 2, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_SITES, helio_cmd_links_set},
+    {"links rm", "FROM TO", "Remove a link", "Operators only.", "helio links rm oregon '*'", 0, 2, 2, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_SITES, helio_cmd_links_rm},
+    {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_NONE, helio_cmd_links_list},
     {"report", "", "Show what was used, and what two baselines would have used",
      "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the job's home "
      "site at once; least-wait, where it could have started first. What is saved is below the baseline; a negative "

@@ -75,7 +75,13 @@ int helio_cmd_queues(helio_client_t *client);
 int helio_cmd_forecast(helio_client_t *client); /* forecast.c */
 int helio_cmd_quota(helio_client_t *client); /* quota.c */
 int helio_cmd_quota_set(helio_client_t *client);
-int helio_cmd_report(helio_client_t *client);
+int helio_cmd_data_list(helio_client_t *client); /* data.c */
+int helio_cmd_data_set(helio_client_t *client);
+int helio_cmd_data_rm(helio_client_t *client);
+int helio_cmd_links_list(helio_client_t *client);
+int helio_cmd_links_set(helio_client_t *client);
+int helio_cmd_links_rm(helio_client_t *client);
+int helio_cmd_report(helio_client_t *client); /* fleet.c */
 int helio_cmd_drain(helio_client_t *client);
 int helio_cmd_undrain(helio_client_t *client);
 int helio_cmd_attest(helio_client_t *client);

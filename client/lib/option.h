@@ -47,6 +47,9 @@
     X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that it gets before others get more")              \
     X(BURST, "burst", 0, "GPUS", NULL, "GPUs that it may hold at once, over all sites; none: no limit")   \
     X(WEIGHT, "weight", 0, "NUMBER", NULL, "Its part beside others' where GPUs are contended (1)")        \
+    X(GBPS, "gbps", 0, "NUMBER", NULL, "What the link carries, in Gbit/s")                              \
+    X(EGRESS, "egress", 0, "USD", NULL, "What a GB costs that leaves over it (0)")                        \
+    X(RTT, "rtt", 0, "MS", NULL, "Its round trip in milliseconds (0)")                                     \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
 

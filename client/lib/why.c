@@ -190,6 +190,8 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
                     out);
         helio_buffer_text(out, out->size ? "" : "as good");
     }
+    if (!reason[0] && detail[0]) /* what its data takes */
+        helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
 
 static void without_false_figures(json_t *row)

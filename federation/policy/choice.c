@@ -173,12 +173,15 @@ static uint64_t intensity(const helio_outlook_t *outlook, const helio_plan_t *pl
 }
 
 /*  A start at `start_ms`, whose plan this is, held against what the job sets bounds to. */
-static helio_rejection_t caps(const helio_requirement_t *want, const helio_outlook_t *outlook,
-                              int64_t start_ms, const helio_plan_t *plan)
+static helio_rejection_t caps(const helio_requirement_t *want, const helio_site_now_t *now, int64_t start_ms,
+                              const helio_plan_t *plan)
 {
-    if (want->deadline_wall_ms && start_ms + (int64_t)want->time_limit_ms > want->deadline_wall_ms)
+    const helio_outlook_t *outlook = now->outlook;
+    const helio_transfer_t *transfer = &now->extras.transfer;
+    int64_t takes_ms = (int64_t)(transfer->ms + want->time_limit_ms);
+    if (want->deadline_wall_ms && start_ms + takes_ms > want->deadline_wall_ms)
         return HELIO_REJECTION_DEADLINE;
-    if (want->max_cost_micro_usd && plan->cost_micro_usd > (int64_t)want->max_cost_micro_usd)
+    if (want->max_cost_micro_usd && plan->cost_micro_usd + transfer->egress_micro_usd > (int64_t)want->max_cost_micro_usd)
         return HELIO_REJECTION_COST_CAP;
     /* an unknown intensity cannot be shown to be below a bound */
     if (want->max_carbon_mg_per_kwh &&
@@ -200,13 +203,14 @@ int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, in
 }
 
 /*  The last begin of an hour that may be waited for; with `any`, whatever the job says of waiting. */
-static int64_t latest_start(const helio_requirement_t *want, int64_t wall_ms, bool any)
+static int64_t latest_start(const helio_requirement_t *want, const helio_site_now_t *now, bool any)
 {
+    int64_t wall_ms = now->wall_ms, takes_ms = (int64_t)(now->extras.transfer.ms + want->time_limit_ms);
     int64_t latest = wall_ms + (int64_t)HELIO_START_AHEAD_H * HELIO_HOUR_MS;
     if (!any && want->free_until_ms < latest)
         latest = want->free_until_ms;
-    if (want->deadline_wall_ms && want->deadline_wall_ms - (int64_t)want->time_limit_ms < latest)
-        latest = want->deadline_wall_ms - (int64_t)want->time_limit_ms;
+    if (want->deadline_wall_ms && want->deadline_wall_ms - takes_ms < latest)
+        latest = want->deadline_wall_ms - takes_ms;
     return latest;
 }
 
@@ -214,12 +218,12 @@ static void look_ahead(const helio_requirement_t *want, const helio_site_now_t *
                        helio_candidate_t *c)
 {
     bool capped = c->rejection != HELIO_REJECTION_NONE;
-    int64_t allowed = latest_start(want, now->wall_ms, false),
-            latest = latest_start(want, now->wall_ms, capped);
+    int64_t allowed = latest_start(want, now, false),
+            latest = latest_start(want, now, capped);
     int64_t best = INT64_MAX, t = now->wall_ms - now->wall_ms % HELIO_HOUR_MS + HELIO_HOUR_MS;
     for (; t <= latest && !(t > allowed && c->not_before_ms); t += HELIO_HOUR_MS) {
         helio_plan_t plan = helio_plan_of(now->outlook, work, &now->extras, t);
-        if (caps(want, now->outlook, t, &plan) != HELIO_REJECTION_NONE)
+        if (caps(want, now, t, &plan) != HELIO_REJECTION_NONE)
             continue;
         if (capped && !c->not_before_ms)
             c->not_before_ms = t;
@@ -235,8 +239,11 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
                                      const helio_pool_t *pool, const helio_site_now_t *now)
 {
     helio_candidate_t c = helio_choice_filter(want, site, pool);
+    if (c.rejection == HELIO_REJECTION_NONE && now->extras.no_link)
+        c.rejection = HELIO_REJECTION_NO_LINK;
     if (c.rejection != HELIO_REJECTION_NONE)
         return c;
+    c.transfer = now->extras.transfer;
     int64_t step_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
     helio_work_t work = {
         .gpus = (uint64_t)c.gpus_per_node * want->nodes,
@@ -247,7 +254,7 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
         .free_until_ms = want->free_until_ms,
     };
     c.now = helio_plan_of(now->outlook, &work, &now->extras, step_ms);
-    c.rejection = caps(want, now->outlook, now->wall_ms, &c.now);
+    c.rejection = caps(want, now, now->wall_ms, &c.now);
     if (now->ready && !now->draining &&
         (want->free_until_ms > now->wall_ms || c.rejection != HELIO_REJECTION_NONE))
         look_ahead(want, now, &work, &c);

@@ -24,6 +24,7 @@
     X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                   \
     X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
     X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
+    X(NO_LINK, "NoLink", NEVER_FITS)                    /* no link leads its data there */                   \
     X(DEADLINE, "Deadline", POLICY_CAP)                 /* its time limit ends after the deadline */         \
     X(COST_CAP, "CostCap", POLICY_CAP)                  /* of the whole time limit */                        \
     X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* its hours' mean intensity, or it is not told */   \
@@ -61,6 +62,7 @@ typedef struct helio_candidate {
     uint32_t gpus_per_node;
     helio_plan_t now;      /* a start now; none when the pool never fits */
     helio_plan_t later;    /* the best start that may be waited for; none when it may not wait, or no start meets the caps */
+    helio_transfer_t transfer; /* of its data, before either */
     int64_t not_before_ms; /* when a cap is the rejection: the first start ahead that meets all caps; 0 = none in sight */
 } helio_candidate_t;
 

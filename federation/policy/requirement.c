@@ -48,6 +48,8 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
     self.regions.count = spec->regions.count;
     self.backends.items = spec->backends.items;
     self.backends.count = spec->backends.count;
+    self.data.items = spec->data.items;
+    self.data.count = spec->data.count;
     return self;
 }
 

@@ -27,7 +27,8 @@
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                         \
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
     F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */ \
-    F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)
+    F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)                                                   \
+    F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
 /*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's

@@ -66,7 +66,7 @@ helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *w
 {
     uint64_t gpus = at_most(work->gpus, GPUS_MAX), run_ms = at_most(work->run_ms, RUN_MAX_MS);
     helio_plan_t plan = {.start_ms = start_ms};
-    int64_t begin_ms = start_ms + extras->queue_wait_ms + extras->transfer_ms;
+    int64_t begin_ms = start_ms + extras->queue_wait_ms + (int64_t)extras->transfer.ms;
     helio_outlook_use_t use = helio_outlook_use(outlook, begin_ms, begin_ms + (int64_t)run_ms);
     take_use(&plan, &use, gpus);
     int64_t free_until = work->free_until_ms > work->now_ms ? work->free_until_ms : work->now_ms;
@@ -82,8 +82,8 @@ helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *w
               (helio_i128_t)1000 * HELIO_HOUR_MS);
     plan.terms[HELIO_TERM_MOVE] = ratio(extras->move_micro_usd, 1);
     plan.terms[HELIO_TERM_TRANSFER] =
-        ratio((helio_i128_t)extras->transfer_micro_usd +
-                  carbon_cost(work, (int64_t)at_most(extras->transfer_carbon_mg, (uint64_t)MOST)),
+        ratio((helio_i128_t)extras->transfer.egress_micro_usd +
+                  carbon_cost(work, (int64_t)at_most(extras->transfer.carbon_mg, (uint64_t)MOST)),
               1);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         plan.score_micro_usd += plan.terms[i];

@@ -14,7 +14,7 @@
 #define HELIO_POLICY_TERMS_H
 
 #include "federation/policy/outlook.h"
-#include "federation/policy/prices.h"
+#include "federation/policy/transfer.h"
 
 #define HELIO_TERM_TABLE(X)                                                                 \
     X(MONEY, "money")                                                                       \
@@ -39,9 +39,8 @@ typedef struct helio_extras {
     int64_t queue_wait_ms; /* after the start, in the site's own queue */
     int64_t shadow_micro_usd_per_gpu_h;
     int64_t move_micro_usd;
-    int64_t transfer_micro_usd;
-    int64_t transfer_ms;
-    uint64_t transfer_carbon_mg;
+    helio_transfer_t transfer; /* of its data, before it begins */
+    bool no_link;              /* its data cannot come there */
 } helio_extras_t;
 
 typedef struct helio_plan {

@@ -27,6 +27,13 @@ where l.hour >= now() - interval '7 days' and l.tenant <> ''
 group by l.tenant, l.gpu_model, l.hour
 order by l.tenant, l.hour, l.gpu_model
 
+-- name: load_data
+select prefix, array_to_string(sites, ' '), helio.time_ms(set_at) from helio.data order by prefix
+
+-- name: load_link
+select from_site, to_site, false, mbps, egress_micro_usd_per_gb, rtt_ms, helio.time_ms(set_at)
+from helio.links order by from_site, to_site
+
 -- name: load_site
 select site, state::int4, draining, coalesce(drain_reason, ''), coalesce(backend, ''), coalesce(region, ''), latitude,
     longitude, coalesce(timezone, ''), pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases,
@@ -75,6 +82,13 @@ order by w.job_id, w.place
 select p.job_id, p.task, p.least_site, coalesce(p.least_pool, ''), helio.time_ms(p.least_at)
 from helio.open_jobs o join helio.placements p using (job_id)
 where p.least_site is not null
+order by p.job_id, p.task
+
+-- name: load_transfer
+select p.job_id, p.task, p.epoch, p.transfer_ms, p.transfer_micro_usd, p.transfer_j, p.transfer_carbon_mg
+from helio.open_jobs o join helio.job_state s using (job_id)
+join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch = s.epoch
+where p.transfer_ms > 0 or p.transfer_micro_usd > 0 or p.transfer_j > 0
 order by p.job_id, p.task
 
 -- name: load_actual

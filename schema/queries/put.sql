@@ -56,17 +56,20 @@ on conflict (job_id, task) do update set
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
-    planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at, least_site, least_pool, least_at)
+    planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at, least_site, least_pool, least_at,
+    transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg)
 select n.job, n.task, n.epoch, n.site, n.pool, n.decision_id, n.nodes, n.gpus, n.score_micro_usd,
     n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms),
-    nullif(n.least_site, ''), nullif(n.least_pool, ''), helio.ms_time(n.least_ms)
+    nullif(n.least_site, ''), nullif(n.least_pool, ''), helio.ms_time(n.least_ms), n.transfer_ms, n.transfer_micro_usd,
+    n.transfer_j, n.transfer_carbon_mg
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as epoch, unnest($4::text[]) as site,
         unnest($5::text[]) as pool, unnest($6::int8[]) as decision_id, unnest($7::int4[]) as nodes,
         unnest($8::int4[]) as gpus, unnest($9::int8[]) as score_micro_usd, unnest($10::int8[]) as planned_cost_micro_usd,
         unnest($11::int8[]) as planned_energy_j, unnest($12::int8[]) as planned_carbon_mg, unnest($13::int8[]) as start_ms,
         unnest($14::int8[]) as at_ms, unnest($15::text[]) as least_site, unnest($16::text[]) as least_pool,
-        unnest($17::int8[]) as least_ms
+        unnest($17::int8[]) as least_ms, unnest($18::int8[]) as transfer_ms, unnest($19::int8[]) as transfer_micro_usd,
+        unnest($20::int8[]) as transfer_j, unnest($21::int8[]) as transfer_carbon_mg
 ) as n
 
 -- name: put_attempt
@@ -87,11 +90,12 @@ on conflict (job_id, task, epoch) do nothing
 
 -- name: put_ledger
 insert into helio.ledger (job_id, task, epoch, tenant, site, pool, gpu_model, queue, hour, gpu_ms, energy_j, carbon_mg,
-    cost_micro_usd, provenance, fenced, rates_id)
+    cost_micro_usd, provenance, fenced, rates_id, part)
 select n.job, n.task, n.epoch,
     coalesce(nullif(n.tenant, ''), (select j.tenant from helio.jobs j where j.job_id = n.job), ''),
     n.site, nullif(n.pool, ''), nullif(n.gpu_model, ''), nullif(n.queue, ''), helio.ms_at(n.hour_ms), n.gpu_ms, n.energy_j, n.carbon_mg, n.cost_micro_usd,
-    nullif(n.provenance, ''), n.fenced, nullif(n.rates_id, 0)
+    nullif(n.provenance, ''), n.fenced, nullif(n.rates_id, 0),
+    case when n.provenance = 'transfer' then 1 else 0 end
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int8[],
         $10::int8[], $11::int8[], $12::int8[], $13::int8[], $14::text[], $15::bool[], $16::int8[])
     as n (job, task, epoch, tenant, site, pool, gpu_model, queue, hour_ms, gpu_ms, energy_j, carbon_mg, cost_micro_usd,
@@ -101,7 +105,7 @@ where not n.fenced or exists (select from helio.attempts a
     where a.job_id = n.job and a.task = n.task and a.epoch = n.epoch and a.site = n.site and a.fenced
       and helio.ms_at(n.hour_ms) > a.started_at - interval '1 hour'
       and helio.ms_at(n.hour_ms) < a.started_at + a.run_ms * interval '1 millisecond')
-on conflict (job_id, task, epoch, hour) do nothing
+on conflict (job_id, task, epoch, hour, part) do nothing
 
 -- name: put_transition
 insert into helio.transitions (seq, at, job_id, task, epoch, from_state, to_state, reason, actor)
@@ -123,14 +127,17 @@ from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text
 -- name: put_candidate
 insert into helio.candidates (decision_id, rank, site, pool, start_at, score_micro_usd, cost_micro_usd, energy_j, carbon_mg,
     rejected_reason, detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd,
-    transfer_micro_usd)
+    transfer_micro_usd, transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg)
 select n.decision_id, n.rank, n.site, nullif(n.pool, ''), helio.ms_time(n.start_ms), n.score_micro_usd, n.cost_micro_usd,
     n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, ''), n.carbon_micro_usd, n.wait_micro_usd,
-    n.risk_micro_usd, n.shadow_micro_usd, n.move_micro_usd, n.transfer_micro_usd
+    n.risk_micro_usd, n.shadow_micro_usd, n.move_micro_usd, n.transfer_micro_usd, n.transfer_ms, n.egress_micro_usd,
+    n.transfer_j, n.transfer_carbon_mg
 from unnest($1::int8[], $2::int4[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
-        $10::text[], $11::text[], $12::int8[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[])
+        $10::text[], $11::text[], $12::int8[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[],
+        $18::int8[], $19::int8[], $20::int8[], $21::int8[])
     as n (decision_id, rank, site, pool, start_ms, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason,
-        detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd)
+        detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd,
+        transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg)
 
 -- name: put_class
 insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at, expected_at)
@@ -286,6 +293,34 @@ from unnest($1::text[], $2::text[], $3::int4[], $4::int4[], $5::int4[], $6::int8
 order by n.tenant, n.queue, n.place desc
 on conflict (tenant, queue) do update set guaranteed_gpus = excluded.guaranteed_gpus, burst_gpus = excluded.burst_gpus,
     weight_milli = excluded.weight_milli, set_at = excluded.set_at
+
+-- name: put_data
+-- The last word on each prefix; no sites: it is removed.
+with n as (
+    select distinct on (u.prefix) u.prefix, string_to_array(u.sites, ' ') as sites, helio.ms_at(u.at_ms) as at
+    from unnest($1::text[], $2::text[], $3::int8[]) with ordinality as u (prefix, sites, at_ms, place)
+    order by u.prefix, u.place desc
+), gone as (
+    delete from helio.data d using n where d.prefix = n.prefix and cardinality(n.sites) = 0
+)
+insert into helio.data (prefix, sites, set_at)
+select n.prefix, n.sites, n.at from n where cardinality(n.sites) > 0
+on conflict (prefix) do update set sites = excluded.sites, set_at = excluded.set_at
+
+-- name: put_link
+with n as (
+    select distinct on (u.from_site, u.to_site) u.from_site, u.to_site, u.removed, u.mbps, u.egress_micro_usd_per_gb, u.rtt_ms,
+        helio.ms_at(u.at_ms) as at
+    from unnest($1::text[], $2::text[], $3::bool[], $4::int8[], $5::int8[], $6::int4[], $7::int8[])
+        with ordinality as u (from_site, to_site, removed, mbps, egress_micro_usd_per_gb, rtt_ms, at_ms, place)
+    order by u.from_site, u.to_site, u.place desc
+), gone as (
+    delete from helio.links l using n where l.from_site = n.from_site and l.to_site = n.to_site and n.removed
+)
+insert into helio.links (from_site, to_site, mbps, egress_micro_usd_per_gb, rtt_ms, set_at)
+select n.from_site, n.to_site, n.mbps, n.egress_micro_usd_per_gb, n.rtt_ms, n.at from n where not n.removed
+on conflict (from_site, to_site) do update set mbps = excluded.mbps,
+    egress_micro_usd_per_gb = excluded.egress_micro_usd_per_gb, rtt_ms = excluded.rtt_ms, set_at = excluded.set_at
 
 -- name: put_rates
 insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,

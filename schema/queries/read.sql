@@ -222,6 +222,21 @@ left join lateral (select sum(u.gpu_ms) as gpu_ms from used u
                    where u.tenant = n.tenant and (n.queue = '' or u.queue = n.queue)) u on true
 where $1::text is null or n.tenant = $1::text
 
+-- name: read_data
+-- The catalogue, by prefix: a list of {prefix, sites, strangers, set_at}; strangers: those that are not a site here.
+select coalesce(json_agg(json_build_object('prefix', d.prefix, 'sites', to_json(d.sites),
+    'strangers', (select coalesce(json_agg(n.site order by n.place), '[]') from unnest(d.sites) with ordinality as n (site, place)
+                  where not exists (select from helio.sites s where s.site = n.site)),
+    'set_at', helio.rfc3339(d.set_at)) order by d.prefix), '[]')::text
+from helio.data d
+
+-- name: read_links
+-- A list of {from, to, gbps, egress_usd_per_gb, rtt_ms, set_at}.
+select coalesce(json_agg(json_build_object('from', l.from_site, 'to', l.to_site, 'gbps', l.mbps / 1000.0::float8,
+    'egress_usd_per_gb', l.egress_micro_usd_per_gb / 1000000.0::float8, 'rtt_ms', l.rtt_ms,
+    'set_at', helio.rfc3339(l.set_at)) order by l.from_site, l.to_site), '[]')::text
+from helio.links l
+
 -- name: read_events
 -- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
 -- from, to, reason, actor, site}.
@@ -281,7 +296,9 @@ with day as (
         sum(l.energy_j)::int8 / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::int8 / 1000.0::float8 as carbon_g,
         coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::int8 / 1000.0::float8 as fenced_gpu_seconds,
         coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0)::float8
-            / nullif(sum(l.energy_j), 0) as carbon_estimated_ratio
+            / nullif(sum(l.energy_j), 0) as carbon_estimated_ratio,
+        coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::int8 / 1000000.0::float8 as transfer_cost_usd,
+        coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::int8 / 1000.0::float8 as transfer_carbon_g
     from helio.ledger l left join helio.rates r on r.rates_id = l.rates_id, day
     where l.hour >= day.first and ($1::text is null or l.tenant = $1::text)
     group by 1, 2
@@ -296,7 +313,8 @@ select json_build_object(
     'usage', (select coalesce(json_agg(json_build_object('day', to_char(u.time at time zone 'UTC', 'YYYY-MM-DD'),
             'tenant', u.tenant, 'jobs', u.jobs, 'gpu_seconds', u.gpu_seconds, 'cost_usd', u.cost_usd,
             'energy_kwh', u.energy_kwh, 'carbon_g', u.carbon_g, 'fenced_gpu_seconds', u.fenced_gpu_seconds,
-            'carbon_estimated_ratio', u.carbon_estimated_ratio) order by u.time desc, u.tenant), '[]') from used u),
+            'carbon_estimated_ratio', u.carbon_estimated_ratio, 'transfer_cost_usd', u.transfer_cost_usd,
+            'transfer_carbon_g', u.transfer_carbon_g) order by u.time desc, u.tenant), '[]') from used u),
     'baselines', (select coalesce(json_agg(json_build_object('day', to_char(h.time at time zone 'UTC', 'YYYY-MM-DD'),
             'tenant', h.tenant, 'baseline', h.baseline, 'carbon_kind', h.carbon_kind, 'jobs', h.jobs,
             'jobs_estimated', h.jobs_estimated, 'used_cost_usd', h.used_cost_usd, 'used_energy_kwh', h.used_energy_kwh,

@@ -251,8 +251,11 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'chosen_pool', d.chosen_pool,
             'candidates', coalesce((
                 select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),
-                    'score_usd', c.score_micro_usd / 1000000.0::float8, 'cost_usd', c.cost_micro_usd / 1000000.0::float8,
-                    'energy_kwh', c.energy_j / 3600000.0::float8, 'carbon_g', c.carbon_mg / 1000.0::float8,
+                    'score_usd', c.score_micro_usd / 1000000.0::float8,
+                    'cost_usd', (c.cost_micro_usd + c.egress_micro_usd) / 1000000.0::float8,
+                    'energy_kwh', (c.energy_j + c.transfer_j) / 3600000.0::float8,
+                    'carbon_g', (c.carbon_mg + c.transfer_carbon_mg) / 1000.0::float8,
+                    'transfer_s', c.transfer_ms / 1000.0::float8, 'egress_usd', c.egress_micro_usd / 1000000.0::float8,
                     'terms', json_build_object('money', c.cost_micro_usd / 1000000.0::float8,
                         'carbon', c.carbon_micro_usd / 1000000.0::float8, 'wait', c.wait_micro_usd / 1000000.0::float8,
                         'risk', c.risk_micro_usd / 1000000.0::float8, 'shadow', c.shadow_micro_usd / 1000000.0::float8,

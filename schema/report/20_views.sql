@@ -152,16 +152,20 @@ comment on view helio_report.placements is 'Every offer, with the plan that it r
 
 create or replace view helio_report.placement_candidates as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site, c.pool, c.start_at,
-    c.score_micro_usd / 1000000.0::float8 as score_usd, c.cost_micro_usd / 1000000.0::float8 as cost_usd,
-    c.carbon_mg / 1000.0::float8 as carbon_g,
+    c.score_micro_usd / 1000000.0::float8 as score_usd,
+    (c.cost_micro_usd + c.egress_micro_usd) / 1000000.0::float8 as cost_usd,
+    (c.carbon_mg + c.transfer_carbon_mg) / 1000.0::float8 as carbon_g,
     case when c.start_at is not null then greatest(date_part('epoch', c.start_at - p.at), 0) end as wait_s,
-    null::double precision as transfer_s, c.rejected_reason, c.energy_j / 3600000.0::float8 as energy_kwh, c.rank,
+    c.transfer_ms / 1000.0::float8 as transfer_s, c.rejected_reason,
+    (c.energy_j + c.transfer_j) / 3600000.0::float8 as energy_kwh, c.rank,
     c.detail, c.carbon_micro_usd / 1000000.0::float8 as carbon_term_usd, c.wait_micro_usd / 1000000.0::float8 as wait_term_usd,
     c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
-    c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd
+    c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
+    c.egress_micro_usd / 1000000.0::float8 as egress_usd
 from helio.placements p join helio.candidates c using (decision_id);
 comment on view helio_report.placement_candidates is 'What each offer was chosen from.';
-comment on column helio_report.placement_candidates.transfer_s is 'Null: transfers are part of the cost, not timed apart.';
+comment on column helio_report.placement_candidates.transfer_s is
+    'To bring its data there, between start_at and the begin of the run; cost, energy and carbon contain it.';
 
 create or replace view helio_report.queue_wait as
 select date_trunc('hour', s.started_at) as time, j.queue, j.tenant, count(*) as jobs,
@@ -197,13 +201,17 @@ select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, 
         else min(helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) end as carbon_kind,
     (sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)))::float8 / nullif(sum(l.energy_j), 0)
         as carbon_estimated_ratio,
-    sum(l.energy_j) filter (where l.provenance = 'measured')::float8 / nullif(sum(l.energy_j), 0) as measured_ratio
+    sum(l.energy_j) filter (where l.provenance = 'measured')::float8 / nullif(sum(l.energy_j), 0) as measured_ratio,
+    coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::bigint / 1000000.0::float8 as transfer_cost_usd,
+    coalesce(sum(l.energy_j) filter (where l.part = 1), 0)::bigint / 3600000.0::float8 as transfer_energy_kwh,
+    coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::bigint / 1000.0::float8 as transfer_carbon_g
 from helio.ledger l
 left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
 left join helio.rates r on r.rates_id = l.rates_id
 group by 1, 2, 3, 4, 5;
 comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too.';
 comment on column helio_report.usage_daily.carbon_estimated_ratio is 'Share of the energy whose intensity is an estimate.';
+comment on column helio_report.usage_daily.transfer_cost_usd is 'Part of cost_usd: bringing data to where its jobs ran.';
 comment on column helio_report.usage_daily.measured_ratio is 'Share of the energy that was measured; the rest is modelled.';
 
 -- What fenced attempts used is the federation's doing: no baseline has it.

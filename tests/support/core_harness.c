@@ -27,6 +27,16 @@ typedef struct task {
     UT_hash_handle hh;
 } task_t;
 
+typedef struct dataset {
+    helio_row_data_t row;
+    struct dataset *next;
+} dataset_t;
+
+typedef struct link {
+    helio_row_link_t row;
+    struct link *next;
+} link_t;
+
 typedef struct quota {
     helio_row_quota_t row;
     struct quota *next;
@@ -71,6 +81,7 @@ typedef struct issue {
 
 typedef struct least {
     helio_row_least_t row;
+    helio_row_transfer_t transfer;
     struct least *next;
 } least_t;
 
@@ -97,10 +108,13 @@ struct harness {
     dependency_t *dependencies, **dependencies_end;
     gate_t *gates;
     quota_t *quotas;
+    dataset_t *datasets; /* the newest word on each first */
+    link_t *links;
     usage_t *usage;
     actual_t *actuals;
     issue_t *issues;
     least_t *leasts;
+    least_t *transfers; /* the newest first */
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -253,6 +267,44 @@ static void keep_least(harness_t *self, const helio_row_least_t *row)
     self->leasts = least;
 }
 
+static void keep_transfer(harness_t *self, const helio_row_transfer_t *row)
+{
+    least_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    entry->transfer = *row;
+    entry->next = self->transfers;
+    self->transfers = entry;
+}
+
+static void keep_data(harness_t *self, const helio_row_data_t *row)
+{
+    dataset_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    helio_record_copy(&helio_row_data_type, self->arena, row, &entry->row);
+    for (dataset_t **at = &self->datasets; *at; at = &(*at)->next)
+        if (helio_text_equal((*at)->row.prefix, row->prefix)) {
+            *at = (*at)->next;
+            break;
+        }
+    if (!row->sites.size)
+        return;
+    entry->next = self->datasets;
+    self->datasets = entry;
+}
+
+static void keep_link(harness_t *self, const helio_row_link_t *row)
+{
+    link_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    helio_record_copy(&helio_row_link_type, self->arena, row, &entry->row);
+    for (link_t **at = &self->links; *at; at = &(*at)->next)
+        if (helio_text_equal((*at)->row.from, row->from) && helio_text_equal((*at)->row.to, row->to)) {
+            *at = (*at)->next;
+            break;
+        }
+    if (row->removed)
+        return;
+    entry->next = self->links;
+    self->links = entry;
+}
+
 static void keep_placement(harness_t *self, const helio_row_placement_t *row)
 {
     task_t *task = task_get(self, row->key);
@@ -265,6 +317,8 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
     assert_true((row->least_site.size > 0) == (row->epoch == 1) && (row->least_ms > 0) == (row->epoch == 1));
     if (row->epoch == 1)
         keep_least(self, &(helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms});
+    keep_transfer(self, &(helio_row_transfer_t){row->key, row->epoch, row->transfer_ms, row->transfer_micro_usd,
+                                                row->transfer_j, row->transfer_carbon_mg});
 }
 
 static void keep_pool(harness_t *self, const helio_row_pool_t *row)
@@ -394,6 +448,10 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
         keep_gate(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUOTA)
         keep_quota(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_DATA)
+        keep_data(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_LINK)
+        keep_link(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_LEDGER)
         keep_usage(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_ACTUAL)
@@ -577,6 +635,12 @@ static void load_prices(harness_t *self, const harness_t *from)
         if (task_find(self, least->row.key) && !helio_job_state_is_terminal(task_find(self, least->row.key)->state))
             harness_step(self, HELIO_BROKER_EV_LOAD_LEAST, &least->row);
     }
+    for (const least_t *entry = from->transfers; entry; entry = entry->next) {
+        const task_t *task = task_find(self, entry->transfer.key);
+        keep_transfer(self, &entry->transfer);
+        if (task && task->epoch == entry->transfer.epoch && !helio_job_state_is_terminal(task->state))
+            harness_step(self, HELIO_BROKER_EV_LOAD_TRANSFER, &entry->transfer);
+    }
 }
 
 harness_t *harness_rebuild(const harness_t *from)
@@ -592,6 +656,14 @@ harness_t *harness_rebuild(const harness_t *from)
     for (const quota_t *quota = from->quotas; quota; quota = quota->next) {
         keep_quota(self, &quota->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
+    }
+    for (const dataset_t *data = from->datasets; data; data = data->next) {
+        keep_data(self, &data->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_DATA, &data->row);
+    }
+    for (const link_t *link = from->links; link; link = link->next) {
+        keep_link(self, &link->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_LINK, &link->row);
     }
     for (const usage_t *usage = from->usage; usage; usage = usage->next) {
         helio_row_ledger_t row = {.tenant = usage->row.tenant,
@@ -898,6 +970,43 @@ const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, he
                                      HELIO_TEXT("test")};
     harness_step(self, kind, &event);
     return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites)
+{
+    helio_ev_data_t event = {.call = ++self->calls,
+                             .user = HELIO_TEXT("ada"),
+                             .role = HELIO_ROLE_OPERATOR,
+                             .prefix = helio_text_of(prefix)};
+    harness_words(self, &event.sites, sites);
+    harness_step(self, HELIO_BROKER_EV_DATA, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
+                                      int64_t egress_micro_usd_per_gb)
+{
+    helio_ev_link_t event = {.call = ++self->calls,
+                             .user = HELIO_TEXT("ada"),
+                             .role = HELIO_ROLE_OPERATOR,
+                             .from = helio_text_of(from),
+                             .to = helio_text_of(to),
+                             .removed = !mbps,
+                             .mbps = mbps,
+                             .egress_micro_usd_per_gb = egress_micro_usd_per_gb};
+    harness_step(self, HELIO_BROKER_EV_LINK, &event);
+    return answer_of(self, event.call);
+}
+
+void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes)
+{
+    helio_data_ask_t *items = helio_arena_alloc(self->arena, spec->data.count + 1, sizeof *items);
+    for (uint32_t i = 0; i < spec->data.count; i++)
+        items[i] = spec->data.items[i];
+    items[spec->data.count] =
+        (helio_data_ask_t){.uri = helio_arena_text(self->arena, helio_text_of(uri)), .size_bytes = bytes};
+    spec->data.items = items;
+    spec->data.count++;
 }
 
 const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,

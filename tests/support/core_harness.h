@@ -93,6 +93,13 @@ const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, he
 enum { HARNESS_AS_IS = -1 };
 const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
                                        int64_t burst, int64_t weight_milli);
+/*  DATA, as operator "ada": NULL-terminated; none = removed. */
+const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites);
+/*  LINK, the same; mbps 0 = removed. */
+const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
+                                      int64_t egress_micro_usd_per_gb);
+/*  One more of spec.data. */
+void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes);
 /*  GPUs of the tenant's jobs that are at a site, by their rows; queue "" = in all. */
 uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue);
 

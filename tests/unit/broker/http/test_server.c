@@ -129,11 +129,19 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"GET", "/v1/queues", 200, 200, 200},
         {"GET", "/v1/quotas", 200, 200, 200},
         {"PUT", "/v1/quotas/acme", 403, 400, 400},
+        {"GET", "/v1/data", 200, 200, 200},
+        {"PUT", "/v1/data", 403, 400, 400},
+        {"DELETE", "/v1/data", 403, 400, 400},
+        {"GET", "/v1/links", 200, 200, 200},
+        {"PUT", "/v1/links", 403, 400, 400},
+        {"DELETE", "/v1/links", 403, 400, 400},
     };
     script_read(w, "read_tokens", HELIO_OK, "[]");
     script_read(w, "read_audit", HELIO_OK, "{}");
     script_read(w, "read_queues", HELIO_OK, "[]");
     script_read(w, "read_quotas", HELIO_OK, "[]");
+    script_read(w, "read_data", HELIO_OK, "[]");
+    script_read(w, "read_links", HELIO_OK, "[]");
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         ask(w, &r, cells[i].method, cells[i].target, w->user.text, "", NULL);
         assert_int_equal(r.status, cells[i].user);
@@ -473,7 +481,7 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null}",
         "\"candidates\":[{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\","
         "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":21600.0,\"cost_usd\":312.0,\"energy_kwh\":71.0,"
-        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"terms\":{\"money\":312.0,",
+        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{\"money\":312.0,",
         "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
         "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",

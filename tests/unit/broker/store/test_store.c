@@ -415,6 +415,38 @@ static void store__a_quota_is_the_last_one_that_was_set_and_is_loaded(void **sta
     helio_store_destroy(&store);
 }
 
+static void store__data_and_links_are_the_last_word_on_each_and_are_loaded(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_data_t data[] = {{HELIO_TEXT("s3://a"), HELIO_TEXT("lulea"), 1},
+                               {HELIO_TEXT("s3://b"), HELIO_TEXT("oregon"), 2},
+                               {HELIO_TEXT("s3://a"), HELIO_TEXT("oregon lulea"), INT64_C(1795000000007)},
+                               {HELIO_TEXT("s3://c"), HELIO_TEXT("lulea"), 3},
+                               {HELIO_TEXT("s3://c"), {0}, 4}};
+    helio_row_link_t links[] = {{HELIO_TEXT("*"), HELIO_TEXT("*"), false, 1000, 1, 1, 1},
+                                {HELIO_TEXT("oregon"), HELIO_TEXT("*"), false, 5000, 20000, 90, 2},
+                                {HELIO_TEXT("*"), HELIO_TEXT("*"), false, 2000, 3, 4, INT64_C(1795000000007)}};
+    for (size_t i = 0; i < sizeof data / sizeof data[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_DATA, &data[i]);
+    for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_LINK, &links[i]);
+    commit(store);
+    helio_row_data_t gone = {HELIO_TEXT("s3://b"), {0}, 5};
+    helio_row_link_t cut = {.from = HELIO_TEXT("oregon"), .to = HELIO_TEXT("*"), .removed = true, .at_ms = 6};
+    append(store, HELIO_BROKER_FX_ROW_DATA, &gone);
+    append(store, HELIO_BROKER_FX_ROW_LINK, &cut);
+    commit(store);
+    assert_value(conninfo, "select string_agg(prefix || sites::text, ' ') from helio.data", "s3://a{oregon,lulea}");
+    assert_value(conninfo, "select string_agg(concat_ws(' ', from_site, to_site, mbps, rtt_ms), ';') from helio.links",
+                 "* * 2000 4");
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_data_type, nth(&all, HELIO_BROKER_EV_LOAD_DATA, 0), &data[2]));
+    assert_true(helio_record_equal(&helio_row_link_type, nth(&all, HELIO_BROKER_EV_LOAD_LINK, 0), &links[2]));
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__everything_else_is_stored_as_it_was_given(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -429,7 +461,11 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
                                        .nodes = 2,
                                        .gpus = 16,
                                        .score_micro_usd = -3,
-                                       .at_ms = 1000};
+                                       .at_ms = 1000,
+                                       .transfer_ms = 1,
+                                       .transfer_micro_usd = 2,
+                                       .transfer_j = 3,
+                                       .transfer_carbon_mg = 4};
     helio_row_attempt_t attempt = {.key = key,
                                    .epoch = 1,
                                    .site = HELIO_TEXT("lulea"),
@@ -466,7 +502,14 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
                                        .risk_micro_usd = -3,
                                        .shadow_micro_usd = 4,
                                        .move_micro_usd = 5,
-                                       .transfer_micro_usd = INT64_MAX};
+                                       .transfer_micro_usd = INT64_MAX,
+                                       .transfer_ms = 6,
+                                       .egress_micro_usd = 7,
+                                       .transfer_j = 8,
+                                       .transfer_carbon_mg = 9};
+    helio_row_ledger_t bringing = ledger;
+    bringing.provenance = HELIO_TEXT("transfer"); /* of the same hour */
+    bringing.gpu_ms = 0;
     helio_row_class_t class = {.class_id = UINT64_MAX,
                                .summary = HELIO_TEXT("8×H100"),
                                .reason = HELIO_TEXT("Queued"),
@@ -489,6 +532,8 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
     append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
     append(store, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
     append(store, HELIO_BROKER_FX_ROW_LEDGER, &ledger);
+    append(store, HELIO_BROKER_FX_ROW_LEDGER, &bringing);
+    append(store, HELIO_BROKER_FX_ROW_LEDGER, &bringing); /* once an attempt */
     append(store, HELIO_BROKER_FX_ROW_TRANSITION, &transition);
     append(store, HELIO_BROKER_FX_ROW_DECISION, &decision);
     append(store, HELIO_BROKER_FX_ROW_CANDIDATE, &candidate);
@@ -506,8 +551,11 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
         {"select row(site, pool, decision_id, nodes, gpus, score_micro_usd, at) from helio.placements",
          "(lulea,h100,5,2,16,-3,\"1970-01-01 00:00:01+00\")"},
         {"select row(kind, completes, fenced, exit_code, started_at) from helio.attempts", "(5,t,f,0,)"},
-        {"select row(hour, gpu_ms, cost_micro_usd, pool, provenance) from helio.ledger",
+        {"select row(hour, gpu_ms, cost_micro_usd, pool, provenance) from helio.ledger where part = 0",
          "(\"1970-01-01 01:00:00+00\",7,-8,,model)"},
+        {"select string_agg(provenance || part, ' ' order by part) from helio.ledger", "model0 transfer1"},
+        {"select row(transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg) from helio.placements", "(1,2,3,4)"},
+        {"select row(transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg) from helio.candidates", "(6,7,8,9)"},
         {"select row(seq, from_state, to_state, reason, actor) from helio.transitions", "(9,0,1,,broker)"},
         {"select row(class_id, policy_version, reason, chosen_site) from helio.decisions", "(-1,v1,,lulea)"},
         {"select row(rank, site, pool, rejected_reason) from helio.candidates", "(0,lulea,,)"},
@@ -1161,6 +1209,7 @@ int main(void)
         cmocka_unit_test(store__rows_that_a_new_leader_needs_load_back_equal),
         cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
         cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
+        cmocka_unit_test(store__data_and_links_are_the_last_word_on_each_and_are_loaded),
         cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),

@@ -250,6 +250,50 @@ static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
     end(&outcome);
 }
 
+static void data__is_put_listed_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/data", 0, 200, NULL, "{\"status\":\"at lulea, oregon\"}", WHOLE, 0}),
+                             WORDS("data", "set", "s3://acme/corpus", "lulea", "oregon"));
+    expect(&outcome, 0, "", "s3://acme/corpus: at lulea, oregon");
+    assert_int_equal(broker_double_count(outcome.broker, "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"]}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+                   WORDS("data", "rm", "s3://acme x"));
+    expect(&outcome, 0, "", "removed");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/data", 0, 200, NULL,
+                          "[{\"prefix\":\"s3://a\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]", WHOLE, 0}),
+                   WORDS("data", "list"));
+    expect(&outcome, 0, "PREFIX  SITES\ns3://a  lulea, aws?\n", "");
+    end(&outcome);
+}
+
+static void links__are_put_listed_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/links", 0, 200, NULL, "{\"status\":\"as said\"}", WHOLE, 0}),
+                             WORDS("links", "set", "oregon", "*", "--gbps", "2.5", "--egress", "0.02", "--rtt", "90"));
+    expect(&outcome, 0, "", "oregon -> *: as said");
+    assert_int_equal(broker_double_count(outcome.broker, "\"gbps\":2.5,\"egress_usd_per_gb\":0.02"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "\"from\":\"oregon\",\"to\":\"*\",\"rtt_ms\":90"), 1);
+    end(&outcome);
+    outcome = play(RULES({"DELETE /v1/links?from=oregon&to=%2A", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+                   WORDS("links", "rm", "oregon", "*"));
+    expect(&outcome, 0, "", "removed");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/links", 0, 200, NULL, "[{\"from\":\"oregon\",\"to\":\"*\",\"gbps\":5,\"rtt_ms\":90}]", WHOLE, 0}),
+                   WORDS("links", "list"));
+    expect(&outcome, 0, "FROM    TO  GBIT/S  USD/GB  RTT-MS\noregon  *        5       -      90\n", "");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}), WORDS("links", "set", "oregon", "*"));
+    expect(&outcome, 2, "", "--gbps");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}), WORDS("links", "set", "a", "b", "--gbps", "fast"));
+    expect(&outcome, 2, "", "--gbps takes a number");
+    end(&outcome);
+}
+
 static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
 {
     (void)state;
@@ -968,6 +1012,8 @@ int main(void)
         cmocka_unit_test(pump__does_not_wait_for_what_is_over_already),
         cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
         cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
+        cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
+        cmocka_unit_test(links__are_put_listed_and_removed_as_it_was_said),
         cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
         cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
