@@ -83,6 +83,12 @@ static void set_times(helio_slurm_attempt_t *attempt, const fact_t *fact)
     end->run_ms = end->started_wall_ms && ran_ms > 0 ? (uint64_t)ran_ms : 0;
 }
 
+/*  An end that no signal and no authority of the site brought about, as Slurm tells it. */
+static bool by_itself(const fact_t *fact)
+{
+    return fact->state == HELIO_SLURM_COMPLETED || (fact->state == HELIO_SLURM_FAILED && !fact->exit_signal);
+}
+
 static void by_whom(const fact_t *fact, char ret_text[64])
 {
     if (fact->cancelled_by >= 0)
@@ -145,9 +151,10 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     else if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "SiteCancelled: it was told to stop at the site");
-    else if (fact->state == HELIO_SLURM_COMPLETED)
+    else if (by_itself(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
-                        "Vanished: Slurm says COMPLETED, but helio-shim left no end");
+                        "Vanished: Slurm says %s, exit code %u, but helio-shim left no end",
+                        helio_slurm_state_word(fact->state), fact->exit_code);
     else
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Vanished: helio-shim was killed by signal %u",
                         fact->exit_signal);
@@ -161,8 +168,17 @@ static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, con
     helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", reason);
 }
 
-/*  COMPLETED without `done` is no success: a second run of a job that somebody had queued again finds the
- * folder taken, and ends with 0 too. */
+/*  The shim ends with its job's exit code, of which sacct leaves out 128. */
+static bool is_its_own(const helio_slurm_attempt_t *attempt, const fact_t *fact)
+{
+    uint32_t mine = (uint32_t)attempt->end.exit_code;
+    return fact->state == HELIO_SLURM_FAILED && !fact->exit_signal &&
+           (fact->exit_code == mine || fact->exit_code + 128 == mine);
+}
+
+/*  A shim that ends by itself leaves `done`, so an exit code of Slurm's without one is another program's: a job
+ * that somebody had queued again finds the folder taken, and ends with 0; one that a controller without memory
+ * starts once more under its number cannot be made to run, and ends with 1. Both say nothing of the attempt. */
 static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     bool stopping = attempt->stop_mode != HELIO_SLURM_NO_STOP;
@@ -174,11 +190,8 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
         ended(attempt, fact->exit_signal ? (int)(128 + fact->exit_signal) : 128 + 15, false, "");
     else if (fact->state == HELIO_SLURM_OUT_OF_MEMORY)
         ended(attempt, 137, false, "OutOfMemory");
-    else if (!attempt->leaving.done_read && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
-        ended(attempt, (int)(fact->exit_code & 255), false, "");
-    else if (attempt->leaving.signalled && fact->state == HELIO_SLURM_FAILED && !fact->exit_signal)
-        ended(attempt, attempt->end.exit_code, false,
-              ""); /* the shim went by itself, and said so to Slurm too */
+    else if (attempt->leaving.signalled && is_its_own(attempt, fact))
+        ended(attempt, attempt->end.exit_code, false, ""); /* it said so to Slurm too */
     else
         vanished(attempt, fact);
 }
@@ -199,13 +212,12 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
 static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     const helio_slurm_t *self = attempt->backend;
-    bool by_itself =
-        fact->state == HELIO_SLURM_COMPLETED || (fact->state == HELIO_SLURM_FAILED && !fact->exit_signal);
-    if (attempt->claimed && by_itself && !attempt->leaving.done_read &&
-        self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
+    bool itself = by_itself(fact) && !attempt->leaving.done_read;
+    if (attempt->claimed && itself && self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
         return false;
-    /* A node that Slurm gave up may be cut off, or have lost its daemon only: its jobs run on. */
-    if (fact->state == HELIO_SLURM_NODE_FAIL && helio_slurm_is_alive(attempt))
+    /* A node that Slurm gave up may be cut off, or have lost its daemon only: its jobs run on. So may a run
+     * beside which Slurm has started another under the same number. */
+    if ((itself || fact->state == HELIO_SLURM_NODE_FAIL) && helio_slurm_is_alive(attempt))
         return false;
     if (attempt->claimed && attempt->started_wall_ms)
         ran(attempt, fact);

@@ -308,6 +308,47 @@ static void a_program_that_was_killed_by_its_own_doing_ends_with_137(void **stat
     lab_close(&lab);
 }
 
+/*  A controller that forgot the job's start has its nodes kill it, and starts it again under its number. */
+static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempts(void **state)
+{
+    (void)state;
+    static const struct {
+        bool done;
+        const char *exit, *says;
+        uint32_t word;
+    } cases[] = {{false, "1:0", "Vanished: Slurm says FAILED, exit code 1", WORD(VANISHED)},
+                 {true, "1:0", "Vanished: killed at the site", WORD(VANISHED)},
+                 {true, "137:0", "", WORD(ENDED)},
+                 {true, "9:0", "", WORD(ENDED)}}; /* as sacct writes 137 */
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_running(&lab, &job);
+        if (cases[i].done)
+            lab_done(&lab, &job, (helio_done_t){.exit_code = 137, .started_wall_ms = 5, .run_ms = 1});
+        lab_set(&lab, "101", "state", "FAILED");
+        lab_set(&lab, "101", "exit", cases[i].exit);
+        lab_pass(&lab, 90000);
+        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        lab_close(&lab);
+    }
+}
+
+static void another_run_under_the_same_number_ends_nothing_while_the_shim_lives(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "state", "COMPLETED"); /* it found the folder taken */
+    for (int i = 0; i < 20; i++) {
+        show_life(&lab, &job);
+        lab_pass(&lab, 10000);
+    }
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
 static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
 {
     (void)state;
@@ -335,10 +376,11 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         bool limit;
         const char *says;
     } cases[] = {
-        {"FAILED", "3:0", "NonZeroExitCode", WORD(ENDED), 3, false, ""},
+        {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false,
+         "Vanished: Slurm says FAILED, exit code 3, but helio-shim left no end"},
         {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false,
          "Vanished: helio-shim was killed by signal 11"},
-        {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false, "Vanished: Slurm says COMPLETED"},
+        {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false, "Vanished: Slurm says COMPLETED, exit code 0, but helio-shim"},
         {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, ""},
         {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, "OutOfMemory"},
         {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, "NodeFailed: "},
@@ -653,6 +695,8 @@ int main(void)
         cmocka_unit_test(a_job_that_slurm_knows_by_another_name_runs_on_and_can_be_stopped),
         cmocka_unit_test(a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end),
         cmocka_unit_test(a_program_that_was_killed_by_its_own_doing_ends_with_137),
+        cmocka_unit_test(an_exit_code_of_another_run_under_the_same_number_is_not_the_attempts),
+        cmocka_unit_test(another_run_under_the_same_number_ends_nothing_while_the_shim_lives),
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
         cmocka_unit_test(trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them),
         cmocka_unit_test(the_same_words_before_a_shim_came_are_failures_to_start),
