@@ -324,7 +324,7 @@ struct site {
     uint32_t unanswered;   /* offers neither accepted nor refused */
     int64_t heard_ms;
     int64_t heard_wall_ms;
-    int64_t lease_granted_ms;
+    int64_t lease_over_ms; /* no lease that was ever granted to it runs longer */
     int64_t row_ms;        /* when the site's row was last written */
     int64_t evidence_rows; /* spent of its budget, at evidence_ms */
     int64_t evidence_ms;
@@ -357,6 +357,7 @@ struct helio_broker_core {
     helio_rng_t rng;
     uint64_t incarnation;
     uint64_t broker_epoch;
+    uint64_t leases_left_ms; /* of former leaders, when this one began */
     uint64_t transition_seq;
     uint64_t decision_id;
     uint64_t open_batch;
@@ -516,6 +517,8 @@ site_t *core_site_get(helio_broker_core_t *self, helio_text_t name); /* made whe
 site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 pool_t *core_pool_find(site_t *site, helio_text_t name);
 void core_site_row(helio_broker_core_t *self, site_t *site);
+/*  It has one from now on; former_ms: one of a former leader may run for so long yet. */
+void core_site_lease(const helio_broker_core_t *self, site_t *site, uint64_t former_ms);
 void core_site_heard(helio_broker_core_t *self, site_t *site);
 void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event);
 void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_t *event);

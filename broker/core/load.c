@@ -11,6 +11,7 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->transition_seq = row->last_transition_seq;
     self->decision_id = row->last_decision_id;
     self->rng.state = row->seed;
+    self->leases_left_ms = row->leases_left_ms;
     core_ids_go_on_from(self, row->newest_job);
 }
 
@@ -66,7 +67,7 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     helio_record_copy(&helio_site_profile_type, site->arena, &profile, &site->profile);
     site->heard_ms = self->now_ms; /* a new leader gives every site its full grace */
     site->heard_wall_ms = row->seen_ms;
-    site->lease_granted_ms = self->now_ms;
+    core_site_lease(self, site, self->leases_left_ms);
     site->row_ms = self->now_ms;
 }
 

@@ -432,7 +432,8 @@ HELIO_RECORD_DECLARE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
     F(R, U64, last_transition_seq, 0, _)                                                                     \
     F(R, U64, last_decision_id, 0, _)                                                                        \
     F(R, U64, seed, 0, _)                                                                                    \
-    F(R, UUID, newest_job, 0, _) /* the largest id there is; all zero when there is no job */
+    F(R, UUID, newest_job, 0, _) /* the largest id there is; all zero when there is no job */                \
+    F(R, U64, leases_left_ms, 0, _) /* for so long leases of former leaders may run yet, by their own length */
 HELIO_RECORD_DECLARE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 
 #define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \

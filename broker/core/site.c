@@ -80,6 +80,16 @@ void core_site_row(helio_broker_core_t *self, site_t *site)
     site->row_ms = self->now_ms;
 }
 
+/*  The broker's own bound on a lease: grant + L * 1.02 + margin (clocks drift less than 1 %). A site keeps the lease that
+ *  ends last, so a shorter one that is granted later shortens nothing. */
+void core_site_lease(const helio_broker_core_t *self, site_t *site, uint64_t former_ms)
+{
+    uint64_t lease = self->options.lease_ms > former_ms ? self->options.lease_ms : former_ms;
+    int64_t over_ms = self->now_ms + (int64_t)(lease + lease / 50) + LEASE_MARGIN_MS;
+    if (over_ms > site->lease_over_ms)
+        site->lease_over_ms = over_ms;
+}
+
 static void pool_row(helio_broker_core_t *self, const site_t *site, const helio_pool_t *pool)
 {
     helio_row_pool_t row = {
@@ -182,7 +192,7 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
     site->summary_seq = 0;
     site->dispatch_seq = 0;
     site->unanswered = 0;
-    site->lease_granted_ms = self->now_ms;
+    core_site_lease(self, site, 0);
     HASH_ADD(hh_peer, self->peers, peer, sizeof site->peer, site);
     core_site_heard(self, site);
     core_site_row(self, site);
@@ -258,7 +268,7 @@ void core_on_renew(helio_broker_core_t *self, const helio_ev_site_renew_t *event
     if (!site)
         return;
     core_site_heard(self, site);
-    site->lease_granted_ms = self->now_ms;
+    core_site_lease(self, site, 0);
     helio_fx_renewed_t renewed = {event->peer, event->sent_boot_ms, self->options.lease_ms};
     core_emit(self, HELIO_BROKER_FX_RENEWED, &renewed);
 }
@@ -300,13 +310,6 @@ static void requeue_lost(helio_broker_core_t *self, job_t *job, const char *reas
     }
 }
 
-/*  The broker's own bound on a lease: grant + L * 1.02 + margin (clocks drift less than 1 %; docs/delivery.md). */
-static int64_t lease_over_ms(const helio_broker_core_t *self, const site_t *site)
-{
-    uint64_t lease = self->options.lease_ms;
-    return site->lease_granted_ms + (int64_t)(lease + lease / 50) + LEASE_MARGIN_MS;
-}
-
 static void watch_site(helio_broker_core_t *self, site_t *site)
 {
     if (!site->stale && self->now_ms - site->heard_ms >= HELIO_RISK_STALE_AFTER_MS &&
@@ -325,7 +328,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
         core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
         end_session(self, site);
     }
-    bool lease_over = self->now_ms >= lease_over_ms(self, site);
+    bool lease_over = self->now_ms >= site->lease_over_ms;
     job_t *job, *next;
     DL_FOREACH_SAFE(site->live, job, next)
     {

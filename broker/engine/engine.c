@@ -79,6 +79,7 @@ helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_en
     self->calls = helio_new(HELIO_ENGINE_CALLS_MAX, sizeof(helio_call_t *));
     self->core = helio_broker_core_new(options->core);
     helio_store_options_t store = self->options.store;
+    store.lease_ms = options->core.lease_ms;
     self->store = helio_store_new(store);
     self->held = helio_release_queue_new(helio_broker_effects);
     self->effects = helio_effects_new();

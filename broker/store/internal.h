@@ -19,6 +19,7 @@ typedef enum helio_store_phase {
 struct helio_store {
     char *conninfo;
     uint64_t commit_deadline_ms;
+    uint64_t lease_ms;
 
     PGconn *connection;
     helio_store_phase_t phase;

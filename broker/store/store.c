@@ -16,6 +16,7 @@ helio_store_t *helio_store_new(helio_store_options_t options)
 {
     helio_store_t *self = helio_new(1, sizeof *self);
     self->conninfo = helio_strdup(options.conninfo);
+    self->lease_ms = options.lease_ms;
     self->commit_deadline_ms =
         options.commit_deadline_ms ? options.commit_deadline_ms : COMMIT_DEADLINE_DEFAULT_MS;
     self->open = helio_batch_new();
@@ -50,11 +51,12 @@ static void holder_name(char *ret_name, size_t capacity)
 
 static helio_rc take_lead(helio_store_t *self, helio_error_t *err)
 {
-    char holder[96];
+    char holder[96], grants_ms[24];
     holder_name(holder, sizeof holder);
+    (void)snprintf(grants_ms, sizeof grants_ms, "%llu", (unsigned long long)self->lease_ms);
     HELIO_AUTO(helio_session_clear_result) PGresult *answer = NULL;
-    helio_rc rc =
-        helio_session_query(self->connection, "session_lead", 1, (const char *const[]){holder}, &answer, err);
+    helio_rc rc = helio_session_query(self->connection, "session_lead", 2,
+                                      (const char *const[]){holder, grants_ms}, &answer, err);
     if (rc != HELIO_OK)
         return rc == HELIO_INVALID ? HELIO_UNAVAILABLE
                                    : rc; /* rights, a standby: may be mended, and tried again */

@@ -20,6 +20,7 @@ typedef struct helio_store helio_store_t;
 typedef struct helio_store_options {
     const char *conninfo;        /* libpq connection string; secrets never logged */
     uint64_t commit_deadline_ms; /* a commit without answer for so long: drop the connection, outcome unknown; 10 s */
+    uint64_t lease_ms;           /* what this leader will grant; remembered before it grants any */
 } helio_store_options_t;
 
 helio_store_t *helio_store_new(helio_store_options_t options);

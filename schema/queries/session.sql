@@ -1,7 +1,7 @@
 -- What the writer says besides its rows.
 
 -- name: session_lead
-select leads, epoch, incarnation from helio.lead($1::text)
+select leads, epoch, incarnation from helio.lead($1::text, $2::int8)
 
 -- name: session_resume
 select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)

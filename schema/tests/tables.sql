@@ -106,5 +106,13 @@ select ok(leads and same_epoch and same_database, 'a leader that comes back lead
 select is(last_batch, 1::bigint, 'and learns its last batch') from resumed;
 select ok(not same_epoch, 'an older one learns that it is over') from outdated;
 
+create temporary table granting as select l.* from helio.lead('test', 3600000) l;
+set search_path = public;
+select ok(g.leads and f.broker_epoch = g.epoch, 'a leader says what it grants') from granting g, helio.federation f;
+create temporary table shorter as select l.* from helio.lead('test', 60000) l;
+set search_path = public;
+select is(lease_ms, 60000::bigint, 'the next one may grant less') from helio.federation;
+select is(leases_until, now() + interval '1 hour', 'but what was granted before may run yet') from helio.federation;
+
 select * from finish();
 rollback;

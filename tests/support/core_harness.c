@@ -97,6 +97,7 @@ struct harness {
     helio_effects_t *effects;
     helio_arena_t *arena;
     int64_t now_ms, wall_ms;
+    int64_t began_ms; /* when this leader did */
     uint64_t calls;
     uint64_t report_seq;
     uint64_t summary_seq;
@@ -512,7 +513,7 @@ static harness_t *harness_new(const helio_broker_options_t *options)
     self->arena = helio_arena_new();
     self->documents_end = &self->documents;
     self->dependencies_end = &self->dependencies;
-    self->now_ms = 1000000;
+    self->now_ms = self->began_ms = 1000000;
     assert_int_equal(helio_rfc3339_parse(helio_text_of(origin), &self->wall_ms), HELIO_OK);
     self->federation = (helio_row_federation_t){.incarnation = 3, .broker_epoch = 7, .seed = 42};
     return self;
@@ -645,13 +646,28 @@ static void load_prices(harness_t *self, const harness_t *from)
 
 harness_t *harness_rebuild(const harness_t *from)
 {
-    harness_t *self = harness_new(&from->options);
+    return harness_rebuild_with(from, &from->options);
+}
+
+/*  What the store remembers of leases: the longest that may still run. */
+static uint64_t leases_left_ms(const harness_t *from)
+{
+    uint64_t passed_ms = (uint64_t)(from->now_ms - from->began_ms), former = from->federation.leases_left_ms;
+    former = former > passed_ms ? former - passed_ms : 0;
+    return former > from->options.lease_ms ? former : from->options.lease_ms;
+}
+
+harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_options_t *options)
+{
+    harness_t *self = harness_new(options);
     self->now_ms = from->now_ms;
     self->wall_ms = from->wall_ms;
     self->report_seq = from->report_seq;
     self->federation = from->federation;
     self->federation.broker_epoch++;
     self->federation.seed = 43;
+    self->federation.leases_left_ms = leases_left_ms(from);
+    self->began_ms = self->now_ms;
     load_static(self);
     for (const quota_t *quota = from->quotas; quota; quota = quota->next) {
         keep_quota(self, &quota->row);

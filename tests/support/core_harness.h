@@ -31,6 +31,7 @@ void harness_end(harness_t **self_p);
 /*  A new core, loaded from the rows that this one has written (as a new leader would be), under the next
  * broker epoch. The times go on. */
 harness_t *harness_rebuild(const harness_t *self);
+harness_t *harness_rebuild_with(const harness_t *self, const helio_broker_options_t *options);
 
 helio_arena_t *harness_arena(harness_t *self);
 int64_t harness_wall_ms(const harness_t *self);

@@ -267,6 +267,32 @@ static void rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease(void
     harness_end(&next);
 }
 
+/*  The first leader grants for a quarter of an hour, those after it for a minute. */
+static void rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_came_since(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.on_site_loss = HELIO_SITE_LOSS_LEASE;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    harness_renew(h, NORTH);
+    helio_broker_options_t options = helio_broker_options_default();
+    options.lease_ms = 60000;
+    harness_t *second = harness_rebuild_with(h, &options);
+    come_back(second, 20, north, &key, 1);
+    harness_renew(second, 20); /* a shorter one shortens nothing: the site keeps what ends last */
+    harness_wait(second, 500000);
+    assert_int_equal(harness_state(second, key), HELIO_JOB_SUSPECT);
+    harness_t *third = harness_rebuild_with(second, &options);
+    harness_wait(third, 400000); /* 900 s since it was granted; the margins are still to come */
+    assert_int_equal(harness_state(third, key), HELIO_JOB_SUSPECT);
+    harness_wait(third, 30000);
+    assert_int_equal(harness_state(third, key), HELIO_JOB_QUEUED);
+    harness_end(&second);
+    harness_end(&third);
+}
+
 static void rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_end(void **state)
 {
     (void)state;
@@ -392,6 +418,7 @@ int main(void)
         CASE(rebuild__what_is_held_is_not_given_away_again),
         CASE(rebuild__keys_of_open_and_finished_jobs_are_known),
         CASE(rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease),
+        CASE(rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_came_since),
         CASE(rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_end),
         CASE(rebuild__drain_outlives_its_leader),
         CASE(rebuild__after_any_run_gives_the_same_figures_and_the_same_next_placements),

@@ -884,6 +884,27 @@ static void store__one_broker_leads_and_the_next_has_a_higher_epoch(void **state
     helio_store_destroy(&second);
 }
 
+/*  A leader that grants for a second, between those that grant for an hour and a minute. */
+static void store__the_longest_lease_of_former_leaders_is_remembered(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    static const uint64_t grants[] = {3600000, 1000, 60000, 7200000, 5};
+    static const uint64_t left[] = {0, 3600000, 3600000, 3600000, 7200000};
+    for (size_t i = 0; i < sizeof grants / sizeof grants[0]; i++) {
+        helio_store_t *store =
+            helio_store_new((helio_store_options_t){.conninfo = conninfo, .lease_ms = grants[i]});
+        helio_error_t err;
+        while (helio_store_open(store, &err) == HELIO_BUSY)
+            ;
+        loaded_t all = load(store);
+        const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
+        assert_true(federation->leases_left_ms <= left[i]);
+        assert_true(federation->leases_left_ms + 60000 > left[i]); /* this test takes its time, too */
+        helio_arena_destroy(&all.arena);
+        helio_store_destroy(&store);
+    }
+}
+
 static void store__another_timeline_or_system_raises_the_incarnation(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1223,6 +1244,7 @@ int main(void)
         cmocka_unit_test(store__a_second_use_of_an_idempotency_key_is_refused),
         cmocka_unit_test(store__a_transition_that_is_not_listed_is_refused),
         cmocka_unit_test(store__one_broker_leads_and_the_next_has_a_higher_epoch),
+        cmocka_unit_test(store__the_longest_lease_of_former_leaders_is_remembered),
         cmocka_unit_test(store__another_timeline_or_system_raises_the_incarnation),
         cmocka_unit_test(store__who_does_not_lead_any_more_commits_nothing),
         cmocka_unit_test(store__a_lost_idle_connection_heals_by_itself),
