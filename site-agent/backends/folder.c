@@ -59,18 +59,18 @@ static helio_rc make_room(const helio_folders_t *self, const char *name, int *re
 
 static helio_rc make_rooms(helio_folders_t *self, helio_error_t *err)
 {
-    static const char *const names[] = {"/output", "/checkpoints", "/attempts"};
-    int room = -1;
+    static const char *const names[] = {"/output", "/checkpoints", "/attempts", "/forgotten"};
+    int rooms[4] = {-1, -1, -1, -1};
     helio_rc rc = check_ours(self, self->root_fd, "", err);
-    for (int i = 0; i < 3 && !rc; i++) {
-        if (room >= 0)
-            (void)close(room);
-        room = -1;
-        rc = make_room(self, names[i], &room, err);
-    }
+    for (int i = 0; i < (self->users_own ? 4 : 3) && !rc; i++)
+        rc = make_room(self, names[i], &rooms[i], err);
+    for (int i = 0; i < 2; i++)
+        if (rooms[i] >= 0)
+            (void)close(rooms[i]);
+    self->attempts_fd = rooms[2];
+    self->forgotten_fd = rooms[3];
     if (rc)
         return rc;
-    self->attempts_fd = room;
     if (fsync(self->root_fd))
         return helio_fail(err, HELIO_IO, "cannot open the attempts in '%s': %s", self->root, strerror(errno));
     return HELIO_OK;
@@ -94,7 +94,7 @@ helio_rc helio_folders_new(const helio_folders_options_t *options, helio_folders
         return helio_fail(err, HELIO_INVALID, "the folder of the attempts needs an absolute path");
     helio_folders_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
-    self->attempts_fd = -1;
+    self->attempts_fd = self->forgotten_fd = -1;
     self->root = helio_arena_string(self->arena, helio_text_of(options->root));
     self->site = helio_arena_text(self->arena, options->site);
     self->users_own = options->users_own;
@@ -119,6 +119,8 @@ void helio_folders_destroy(helio_folders_t **self_p)
         return;
     if (self->attempts_fd >= 0)
         (void)close(self->attempts_fd);
+    if (self->forgotten_fd >= 0)
+        (void)close(self->forgotten_fd);
     if (self->root_fd >= 0)
         (void)close(self->root_fd);
     helio_arena_destroy(&self->arena);
@@ -133,8 +135,8 @@ helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *
                             helio_error_t *err)
 {
     int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0 && errno != ENOENT)
-        return helio_fail(err, HELIO_IO, "cannot open the folder of %s: %s", name, strerror(errno));
+    if (folder < 0 && errno != ENOENT) /* its owner may have shut it, or put something else in its place */
+        return helio_fail(err, errno == EACCES || errno == ENOTDIR || errno == ELOOP ? HELIO_FORBIDDEN : HELIO_IO, "cannot open the folder of %s: %s", name, strerror(errno));
     *ret_folder = folder;
     return HELIO_OK;
 }
@@ -262,11 +264,8 @@ helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, v
     for (uint32_t i = 0; i < EACH_MAX && (entry = readdir(list)); i++) {
         helio_job_key_t key;
         uint32_t epoch;
-        char mark[300];
-        if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch))
-            continue;
-        (void)snprintf(mark, sizeof mark, "%.255s/forget", entry->d_name);
-        if (!helio_mark_exists(self->attempts_fd, mark))
+        if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch) == HELIO_OK &&
+            !helio_folders_is_forgotten(self, entry->d_name))
             fn(arg, entry->d_name, key, epoch);
     }
     (void)closedir(list);

@@ -4,6 +4,7 @@
  *      attempts/<attempt name>/     marks of one attempt (site-agent/shim/marks.h); kept for the retention
  * time output/<attempt name>/       HELIO_OUTPUT_DIR and working directory; the user's, never removed here
  *      checkpoints/<job name>/      HELIO_CHECKPOINT_DIR; the user's, never removed here
+ *      forgotten/<attempt name>     when the broker acknowledged its end, where attempts/ holds users' folders
  *      lease                        what the shims of `lease` and `eager` attempts obey
  *
  *  Names are made of ids alone, never of a tenant's text. Nothing in an attempt's folder is trusted beyond
@@ -71,7 +72,8 @@ HELIO_MUST_CHECK helio_rc helio_folders_prepare(helio_folders_t *self, const hel
 /*  The job's part `slurm` says launch=batch: it came through `helio sbatch`. */
 bool helio_job_is_batch_script(const helio_job_spec_t *spec);
 
-/*  -1 in *ret_folder when there is none; the caller closes it. IO: cannot be told now, ask again later. */
+/*  -1 in *ret_folder when there is none; the caller closes it. IO: cannot be told now, ask again later. FORBIDDEN:
+ * there is one that cannot be opened, or something else in its place: its owner's doing. */
 HELIO_MUST_CHECK helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
                                              helio_error_t *err);
 /*  Claims an attempt that no shim has claimed for nobody: a shim still on its way finds it taken and goes.

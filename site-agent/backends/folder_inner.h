@@ -13,7 +13,8 @@ struct helio_folders {
     helio_job_rules_t rules;
     bool users_own;
     int root_fd, attempts_fd;
-    long sweep_at; /* position in attempts/ */
+    int forgotten_fd; /* -1: attempts' folders are ours, and hold that mark themselves */
+    long sweep_at;    /* position in forgotten/, or in attempts/ */
     uint64_t lease_number;
 };
 
@@ -32,6 +33,9 @@ typedef struct helio_folder_job {
     helio_folder_places_t places;
     uint32_t ranks; /* LOCAL; 0 otherwise */
 } helio_folder_job_t;
+
+/*  folder_tidy.c: its end was acknowledged. */
+bool helio_folders_is_forgotten(const helio_folders_t *self, const char *name);
 
 /*  folder_environment.c: appends the NUL-terminated "NAME=value" entries of every rank. They may hold
  * secrets: wipe them. On failure the error's text is a reason. */

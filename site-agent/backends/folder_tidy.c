@@ -1,4 +1,8 @@
-/*  folder_tidy.c -- folders of attempts that nobody asks for any more. */
+/*  folder_tidy.c -- folders of attempts that nobody asks for any more.
+ *
+ *  What was acknowledged is noted where the job's user cannot write: in the attempt's folder where that is the
+ * agent's, else in forgotten/.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,109 +13,255 @@
 
 #include "site-agent/backends/folder_inner.h"
 
-enum { SWEEP_MAX = 256, SWEEP_MS = 60000, SWEEP_ON_MS = 5000, FILES_MAX = 4096, DEPTH_MAX = 4 };
+enum { SWEEP_MAX = 256, SWEEP_MS = 60000, SWEEP_ON_MS = 5000, STEPS_MAX = 4096, NAMES_MAX = 64 };
 
-static bool is_last(const char *name)
+/*  What one turn may still do. */
+typedef struct work {
+    uint32_t steps;
+    uint32_t gone;  /* entries that went */
+    uint32_t names; /* given to folders that were moved up */
+} work_t;
+
+static bool take_step(work_t *work)
 {
-    return strcmp(name, "claim") == 0 || strcmp(name, "forget") == 0;
+    if (!work->steps)
+        return false;
+    work->steps--;
+    return true;
 }
 
-/*  Removes what is in the folder, without following links; a user who owns it may have put anything there. At
- * the top the two marks that say what it is stay for the last. Takes `folder`. True when all of it is gone.
+/* ---- what is in a folder ---------------------------------------------------------------------------------
  */
-static bool empty(int folder, bool top, int depth, int *files)
+
+static bool is_dots(const char *name)
 {
-    DIR *list = fdopendir(folder);
-    if (!list) {
-        (void)close(folder);
-        return false;
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/*  A folder of that name is no mark. */
+static bool is_last(int top, const char *name)
+{
+    struct stat status;
+    return (strcmp(name, "claim") == 0 || strcmp(name, "forget") == 0) &&
+           !(fstatat(top, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode));
+}
+
+static DIR *list_of(int folder)
+{
+    int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *list = again >= 0 ? fdopendir(again) : NULL;
+    if (!list && again >= 0)
+        (void)close(again);
+    return list;
+}
+
+/*  Where agent and jobs are one user, a job may have shut its folders to both. */
+static void unlock(int folder, const char *name)
+{
+    char path[64];
+    struct stat status;
+    int fd = openat(folder, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (fstat(fd, &status) == 0 && S_ISDIR(status.st_mode) && status.st_uid == geteuid())
+        (void)!chmod(path, 0700);
+    (void)close(fd);
+}
+
+/*  -1: no folder, or none of ours: another file system may have been mounted there. */
+static int open_below(int top, const char *name)
+{
+    enum { FLAGS = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+    struct stat above, status;
+    int below = openat(top, name, FLAGS);
+    if (below < 0 && errno == EACCES) {
+        unlock(top, name);
+        below = openat(top, name, FLAGS);
     }
-    bool all = true;
-    for (struct dirent *entry; (entry = readdir(list));) {
-        const char *name = entry->d_name;
-        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (top && is_last(name)))
+    if (below < 0)
+        return -1;
+    if (fstat(top, &above) || fstat(below, &status) || above.st_dev != status.st_dev) {
+        (void)close(below);
+        return -1;
+    }
+    if ((status.st_mode & 0700) != 0700 && status.st_uid == geteuid())
+        (void)!fchmod(below, 0700);
+    return below;
+}
+
+/*  To the top, under a name that is free there. Its own mode must let it go. */
+static bool move_up(int from, const char *name, int top, work_t *work)
+{
+    char fresh[32];
+    for (int i = 0; i < NAMES_MAX; i++) {
+        (void)snprintf(fresh, sizeof fresh, ".deep-%u", work->names++);
+        if (renameat(from, name, top, fresh) == 0)
+            return true;
+        if (errno == EACCES)
+            unlock(from, name);
+        else if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR)
+            return false;
+    }
+    return false;
+}
+
+/*  Files go; folders move up, so that no depth costs more than one descriptor. False: something is left. */
+static bool flatten(int below, int top, work_t *work)
+{
+    DIR *list = list_of(below);
+    bool all = list != NULL;
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        if (is_dots(entry->d_name))
             continue;
-        if ((*files)++ >= FILES_MAX) {
+        if (!take_step(work)) {
             all = false;
             break;
         }
-        if (unlinkat(folder, name, 0) == 0)
-            continue;
-        int below =
-            depth < DEPTH_MAX ? openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
-        bool gone =
-            below >= 0 && empty(below, false, depth + 1, files) && unlinkat(folder, name, AT_REMOVEDIR) == 0;
-        all = gone && all;
+        bool went = unlinkat(below, entry->d_name, 0) == 0 || move_up(below, entry->d_name, top, work);
+        work->gone += went;
+        all = all && went;
     }
-    (void)closedir(list);
+    if (list)
+        (void)closedir(list);
     return all;
+}
+
+/*  One look at the top; true in *ret_again when folders may have come up meanwhile. */
+static bool empty_once(int top, work_t *work, bool *ret_again)
+{
+    DIR *list = list_of(top);
+    bool all = list != NULL;
+    *ret_again = false;
+    for (struct dirent *entry; list && (entry = readdir(list));) {
+        const char *name = entry->d_name;
+        if (is_dots(name) || is_last(top, name))
+            continue;
+        if (!take_step(work)) {
+            all = false;
+            break;
+        }
+        bool gone = unlinkat(top, name, 0) == 0;
+        int below = gone ? -1 : open_below(top, name);
+        if (below >= 0) {
+            gone = flatten(below, top, work) && unlinkat(top, name, AT_REMOVEDIR) == 0;
+            *ret_again = true;
+            (void)close(below);
+        }
+        work->gone += gone;
+        all = all && gone;
+    }
+    if (list)
+        (void)closedir(list);
+    return all;
+}
+
+/*  Removes what is in the folder, without following links; a user who owns it may have put anything there. The
+ * marks that say what it is stay for the last. True when all else is gone. */
+static bool empty(int top, work_t *work)
+{
+    bool again = true, all = false;
+    for (uint32_t before = UINT32_MAX; again && work->gone != before && work->steps;) {
+        before = work->gone;
+        all = empty_once(top, work, &again);
+    }
+    return all && !again;
+}
+
+/* ---- one attempt's ---------------------------------------------------------------------------------------
+ */
+
+static void remove_with(helio_folders_t *self, const char *name, work_t *work)
+{
+    int folder = open_below(self->attempts_fd, name);
+    if (folder >= 0) {
+        /* The claim goes last: a folder that is half gone must not look like one that was never claimed; and
+         * the mark of its removal only after the rest, so that the next sweep goes on with it. */
+        if (empty(folder, work)) {
+            (void)unlinkat(folder, "forget", 0);
+            (void)unlinkat(folder, "claim", 0);
+        }
+        (void)close(folder);
+        work->gone += unlinkat(self->attempts_fd, name, AT_REMOVEDIR) == 0;
+    }
+    struct stat status;
+    if (self->forgotten_fd >= 0 && fstatat(self->attempts_fd, name, &status, AT_SYMLINK_NOFOLLOW) &&
+        errno == ENOENT)
+        (void)unlinkat(self->forgotten_fd, name, 0);
 }
 
 void helio_folders_remove(helio_folders_t *self, const char *name)
 {
-    int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int again = folder >= 0 ? dup(folder) : -1;
-    if (again >= 0) {
-        int files = 0;
-        /* The claim goes last: a folder that is half gone must not look like one that was never claimed; and
-         * the mark of its removal only after the rest, so that the next sweep goes on with it. */
-        if (empty(again, true, 0, &files)) {
-            (void)unlinkat(folder, "forget", 0);
-            (void)unlinkat(folder, "claim", 0);
-        }
-        (void)unlinkat(self->attempts_fd, name, AT_REMOVEDIR);
-    }
-    if (folder >= 0)
-        (void)close(folder);
+    work_t work = {.steps = STEPS_MAX};
+    remove_with(self, name, &work);
 }
 
 void helio_folders_forget(helio_folders_t *self, const char *name, int64_t now_wall_ms)
 {
     char text[32];
-    int folder = -1;
-    if (helio_folders_open(self, name, &folder, NULL) || folder < 0)
-        return;
+    int folder = -1, place = self->forgotten_fd;
+    helio_rc rc = helio_folders_open(self, name, &folder, NULL);
+    if (place < 0)
+        place = folder;
+    const char *mark = self->forgotten_fd < 0 ? "forget" : name;
+    bool there = rc == HELIO_FORBIDDEN || folder >= 0;
     (void)snprintf(text, sizeof text, "%lld", (long long)now_wall_ms);
-    if (!helio_mark_exists(folder, "forget")) /* what cannot be marked is kept: no harm */
-        (void)!helio_mark_write(folder, "forget", helio_text_of(text), 0600, NULL);
-    (void)close(folder);
+    if (there && place >= 0 && !helio_mark_exists(place, mark)) /* what cannot be marked is kept: no harm */
+        (void)!helio_mark_write(place, mark, helio_text_of(text), 0600, NULL);
+    if (folder >= 0)
+        (void)close(folder);
 }
 
-static bool is_due(int attempts, const char *name, uint64_t retention_ms, int64_t now_wall_ms)
+bool helio_folders_is_forgotten(const helio_folders_t *self, const char *name)
 {
-    int folder = openat(attempts, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (folder < 0)
-        return false;
+    char mark[300];
+    if (self->forgotten_fd >= 0)
+        return helio_mark_exists(self->forgotten_fd, name);
+    (void)snprintf(mark, sizeof mark, "%.255s/forget", name);
+    return helio_mark_exists(self->attempts_fd, mark);
+}
+
+static bool is_due(const helio_folders_t *self, const char *name, int64_t now_wall_ms)
+{
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    char mark[300];
     int64_t since;
-    bool due = helio_mark_read(folder, "forget", 64, &text, NULL) == HELIO_OK &&
-               helio_mark_number(helio_buffer_view(&text), 0, INT64_MAX / 4, &since) &&
-               now_wall_ms - since >= (int64_t)retention_ms;
-    (void)close(folder);
-    return due;
+    bool own = self->forgotten_fd >= 0;
+    (void)snprintf(mark, sizeof mark, own ? "%.255s" : "%.255s/forget", name);
+    return helio_mark_read(own ? self->forgotten_fd : self->attempts_fd, mark, 64, &text, NULL) == HELIO_OK &&
+           helio_mark_number(helio_buffer_view(&text), 0, INT64_MAX / 4, &since) &&
+           now_wall_ms - since >= (int64_t)self->rules.retention_ms;
+}
+
+/* ---- all of them -----------------------------------------------------------------------------------------
+ */
+
+static void sweep_one(helio_folders_t *self, const char *name, int64_t now_wall_ms, work_t *work)
+{
+    helio_job_key_t key;
+    uint32_t epoch;
+    if (helio_attempt_name_parse(helio_text_of(name), &key, &epoch) == HELIO_OK &&
+        is_due(self, name, now_wall_ms))
+        remove_with(self, name, work);
 }
 
 int64_t helio_folders_sweep(helio_folders_t *self, int64_t now_wall_ms)
 {
-    int again = openat(self->attempts_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *list = again >= 0 ? fdopendir(again) : NULL;
-    if (!list) {
-        if (again >= 0)
-            (void)close(again);
+    DIR *list = list_of(self->forgotten_fd >= 0 ? self->forgotten_fd : self->attempts_fd);
+    if (!list)
         return SWEEP_MS;
-    }
     /* From where the last sweep left off: a folder full of what must be kept hides nothing behind it. */
     if (self->sweep_at)
         seekdir(list, self->sweep_at);
+    work_t work = {.steps = STEPS_MAX};
     struct dirent *entry = NULL;
-    for (int i = 0; i < SWEEP_MAX && (entry = readdir(list)); i++) {
-        helio_job_key_t key;
-        uint32_t epoch;
-        if (helio_attempt_name_parse(helio_text_of(entry->d_name), &key, &epoch) == HELIO_OK &&
-            is_due(self->attempts_fd, entry->d_name, self->rules.retention_ms, now_wall_ms))
-            helio_folders_remove(self, entry->d_name);
+    long at = telldir(list);
+    for (int i = 0; i < SWEEP_MAX && work.steps && (entry = readdir(list)); i++) {
+        sweep_one(self, entry->d_name, now_wall_ms, &work);
+        if (work.steps || !work.gone) /* else it is gone on with; unless it goes nowhere */
+            at = telldir(list);
     }
-    self->sweep_at = entry ? telldir(list) : 0;
+    self->sweep_at = entry ? at : 0;
     (void)closedir(list);
     return entry ? SWEEP_ON_MS : SWEEP_MS;
 }

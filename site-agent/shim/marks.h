@@ -13,7 +13,8 @@
  *  - log: output of all ranks, bounded
  *  - report: HELIO_REPORT, the mapped user's
  *  - shim.log: the shim's own complaints; slurm.log where Slurm starts it
- *  - forget: the wall-clock time in ms of the broker's acknowledgement
+ *  - forget: the wall-clock time in ms of the broker's acknowledgement; beside the folders, not in them, where
+ *    they are the users'
  *  - word, ranks, rank-<n>/: of several nodes (gang.h)
  *
  *  Marks are texts of "key=value" lines. Where the agent's user starts the shim, nothing in a folder but

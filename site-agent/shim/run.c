@@ -224,6 +224,14 @@ static bool beats(const helio_shim_t *self)
     return self->plan.launcher == HELIO_LAUNCHER_SLURM && self->call->mode != HELIO_SHIM_RANK;
 }
 
+/*  A job that is of the shim's own user may have shut its folder to both. */
+static void open_up(int folder)
+{
+    struct stat status;
+    if (fstat(folder, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 0700) != 0700)
+        (void)!fchmod(folder, status.st_mode | 0700);
+}
+
 /*  Inside an allocation the agent may have no other sign of life than a claim that is touched, and no other
  * way to us than the mark `stop`: a scheduler may lose, rename or give up a job whose processes live on. */
 static void beat(helio_shim_t *self, int64_t now_ms)
@@ -231,6 +239,7 @@ static void beat(helio_shim_t *self, int64_t now_ms)
     if (!beats(self) || now_ms < self->beat_ms)
         return;
     self->beat_ms = now_ms + BEAT_MS;
+    open_up(self->folder);
     (void)utimensat(self->marks, "claim", NULL, AT_SYMLINK_NOFOLLOW);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t word = {0};
     if (self->phase == HELIO_SHIM_KILLING || helio_mark_read(self->folder, "stop", 16, &word, NULL))
@@ -361,6 +370,8 @@ static helio_rc tell(helio_shim_t *self, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     for (int i = 0; i < DONE_TRIES; i++) {
+        open_up(self->folder);
+        open_up(self->marks);
         rc = helio_done_write(self->marks, &self->done, err);
         if (!rc)
             return rc;

@@ -151,6 +151,10 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     else if (attempt->leaving.done_read)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "SiteCancelled: it was told to stop at the site");
+    else if (attempt->locked)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "Vanished: Slurm says %s, and its folder cannot be opened and is left: attempts/%s",
+                        helio_slurm_state_word(fact->state), attempt->name);
     else if (by_itself(fact))
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "Vanished: Slurm says %s, exit code %u, but helio-shim left no end",
@@ -208,18 +212,23 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
                         "SiteCancelled: queued again at the site");
 }
 
+static bool may_have_run(const helio_slurm_attempt_t *attempt)
+{
+    return (attempt->claimed && attempt->started_wall_ms) || attempt->locked;
+}
+
 /*  False: `done` may still come, and says more. */
 static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     const helio_slurm_t *self = attempt->backend;
     bool itself = by_itself(fact) && !attempt->leaving.done_read;
-    if (attempt->claimed && itself && self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
+    if ((attempt->claimed || attempt->locked) && itself && self->now_boot_ms - attempt->leaving.since_ms < DONE_MS)
         return false;
     /* A node that Slurm gave up may be cut off, or have lost its daemon only: its jobs run on. So may a run
      * beside which Slurm has started another under the same number. */
     if ((itself || fact->state == HELIO_SLURM_NODE_FAIL) && helio_slurm_is_alive(attempt))
         return false;
-    if (attempt->claimed && attempt->started_wall_ms)
+    if (may_have_run(attempt))
         ran(attempt, fact);
     else
         never_ran(attempt, fact);
@@ -231,7 +240,7 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
 {
     fact_t fact = {
         .state = attempt->seen.state, .cancelled_by = -1, .reason = helio_text_of(attempt->seen.reason)};
-    bool started = attempt->claimed && attempt->started_wall_ms;
+    bool started = may_have_run(attempt);
     if (attempt->seen.over || attempt->leaving.done_read) {
         if (!attempt->seen.over)
             fact.state = HELIO_SLURM_OTHER;
@@ -244,6 +253,10 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
     set_times(attempt, &fact);
     if (started && attempt->stop_mode != HELIO_SLURM_NO_STOP)
         ended(attempt, 128 + 9, false, "");
+    else if (attempt->locked)
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+                        "Vanished: Slurm knows nothing of it, and its folder cannot be opened and is left: attempts/%s",
+                        attempt->name);
     else if (started)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
                         "Vanished: Slurm knows nothing of its job %s any more", attempt->id);
@@ -441,7 +454,7 @@ void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt)
     }
     if (attempt->phase != HELIO_SLURM_AT_LEAVING)
         return;
-    if (!attempt->claimed && !attempt->closed) {
+    if (!attempt->claimed && !attempt->closed && !attempt->locked) {
         helio_rc rc = helio_slurm_close(attempt, NULL);
         if (rc) { /* a shim was faster, or the disk: look again */
             again(attempt, rc == HELIO_CONFLICT ? 0 : AGAIN_MS);

@@ -95,6 +95,7 @@ typedef struct helio_slurm_attempt {
     char id[HELIO_SLURM_ID_SIZE]; /* of the job that counts; "" = not known */
     bool claimed;
     bool closed;             /* claimed for nobody: nothing of it will ever run */
+    bool locked;             /* its folder is there, and cannot be opened: its user's doing */
     uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
     int64_t requeued_ms;     /* since when it has been pending although it is claimed; 0 = it is not */
     int64_t started_wall_ms; /* 0 = not yet */
@@ -280,7 +281,7 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt);
 /*  What is due by the clock; may free the attempt. */
 void helio_slurm_serve(helio_slurm_attempt_t *attempt);
 /*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
- * there is one. */
+ * there is one. One that is locked says nothing: then Slurm alone does. */
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
 /*  Its shim has shown life lately: whatever Slurm says, it runs. */
 bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
@@ -314,5 +315,8 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt);
 void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
 /*  A job that holds nodes although its folder is closed. */
 void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
+/*  A job waits that nobody asks for, as after a restart: its attempt, GONE, if its folder is closed, so that it is
+ * cancelled; else NULL: another federation's, maybe. */
+helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
 
 #endif

@@ -17,6 +17,7 @@ enum {
     CLUSTER_FAILURES = 3,
     SILENT_MS = 12000, /* from the first question that nobody answered; squeue itself gives up after 9 s */
     CLUSTER_SILENT_MS = 30000, /* of figures of nodes */
+    LEFTOVERS_MOST = 64,
     SERIES_LEAST_MS = 60000,
     SERIES_MOST_MS = 600000,
     SERIES_HOURS = 48
@@ -81,6 +82,13 @@ static void find_ours(helio_slurm_poll_t *poll)
             poll->ours[poll->ours_count++] = &poll->jobs.items[i];
 }
 
+/*  A few a list, another few with the next one: each costs a look at the disk. */
+static bool is_leftovers_turn(const helio_slurm_t *self, uint32_t index)
+{
+    uint32_t turns = self->poll.ours_count / LEFTOVERS_MOST + 1;
+    return self->poll.ours[index]->state == HELIO_SLURM_PENDING && index % turns == self->poll.heard % turns;
+}
+
 static void tell_attempts(helio_slurm_t *self)
 {
     for (helio_slurm_attempt_t *attempt = self->first; attempt; attempt = attempt->after)
@@ -93,6 +101,8 @@ static void tell_attempts(helio_slurm_t *self)
         if (helio_attempt_name_parse(job->name, &key, &epoch))
             continue;
         helio_slurm_attempt_t *attempt = helio_slurm_find(self, key, epoch);
+        if (!attempt && is_leftovers_turn(self, i))
+            attempt = helio_slurm_leftover(self, key, epoch);
         if (attempt && self->poll.heard >= attempt->since_list)
             helio_slurm_note_job(attempt, job);
     }

@@ -124,6 +124,7 @@ static bool close_and_end(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     helio_rc rc = helio_slurm_close(attempt, NULL);
+    attempt->locked = rc == HELIO_FORBIDDEN;
     if (rc == HELIO_OK) {
         helio_slurm_end_unstarted(attempt);
         return true;
@@ -173,11 +174,11 @@ void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
     if (attempt->phase == HELIO_SLURM_AT_LOOKING)
         stop_looking(attempt);
     if (attempt->phase == HELIO_SLURM_AT_SUBMITTING || attempt->phase == HELIO_SLURM_AT_UNSURE ||
-        (attempt->phase == HELIO_SLURM_AT_QUEUED && !attempt->claimed))
+        (attempt->phase == HELIO_SLURM_AT_QUEUED && !attempt->claimed && !attempt->locked))
         if (close_and_end(attempt))
             return;
     if ((attempt->phase == HELIO_SLURM_AT_QUEUED || attempt->phase == HELIO_SLURM_AT_RUNNING) &&
-        attempt->claimed)
+        (attempt->claimed || attempt->locked))
         send_stop(attempt);
     else if (attempt->phase == HELIO_SLURM_AT_LEAVING)
         attempt->stop_due_ms = INT64_MAX;
@@ -206,4 +207,25 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
     } else if (for_ms >= GONE_STUCK_MS && !attempt->cancel_out) {
         attempt->cancel_out = scancel(attempt, NULL, NULL, held->id, on_cancelled);
     }
+}
+
+helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
+{
+    char name[HELIO_ATTEMPT_NAME_SIZE];
+    helio_claim_t claim;
+    int folder = -1;
+    helio_attempt_name(key, epoch, name);
+    if (helio_folders_open(self->folders, name, &folder, NULL) || folder < 0)
+        return NULL;
+    bool closed = helio_folder_claim(folder, &claim, NULL) == HELIO_OK && claim.shim.pid == 0;
+    (void)close(folder);
+    if (!closed)
+        return NULL;
+    helio_slurm_attempt_t *attempt = helio_slurm_add(self, key, epoch);
+    attempt->closed = true;
+    attempt->since_list = self->poll.heard;
+    attempt->gone_ms = self->now_boot_ms;
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_OVER);
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_GONE);
+    return attempt;
 }

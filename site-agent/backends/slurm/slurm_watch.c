@@ -85,9 +85,11 @@ static void on_marks(helio_slurm_attempt_t *attempt, int folder)
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)
 {
     int folder = -1;
-    if (helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL))
-        return false;
-    *ret_folder = folder >= 0;
+    helio_rc rc = helio_folders_open(attempt->backend->folders, attempt->name, &folder, NULL);
+    attempt->locked = rc == HELIO_FORBIDDEN;
+    *ret_folder = folder >= 0 || attempt->locked;
+    if (rc)
+        return attempt->locked;
     if (folder < 0)
         return true;
     helio_slurm_note_owner(attempt, folder);
@@ -202,6 +204,11 @@ static void take_up(helio_slurm_attempt_t *attempt)
 /*  Nothing of it ran, and no job of its name is there: what is left is to be handed in, or is absent. */
 static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
 {
+    if (attempt->locked) { /* it may have run */
+        helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
+        helio_slurm_leave(attempt);
+        return;
+    }
     if (folder && !attempt->closed) {
         helio_rc rc = helio_slurm_close(attempt, NULL);
         if (rc == HELIO_CONFLICT)
@@ -242,7 +249,7 @@ static void unsure_on_list(helio_slurm_attempt_t *attempt)
     bool folder = false;
     if (!helio_slurm_look(attempt, &folder) || attempt->phase != HELIO_SLURM_AT_UNSURE)
         return;
-    if (attempt->seen.live || attempt->seen.over) {
+    if (attempt->seen.live || attempt->seen.over || attempt->locked) {
         take_up(attempt);
     } else {
         attempt->absent = true;

@@ -231,6 +231,54 @@ static void folder__is_removed_with_all_that_is_in_it_and_nothing_else(void **st
     close_bed(&bed);
 }
 
+/*  Deeper than any path may be long, with folders that shut their owner out, and marks that are folders. */
+static void folder__of_any_depth_and_size_is_removed_a_bounded_piece_at_a_time(void **state)
+{
+    (void)state;
+    enum { DEEP = 2000, WIDE = 6000 };
+    for (int users_own = 0; users_own < 2; users_own++) {
+        bed_t bed = {0};
+        open_bed(&bed, users_own == 1, NULL);
+        bed.how.launcher = users_own ? HELIO_LAUNCHER_SLURM : HELIO_LAUNCHER_LOCAL;
+        assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+        int folder = folder_of(&bed), top = dup(folder);
+        assert_int_equal(mkdirat(top, "claim", 0700), 0);
+        assert_int_equal(mkdirat(top, "claim/in", 0), 0);
+        assert_int_equal(mkdirat(top, ".deep-0", 0700), 0);
+        assert_int_equal(mkdirat(top, ".deep-0/.deep-1", 0700), 0);
+        for (int i = 0; i < DEEP; i++) {
+            assert_int_equal(mkdirat(folder, "down", 0700), 0);
+            assert_int_equal(symlinkat("/", folder, "root"), 0);
+            int below = openat(folder, "down", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            assert_true(below >= 0);
+            if (i % 7 == 3)
+                assert_int_equal(fchmod(folder, 0), 0);
+            (void)close(folder);
+            folder = below;
+        }
+        for (int i = 0; i < WIDE; i++) {
+            char name[32];
+            (void)snprintf(name, sizeof name, "%d", i);
+            int fd = openat(top, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+            assert_true(fd >= 0);
+            (void)close(fd);
+        }
+        (void)close(folder);
+        (void)close(top);
+        helio_folders_forget(bed.folders, bed.name, 1000000);
+        int turns = 0;
+        for (folder = 0; folder >= 0 && turns < 20; turns++) {
+            assert_true(helio_folders_sweep(bed.folders, 1000000 + 1000) > 0);
+            folder = folder_of(&bed);
+            if (folder >= 0)
+                (void)close(folder);
+        }
+        assert_int_equal(folder, -1);
+        assert_true(turns > 1); /* no turn took it all */
+        close_bed(&bed);
+    }
+}
+
 static void count_one(void *arg, const char *name, helio_job_key_t key, uint32_t epoch)
 {
     uint32_t *count = arg;
@@ -303,6 +351,7 @@ int main(void)
         cmocka_unit_test(folder__paths_that_cannot_be_are_refused_before_anything_is_made),
         cmocka_unit_test(folder__hostile_marks_and_logs_are_refused),
         cmocka_unit_test(folder__is_removed_with_all_that_is_in_it_and_nothing_else),
+        cmocka_unit_test(folder__of_any_depth_and_size_is_removed_a_bounded_piece_at_a_time),
         cmocka_unit_test(folder__a_survey_passes_over_what_is_acknowledged),
         cmocka_unit_test(folder__batch_scripts_run_without_a_slurm),
     };

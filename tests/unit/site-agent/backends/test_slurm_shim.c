@@ -305,6 +305,22 @@ static void slurm__a_folder_closed_for_nobody_is_never_run(void **state)
     close_bed(&bed);
 }
 
+/*  The folder is the job's user's, and the shim is that user too. */
+static void slurm__a_job_that_shuts_its_folder_ends_as_any_other(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    struct stat status;
+    char program[600];
+    open_bed(&bed);
+    (void)snprintf(program, sizeof program, "chmod 000 %s/attempts/helio-*; exit 7", bed.dir);
+    assert_int_equal(run(&bed, program), 7);
+    assert_int_equal(stat(bed.folder, &status), 0);
+    assert_int_equal(status.st_mode & 0700, 0700);
+    assert_int_equal(done_of(&bed).exit_code, 7);
+    close_bed(&bed);
+}
+
 static void slurm__term_is_a_polite_stop_and_done_says_it_was_told(void **state)
 {
     (void)state;
@@ -749,6 +765,7 @@ int main(void)
         cmocka_unit_test(slurm__the_job_finds_what_slurm_gave_and_nothing_of_the_agent),
         cmocka_unit_test(slurm__a_claimed_folder_runs_nothing_and_says_so_once),
         cmocka_unit_test(slurm__a_folder_closed_for_nobody_is_never_run),
+        cmocka_unit_test(slurm__a_job_that_shuts_its_folder_ends_as_any_other),
         cmocka_unit_test(slurm__term_is_a_polite_stop_and_done_says_it_was_told),
         cmocka_unit_test(slurm__time_limit_and_kill_are_as_on_one_machine),
         cmocka_unit_test(slurm__another_user_than_the_plans_runs_nothing),

@@ -1,0 +1,178 @@
+/*  What a job's user may do to its attempt's folder, which is theirs; and what is booked then. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/slurm_double.h"
+
+#define WORD(name) HELIO_BACKEND_WORD_##name
+
+static void open_running(lab_t *lab, lab_job_t *job)
+{
+    lab_open(lab);
+    lab_start(lab, job);
+    lab_settle(lab);
+    lab_run(lab, job, "101");
+    lab_pass(lab, 10000);
+    lab_expect(lab, 0, WORD(STARTED), "");
+}
+
+/* ---- a folder that cannot be opened ----------------------------------------------------------------------
+ */
+
+/*  As a folder with mode 000 is to an agent that is not root. */
+static void shut(const lab_t *lab, const lab_job_t *job)
+{
+    char there[400], away[400];
+    (void)snprintf(there, sizeof there, "%s/shared/attempts/%s", lab->dir, job->name);
+    (void)snprintf(away, sizeof away, "%s/away", lab->dir);
+    assert_int_equal(rename(there, away), 0);
+    assert_int_equal(symlink(away, there), 0);
+}
+
+static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *job_state, *says;
+        uint32_t word;
+    } cases[] = {{"COMPLETED", "Vanished: Slurm says COMPLETED, and its folder cannot be opened", WORD(VANISHED)},
+                 {"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
+                 {"TIMEOUT", "", WORD(ENDED)}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_running(&lab, &job);
+        shut(&lab, &job);
+        lab_pass(&lab, 300000);
+        assert_int_equal(lab.heard_count, 1);
+        lab_set(&lab, "101", "state", cases[i].job_state);
+        lab_pass(&lab, 90000);
+        assert_int_equal(lab.heard_count, 2);
+        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        if (i == 0)
+            assert_non_null(strstr(lab.heard[1].reason, job.name));
+        lab.backend->class->forget(lab.backend, lab_key(), 1);
+        lab_pass(&lab, 300000);
+        assert_true(lab_has(&lab, "shared/attempts/%s", job.name));
+        assert_true(lab_has(&lab, "away/run"));
+        lab_close(&lab);
+    }
+}
+
+static void a_new_agent_ends_an_attempt_whose_folder_was_shut(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    shut(&lab, &job);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_reopen(&lab);
+    lab.heard_count = 0;
+    lab_adopt(&lab, &job);
+    lab_pass(&lab, 120000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_expect(&lab, 0, WORD(VANISHED), "Vanished: Slurm knows nothing of it, and its folder cannot be opened");
+    lab_close(&lab);
+}
+
+static void a_job_whose_folder_was_shut_can_be_stopped(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    shut(&lab, &job);
+    lab_reopen(&lab);
+    lab.heard_count = 0;
+    lab_adopt(&lab, &job);
+    lab_pass(&lab, 20000);
+    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
+    lab_pass(&lab, 1000);
+    assert_int_equal(lab_calls(&lab, "--batch --signal=USR2 101"), 1);
+    lab_set(&lab, "101", "state", "FAILED");
+    lab_pass(&lab, 90000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_expect(&lab, 0, WORD(ENDED), "");
+    assert_true(lab.heard[0].event.stopped);
+    lab_close(&lab);
+}
+
+/* ---- jobs that nobody asks for any more ------------------------------------------------------------------
+ */
+
+static void a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0}, open = {.epoch = 2};
+    lab_open(&lab);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_start(&lab, &open);
+    lab_settle(&lab);
+    lab_answer(&lab, "scancel", "", "scancel: error: Unable to contact slurm controller\n", 1);
+    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 0, WORD(ENDED), "");
+    lab_answer(&lab, "scancel", NULL, NULL, 0);
+    lab_reopen(&lab); /* its end was reported: nobody asks for it */
+    lab_put(&lab, "calls", "%s", "");
+    lab_pass(&lab, 20000);
+    assert_int_equal(lab_calls(&lab, "--state=PENDING 101"), 1);
+    assert_int_equal(lab_calls(&lab, "scancel "), 1); /* the other's folder is open, whoever asks for it */
+    assert_int_equal(lab.heard_count, 1);
+    lab_close(&lab);
+}
+
+/* ---- marks -----------------------------------------------------------------------------------------------
+ */
+
+static void an_acknowledgement_that_the_user_wrote_is_none(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    char file[200];
+    open_running(&lab, &job);
+    (void)snprintf(file, sizeof file, "shared/attempts/%s/forget", job.name);
+    lab_put(&lab, file, "1");
+    lab_pass(&lab, 300000);
+    assert_true(lab_has(&lab, "%s", file));
+    lab_reopen(&lab);
+    lab.heard_count = 0;
+    lab.backend->class->survey(lab.backend); /* and it is shown to an agent that lost its journal */
+    lab_settle(&lab);
+    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
+    lab_set(&lab, "101", "state", "COMPLETED");
+    lab_pass(&lab, 20000);
+    lab.backend->class->forget(lab.backend, lab_key(), 1);
+    assert_true(lab_has(&lab, "shared/forgotten/%s", job.name));
+    lab.wall_ms += INT64_C(400) * 86400000; /* it was marked by this machine's clock */
+    lab_pass(&lab, 120000);
+    assert_false(lab_has(&lab, "shared/attempts/%s", job.name));
+    assert_false(lab_has(&lab, "shared/forgotten/%s", job.name));
+    lab_close(&lab);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_that_was_shut_stops_no_end_and_is_left),
+        cmocka_unit_test(a_new_agent_ends_an_attempt_whose_folder_was_shut),
+        cmocka_unit_test(a_job_whose_folder_was_shut_can_be_stopped),
+        cmocka_unit_test(a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent),
+        cmocka_unit_test(an_acknowledgement_that_the_user_wrote_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
