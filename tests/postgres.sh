@@ -7,6 +7,7 @@
 #   tests/postgres.sh start DIR                     starts it again after kill
 #   tests/postgres.sh down DIR                      stops it and removes DIR
 #
+# HELIO_PGCONF holds more lines of configuration, if set.
 # PostgreSQL refuses to run as root: as root it runs as HELIO_PGUSER (default: postgres), else as oneself.
 set -euo pipefail
 
@@ -62,6 +63,7 @@ unix_socket_directories = '$(socket_dir "$dir")'
 max_connections = 120
 shared_buffers = 64MB
 log_min_messages = warning
+${HELIO_PGCONF:-}
 CONF
 }
 
@@ -107,7 +109,7 @@ down() {
     rm -rf "$dir"
 }
 
-[ $# -ge 2 ] || { sed -n '2,12p' "$0" | cut -c3- >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,13p' "$0" | cut -c3- >&2; exit 2; }
 bin=$(bin_dir)
 command=$1
 mkdir -p "$(dirname "$2")"

@@ -1,19 +1,26 @@
 #!/usr/bin/env python3
 """First measurements, each as a ratio to the bare database on the same PostgreSQL in the same run. Asserts nothing.
 
-    tests/bench/run.py --build BUILD_DIR [--rounds 3] [--seconds 5] [--only submit|cycle]
+    tests/bench/run.py --build BUILD_DIR [--rounds 3] [--seconds 5] [--only submit|batch|cycle]
 
 What is measured, round by round, interleaved with its peer so that a noisy machine is noisy for both:
   batch    POST /v1/jobs, 1,000 documents a call, 2 connections: jobs a second, durable  ÷ bare unnest of 1,000 rows (the same bytes)
   single   one document a call, 64 connections                                         ÷ bare one-row inserts on 64 connections, and pgbench -c 64
   cycle    submit → placed → ordered → accepted → ran → completed → booked, all durable, with agent doubles: jobs a second
-Prints median [least..most] and the ratios.
+The peer runs before and after, and the ratio is to the mean of both, so that a machine that grows slower does so for both. Each
+measure begins with a checkpoint, on a server whose log is already there in recycled files and whose buffers hold what a round
+writes: otherwise files being made and pages being evicted are most of what is measured. fsync is on, nothing else is set.
+Prints median [least..most], the ratios, and CPU seconds per 100,000 jobs or rows by process.
 """
 import argparse, os, statistics, subprocess, sys, tempfile, time, shutil
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, TOP + "/tests/faults")
 from federation import free_port  # noqa: E402
+
+
+SERVER = "shared_buffers = 1GB\nmin_wal_size = 2GB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h"
+LOG_FILES = 48  # of 16 MB: more than a measure writes
 
 
 def out(*args, **kw):
@@ -27,7 +34,7 @@ class Bed:
         self.dir = tempfile.mkdtemp(prefix="helio-bench-")
         os.chmod(self.dir, 0o755)
         self.build, self.procs = build, []
-        self.conninfo = out(TOP + "/tests/postgres.sh", "up", self.dir + "/pg").strip()
+        self.conninfo = out(TOP + "/tests/postgres.sh", "up", self.dir + "/pg", env=os.environ | {"HELIO_PGCONF": SERVER}).strip()
         self.http, self.sites_port = free_port(), free_port()
         broker = build + "/helio-broker"
         key = out(broker, "keygen", self.dir + "/broker.key").split()[-1]
@@ -46,9 +53,15 @@ class Bed:
             out(broker, "site", "add", name, pub, "--config", conf)
             doubles.append(name + ":" + open(f"{self.dir}/{name}.key").read().strip())
         log = open(self.dir + "/broker.log", "w")
+        self.make_log_files()
         self.procs.append(subprocess.Popen([broker, "run", "--config", conf], stderr=log, stdout=log))
         self.wait("readyz")
         self.doubles = [build + "/tests/bench/bench_agents", f"tcp://127.0.0.1:{self.sites_port}", key] + doubles
+
+    def make_log_files(self):
+        """Written once, then recycled, as on any server that has been up for a while."""
+        script = "select pg_logical_emit_message(false, '', ''); select pg_switch_wal();\n" * LOG_FILES
+        out("psql", "-qXAt", self.conninfo, input=script)
 
     def wait(self, path):
         for _ in range(150):
@@ -92,35 +105,93 @@ class Bed:
         shutil.rmtree(self.dir)
 
 
+def stat(pid):
+    fields = open(f"/proc/{pid}/stat").read().rpartition(")")[2].split()
+    return int(fields[1]), [int(ticks) / os.sysconf("SC_CLK_TCK") for ticks in fields[11:15]]
+
+
+def cpu_seconds(bed):
+    """Of the broker, of PostgreSQL with the backends that are gone, of the load generators that are gone."""
+    postmaster = int(open(bed.dir + "/pg/data/postmaster.pid").readline())
+    server = sum(stat(postmaster)[1])
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            parent, times = stat(pid)
+        except OSError:
+            continue  # just gone
+        if parent == postmaster:
+            server += sum(times[:2])
+    load = os.times()
+    return sum(stat(bed.procs[0].pid)[1][:2]), server, load.children_user + load.children_system
+
+
+class Measure:
+    """Rates of one thing over the rounds, and what they cost."""
+
+    def __init__(self):
+        self.rates, self.costs = [], []
+
+    def take(self, bed, seconds, function):
+        bed.sql("checkpoint")
+        before = cpu_seconds(bed)
+        rate = function()
+        after = cpu_seconds(bed)
+        self.rates.append(rate)
+        self.costs.append([(b - a) / (rate * seconds) * 1e5 for a, b in zip(before, after)])
+        return rate
+
+    def cost(self):
+        each = [statistics.median(of) for of in zip(*self.costs)]
+        return f"CPU s per 100,000: broker {each[0]:.2f}, PostgreSQL {each[1]:.2f}, load {each[2]:.2f}"
+
+
 def spread(values, unit="/s"):
     return f"{statistics.median(values):>9,.0f}{unit} [{min(values):,.0f}..{max(values):,.0f}]"
 
 
-def ratio(a, b):
-    each = [x / y for x, y in zip(a, b)]
+def beside(bed, seconds, measure, function, peer, peer_function):
+    """The rate as a ratio to its peer's before and after."""
+    first = peer.take(bed, seconds, peer_function)
+    rate = measure.take(bed, seconds, function)
+    return rate / ((first + peer.take(bed, seconds, peer_function)) / 2)
+
+
+def over_rounds(each):
     return f"x{statistics.median(each):.2f} [{min(each):.2f}..{max(each):.2f}]"
 
 
 def measure_submit(args):
-    batch, bare, single, bare1, pgb, lat = [], [], [], [], [], []
+    batch, bare, single, bare1, pgb = Measure(), Measure(), Measure(), Measure(), Measure()
+    batch_ratios, single_ratios, latencies = [], [], []
+    clients = 64 if args.clients is None else args.clients
     for _ in range(args.rounds):
         bed = Bed(args.build, 0)  # each round anew: a tenant's queue is bounded
         try:
-            bare.append(bed.bare("unnest", args.seconds, 1))
-            batch.append(bed.submit(2, 1000, args.seconds)[0])
-            bare1.append(bed.bare("single", args.seconds, 64 if args.clients is None else args.clients))
-            pgb.append(bed.pgbench(args.seconds, 50))
-            rate, p50, p99 = bed.submit(64, 1, args.seconds)
-            single.append(rate)
-            lat.append((p50, p99))
+            batch_ratios.append(beside(bed, args.seconds, batch, lambda: bed.submit(2, 1000, args.seconds)[0],
+                                       bare, lambda: bed.bare("unnest", args.seconds, 1)))
+            if args.only == "batch":
+                continue
+
+            def one_a_call():
+                rate, *latency = bed.submit(64, 1, args.seconds)
+                latencies.append(latency)
+                return rate
+
+            single_ratios.append(beside(bed, args.seconds, single, one_a_call,
+                                        bare1, lambda: bed.bare("single", args.seconds, clients)))
+            pgb.take(bed, args.seconds, lambda: bed.pgbench(args.seconds, 50))
         finally:
             bed.down()
-    print("durable submit, 1,000 a call      ", spread(batch))
-    print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", ratio(batch, bare))
-    print("durable submit, one a call, 64    ", spread(single),
-          f"  p50 {statistics.median(l[0] for l in lat):.1f} ms, p99 {statistics.median(l[1] for l in lat):.1f} ms")
-    print("  bare one-row inserts            ", spread(bare1), "  ratio", ratio(single, bare1))
-    print("  pgbench one-row inserts, 50     ", spread(pgb), "  ratio", ratio(single, pgb))
+    print("durable submit, 1,000 a call      ", spread(batch.rates), " ", batch.cost())
+    print("  bare unnest of 1,000 rows       ", spread(bare.rates), " ", bare.cost())
+    print("  ratio, round by round           ", over_rounds(batch_ratios), " ", " ".join(f"{r:.2f}" for r in batch_ratios))
+    if args.only == "batch":
+        return
+    print("durable submit, one a call, 64    ", spread(single.rates), " ", single.cost(),
+          f"  p50 {statistics.median(l[0] for l in latencies):.1f} ms, p99 {statistics.median(l[1] for l in latencies):.1f} ms")
+    print("  bare one-row inserts            ", spread(bare1.rates), " ", bare1.cost())
+    print("  ratio, round by round           ", over_rounds(single_ratios), " ", " ".join(f"{r:.2f}" for r in single_ratios))
+    print("  pgbench one-row inserts, 50     ", spread(pgb.rates), "  ratio", over_rounds([a / b for a, b in zip(single.rates, pgb.rates)]))
 
 
 def measure_cycle(args):
@@ -144,7 +215,7 @@ def measure_cycle(args):
         finally:
             bed.down()
     print(f"end to end, {args.sites} sites, {args.jobs} jobs   ", spread(rates))
-    print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", ratio(rates, bare))
+    print("  bare unnest of 1,000 rows       ", spread(bare), "  ratio", over_rounds([a / b for a, b in zip(rates, bare)]))
 
 
 def main():
@@ -155,14 +226,14 @@ def main():
     args.add_argument("--sites", type=int, default=4)
     args.add_argument("--jobs", type=int, default=40000)
     args.add_argument("--clients", type=int, default=None)
-    args.add_argument("--only", choices=["submit", "cycle"])
+    args.add_argument("--only", choices=["submit", "batch", "cycle"])
     args = args.parse_args()
     args.build = os.path.abspath(args.build)
     print(f"{os.cpu_count()} cores, {out('psql', '--version').strip()}, load {os.getloadavg()[0]:.1f}, "
           f"{args.rounds} rounds of {args.seconds} s; median [least..most]")
     if args.only != "cycle":
         measure_submit(args)
-    if args.only != "submit":
+    if args.only in (None, "cycle"):
         measure_cycle(args)
 
 
