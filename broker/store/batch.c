@@ -66,13 +66,19 @@ void helio_batch_reset(helio_batch_t *self)
         memset(self->slots, 0, self->slot_count * sizeof *self->slots);
 }
 
+/*  The rows of a burst of submissions: their texts are null where they are empty, whatever the column. */
+static helio_columns_empty_t empty_of(uint32_t kind)
+{
+    return kind == HELIO_BROKER_FX_ROW_JOB ? HELIO_COLUMNS_EMPTY_IS_NULL : HELIO_COLUMNS_EMPTY_IS_TEXT;
+}
+
 static void shelve(helio_batch_t *self, uint32_t kind, const void *record)
 {
     shelf_t *shelf = &self->shelves[kind];
     if (!shelf->used || helio_columns_full(shelf->items[shelf->used - 1])) {
         if (shelf->used == shelf->count) {
             shelf->items = helio_grow(shelf->items, shelf->count + 1, sizeof(helio_columns_t *));
-            shelf->items[shelf->count++] = helio_columns_new(helio_broker_effects[kind].type);
+            shelf->items[shelf->count++] = helio_columns_new(helio_broker_effects[kind].type, empty_of(kind));
         }
         shelf->used++;
     }

@@ -14,7 +14,7 @@ static helio_rc put_rows(PGconn *connection, uint32_t kind, const void *record, 
         formats[i] = 1;
     const char *name = helio_batch_put_name(kind);
     HELIO_AUTO(helio_columns_destroy)
-    helio_columns_t *columns = helio_columns_new(helio_broker_effects[kind].type);
+    helio_columns_t *columns = helio_columns_new(helio_broker_effects[kind].type, HELIO_COLUMNS_EMPTY_IS_TEXT);
     helio_columns_append(columns, record);
     int count = helio_columns_params(columns, values, lengths);
     HELIO_AUTO(helio_session_clear_result)

@@ -19,11 +19,13 @@ enum {
 
 typedef struct column {
     uint32_t oid;
+    bool has_nulls;
     helio_buffer_t bytes;
 } column_t;
 
 struct helio_columns {
     const helio_record_type_t *type;
+    helio_columns_empty_t empty;
     uint32_t rows;
     uint32_t count;
     column_t items[HELIO_COLUMNS_MAX];
@@ -74,10 +76,11 @@ static void add_field(helio_columns_t *self, helio_kind_t kind)
     }
 }
 
-helio_columns_t *helio_columns_new(const helio_record_type_t *type)
+helio_columns_t *helio_columns_new(const helio_record_type_t *type, helio_columns_empty_t empty)
 {
     helio_columns_t *self = helio_new(1, sizeof *self);
     self->type = type;
+    self->empty = empty;
     for (size_t i = 0; i < type->field_count; i++)
         add_field(self, type->fields[i].kind);
     helio_columns_reset(self);
@@ -103,6 +106,7 @@ void helio_columns_reset(helio_columns_t *self)
     for (uint32_t i = 0; i < self->count; i++) {
         helio_buffer_reset(&self->items[i].bytes);
         helio_buffer_append(&self->items[i].bytes, header, sizeof header);
+        self->items[i].has_nulls = false;
     }
 }
 
@@ -112,6 +116,13 @@ static void put_item(column_t *column, const void *bytes, uint32_t size)
     helio_buffer_append(&column->bytes, &length, sizeof length);
     if (size)
         helio_buffer_append(&column->bytes, bytes, size);
+}
+
+static void put_null(column_t *column)
+{
+    static const uint32_t no_length = UINT32_MAX;
+    helio_buffer_append(&column->bytes, &no_length, sizeof no_length);
+    column->has_nulls = true;
 }
 
 static void put_32(column_t *column, uint32_t value)
@@ -189,6 +200,11 @@ static void put_list(helio_columns_t *self, column_t *column, helio_kind_t kind,
     put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
 }
 
+static bool is_null(const helio_columns_t *self, uint32_t size)
+{
+    return !size && self->empty == HELIO_COLUMNS_EMPTY_IS_NULL;
+}
+
 /*  Returns how many columns the field took. */
 static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t kind, const void *field)
 {
@@ -223,7 +239,10 @@ static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t 
         return 2;
     }
     case HELIO_KIND_TEXT:
-        put_text(self, column, *(const helio_text_t *)field);
+        if (is_null(self, ((const helio_text_t *)field)->size))
+            put_null(column);
+        else
+            put_text(self, column, *(const helio_text_t *)field);
         return 1;
     case HELIO_KIND_BYTES: {
         const helio_text_t *bytes = field;
@@ -232,7 +251,10 @@ static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t 
     }
     case HELIO_KIND_U32S:
     case HELIO_KIND_F64S:
-        put_list(self, column, kind, field);
+        if (is_null(self, ((const helio_list_t *)field)->count))
+            put_null(column);
+        else
+            put_list(self, column, kind, field);
         return 1;
     case HELIO_KIND_RECORD:
     case HELIO_KIND_LIST:
@@ -273,8 +295,8 @@ int helio_columns_params(helio_columns_t *self, const char *ret_values[HELIO_COL
     assert(self->rows > 0);
     for (uint32_t i = 0; i < self->count; i++) {
         column_t *column = &self->items[i];
-        uint32_t header[ARRAY_HEADER / 4] = {htobe32(1), 0, htobe32(column->oid), htobe32(self->rows),
-                                             htobe32(1)};
+        uint32_t header[ARRAY_HEADER / 4] = {htobe32(1), htobe32(column->has_nulls), htobe32(column->oid),
+                                             htobe32(self->rows), htobe32(1)};
         assert(!column->bytes.overflow);
         memcpy(column->bytes.data, header, sizeof header);
         ret_values[i] = column->bytes.data;

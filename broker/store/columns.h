@@ -16,9 +16,17 @@ enum {
     HELIO_COLUMNS_BYTES_MAX = 8 << 20 /* the same; a single row may stand above it */
 };
 
+/*  How an empty text or list travels: as it is, for the statement to make a null of where its column wants
+ * one, or as the null that it stands for. The second spares the database a comparison per row, for statements
+ * all of whose empty texts mean null. */
+typedef enum helio_columns_empty {
+    HELIO_COLUMNS_EMPTY_IS_TEXT,
+    HELIO_COLUMNS_EMPTY_IS_NULL
+} helio_columns_empty_t;
+
 typedef struct helio_columns helio_columns_t;
 
-helio_columns_t *helio_columns_new(const helio_record_type_t *type);
+helio_columns_t *helio_columns_new(const helio_record_type_t *type, helio_columns_empty_t empty);
 void helio_columns_destroy(helio_columns_t **self_p);
 void helio_columns_reset(helio_columns_t *self); /* empties, keeps the memory */
 

@@ -10,7 +10,13 @@
 #include "broker/store/internal.h"
 #include "federation/base/clock.h"
 
-enum { COMMIT_DEADLINE_DEFAULT_MS = 10000, ROWS_PER_MS_LEAST = 10, DOUBLINGS_MAX = 6, NUMBER_SIZE = 24 };
+enum {
+    COMMIT_DEADLINE_DEFAULT_MS = 10000,
+    ROWS_PER_MS_LEAST = 10,
+    DOUBLINGS_MAX = 6,
+    NUMBER_SIZE = 24,
+    HEAD_START_ROWS = 200 /* of a batch whose first statements are sent before the rest is ready */
+};
 
 helio_store_t *helio_store_new(helio_store_options_t options)
 {
@@ -166,6 +172,9 @@ bool helio_store_send_flight(helio_store_t *self, int64_t now_ms)
     self->deadline_ms = now_ms + flight_deadline_ms(self);
     self->sent_times++;
     if (!enter_pipeline(self->connection) || !send_plain(self, "begin") || !send_take_batch(self))
+        return false;
+    /* The database begins while the rows of a large batch are still being copied. */
+    if (helio_batch_rows(self->flight) >= HEAD_START_ROWS && PQflush(self->connection) < 0)
         return false;
     uint32_t kind = 0;
     helio_columns_t *columns;

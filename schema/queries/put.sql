@@ -5,11 +5,11 @@
 -- into a store of tuples, which costs up to a quarter of the statement. The arrays are of one length.
 
 -- name: put_job
+-- Empty texts and lists come as nulls here (broker/store/batch.c).
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
     gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at)
-select n.job, n.tenant, nullif(n.user_name, ''), nullif(n.idempotency_key, ''), n.spec_hash, n.source, nullif(n.name, ''),
-    n.queue, n.tier, n.kind, nullif(n.home_site, ''), nullif(n.gpu_model, ''), n.gpus, n.nodes, n.time_limit_ms,
-    n.class_id, nullif(n.tasks, '{}')::int4[], helio.ms_at(n.submitted_ms)
+select n.job, n.tenant, n.user_name, n.idempotency_key, n.spec_hash, n.source, n.name, n.queue, n.tier, n.kind, n.home_site,
+    n.gpu_model, n.gpus, n.nodes, n.time_limit_ms, n.class_id, n.tasks::int4[], helio.ms_at(n.submitted_ms)
 from (
     select unnest($1::uuid[]) as job, unnest($2::text[]) as tenant, unnest($3::text[]) as user_name,
         unnest($4::text[]) as idempotency_key, unnest($5::bytea[]) as spec_hash, unnest($6::bytea[]) as source,

@@ -636,6 +636,33 @@ static void store__state_rows_of_one_key_collapse_to_the_last(void **state)
     helio_store_destroy(&store);
 }
 
+static void store__what_a_job_does_not_say_is_null_beside_jobs_that_say_it(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    uint32_t tasks[] = {3, 1};
+    for (uint32_t i = 0; i < 6; i++) { /* a null first, a null last, and two in a row */
+        helio_row_job_t job = job_row(i);
+        if (i == 1 || i == 4) {
+            job.idempotency_key = i == 1 ? HELIO_TEXT("one") : HELIO_TEXT("four");
+            job.tasks = (helio_u32s_t){tasks, 2};
+        } else {
+            job.user = job.name = job.home_site = job.gpu_model = job.spec_hash = (helio_text_t){0};
+        }
+        append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    }
+    commit(store);
+    assert_value(conninfo,
+                 "select string_agg(num_nulls(user_name, idempotency_key, name, home_site, gpu_model, tasks) || ':' || "
+                 "length(spec_hash), ' ' order by job_id) from helio.jobs",
+                 "6:0 0:32 6:0 6:0 0:32 6:0");
+    assert_value(conninfo,
+                 "select string_agg(concat_ws(',', user_name, idempotency_key, name, home_site, gpu_model, tasks), ' ' "
+                 "order by job_id) from helio.jobs where tasks is not null",
+                 "ada,one,hello,lulea,H100,{3,1} ada,four,hello,lulea,H100,{3,1}");
+    helio_store_destroy(&store);
+}
+
 static void store__a_batch_larger_than_one_statement_arrives_whole(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1236,6 +1263,7 @@ int main(void)
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__state_rows_of_one_key_collapse_to_the_last),
+        cmocka_unit_test(store__what_a_job_does_not_say_is_null_beside_jobs_that_say_it),
         cmocka_unit_test(store__a_batch_larger_than_one_statement_arrives_whole),
         cmocka_unit_test(store__jobs_are_open_until_their_last_task_is_over),
         cmocka_unit_test(store__a_new_leader_reads_jobs_from_the_mark_of_the_last_batch_on),
