@@ -44,7 +44,7 @@ HELIO_RECORD_DECLARE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
  *  it was looked up is answered with BUSY and reason Gated, released once its end is durable: look up again. */
 #define HELIO_SUBMISSION_FIELDS(F, R)                                                                        \
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
-    F(R, BYTES, spec_hash, 32, _)                                                                            \
+    F(R, BYTES, spec_hash, 32, _)       /* SHA-256 of source; empty without a key */                         \
     F(R, TEXT, idempotency_key, 128, _) /* "" = none */                                                      \
     F(R, RECORD, spec, 0, helio_job_spec)                                                                    \
     F(R, LIST, depends, HELIO_DEPENDS_MAX, helio_dependency)

@@ -382,6 +382,7 @@ struct helio_broker_core {
     job_t *jobs; /* in order of their ids, oldest first */
     array_t *arrays;
     job_class_t *classes;
+    job_class_t *newest_class; /* asked for last: jobs of a burst are alike. NULL = gone */
     idempotency_t *keys;
     dataset_t *datasets; /* by prefix */
     link_entry_t *links;

@@ -41,8 +41,12 @@ static void array_drop(helio_broker_core_t *self, helio_uuid_t job)
 static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, tenant_t *tenant,
                               queue_t *queue)
 {
+    job_class_t *class = self->newest_class;
+    if (class && helio_record_equal(&helio_requirement_type, &class->want, want)) {
+        class->refs++;
+        return class;
+    }
     uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED) >> 1; /* fits a bigint */
-    job_class_t *class;
     for (;; id++) { /* a collision of hashes takes the next free id */
         HASH_FIND(hh, self->classes, &id, sizeof id, class);
         if (!class || helio_record_equal(&helio_requirement_type, &class->want, want))
@@ -59,6 +63,7 @@ static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement
         HASH_ADD(hh, self->classes, id, sizeof class->id, class);
     }
     class->refs++;
+    self->newest_class = class;
     return class;
 }
 
@@ -67,6 +72,8 @@ static void class_put(helio_broker_core_t *self, job_class_t *class)
     if (--class->refs)
         return;
     assert(!class->waiting);
+    if (self->newest_class == class)
+        self->newest_class = NULL;
     HASH_DEL(self->classes, class);
     core_window_clear(class);
     core_reserve_drop(class);

@@ -30,7 +30,7 @@ typedef enum helio_found {
     F(R, TEXT, tenant, 32, _)                                                                                \
     F(R, TEXT, user, 64, _)                                                                                  \
     F(R, TEXT, idempotency_key, 128, _)                                                                      \
-    F(R, BYTES, spec_hash, 32, _) /* SHA-256 of source */                                                    \
+    F(R, BYTES, spec_hash, 32, _) /* SHA-256 of source; empty without a key */                               \
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
     F(R, TEXT, name, 64, _)                                                                                  \
     F(R, TEXT, queue, 32, _)                                                                                 \

@@ -1,7 +1,7 @@
 /*  The loop: everything the world says becomes an event, every effect goes where it belongs, and nothing
- * leaves before it is durable. One turn: serve what is ready, tick the core if due, move the store on, let go
- * of what has become durable, seal what is waiting. Sealing once a turn is the group commit: while a batch is
- * in flight, the next one grows. */
+ * leaves before it is durable. One turn: serve what is ready, tick the core if due, move the store on, seal what
+ * is waiting, let go of what has become durable. Sealing once a turn is the group commit: while a batch is in
+ * flight, the next one grows. */
 #include "broker/engine/engine.h"
 
 #include <assert.h>
@@ -288,9 +288,10 @@ static void settle(helio_engine_t *self)
         watch_store(self);
         return;
     }
-    release(self);
+    /* First what waits: the database works on it while the answers to the batch before leave. */
     if (helio_store_can_seal(self->store))
         seal(self);
+    release(self);
     watch_store(self);
     helio_sessions_shed(helio_gateway_sessions(self->gateway),
                         helio_store_open_rows(self->store) > (uint64_t)self->options.batch_rows_max * 5);

@@ -30,8 +30,9 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
     helio_buffer_text(&json, "\"jobs\":[");
     for (uint32_t i = 0; i < result->job_count; i++) {
         helio_uuid_text(result->jobs[i].job, id);
-        helio_buffer_printf(&json, "%s{\"id\":\"%s\",\"existed\":%s}", i ? "," : "", id,
-                            result->jobs[i].existed ? "true" : "false");
+        helio_buffer_text(&json, i ? ",{\"id\":\"" : "{\"id\":\"");
+        helio_buffer_text(&json, id);
+        helio_buffer_text(&json, result->jobs[i].existed ? "\",\"existed\":true}" : "\",\"existed\":false}");
     }
     helio_buffer_text(&json, "]}");
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,

@@ -6,8 +6,8 @@
 
 enum { HASH_SIZE = 32 };
 
-/*  SHA-256 of every document, with one search for the algorithm a call: OpenSSL's takes locks and as long as
- * hashing. */
+/*  SHA-256 of every document that comes with a key: when the key comes again, that says whether it is the
+ * same document. One search for the algorithm a call: OpenSSL's takes locks and as long as hashing. */
 typedef struct hasher {
     EVP_MD *algorithm;
     EVP_MD_CTX *context;
@@ -79,10 +79,10 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;
         }
-        helio_text_t source = parts.items[i].text;
-        jobs[i].source = source;
-        jobs[i].spec_hash = hash_of(&hasher, source, arena);
+        jobs[i].source = parts.items[i].text;
         jobs[i].idempotency_key = key_of(idempotency_key, i, parts.count, arena);
+        if (jobs[i].idempotency_key.size)
+            jobs[i].spec_hash = hash_of(&hasher, jobs[i].source, arena);
     }
     ret_event->jobs.items = jobs;
     ret_event->jobs.count = parts.count;

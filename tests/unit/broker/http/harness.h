@@ -64,6 +64,7 @@ typedef struct world {
     char tenant[64], user_name[80], key_text[64], site[64], reason[300], public_key[64];
     char sources[4][256], keys[4][160];
     uint8_t hashes[4][32];
+    uint32_t hash_sizes[4];
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
     helio_row_token_t token_row;
@@ -95,7 +96,9 @@ static inline void record_event(world_t *w, helio_call_t *call)
         for (uint32_t i = 0; i < event->jobs.count && i < 4; i++) {
             keep(event->jobs.items[i].source, w->sources[i], sizeof w->sources[i]);
             keep(event->jobs.items[i].idempotency_key, w->keys[i], sizeof w->keys[i]);
-            memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
+            w->hash_sizes[i] = event->jobs.items[i].spec_hash.size;
+            if (w->hash_sizes[i] == 32)
+                memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
         }
         w->depend_count = event->jobs.items[0].depends.count;
         for (uint32_t i = 0; i < w->depend_count && i < 4; i++) {

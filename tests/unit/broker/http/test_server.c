@@ -391,6 +391,23 @@ static void http__many_jobs_are_one_event_with_a_key_each(void **state)
     assert_string_equal(w->sources[2], "{\"run\": \"c\"}");
 }
 
+static void http__a_document_that_comes_with_a_key_is_hashed(void **state)
+{
+    (void)state;
+    static const uint8_t sha256_of_b[32] = {0x88, 0x61, 0xa2, 0xfb, 0x9e, 0x0d, 0x35, 0xcf, 0x84, 0xe9, 0xed,
+                                            0xf7, 0xcf, 0x4d, 0x08, 0xa4, 0x43, 0x8b, 0xbe, 0xb1, 0xfb, 0x9e,
+                                            0x64, 0xb7, 0xa5, 0xf2, 0xe0, 0xf1, 0xdd, 0x64, 0xb8, 0x4b};
+    ask(w, &r, "POST", "/v1/jobs", w->user.text,
+        "Content-Type: application/x-ndjson\r\nIdempotency-Key: hashed\r\n",
+        "{\"run\": \"a\"}\n{\"run\": \"b\"}\n");
+    assert_int_equal(w->hash_sizes[0], sizeof sha256_of_b);
+    assert_int_equal(w->hash_sizes[1], sizeof sha256_of_b);
+    assert_memory_equal(w->hashes[1], sha256_of_b, sizeof sha256_of_b);
+    assert_memory_not_equal(w->hashes[0], sha256_of_b, sizeof sha256_of_b);
+    ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, "{\"run\": \"b\"}");
+    assert_int_equal(w->hash_sizes[0], 0); /* nobody can ask for it again */
+}
+
 static const char two_dependents[] =
     "{\"jobs\": [{\"run\": \"a\", \"depends\": {\"after_any\": [\"first00\"], \"after_ok\": [\"second0.1\"]}}, "
     "{\"run\": \"b\", \"depends\": {\"after_not_ok\": [\"first00\"]}}]}";
@@ -825,6 +842,7 @@ int main(void)
         TEST(http__bodies_of_all_requests_together_are_bounded),
         TEST(http__a_job_is_answered_only_when_the_engine_has_answered),
         TEST(http__many_jobs_are_one_event_with_a_key_each),
+        TEST(http__a_document_that_comes_with_a_key_is_hashed),
         TEST(http__what_a_job_depends_on_is_looked_up_before_it_is_submitted),
         TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
         TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
