@@ -24,7 +24,7 @@
     X(INFEASIBLE, 5, "No site can ever run the job.")                                          \
     X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")      \
     X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                         \
-    X(TIMEOUT, 8, "The time given by --timeout, or that of a request, is over.")               \
+    X(TIMEOUT, 8, "Not over: --timeout or a request's time has passed, or the job is held.")   \
     X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")   \
     X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")
 

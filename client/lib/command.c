@@ -12,9 +12,11 @@ static const helio_command_t commands[] = {
      "job's own "
      "exit code.\n\nThe first Ctrl-C only asks; the second cancels the job; the third leaves at once. "
      "Ctrl-\\ leaves "
-     "without cancelling. A broker that goes away is waited for; the job is not affected.",
-     "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES,
-     helio_cmd_run},
+     "without cancelling. A broker that goes away is waited for; the job is not affected. A job that becomes "
+     "held ends "
+     "it with 8, as somebody has to release it; --keep-waiting stays.",
+     "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING), 1, 1, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_FILES, helio_cmd_run},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
      "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}. `-` "
      "reads standard "
@@ -26,8 +28,10 @@ static const helio_command_t commands[] = {
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
      HELIO_WORDS_FILES, helio_cmd_submit},
     {"plan", "FILE", "Say where a job would go, when, and at what cost",
-     "The broker judges the job file by the code that places jobs, and stores nothing: every site with its start, money, energy "
-     "and carbon, or the reason why not. Exits with 5 when no site could ever run it. `-` reads standard input.",
+     "The broker judges the job file by the code that places jobs, and stores nothing: every site with its "
+     "start, money, energy "
+     "and carbon, or the reason why not. Exits with 5 when no site could ever run it. `-` reads standard "
+     "input.",
      "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES, helio_cmd_plan},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
@@ -74,11 +78,14 @@ static const helio_command_t commands[] = {
     {"wait", "ID…", "Wait for jobs to end and exit with their code",
      "Exits with the job's own code; of several, the first in the order given that is not 0. 124: the job's "
      "time limit; "
-     "130: cancelled; 125: lost. With --timeout it exits with 8 when that comes first. A broker that goes "
+     "130: cancelled; 125: lost. With --timeout it exits with 8 when that comes first, and also when none of "
+     "the "
+     "jobs goes on before somebody releases one that is held, unless --keep-waiting is given. A broker that "
+     "goes "
      "away is waited "
      "for.",
-     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
-     HELIO_WORDS_JOBS, helio_cmd_wait},
+     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_POSITIONALS_MAX,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_wait},
     {"cancel", "ID…", "Cancel jobs", "A running job gets its grace time first.", "helio cancel 4q8r7xyz", 0,
      1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_cancel},
     {"release", "ID…", "Let held jobs be placed again",
@@ -91,17 +98,23 @@ static const helio_command_t commands[] = {
     {"gpus", "", "List GPUs: free, in all, and the largest block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_gpus},
     {"forecast", "[SITE]", "Show what sites tell of the hours ahead",
-     "A line a series: now, least, mean and most of the hours ahead, the range of its quantiles where it has them, how old the "
-     "issue is, and a character an hour. On a terminal these are blocks; elsewhere, and with NO_COLOR, digits from 0 (the least) to "
-     "9 (the most), and a full stop where nothing is told. -o wide adds pool, kind, whether the source estimates, and by how "
-     "much such series were off, by hours ahead, over the last seven days. json and jsonl give the series, csv a line a point.",
-     "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
-     helio_cmd_forecast},
+     "A line a series: now, least, mean and most of the hours ahead, the range of its quantiles where it has "
+     "them, how old the "
+     "issue is, and a character an hour. On a terminal these are blocks; elsewhere, and with NO_COLOR, "
+     "digits from 0 (the least) to "
+     "9 (the most), and a full stop where nothing is told. -o wide adds pool, kind, whether the source "
+     "estimates, and by how "
+     "much such series were off, by hours ahead, over the last seven days. json and jsonl give the series, "
+     "csv a line a point.",
+     "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_SITES, helio_cmd_forecast},
     {"queues", "", "List the queues", "", "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_queues},
     {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",
-     "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below what runs lets that "
-     "run on and nothing more in. What is guaranteed comes first when GPUs become free; until it is asked for, others may "
+     "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below "
+     "what runs lets that "
+     "run on and nothing more in. What is guaranteed comes first when GPUs become free; until it is asked "
+     "for, others may "
      "have it. What is not given stays as it is. Operators only.",
      "helio quota set acme --burst 64 --guaranteed 16", O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
@@ -127,11 +140,12 @@ static const helio_command_t commands[] = {
     {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_WORDS_NONE, helio_cmd_links_list},
     {"report", "", "Show what was used, and what two baselines would have used",
-     "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the job's home "
-     "site at once; least-wait, where it could have started first. What is saved is below the baseline; a negative "
+     "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the "
+     "job's home "
+     "site at once; least-wait, where it could have started first. What is saved is below the baseline; a "
+     "negative "
      "wait is time waited longer. Intensity says what both sides are stated in.",
-     "helio report --days 30", O(DAYS), 0, 0,
-     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
+     "helio report --days 30", O(DAYS), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
     {"events", "", "Print what happens to jobs",
      "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "
      "new, too.",

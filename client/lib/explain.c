@@ -118,7 +118,8 @@ static void print_head(const helio_client_t *client, const json_t *explained)
         (void)snprintf(text, sizeof text, "%.128s%s%.320s", reason, reason[0] && detail[0] ? ": " : "",
                        detail);
         const char *state = helio_output_string(explained, "state");
-        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0;
+        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 ||
+                     strncmp(reason, "WaitsInCluster", strlen("WaitsInCluster")) == 0;
         line(client, waits ? "Now waiting for" : "Reason", text);
     }
 }

@@ -289,6 +289,19 @@ bool helio_follow_is_done(const helio_follow_t *self)
     return true;
 }
 
+const helio_followed_t *helio_follow_held(const helio_follow_t *self)
+{
+    const helio_followed_t *held = NULL;
+    for (uint32_t i = 0; i < self->count; i++) {
+        const helio_followed_t *job = &self->jobs[i];
+        if (!job->over && strcmp(job->state, "held") != 0)
+            return NULL;
+        if (!job->over && !held)
+            held = job;
+    }
+    return held;
+}
+
 int helio_follow_exit(const helio_follow_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++)

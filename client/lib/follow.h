@@ -44,6 +44,8 @@ HELIO_MUST_CHECK int helio_follow_turn(helio_follow_t *self, uint32_t wait_ms);
 uint32_t helio_follow_count(const helio_follow_t *self);
 const helio_followed_t *helio_follow_job(const helio_follow_t *self, uint32_t index);
 bool helio_follow_is_done(const helio_follow_t *self);
+/*  The first held job, when nothing is left to wait for but the release of held ones; NULL else. */
+const helio_followed_t *helio_follow_held(const helio_follow_t *self);
 /*  0, or the first other exit code in the order of adding. */
 int helio_follow_exit(const helio_follow_t *self);
 

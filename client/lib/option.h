@@ -27,9 +27,10 @@
     X(IDEMPOTENCY_KEY, "idempotency-key", 0, "KEY", NULL,                                                 \
       "Submitting again with the same key and jobs gives the same ids")                                   \
     X(TIMEOUT, "timeout", 0, "DURATION", NULL, "Give up after this long (90s, 15m, 6h) with exit code 8") \
+    X(KEEP_WAITING, "keep-waiting", 0, NULL, NULL, "Also for a held job to be released")                  \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
     X(STATE, "state", 's', "STATE", NULL, "Only jobs in this state")                                      \
-    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only")                                              \
+    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only")                                             \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
     X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \
     X(ALL, "all", 'a', NULL, NULL, "All rows, however many")                                              \
@@ -41,7 +42,7 @@
     X(USER, "user", 0, "NAME", NULL, "The token's user")                                                  \
     X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
     X(DAYS, "days", 0, "N", NULL, "The last N days, today among them (7)")                                \
-    X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power", "Only this one")         \
+    X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power", "Only this one")          \
     X(HOURS, "hours", 0, "N", NULL, "So many hours ahead (48)")                                           \
     X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (90d)")                               \
     X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that it gets before others get more")              \

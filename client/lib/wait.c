@@ -87,6 +87,24 @@ static bool is_late(const watcher_t *self)
     return helio_clock_boot_ms() >= self->deadline_ms;
 }
 
+/*  A held job stands until somebody releases it: nothing for a program to wait for, unless it is told to. Why
+ * it is held, and what releases it, was said when it became so. OK: goes on. */
+static int leave_held(helio_client_t *client, const helio_follow_t *follow)
+{
+    const helio_followed_t *held =
+        helio_client_has(client, HELIO_OPTION_KEEP_WAITING) ? NULL : helio_follow_held(follow);
+    if (!held)
+        return HELIO_EXIT_OK;
+    char id[HELIO_HUMAN_SIZE];
+    const char *reason = helio_output_string(held->answer, "reason");
+    helio_short_id(held->id, id);
+    return helio_client_fail(
+        client, HELIO_EXIT_TIMEOUT,
+        "%s is held%s%.200s, and waits for somebody\nhelp: `helio release %s`, then `helio wait %s`; "
+        "`helio wait --keep-waiting %s` stays until it has ended",
+        id, reason[0] ? ": " : "", reason, id, id, id);
+}
+
 /*  ---- wait ---- */
 
 int helio_cmd_wait(helio_client_t *client)
@@ -100,6 +118,8 @@ int helio_cmd_wait(helio_client_t *client)
     int interrupts = helio_client_interrupts(client->io);
     while (!helio_follow_is_done(follow)) {
         int code = helio_follow_turn(follow, wait_ms(&watcher));
+        if (code == HELIO_EXIT_OK)
+            code = leave_held(client, follow);
         if (code != HELIO_EXIT_OK)
             return code;
         if (helio_client_interrupts(client->io) != interrupts)
@@ -180,6 +200,8 @@ static int follow_run(watcher_t *watcher, const char *id, bool is_array)
             code = helio_follow_turn(follow, wait_ms(watcher));
         else
             helio_remote_pump(client->remote, wait_ms(watcher));
+        if (code == HELIO_EXIT_OK)
+            code = leave_held(client, follow);
         if (code != HELIO_EXIT_OK)
             return code;
         if (log)

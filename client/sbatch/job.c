@@ -243,6 +243,11 @@ static helio_rc add_files(entries_t *self)
     else if (self->work->pinned)
         rc = add_option(self, HELIO_SBATCH_CHDIR, directory);
     bool has_directory = chdir || self->work->pinned;
+    if (!has_directory && rc == HELIO_OK)
+        sbatch_note(
+            self->work,
+            "it starts in a fresh folder that the site makes, not in this directory, which may not be "
+            "there: --chdir names another");
     if (rc == HELIO_OK)
         rc = add_output(self, HELIO_SBATCH_OUTPUT, has_directory);
     if (rc == HELIO_OK)

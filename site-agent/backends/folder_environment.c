@@ -168,14 +168,25 @@ static uint32_t task_step(const helio_job_spec_t *spec)
     return step;
 }
 
-/*  The names of this task's place in its array; SLURM_ARRAY_JOB_ID is said by whoever knows the job's own
- * number. */
+/*  Scripts make names of files from it: one number for all tasks and attempts of an array, wherever they run. It comes of
+ * the job's id, and lies above what a cluster numbers its jobs by. */
+static helio_text_t array_number(const helio_folder_job_t *job, helio_arena_t *arena)
+{
+    const uint8_t *bytes = job->task->order->key.job.bytes;
+    uint64_t number = 0;
+    for (size_t i = sizeof job->task->order->key.job.bytes - 8; i < sizeof job->task->order->key.job.bytes; i++)
+        number = number << 8 | bytes[i];
+    return helio_arena_printf(arena, "%llu", (unsigned long long)(1000000000 + number % 1000000000));
+}
+
+/*  The names of this task's place in its array. */
 static helio_rc set_array(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
     const helio_job_spec_t *spec = job->task->spec;
     if (job->task->order->key.task == HELIO_NO_TASK || !spec->tasks.count)
         return HELIO_OK;
     const variable_t own[] = {
+        {HELIO_TEXT("SLURM_ARRAY_JOB_ID"), array_number(job, env->arena)},
         {HELIO_TEXT("SLURM_ARRAY_TASK_ID"), helio_arena_printf(env->arena, "%d", job->task->order->key.task)},
         {HELIO_TEXT("SLURM_ARRAY_TASK_COUNT"), helio_arena_printf(env->arena, "%u", spec->tasks.count)},
         {HELIO_TEXT("SLURM_ARRAY_TASK_MIN"), helio_arena_printf(env->arena, "%u", spec->tasks.items[0])},
@@ -183,10 +194,7 @@ static helio_rc set_array(const helio_folder_job_t *job, environment_t *env, hel
          helio_arena_printf(env->arena, "%u", spec->tasks.items[spec->tasks.count - 1])},
         {HELIO_TEXT("SLURM_ARRAY_TASK_STEP"), helio_arena_printf(env->arena, "%u", task_step(spec))},
     };
-    helio_rc rc = set_all(env, own, COUNT(own), err);
-    if (!rc && job->how->launcher == HELIO_LAUNCHER_LOCAL)
-        rc = set(env, HELIO_TEXT("SLURM_ARRAY_JOB_ID"), helio_text_of(job->name), err);
-    return rc;
+    return set_all(env, own, COUNT(own), err);
 }
 
 /*  The job is called as its script calls it, whatever the attempt's own name is. Without a Slurm the other

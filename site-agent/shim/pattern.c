@@ -23,8 +23,9 @@ static const char *value_of(const helio_pattern_t *self, char letter, bool *ret_
     }
     *ret_number = true;
     switch (letter) {
-    case 'j':
     case 'A':
+        return self->array_id ? self->array_id : self->job_id;
+    case 'j':
     case 'J':
         return self->job_id;
     case 'a':

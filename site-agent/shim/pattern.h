@@ -5,11 +5,12 @@
 #include "federation/base/memory.h"
 
 typedef struct helio_pattern {
-    const char *job_id;  /* %j %A %J, decimal */
-    const char *task_id; /* %a; NULL or "" = not of an array */
-    const char *name;    /* %x */
-    const char *user;    /* %u */
-    const char *host;    /* %N */
+    const char *job_id;   /* %j %J, and %A unless array_id is given; decimal */
+    const char *task_id;  /* %a; NULL or "" = not of an array */
+    const char *name;     /* %x */
+    const char *user;     /* %u */
+    const char *host;     /* %N */
+    const char *array_id; /* %A; NULL = not of an array */
 } helio_pattern_t;
 
 /*  Appends the name. %t and %n are 0, %s is "batch"; a number after the % pads with zeros; "%%" is one;

@@ -170,7 +170,7 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
     set_number(env, "HELIO_GPUS", gpu_count(devices));
     if (!plan->batch_script)
         return HELIO_OK;
-    if (helio_environment_get(env, "SLURM_ARRAY_TASK_ID"))
+    if (helio_environment_get(env, "SLURM_ARRAY_TASK_ID") && !helio_environment_get(env, "SLURM_ARRAY_JOB_ID"))
         helio_environment_set(env, "SLURM_ARRAY_JOB_ID", helio_text_of(helio_slurm_job_id(environ_list)));
     const char *tmp = helio_environ_get(environ_list, "TMPDIR");
     if (tmp && !helio_environment_get(env, "TMPDIR"))

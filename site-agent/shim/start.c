@@ -123,8 +123,9 @@ static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream,
     if (!title)
         title = helio_environ_get(self->call->environ_list, "SLURM_JOB_NAME");
     const char *task = helio_environment_get(&kit->base, "HELIO_ARRAY_INDEX");
-    helio_pattern_t values = {helio_slurm_job_id(self->call->environ_list), task, title ? title : "", user,
-                              host};
+    helio_pattern_t values = {
+        helio_slurm_job_id(self->call->environ_list),           task, title ? title : "", user, host,
+        helio_environment_get(&kit->base, "SLURM_ARRAY_JOB_ID")};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {.max = PATH_SIZE - 1};
     if (pattern.data[0] != '/')
         helio_buffer_printf(&path, "%.*s/", HELIO_TEXT_ARGS(self->plan.workdir));

@@ -180,7 +180,8 @@ static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **st
     (void)state;
     outcome_t outcome =
         play(RULES({"PUT /v1/quotas/acme", 1, 503, NULL, "", WHOLE, 0},
-                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
+                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}",
+                    WHOLE, 0}),
              WORDS("quota", "set", "acme", "--burst", "none", "--guaranteed", "16", "--queue", "batch"));
     expect(&outcome, 0, "", "acme in batch: as said");
     assert_int_equal(broker_double_count(outcome.broker, "PUT "), 2);
@@ -191,15 +192,28 @@ static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **st
 }
 
 #define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
-static const char forecast_of_lulea[] =
-    "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_s\":3600,"
-    "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":["
-    POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT("02", "30", ",\"p10\":20,\"p90\":44") "," POINT("03", "\"NaN\"", "") ","
-    POINT("04", "50", "") "],\"errors\":[{\"horizon_h_from\":0,\"horizon_h_to\":1,\"hours\":9,\"mean_absolute_error\":1.5,"
-    "\"mean_ape_ratio\":0.031,\"bias\":0.5},{\"horizon_h_from\":2,\"horizon_h_to\":6,\"hours\":9,\"mean_absolute_error\":4,"
-    "\"mean_ape_ratio\":null,\"bias\":0}]},{\"signal\":\"free_gpus\",\"pool\":\"a\",\"issued_at\":null,\"step_s\":7200,"
-    "\"kind\":null,\"factor\":null,\"source\":null,\"estimated\":false,\"points\":[" POINT("01", "4", "") "," POINT("03", "4", "")
-    "],\"errors\":[]}]";
+static const char
+    forecast_of_lulea[] =
+        "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_"
+        "s\":3600,"
+        "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":"
+        "[" POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT(
+            "02", "30",
+            ",\"p10\":20,\"p90\":44") "," POINT("03", "\"NaN\"",
+                                                "") "," POINT("04", "50",
+                                                              "") "],\"errors\":[{\"horizon_h_from\":0,"
+                                                                  "\"horizon_h_to\":1,\"hours\":9,\"mean_"
+                                                                  "absolute_error\":1.5,"
+                                                                  "\"mean_ape_ratio\":0.031,\"bias\":0.5},{"
+                                                                  "\"horizon_h_from\":2,\"horizon_h_to\":6,"
+                                                                  "\"hours\":9,\"mean_absolute_error\":4,"
+                                                                  "\"mean_ape_ratio\":null,\"bias\":0}]},{"
+                                                                  "\"signal\":\"free_gpus\",\"pool\":\"a\","
+                                                                  "\"issued_at\":null,\"step_s\":7200,"
+                                                                  "\"kind\":null,\"factor\":null,\"source\":"
+                                                                  "null,\"estimated\":false,\"points\":"
+                                                                  "[" POINT("01", "4", "") "," POINT(
+                                                                      "03", "4", "") "],\"errors\":[]}]";
 
 static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
 {
@@ -211,16 +225,19 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
         {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "0000"}},
         {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "▁▁▁▁"}},
         {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
-        {{"forecast", "lulea", "-o", "wide"}, {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
+        {{"forecast", "lulea", "-o", "wide"},
+         {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
         {{"forecast", "lulea", "-o", "csv", "--signal", "carbon"},
          {"site,signal,pool,time,value,p10,p90,issued_at,source,kind,factor,estimated",
-          "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,lifecycle,true"}},
+          "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,"
+          "lifecycle,true"}},
         {{"forecast", "-o", "json", "--hours", "1"}, {"\"site\": \"lulea\"", "\"mean_ape_ratio\": 0.031"}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
-                                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
-                                 cases[i].words);
+        outcome_t outcome =
+            play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
+                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
+                 cases[i].words);
         assert_int_equal(outcome.code, 0);
         for (size_t k = 0; cases[i].expected[k]; k++)
             if (!strstr(outcome.out, cases[i].expected[k]))
@@ -241,8 +258,9 @@ static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
     end(&outcome);
     /* a broker that lies: no times, no figures, times that go back */
     outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
-                          "[{\"points\":[{\"time\":7},{\"value\":\"x\"}],\"signal\":\"odd\",\"step_s\":-4},{\"points\":["
-                          POINT("05", "1e300", "") "," POINT("01", "2", "") "," POINT("05", "3", "") "],\"step_s\":1e300}]",
+                          "[{\"points\":[{\"time\":7},{\"value\":\"x\"}],\"signal\":\"odd\",\"step_s\":-4},{"
+                          "\"points\":[" POINT("05", "1e300", "") "," POINT("01", "2", "") "," POINT(
+                              "05", "3", "") "],\"step_s\":1e300}]",
                           WHOLE, 0}),
                    WORDS("forecast", "lulea"));
     assert_int_equal(outcome.code, 0);
@@ -471,6 +489,45 @@ static void wait__of_several_gives_the_first_bad_code_in_the_order_given(void **
                    {"GET /v1/jobs/bad6", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":6"), WHOLE, 0}),
              WORDS("wait", "good", "bad6", "bad5"));
     expect(&outcome, 6, "", NULL);
+    end(&outcome);
+}
+
+#define HELD_JOB JOB(ID_A, "held", ",\"reason\":\"lulea: SubmitRefused: Invalid account\"")
+
+static void wait__a_held_job_is_said_to_be_with_the_way_out_and_ends_it(void **state)
+{
+    (void)state;
+    static const char *const ways[][4] = {{"wait", ID_A}, {"run", "-"}};
+    for (size_t i = 0; i < 2; i++) {
+        outcome_t outcome =
+            play_with(RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}, STREAM_OPEN,
+                            {"GET /v1/jobs/" ID_A " ", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
+                            {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, HELD_JOB, WHOLE, 0},
+                            {"GET /v1/jobs/" ID_A "/logs", 0, 404, NULL, "", WHOLE, 0}),
+                      WORDS(ways[i][0], ways[i][1]), "run: echo\n");
+        expect(&outcome, 8, "", "is held: lulea: SubmitRefused: Invalid account");
+        assert_non_null(strstr(outcome.err, "helio release"));
+        assert_non_null(strstr(outcome.err, "--keep-waiting"));
+        end(&outcome);
+    }
+}
+
+static void wait__a_held_job_is_waited_for_when_told_to_or_while_others_go_on(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+                   {"GET /v1/jobs/", 2, 200, NULL, HELD_JOB, WHOLE, 0},
+                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":9"), WHOLE, 0}),
+             WORDS("wait", "--keep-waiting", ID_A));
+    expect(&outcome, 9, "", NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+                         {"GET /v1/jobs/good", 2, 200, NULL, JOB(ID_B, "running", ""), WHOLE, 0},
+                         {"GET /v1/jobs/good", 0, 200, NULL, JOB(ID_B, "succeeded", ""), WHOLE, 0},
+                         {"GET /v1/jobs/", 0, 200, NULL, HELD_JOB, WHOLE, 0}),
+                   WORDS("wait", ID_A, "good"));
+    expect(&outcome, 8, "", "is held");
     end(&outcome);
 }
 
@@ -792,7 +849,8 @@ static void explain__says_it_in_sentences(void **state)
            "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
            "Weighed           money -$43.00, carbon -$2.00\n"
            "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
-           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass who waits\n"
+           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass "
+           "who waits\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
            "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
@@ -803,8 +861,9 @@ static void explain__says_it_in_sentences(void **state)
     end(&outcome);
 }
 
-#define PLAN_HEAD                                                                                            \
-    "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600,\"goal\":\"balanced\","       \
+#define PLAN_HEAD                                                                                \
+    "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600,\"goal\":" \
+    "\"balanced\","                                                                              \
     "\"flexible_s\":43200},\"planned_at\":\"2026-03-01T12:00:00.000Z\","
 
 static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
@@ -817,25 +876,33 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
                "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\","
                "\"detail\":\"lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\","
                "\"expected_start\":\"2026-03-01T14:00:00.000Z\",\"candidates\":["
-               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00.000Z\","
-               "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,\"detail\":null},"
-               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:00:00.000Z\","
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00."
+               "000Z\","
+               "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+               "\"detail\":null},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:"
+               "00:00.000Z\","
                "\"score_usd\":357.4,\"cost_usd\":355,\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null},"
-               "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00.000Z\","
+               "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00."
+               "000Z\","
                "\"score_usd\":360,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
-               "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00.000Z\","
-               "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":\"CarbonCap\","
+               "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00."
+               "000Z\","
+               "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":"
+               "\"CarbonCap\","
                "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
                WHOLE, 0}),
         WORDS("plan", "-"), document);
     expect(&outcome, 0,
            "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
            "   SITE       BACKEND     START              COST  ENERGY     CO2E  WHY\n"
-           "✔  lulea      slurm       14:00Z             $312  71 kWh   1.9 kg  cheapest and cleanest within the 12h00m that "
+           "✔  lulea      slurm       14:00Z             $312  71 kWh   1.9 kg  cheapest and cleanest within "
+           "the 12h00m that "
            "it may wait\n"
            "   oregon     kubernetes  now                $355  70 kWh  11.8 kg  +$43.00, +9.9 kg\n"
            "   tokyo      slurm       2026-03-02T03:00Z  $312  71 kWh   1.9 kg  as good\n"
-           "   frankfurt  slurm       -                  $298  73 kWh    27 kg  CarbonCap: 412 g/kWh > max_carbon until "
+           "   frankfurt  slurm       -                  $298  73 kWh    27 kg  CarbonCap: 412 g/kWh > "
+           "max_carbon until "
            "2026-03-01T21:00Z\n"
            "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\n",
            NULL);
@@ -847,10 +914,11 @@ static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
     (void)state;
     outcome_t outcome = play_with(
         RULES({"POST /v1/plans ", 0, 200, NULL,
-               PLAN_HEAD "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
-                         "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
-                         "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
-                         "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
+               PLAN_HEAD
+               "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
+               "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
+               "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
                WHOLE, 0}),
         WORDS("plan", "-", "-o", "json"), "run: x\n");
     expect(&outcome, 5, NULL, NULL);
@@ -860,8 +928,8 @@ static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
 static void plan__is_made_of_one_good_job(void **state)
 {
     (void)state;
-    outcome_t outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"),
-                                  "run: a\n---\nrun: b\n");
+    outcome_t outcome =
+        play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n---\nrun: b\n");
     expect(&outcome, 2, "", "a plan is made of one");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
@@ -881,14 +949,16 @@ static void explain__has_a_sentence_for_every_state(void **state)
         {"queued", "", "t (" ID_A ") is queued\n"},
         {"held", "",
          "t (" ID_A ") is held\n"
-         "Way out           `helio release ID` lets it be placed again once its cause is mended; `helio cancel ID` "
+         "Way out           `helio release ID` lets it be placed again once its cause is mended; `helio "
+         "cancel ID` "
          "ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
         {"suspect", "lulea",
          "t (" ID_A ") is suspect, last known at lulea\n"
-         "Way out           its site is silent: if it is known to run nothing any more, an operator says so with "
+         "Way out           its site is silent: if it is known to run nothing any more, an operator says so "
+         "with "
          "`helio attest SITE --dead`; jobs that may be started again say `on_site_loss: lease`\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
@@ -1030,6 +1100,8 @@ int main(void)
         cmocka_unit_test(ls__a_cursor_that_stands_still_ends),
         cmocka_unit_test(wait__exits_with_the_jobs_own_code),
         cmocka_unit_test(wait__of_several_gives_the_first_bad_code_in_the_order_given),
+        cmocka_unit_test(wait__a_held_job_is_said_to_be_with_the_way_out_and_ends_it),
+        cmocka_unit_test(wait__a_held_job_is_waited_for_when_told_to_or_while_others_go_on),
         cmocka_unit_test(wait__is_woken_by_the_event_stream),
         cmocka_unit_test(wait__polls_where_there_is_no_stream),
         cmocka_unit_test(wait__outlives_a_broker_that_goes_away),

@@ -333,10 +333,12 @@ static void export__carries_what_is_named_and_no_secret(void **state)
     const char *const none[] = {"--export=NONE", NULL}, *const nothing[] = {NULL};
     c = convert_with("#!/bin/sh\n", none, environment, *state);
     assert_string_equal(c.head, "name: train.sh\n" LAUNCH);
-    assert_int_equal(c.job.note_count, 0);
+    assert_int_equal(c.job.note_count, 1);
+    assert_true(has_note(&c, "it starts in a fresh folder"));
     c = convert_with("#!/bin/sh\n", nothing, environment, *state);
     assert_string_equal(c.head, "name: train.sh\n" LAUNCH);
-    assert_int_equal(c.job.note_count, 0);
+    assert_int_equal(c.job.note_count, 1);
+    assert_true(has_note(&c, "it starts in a fresh folder"));
 }
 
 static void notes__say_what_differs(void **state)
@@ -365,6 +367,9 @@ static void notes__say_what_differs(void **state)
     }
     conversion_t quiet =
         convert_lines("#SBATCH -J a -t 5 --gres=gpu:1 -c 4 --mem=1G --requeue -a 1-2", *state);
+    assert_int_equal(quiet.job.note_count, 1);
+    assert_true(has_note(&quiet, "it starts in a fresh folder"));
+    quiet = convert_lines("#SBATCH -D /data", *state);
     assert_int_equal(quiet.job.note_count, 0);
 }
 

@@ -325,8 +325,12 @@ static void folder__batch_scripts_run_without_a_slurm(void **state)
     assert_int_equal(site_wait(&bed.site, 2)->event.exit_code, 0);
     helio_job_key_t key = site_key();
     key.task = 4;
-    char name[HELIO_ATTEMPT_NAME_SIZE], want[1024], path[256];
+    char name[HELIO_ATTEMPT_NAME_SIZE], want[1024], path[256], array[24];
     helio_attempt_name(key, 1, name);
+    uint64_t number = 0; /* of the array: the same for every task, attempt and site */
+    for (size_t i = sizeof key.job.bytes - 8; i < sizeof key.job.bytes; i++)
+        number = number << 8 | key.job.bytes[i];
+    (void)snprintf(array, sizeof array, "%llu", (unsigned long long)(1000000000 + number % 1000000000));
     int size = snprintf(
         want, sizeof want,
         "SLURM_ARRAY_JOB_ID=%s\nSLURM_ARRAY_TASK_COUNT=3\nSLURM_ARRAY_TASK_ID=4\n"
@@ -334,7 +338,7 @@ static void folder__batch_scripts_run_without_a_slurm(void **state)
         "SLURM_CPUS_PER_TASK=6\nSLURM_JOB_ID=%s\nSLURM_JOB_NAME=train\nSLURM_JOB_NODELIST=localhost\n"
         "SLURM_JOB_NUM_NODES=1\nSLURM_LOCALID=0\nSLURM_NNODES=1\nSLURM_NODEID=0\nSLURM_NTASKS=1\n"
         "SLURM_PROCID=0\nSLURM_SUBMIT_DIR=%s/output/%s\nonce\n",
-        name, name, bed.site.dir, name);
+        array, name, bed.site.dir, name);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     (void)snprintf(path, sizeof path, "%s/attempts/%s/log", bed.site.dir, name);
     assert_true(read_whole(path, &log));

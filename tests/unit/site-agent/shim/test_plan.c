@@ -72,8 +72,8 @@ static void done__of_a_user_carries_no_control_characters(void **state)
 static void pattern__names_files_as_sbatch_does(void **state)
 {
     (void)state;
-    const helio_pattern_t single = {"2", NULL, "n m", "root", "vm"},
-                          array = {"4", "13", "train", "ada", "n1"};
+    const helio_pattern_t single = {"2", NULL, "n m", "root", "vm", NULL},
+                          array = {"4", "13", "train", "ada", "n1", "9"};
     const struct {
         const helio_pattern_t *of;
         const char *pattern, *name;
@@ -81,7 +81,7 @@ static void pattern__names_files_as_sbatch_does(void **state)
         {&single, "p-%j-%A-%a-%x-%N-%u-%J-%t-%n-%s-%b-%%-%4j",
          "p-2-2-4294967294-n m-vm-root-2-0-0-batch-%b-%-0002"},
         {&single, "q\\%j", "q%j"},
-        {&array, "logs/%x-%A_%a.out", "logs/train-4_13.out"},
+        {&array, "logs/%x-%A_%a.out", "logs/train-9_13.out"},
         {&array, "%5a|%99999999999999999999j|%0j", "00013|0000000004|4"},
         {&array, "%4x%3%", "train%"},
         {&array, "100%", "100%"},
