@@ -11,27 +11,29 @@ static uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/*  The checks that HELLO must pass; a failed one is answered, as its sender cannot know why otherwise. */
+/*  The checks that HELLO must pass; a failed one is answered, as its sender cannot know why otherwise. The name goes first:
+ * a HELLO of a version that nobody speaks is told of it, and opens nothing. */
 static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer,
                              const helio_msg_hello_t *hello)
 {
     char text[256];
-    if (hello->protocol_min > HELIO_PROTOCOL_VERSION || hello->protocol < HELIO_PROTOCOL_VERSION_MIN ||
-        hello->protocol < hello->protocol_min) {
-        (void)snprintf(
-            text, sizeof text,
-            "no protocol version in common: the broker speaks %d to %d, the agent %u to %u: update the older",
-            HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION, hello->protocol_min, hello->protocol);
-        helio_sessions_bad(self, site, HELIO_BAD_FRAME_VERSION, text);
-        helio_sessions_refuse(self, peer, HELIO_VERSION, text);
-        return false;
-    }
     if (!helio_text_equal(hello->profile.name, site)) {
         (void)snprintf(text, sizeof text,
                        "this key belongs to site '%.*s', but the site file says '%.*s': correct one",
                        HELIO_TEXT_ARGS(site), HELIO_TEXT_ARGS(hello->profile.name));
         helio_sessions_bad(self, site, HELIO_BAD_FRAME_IDENTITY, text);
         helio_sessions_refuse(self, peer, HELIO_FORBIDDEN, text);
+        return false;
+    }
+    if (hello->protocol_min > HELIO_PROTOCOL_VERSION || hello->protocol < HELIO_PROTOCOL_VERSION_MIN ||
+        hello->protocol < hello->protocol_min) {
+        (void)snprintf(
+            text, sizeof text,
+            "no protocol version in common: the broker speaks %d to %d, the agent %u to %u: update the older",
+            HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION, hello->protocol_min, hello->protocol);
+        if (hello->protocol) /* version 0 only asks, beside an agent that runs: `helio-agent check` */
+            helio_sessions_bad(self, site, HELIO_BAD_FRAME_VERSION, text);
+        helio_sessions_refuse(self, peer, HELIO_VERSION, text);
         return false;
     }
     return true;

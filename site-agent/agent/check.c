@@ -10,6 +10,8 @@
 #include "federation/base/clock.h"
 #include "federation/net/curve.h"
 #include "federation/net/dialer.h"
+#include "federation/wire/codec.h"
+#include "federation/wire/messages.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
 #include "site-agent/feeds/feeds.h"
@@ -32,10 +34,7 @@ static void line(tally_t *tally, const char *what, helio_rc rc, const char *deta
 static void check_state_dir(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
-    int fd = -1;
-    helio_rc rc = helio_state_dir_lock(settings->state_dir.data, &fd, &err);
-    if (rc == HELIO_OK)
-        (void)close(fd);
+    helio_rc rc = helio_state_dir_look(settings->state_dir.data, &err);
     line(tally, "state_dir", rc, rc == HELIO_OK ? settings->state_dir.data : err.text);
 }
 
@@ -55,7 +54,8 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
  * ------------------------------------------------------------------------------------------------ */
 
 typedef struct knock {
-    bool connected, failed;
+    bool connected, failed, answered;
+    helio_rc rc; /* of the answer */
     char why[300];
 } knock_t;
 
@@ -75,12 +75,40 @@ static void on_failed(void *arg, const char *endpoint, const char *why)
 
 static void on_message(void *arg, helio_text_t frame)
 {
-    (void)arg;
-    (void)frame;
+    knock_t *knock = arg;
+    uint32_t message;
+    void *record = NULL;
+    helio_arena_t *arena = helio_arena_new();
+    if (helio_wire_decode(frame, arena, &message, &record, NULL) == HELIO_OK &&
+        message == HELIO_MSG_REFUSAL) {
+        const helio_msg_refusal_t *refusal = record;
+        knock->answered = true;
+        knock->rc = (helio_rc)refusal->rc;
+        (void)helio_text_copy(refusal->text, knock->why, sizeof knock->why);
+    }
+    helio_arena_destroy(&arena);
 }
 
-/*  The handshake alone: a HELLO would take the session away from an agent that runs. */
-static helio_rc shake_hands(const helio_dialer_target_t *target, const char *secret_key, helio_error_t *err)
+/*  A HELLO would take the session away from an agent that runs. One of a version that nobody speaks opens
+ * none; the broker looks at the site's name first, and says so if the key is another site's. */
+static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio_site_profile_t *site,
+                         knock_t *knock, helio_error_t *err)
+{
+    helio_msg_hello_t hello = {.agent_version = HELIO_TEXT(HELIO_RELEASE), .profile = *site};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
+    helio_rc rc = helio_wire_encode(HELIO_MSG_HELLO, &hello, &frame, err);
+    if (rc == HELIO_OK)
+        rc = helio_dialer_send(dialer, helio_buffer_view(&frame));
+    int64_t until_ms = helio_clock_boot_ms() + HANDSHAKE_MS;
+    while (rc == HELIO_OK && !knock->answered && !knock->failed && helio_clock_boot_ms() < until_ms)
+        rc = helio_loop_turn(loop, 100, err);
+    if (rc == HELIO_OK && knock->answered && knock->rc == HELIO_FORBIDDEN)
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: `name:` in the site file, or the key", knock->why);
+    return rc;
+}
+
+static helio_rc shake_hands(const helio_dialer_target_t *target, const char *secret_key,
+                            const helio_site_profile_t *site, helio_error_t *err)
 {
     helio_net_t *net = NULL;
     helio_loop_t *loop = NULL;
@@ -109,6 +137,8 @@ static helio_rc shake_hands(const helio_dialer_target_t *target, const char *sec
             "%s: %s; check the address, the firewall, broker_key, and that the broker knows this site "
             "(helio-broker site add NAME PUBLIC_KEY)",
             target->endpoint, knock.failed ? knock.why : "no answer within 5 s");
+    if (rc == HELIO_OK)
+        rc = ask_name(dialer, loop, site, &knock, err);
     helio_dialer_destroy(&dialer);
     if (loop)
         helio_loop_destroy(&loop);
@@ -127,7 +157,7 @@ static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings
         (void)helio_text_copy(settings->brokers.items[i].text, endpoint, sizeof endpoint);
         (void)snprintf(what, sizeof what, "broker %u", i + 1);
         helio_dialer_target_t target = {endpoint, broker_key};
-        helio_rc one = shake_hands(&target, keys->secret_key, &err);
+        helio_rc one = shake_hands(&target, keys->secret_key, &settings->site, &err);
         line(tally, what, one, one == HELIO_OK ? endpoint : err.text);
     }
 }

@@ -55,6 +55,18 @@ helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
     return HELIO_OK;
 }
 
+helio_rc helio_state_dir_look(const char *path, helio_error_t *err)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0 && errno == ENOENT)
+        return HELIO_OK; /* made by the first run */
+    if (dir < 0)
+        return helio_fail(err, HELIO_IO, "state_dir %s: %s", path, strerror(errno));
+    helio_rc rc = check_directory(dir, path, err);
+    (void)close(dir);
+    return rc;
+}
+
 void helio_notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");

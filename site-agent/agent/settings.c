@@ -7,7 +7,10 @@
 #include <unistd.h>
 
 #include "federation/energy/power.h"
+#include "federation/energy/zone.h"
 #include "federation/net/curve.h"
+
+#define ZONES "/usr/share/zoneinfo"
 
 enum { PATH_SIZE = 4096, KEY_FILE_MAX = 4096 };
 
@@ -145,6 +148,39 @@ static helio_rc read_file(const char *path, size_t most, helio_buffer_t *out, he
     return HELIO_OK;
 }
 
+/*  The line on which a key of the file's own level stands; 0 = none. */
+static uint32_t line_of(helio_text_t text, const char *key)
+{
+    size_t size = strlen(key);
+    uint32_t line = 1;
+    for (uint32_t at = 0; at + size < text.size; line++) {
+        if (memcmp(text.data + at, key, size) == 0 && text.data[at + size] == ':')
+            return line;
+        const char *end = memchr(text.data + at, '\n', text.size - at);
+        if (!end)
+            break;
+        at = (uint32_t)(end - text.data) + 1;
+    }
+    return 0;
+}
+
+/*  UTC needs no data; every other zone is a file of the system's. */
+static helio_rc check_zone(const char *path, helio_text_t text, helio_text_t zone, helio_buffer_t *complaint)
+{
+    char file[sizeof ZONES + HELIO_ZONE_NAME_MAX + 2];
+    bool good = helio_zone_name_is_good(zone) && zone.size <= HELIO_ZONE_NAME_MAX;
+    (void)snprintf(file, sizeof file, "%s/%.*s", ZONES, good ? (int)zone.size : 0, zone.data);
+    if (helio_text_is(zone, "UTC") || (good && access(file, R_OK) == 0))
+        return HELIO_OK;
+    helio_buffer_printf(
+        complaint,
+        "%s:%u: error: timezone: there is no time zone '%.*s' on this machine\n"
+        "help: a name below %s, such as Europe/Stockholm (`timedatectl list-timezones`; Debian's package is "
+        "tzdata)\n",
+        path, line_of(text, "timezone"), HELIO_TEXT_ARGS(zone), ZONES);
+    return HELIO_NOT_FOUND;
+}
+
 static const char *folder_of(helio_arena_t *arena, const char *file)
 {
     const char *slash = strrchr(file, '/');
@@ -200,6 +236,9 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
         helio_diagnostic_text(&diagnostic, isatty(STDERR_FILENO) == 1 && !getenv("NO_COLOR"), complaint);
         return rc;
     }
+    rc = check_zone(path, source.text, settings.site.timezone, complaint);
+    if (rc != HELIO_OK)
+        return rc;
     settings.state_dir = resolve(arena, path, settings.state_dir);
     settings.key_file = resolve(arena, path, settings.key_file);
     settings.rules.secrets = resolve(arena, path, settings.rules.secrets);

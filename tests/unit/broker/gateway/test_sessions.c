@@ -195,6 +195,14 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
     const helio_msg_refusal_t *first = sent_at(world, 0, 7, HELIO_MSG_REFUSAL);
     (void)helio_text_copy(first->text, text, sizeof text);
     assert_non_null(strstr(text, "the agent 2 to 42"));
+    /* One that only asks is told of a wrong name all the same, and opens nothing. */
+    helio_msg_hello_t asks = hello_of("kiruna");
+    asks.protocol_min = asks.protocol = 0;
+    arrive(world, "lulea", 7, HELIO_MSG_HELLO, &asks);
+    first = sent_at(world, 3, 7, HELIO_MSG_REFUSAL);
+    (void)helio_text_copy(first->text, text, sizeof text);
+    assert_int_equal(first->rc, HELIO_FORBIDDEN);
+    assert_non_null(strstr(text, "this key belongs to site 'lulea', but the site file says 'kiruna'"));
     assert_int_equal(world->event_count, 0);
 }
 

@@ -94,6 +94,25 @@ static void settings__are_read_with_paths_beside_the_file(void **state)
     helio_buffer_clear(&complaint);
 }
 
+static void settings__an_unknown_time_zone_names_its_line_and_the_remedy(void **state)
+{
+    (void)state;
+    static const char *const zones[] = {"Europe/Lulea", "CEST"};
+    for (size_t i = 0; i < sizeof zones / sizeof zones[0]; i++) {
+        helio_agent_settings_t settings;
+        helio_buffer_t complaint = {0};
+        char text[2000], expected[200];
+        (void)snprintf(text, sizeof text, "%stimezone: %s\n", good, zones[i]);
+        assert_int_not_equal(
+            helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint), HELIO_OK);
+        (void)snprintf(expected, sizeof expected, "%s/site.yaml:13: error: timezone: there is no time zone '%s'",
+                       directory, zones[i]);
+        if (strncmp(complaint.data, expected, strlen(expected)) != 0 || !strstr(complaint.data, "tzdata"))
+            fail_msg("%s", complaint.data);
+        helio_buffer_clear(&complaint);
+    }
+}
+
 static void settings__know_what_a_gpu_draws_and_where_figures_come_from(void **state)
 {
     (void)state;
@@ -274,6 +293,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(settings__are_read_with_paths_beside_the_file),
+        TEST(settings__an_unknown_time_zone_names_its_line_and_the_remedy),
         TEST(settings__know_what_a_gpu_draws_and_where_figures_come_from),
         TEST(settings__the_documents_site_file_is_accepted),
         TEST(settings__complain_with_line_and_suggestion),

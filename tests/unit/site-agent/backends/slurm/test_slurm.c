@@ -238,7 +238,7 @@ static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_i
     lab_close(&lab);
 }
 
-static void slurm__trap_3_the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(void **state)
+static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(void **state)
 {
     (void)state;
     lab_t lab;
@@ -278,7 +278,7 @@ static void slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left(
     lab_close(&lab);
 }
 
-static void slurm__trap_11_a_job_whose_answer_was_lost_is_found_by_its_name(void **state)
+static void trap_11__a_job_whose_answer_was_lost_is_found_by_its_name(void **state)
 {
     (void)state;
     lab_t lab;
@@ -298,7 +298,7 @@ static void slurm__trap_11_a_job_whose_answer_was_lost_is_found_by_its_name(void
     lab_close(&lab);
 }
 
-static void slurm__trap_11_of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_cancelled(void **state)
+static void trap_11__of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_cancelled(void **state)
 {
     (void)state;
     lab_t lab;
@@ -737,10 +737,10 @@ int main(void)
         cmocka_unit_test(slurm__an_sbatch_that_a_killed_agent_left_can_run_nothing_after_absent),
         cmocka_unit_test(slurm__a_survey_finds_every_folder_that_was_not_acknowledged),
         cmocka_unit_test(slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it),
-        cmocka_unit_test(slurm__trap_3_the_failed_job_that_a_refusal_leaves_behind_is_no_attempt),
+        cmocka_unit_test(trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt),
         cmocka_unit_test(slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left),
-        cmocka_unit_test(slurm__trap_11_a_job_whose_answer_was_lost_is_found_by_its_name),
-        cmocka_unit_test(slurm__trap_11_of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_cancelled),
+        cmocka_unit_test(trap_11__a_job_whose_answer_was_lost_is_found_by_its_name),
+        cmocka_unit_test(trap_11__of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_cancelled),
         cmocka_unit_test(slurm__a_controller_that_is_down_is_tried_again_and_the_attempt_is_handed_in_once),
         cmocka_unit_test(slurm__a_minute_without_a_controller_gives_it_up_for_good),
         cmocka_unit_test(slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up),
