@@ -10,12 +10,11 @@
 #include "federation/base/clock.h"
 #include "federation/net/curve.h"
 #include "federation/net/dialer.h"
-#include "federation/wire/codec.h"
-#include "federation/wire/messages.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/feeds/secret.h"
+#include "site-agent/uplink/question.h"
 
 enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
 
@@ -76,17 +75,8 @@ static void on_failed(void *arg, const char *endpoint, const char *why)
 static void on_message(void *arg, helio_text_t frame)
 {
     knock_t *knock = arg;
-    uint32_t message;
-    void *record = NULL;
-    helio_arena_t *arena = helio_arena_new();
-    if (helio_wire_decode(frame, arena, &message, &record, NULL) == HELIO_OK &&
-        message == HELIO_MSG_REFUSAL) {
-        const helio_msg_refusal_t *refusal = record;
+    if (helio_question_answer(frame, &knock->rc, knock->why, sizeof knock->why))
         knock->answered = true;
-        knock->rc = (helio_rc)refusal->rc;
-        (void)helio_text_copy(refusal->text, knock->why, sizeof knock->why);
-    }
-    helio_arena_destroy(&arena);
 }
 
 /*  A HELLO would take the session away from an agent that runs. One of a version that nobody speaks opens
@@ -94,9 +84,8 @@ static void on_message(void *arg, helio_text_t frame)
 static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio_site_profile_t *site,
                          knock_t *knock, helio_error_t *err)
 {
-    helio_msg_hello_t hello = {.agent_version = HELIO_TEXT(HELIO_RELEASE), .profile = *site};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
-    helio_rc rc = helio_wire_encode(HELIO_MSG_HELLO, &hello, &frame, err);
+    helio_rc rc = helio_question_frame(site, &frame, err);
     if (rc == HELIO_OK)
         rc = helio_dialer_send(dialer, helio_buffer_view(&frame));
     int64_t until_ms = helio_clock_boot_ms() + HANDSHAKE_MS;

@@ -1,0 +1,16 @@
+/*  question.h -- asking a broker whether it would take this site, beside an agent that runs: a HELLO of a
+ * protocol version that nobody speaks. It opens no session; the broker looks at the site's name first, and
+ * says so if the key is another site's. Pure. */
+#ifndef HELIO_UPLINK_QUESTION_H
+#define HELIO_UPLINK_QUESTION_H
+
+#include "federation/model/site.h"
+
+HELIO_MUST_CHECK helio_rc helio_question_frame(const helio_site_profile_t *site, helio_buffer_t *out,
+                                               helio_error_t *err);
+
+/*  False: the frame answers no question. *ret_rc: FORBIDDEN for a wrong name, VERSION for a good one.
+ * text_size > 0. */
+bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text, size_t text_size);
+
+#endif
