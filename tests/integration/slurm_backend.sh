@@ -135,6 +135,41 @@ scontrol requeue "$(id_of 12)" 2>/dev/null && fail "an attempt can be requeued"
 scancel "$(id_of 12)"
 soon "a running one is cancelled by hand" heard '^vanished 12 .*run_ms=[1-9].*SiteCancelled'
 
+# ---- what is seen: the queue's reasons, suspension, drained nodes, and other people's jobs of our names
+say start 15 4 2 600 "$(job all 'exec sleep 300')"
+soon "the cluster is full" heard '^started 15 '
+say start 16 4 2 600 "$(job behind 'exit 6')"
+soon "what it waits for is said" heard '^waiting 16 .*WaitsInCluster: (Resources|Priority)'
+scontrol suspend "$(id_of 15)"
+soon "a suspended one is said to be" heard '^suspended 15 .*SiteSuspended'
+scontrol resume "$(id_of 15)"
+soon "and to run again" heard '^resumed 15 '
+scontrol suspend "$(id_of 15)"
+soon "suspended" is "$(id_of 15)" SUSPENDED
+sleep 2
+say stop 15 grace
+soon "a suspended one can be stopped" heard '^ended 15 .*stopped=1'
+soon "the one behind it runs" heard '^ended 16 .*exit=6'
+for node in eu-n1 eu-n2; do scontrol update NodeName=$node State=DRAIN Reason=test; done
+say start 17 1 1 600 "$(job drained 'exit 0')"
+soon "one waits before drained nodes" queued 17
+soon "it is taken back" heard '^failed-to-start 17 .*Withdrawn: the cluster has too few nodes'
+soon "and leaves Slurm's queue" is "$(id_of 17)" CANCELLED
+for node in eu-n1 eu-n2; do scontrol update NodeName=$node State=RESUME; done
+times drained 0 || fail "what was taken back has run"
+say start 18 1 1 60000 "$(job toolong 'exit 0')" partition=debug
+soon "what can never start is refused" heard '^failed-to-start 18 .*SubmitRefused: .*PartitionTimeLimit'
+if [ "$(id -u)" = 0 ]; then # as root there are two users: the jobs', and ours
+  prefix=$(name_of 16)
+  foreign=${prefix%-16}-19
+  (cd /; sbatch --parsable -o /dev/null -J "$foreign" --time=5 --wrap 'sleep 200') >"$work/foreign"
+  soon "the other one's job runs" is "$(cat "$work/foreign")" RUNNING
+  say start 19 1 1 600 "$(job mine 'exit 4')"
+  soon "another user's job of the name is in nobody's way" heard '^ended 19 .*exit=4'
+  is "$(cat "$work/foreign")" RUNNING || fail "another user's job was touched"
+  scancel "$(cat "$work/foreign")"
+fi
+
 # ---- the agent is killed: while a job runs, and is not there when it ends
 say start 20 1 1 600 "$(job runs 'sleep 3' 'exit 7')"
 soon "it runs" heard '^started 20 '

@@ -195,6 +195,7 @@ int main(int argc, char **argv)
                                        .conf = helio_text_of(argv[2]),
                                        .commands = helio_text_of(argv[4]), /* argv ends with NULL */
                                        .poll_ms = 1000,
+                                       .withdraw_ms = 20000,
                                        .timeout_ms = 15000,
                                        .clock_tolerance_ms = 1000};
     driver_t self = {0};
