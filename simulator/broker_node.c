@@ -121,8 +121,12 @@ static void step(world_t *self, uint32_t kind, const void *payload)
         if (effect->kind == HELIO_BROKER_FX_ROW_JOB)
             workload_of(self, ((const helio_row_job_t *)effect->payload)->source)->given =
                 ((const helio_row_job_t *)effect->payload)->job;
-        if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT)
+        if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION)
+            evictions_transition(self, effect->payload);
+        if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT) {
+            evictions_placement(self, effect->payload);
             invariants_placement(self, effect->payload, event.wall_ms);
+        }
         if (effect->release == HELIO_RELEASE_ROW)
             helio_vdb_append(self->vdb, effect);
         else if (effect->release == HELIO_RELEASE_HELD)

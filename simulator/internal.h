@@ -129,6 +129,19 @@ typedef struct wjob {
     bool limit_hits;
 } wjob_t;
 
+/*  A job that was placed, and perhaps told to leave for another. */
+typedef struct wevicted {
+    helio_job_key_t key;
+    char site[33]; /* of its last placement */
+    char queue[33], tenant[33]; /* for whose job it left */
+    bool open;     /* and none of those was placed since */
+    uint32_t times;
+    uint64_t life;     /* of the leader that decided so */
+    uint64_t sessions; /* counts connections until then */
+    int64_t at_ms;
+    UT_hash_handle hh;
+} wevicted_t;
+
 struct world {
     world_options_t options;
     helio_rng_t rng;
@@ -147,6 +160,8 @@ struct world {
     uint32_t job_count;
     uint64_t gpus_held[WORLD_QUOTAS]; /* at the last commit */
     bool linked; /* the link of any to any is durable */
+    wevicted_t *evicted;
+    uint64_t evictions;
     uint64_t next_call;
     uint64_t next_connection;
     uint64_t hash, steps;
@@ -170,6 +185,8 @@ void *world_copy(world_t *self, const helio_record_type_t *type, const void *rec
  *  nothing from the world's random numbers for it: the other half runs as it did. */
 bool world_has_windows(const world_t *self);
 uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which); /* of seed and arguments alone */
+/*  Two thirds have jobs of all tiers, and checkpoints. The same. */
+bool world_has_tiers(const world_t *self);
 /*  g/kWh. What is issued of an hour lies above it, by less than the noise. */
 uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms);
 helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
@@ -224,6 +241,11 @@ void data_make(world_t *self);
 void data_reads(world_t *self, uint32_t index, helio_job_spec_t *spec);
 void data_answer(world_t *self, const helio_fx_answer_t *answer);
 enum { DATA_CALL = 4 * WORLD_JOBS_MAX };
+
+/* evictions.c: the rows that a leader writes, in order */
+void evictions_transition(world_t *self, const helio_row_transition_t *row);
+void evictions_placement(world_t *self, const helio_row_placement_t *row);
+void evictions_free(world_t *self);
 
 /* faults.c */
 void faults_begin(world_t *self);

@@ -682,8 +682,10 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
     for (size_t i = 0; i < 2; i++)
         emit(arg, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
     helio_row_queue_t queues[] = {{HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 86400000},
-                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000}};
-    for (size_t i = 0; i < 2; i++)
+                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000},
+                                  {HELIO_TEXT("urgent"), 1000, HELIO_TIER_CRITICAL, 86400000},
+                                  {HELIO_TEXT("spare"), 10, HELIO_TIER_BEST_EFFORT, 86400000}};
+    for (size_t i = 0; i < 4; i++)
         emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
     for (vquota_t *quota = self->quotas; quota; quota = quota->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);

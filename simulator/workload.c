@@ -81,6 +81,26 @@ static void make_gate(world_t *self, uint32_t index, helio_job_spec_t *spec)
             world_wall_ms(self, &truth) + job->submit_ms + world_between(self, -20000, 120000);
 }
 
+/*  Work that gives way is long and takes whole nodes, so that there is something to take. */
+static void make_tier(world_t *self, uint32_t index, helio_job_spec_t *spec)
+{
+    uint64_t draw = world_draw(self, 5, index);
+    wjob_t *job = &self->jobs[index];
+    if (draw % 8 < 5)
+        spec->queue = draw % 8 < 3 ? HELIO_TEXT("spare") : HELIO_TEXT("urgent");
+    if (draw % 8 < 3 || draw % 8 == 7) {
+        job->duration_ms += (int64_t)(draw / 1024 % 60000);
+        job->limit_ms = job->limit_hits ? (uint64_t)job->duration_ms : job->limit_ms;
+        spec->time_limit_ms = job->limit_ms;
+        if (spec->gpus.count)
+            spec->gpus.items[0].count = WORLD_GPUS_PER_NODE;
+    }
+    if (draw / 8 % 2)
+        spec->checkpoint_signal = HELIO_TEXT("USR1");
+    spec->checkpoint_grace_ms = draw / 16 % 3 * 2000;
+    spec->checkpoint_every_ms = draw / 64 % 4 * 5000;
+}
+
 static void make_one(world_t *self, uint32_t index)
 {
     wjob_t *job = &self->jobs[index];
@@ -110,6 +130,8 @@ static void make_one(world_t *self, uint32_t index)
         spec->goal = HELIO_GOAL_GREEN;
         spec->flexible_ms = 600000;
     }
+    if (world_has_tiers(self))
+        make_tier(self, index, spec);
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
     make_gate(self, index, spec);

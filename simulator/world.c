@@ -70,6 +70,11 @@ bool world_has_windows(const world_t *self)
     return self->options.seed % 2 == 1;
 }
 
+bool world_has_tiers(const world_t *self)
+{
+    return self->options.seed % 3 != 0;
+}
+
 uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which)
 {
     uint64_t numbers[] = {self->options.seed, what, which};
@@ -264,6 +269,7 @@ void world_destroy(world_t **self_p)
         HASH_DEL(self->runs, run);
         free(run);
     }
+    evictions_free(self);
     helio_vdb_destroy(&self->vdb);
     helio_arena_destroy(&self->arena);
     free(self);
@@ -297,7 +303,11 @@ world_result_t world_run(world_t *self)
     if (rested && !self->violation[0])
         invariants_at_rest(self);
     world_result_t result = {
-        .violation = self->violation, .hash = self->hash, .steps = self->steps, .virtual_ms = self->now_ms};
+        .violation = self->violation,
+        .hash = self->hash,
+        .steps = self->steps,
+        .evictions = self->evictions,
+        .virtual_ms = self->now_ms};
     memcpy(result.faults, self->faults, sizeof result.faults);
     for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
         result.edges[s] = helio_vdb_edges_seen(self->vdb, s);

@@ -45,6 +45,7 @@ typedef struct world_result {
     const char *violation; /* "" = all promises kept */
     uint64_t hash;         /* of all events: equal for equal seeds */
     uint64_t steps;
+    uint64_t evictions; /* running jobs that were told to make room */
     uint64_t faults[WORLD_FAULT_COUNT];
     uint64_t edges[HELIO_JOB_STATE_COUNT]; /* transitions that were seen */
     uint32_t jobs_over;

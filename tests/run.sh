@@ -77,6 +77,7 @@ fi
 stage bad-input tests/integration/bad_input.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
+stage preemption tests/integration/preemption.py --build build-release
 stage units tests/integration/units.sh build-release
 
 # Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.

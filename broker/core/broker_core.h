@@ -13,8 +13,15 @@
 #include "federation/base/step.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/quota.h"
+#include "federation/policy/victims.h"
 
-typedef enum helio_intent { HELIO_INTENT_NONE, HELIO_INTENT_CANCEL, HELIO_INTENT_REQUEUE } helio_intent_t;
+/*  Why a job is being stopped. The order is the stored value: append only. */
+typedef enum helio_intent {
+    HELIO_INTENT_NONE,
+    HELIO_INTENT_CANCEL,
+    HELIO_INTENT_REQUEUE,
+    HELIO_INTENT_PREEMPT /* evicted: its place in the queue is kept */
+} helio_intent_t;
 
 enum { HELIO_DEPENDS_MAX = 3 * HELIO_JOB_LIST_MAX }; /* of one job */
 
@@ -386,6 +393,7 @@ typedef struct helio_broker_figures {
     uint64_t refusals_total;
     uint64_t stale_reports_total;   /* of an epoch that is not current */
     uint64_t illegal_reports_total; /* would be a transition that is not listed */
+    uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
     uint64_t open_batch;
 } helio_broker_figures_t;
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);

@@ -36,6 +36,8 @@ static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
         hash = helio_hash(hash, o->pool->info.name.data, o->pool->info.name.size);
         hash = helio_hash(hash, &o->c.rejection, sizeof o->c.rejection);
         hash = helio_hash(hash, &o->c.now.score_micro_usd, sizeof o->c.now.score_micro_usd);
+        if (o == e->evicts)
+            hash = helio_hash(hash, &e->loss_micro_usd, sizeof e->loss_micro_usd);
         if (e->waits && o == e->chosen)
             hash = helio_hash(hash, &o->c.later.start_ms, sizeof o->c.later.start_ms);
     }
@@ -88,6 +90,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
                                   : full  ? HELIO_REJECTION_NO_CAPACITY
                                   : later ? HELIO_REJECTION_NONE
                                           : o->c.rejection;
+    int64_t loss = o == e->evicts ? e->loss_micro_usd : 0;
     int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : self->wall_ms;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,
@@ -95,7 +98,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .site = helio_text_of(o->site->name),
         .pool = pool->info.name,
         .start_ms = start_ms,
-        .score_micro_usd = plan->score_micro_usd,
+        .score_micro_usd = plan->score_micro_usd + loss,
         .cost_micro_usd = plan->cost_micro_usd,
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
@@ -107,7 +110,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
-        .move_micro_usd = plan->terms[HELIO_TERM_MOVE],
+        .move_micro_usd = plan->terms[HELIO_TERM_MOVE] + loss,
         .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
         .transfer_ms = o->c.transfer.ms,
         .egress_micro_usd = o->c.transfer.egress_micro_usd,
@@ -270,6 +273,11 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
     if (e->capped_gpus) {
         *ret_detail = core_quota_text(self, e->class, e->capped_gpus);
         return HELIO_REASON_POLICY_CAP;
+    }
+    const char *evicts = core_evict_text(self, e->class, ret_expected_ms);
+    if (evicts[0]) {
+        *ret_detail = evicts;
+        return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
     if (e->feasible) {
         *ret_expected_ms = e->reserved ? e->reservation.at_ms - e->reservation.at_ms % 60000 : 0;

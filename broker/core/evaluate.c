@@ -138,7 +138,9 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                           want->memory_bytes) &&
            core_option_gpus(class, option) <= core_quota_left(class) &&
-           core_reserve_allows(self, class, pool, option->c.gpus_per_node);
+           (core_evict_holds(self, class, pool) ||
+            core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
+           core_evict_allows(self, class, pool, option->c.gpus_per_node);
 }
 
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
@@ -227,6 +229,21 @@ choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
     if (e->class->want.free_until_ms > self->wall_ms)
         choice.later = choose_later(self, e, choice.now, &choice.room);
     return choice;
+}
+
+bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, const option_t *option)
+{
+    const window_t *window = &e->class->window;
+    const helio_plan_t *now = &option->c.now;
+    for (uint32_t i = 0; i < e->count && e->class->want.free_until_ms > self->wall_ms; i++) {
+        const option_t *other = &e->options[i];
+        const helio_plan_t *later = &other->c.later;
+        bool held = window->pool == other->pool && window->start_ms == later->start_ms;
+        if (later->start_ms && other->c.ask <= option->c.ask &&
+            helio_choice_worth(later, now, self->wall_ms, held) < now->score_micro_usd)
+            return true;
+    }
+    return false;
 }
 
 /*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a tenant

@@ -23,6 +23,8 @@ typedef struct evaluation {
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */
+    const option_t *evicts;   /* where it evicts others; NULL = nowhere */
+    int64_t loss_micro_usd;   /* of those */
     const option_t *least;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;
 
@@ -40,6 +42,8 @@ uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
 /*  Whether the head of the class could start there now. */
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e);
+/*  With room there now, a job of the class might wait for a later start all the same. */
+bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, const option_t *option);
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);

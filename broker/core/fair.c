@@ -33,13 +33,27 @@ void core_accounts_free(tenant_t *tenant)
     }
 }
 
+static uint32_t left_of(const job_class_t *class, const helio_holdings_t *holds,
+                        const uint64_t expected_gpus[HELIO_TIER_COUNT])
+{
+    uint32_t left = helio_quota_left(holds);
+    if (left == HELIO_QUOTA_UNLIMITED)
+        return left;
+    uint64_t spoken_for = 0;
+    for (uint32_t tier = class->queue->tier; tier < HELIO_TIER_COUNT; tier++)
+        spoken_for += expected_gpus[tier];
+    spoken_for = spoken_for > class->expected_gpus ? spoken_for - class->expected_gpus : 0;
+    return left > spoken_for ? left - (uint32_t)spoken_for : 0;
+}
+
 uint32_t core_quota_left(const job_class_t *class)
 {
 #ifdef HELIO_MUTANT_quota_ignored
     return HELIO_QUOTA_UNLIMITED;
 #endif
-    uint32_t all = helio_quota_left(&class->account->tenant->holds),
-             queue = helio_quota_left(&class->account->holds);
+    const account_t *account = class->account;
+    uint32_t all = left_of(class, &account->tenant->holds, account->tenant->expected_gpus),
+             queue = left_of(class, &account->holds, account->expected_gpus);
     return all < queue ? all : queue;
 }
 

@@ -16,6 +16,7 @@
 #include "federation/policy/fair_share.h"
 #include "federation/policy/quota.h"
 #include "federation/policy/past.h"
+#include "federation/policy/victims.h"
 
 enum {
     ROUND_PLACEMENTS_MAX = 2000,     /* one decision round; the rest waits for the next tick */
@@ -50,12 +51,15 @@ typedef struct site site_t;
 typedef struct gate gate_t;
 typedef struct dataset dataset_t;
 typedef struct link_entry link_entry_t;
+typedef struct eviction eviction_t;
 
 /*  What a tenant holds in one queue. Made with the first job or quota there. */
 typedef struct account {
     struct tenant *tenant;
     struct queue *queue;
     helio_holdings_t holds;
+    uint64_t leaving_gpus;  /* of holds: of jobs that were evicted and have not left yet */
+    uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are evicted for, by their tier */
     UT_hash_handle hh; /* of the tenant, by queue */
 } account_t;
 
@@ -64,6 +68,7 @@ typedef struct tenant {
     char home_site[33];
     uint32_t open_jobs;
     helio_holdings_t holds; /* in all queues */
+    uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* the same */
     helio_share_t share;
     account_t *accounts;
     UT_hash_handle hh;
@@ -96,6 +101,8 @@ struct submission {
     uint32_t retries; /* of the spec only what is asked for later */
     uint32_t tasks_at_once;
     uint32_t on_site_loss;
+    bool signalled; /* saves when it is signalled (checkpoint.signal) */
+    uint64_t grace_ms, checkpoint_every_ms;
     tenant_t *tenant;
     queue_t *queue;
     job_class_t *class;
@@ -146,6 +153,9 @@ struct job {
     bool ran;               /* some epoch ran: HELIO_RESUME */
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
+    bool leaving;           /* counted in its tenant's leaving_gpus */
+    uint8_t evictions;      /* how often it was evicted */
+    eviction_t *eviction;   /* whose room it makes; NULL = nobody's */
     char *reason; /* of the last move; NULL = none */
     place_name_t *last;           /* of the latest placement; NULL = never placed */
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
@@ -220,6 +230,8 @@ struct job_class {
     pool_t *reserved;    /* where its head gang holds a reservation; NULL = nowhere */
     int64_t look_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
+    uint32_t evictions;     /* of others, under way for it; at most waiting_count */
+    uint64_t expected_gpus; /* of the starts that those are for */
     struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
     uint64_t options_facts, options_pools;
@@ -257,6 +269,30 @@ typedef struct release {
     const job_t *job;
 } release_t;
 
+/*  Running jobs that were told to leave, so that one job of a class finds room; what they give back is held for it. Over when
+ *  that starts, wherever; when nobody is left whom it was for; and when it comes to nothing (evict.c). */
+struct eviction {
+    job_class_t *class;
+    site_t *site;
+    pool_t *pool;
+    uint32_t gpus_per_node;
+    uint32_t tier;      /* of the class, when it began */
+    uint32_t why;       /* helio_evict_why_t */
+    uint32_t victims;   /* told to leave for it */
+    uint32_t left;      /* of all that it waits for, those that are still there */
+    room_t back;        /* what those give back */
+    uint32_t within_s;  /* when it began: until the last grace ends */
+    int64_t at_ms;      /* wall clock: the end of that */
+    eviction_t *prev, *next; /* of the core, in order of their begin */
+};
+
+/*  A job that may be evicted: of a pool, in one round. */
+typedef struct prey {
+    job_t *job;
+    int64_t young_until_ms; /* wall clock */
+    uint64_t lost_gpu_ms;
+} prey_t;
+
 /*  What an hour at a pool costs; stands while the site's past_version does. */
 typedef struct rated {
     int64_t hour_ms;
@@ -283,6 +319,10 @@ struct pool {
     release_t *releases; /* ascending; of round releases_round */
     uint32_t release_count, release_capacity;
     uint64_t releases_round;
+    uint32_t evictions; /* under way here */
+    prey_t *prey;       /* of round prey_round */
+    uint32_t prey_count, prey_capacity;
+    uint64_t prey_round;
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
     uint32_t waits_s[WAITS_MAX];           /* the site's own word: until 1, 2, 4, ... whole nodes; UINT32_MAX = not foreseeable */
     uint32_t wait_count;
@@ -388,6 +428,8 @@ struct helio_broker_core {
     link_entry_t *links;
     job_t *dirty;
     job_t *ended, *ended_last; /* of this step, in order */
+    eviction_t *evictions;
+    uint32_t eviction_count;
     waited_t *waited;
     gate_t **timed; /* a heap: the earliest first */
     uint32_t timed_count, timed_capacity;
@@ -566,6 +608,38 @@ uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, c
 void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t start_ms, uint32_t gpus);
 void core_window_clear(job_class_t *class);
 
+void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want);
+void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room); /* to the fullest nodes */
+
+/* evict.c: running work that makes room (the table of who may evict whom: federation/policy/victims.h) */
+/*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once, others by
+ *  their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has left. Reason: of its
+ *  transition. Returns when it is gone at the latest, by the wall clock. Only of one that core_evict_can. */
+int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const char *reason);
+/*  It runs, is of a tier that may be evicted, and was not evicted too often. young too: not begun a moment ago. */
+bool core_evict_can(const helio_broker_core_t *self, const job_t *job, bool young_too);
+uint64_t core_evict_lost_ms(const helio_broker_core_t *self, const job_t *job); /* run in vain, if it leaves now */
+/*  For a class whose turn found no room: evicts for as many of its jobs as may be. True when something was evicted; fills in
+ *  e->evicts, e->loss_micro_usd. */
+struct evaluation;
+bool core_evict(helio_broker_core_t *self, struct evaluation *e);
+/*  What it evicts, in words, and by when (wall clock); "" = nothing. */
+const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms);
+/*  May a job of the class take so much of the pool now, without taking what is held for those others make room for? */
+bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                       uint32_t gpus_per_node);
+/*  Others are leaving the pool for it: a gang that reserved it since does not keep it out. */
+bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool);
+void core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool); /* before it leaves the queue */
+void core_evict_left(helio_broker_core_t *self, job_t *job); /* a job leaves its site: it may be one that was told to */
+void core_evict_trim(helio_broker_core_t *self, job_class_t *class); /* fewer wait than are waited for */
+void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class); /* it waits by choice */
+void core_evict_site_drop(helio_broker_core_t *self, const site_t *site);
+void core_evict_review(helio_broker_core_t *self); /* begin of a round: gives up what comes to nothing */
+void core_evict_free(helio_broker_core_t *self); /* all of them */
+helio_stop_mode_t core_evict_mode(const job_t *job); /* of a job that is being stopped */
+void core_evict_load(job_t *job); /* live, and was being evicted when the last leader went */
+
 /* place.c: decision rounds */
 void core_round(helio_broker_core_t *self);
 void core_look(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
@@ -578,7 +652,8 @@ bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *w
 /* fair.c: quotas, shares, and whose turn it is */
 account_t *core_account_get(tenant_t *tenant, queue_t *queue); /* made when new */
 void core_accounts_free(tenant_t *tenant);
-/*  GPUs that the class may still be given, by the quotas of its tenant and of its queue. */
+/*  GPUs that the class may still be given, by the quotas of its tenant and of its queue; less those of other classes' starts that
+ *  somebody was evicted for, of its tier or a higher one. */
 uint32_t core_quota_left(const job_class_t *class);
 /*  Why one that needs so many gets none: "quota of acme: 12 of 12 GPUs in use". */
 const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);

@@ -117,6 +117,9 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->retries = spec->retries;
     submission->tasks_at_once = spec->tasks_at_once;
     submission->on_site_loss = spec->on_site_loss;
+    submission->signalled = spec->checkpoint_signal.size > 0;
+    submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
+    submission->checkpoint_every_ms = spec->checkpoint_every_ms;
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
     HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, submission->queue);
     assert(submission->tenant && submission->queue);
@@ -257,6 +260,7 @@ static void leave_site(helio_broker_core_t *self, job_t *job)
 {
     if (!job->site)
         return;
+    core_evict_left(self, job);
     core_job_give_back(self, job);
     core_quota_give(self, job);
     DL_DELETE(job->site->live, job);
@@ -265,7 +269,7 @@ static void leave_site(helio_broker_core_t *self, job_t *job)
     job->dispatch_seq = 0;
 }
 
-static void leave_queue(job_t *job)
+static void leave_queue(helio_broker_core_t *self, job_t *job)
 {
     job_class_t *class = job->submission->class;
     if (class->returned == job)
@@ -276,6 +280,7 @@ static void leave_queue(job_t *job)
             core_window_clear(class);
             core_reserve_drop(class);
         }
+        core_evict_trim(self, class);
     } else {
         DL_DELETE(job->submission->throttled, job);
     }
@@ -310,7 +315,7 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
     if (!live)
         leave_site(self, job);
     if (from == HELIO_JOB_QUEUED)
-        leave_queue(job);
+        leave_queue(self, job);
     if (terminal || to == HELIO_JOB_HELD)
         unfeed(job);
     job->state = to;
@@ -353,6 +358,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .carbon_mg = job->used.carbon_mg,
         .units_done = job->units_done,
         .at_ms = self->wall_ms,
+        .evictions = job->evictions,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
@@ -409,10 +415,11 @@ void core_jobs_flush(helio_broker_core_t *self)
 void core_jobs_free(helio_broker_core_t *self)
 {
     job_t *job, *next;
+    core_evict_free(self);
     HASH_ITER(hh, self->jobs, job, next)
     {
         if (job->state == HELIO_JOB_QUEUED)
-            leave_queue(job);
+            leave_queue(self, job);
         core_job_forget(self, job);
     }
     core_jobs_reap(self);

@@ -142,6 +142,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->started_ms = row->started_ms;
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
+    job->evictions = row->evictions < UINT8_MAX ? (uint8_t)row->evictions : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_say(job, helio_arena_string(self->effects->arena, row->reason));
     if (row->site.size)
@@ -152,6 +153,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->pool = core_pool_find(job->site, row->pool);
         job->gpus_per_node = gpus_per_node_of(job);
         core_quota_take(self, job);
+        core_evict_load(job);
         core_usage_load_live(self, job);
         DL_APPEND(job->site->live, job);
     }

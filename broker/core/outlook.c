@@ -41,7 +41,9 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
         if (class->reserved >= site->pools && class->reserved < site->pools + site->pool_count)
             core_reserve_drop(class);
     }
+    core_evict_site_drop(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++) {
+        free(site->pools[i].prey);
         free(site->pools[i].outlook);
         free(site->pools[i].rated);
         free(site->pools[i].releases);

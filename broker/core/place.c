@@ -111,6 +111,7 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     const option_t *least = job->attempts ? NULL : least_wait(self, e);
     job->epoch++;
     job->attempts++;
+    core_evict_placed(self, e->class, option->pool);
     core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name),
                   "broker");
     job->site = option->site;
@@ -179,11 +180,14 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
         core_reserve(class, e->reserved->pool, &e->reservation);
     for (uint32_t i = 0; i < e->count; i++)
         due(class, e->options[i].c.not_before_ms);
+    bool evicted = !e->waits && !choice->now && core_evict(self, e);
+    if (e->waits)
+        core_evict_class_drop(self, class);
     const char *detail = "";
     int64_t expected_ms;
     helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
     bool moved = before.pool != class->window.pool || before.start_ms != class->window.start_ms;
-    if ((e->waits && moved) || (!placed && (reason != class->reason || !class->decision_id)))
+    if ((e->waits && moved) || evicted || (!placed && (reason != class->reason || !class->decision_id)))
         core_decision_write(self, e, reason, detail);
     core_class_write(self, class, reason, detail, expected_ms);
 }
@@ -240,6 +244,7 @@ void core_round(helio_broker_core_t *self)
     self->round_wanted = false;
     self->rounds++;
     drop_reservations(self);
+    core_evict_review(self);
     turns_t turns = core_turns(self);
     uint32_t placed = 0;
     job_class_t *class, *rival;

@@ -200,6 +200,8 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
         return HELIO_JOB_TIMEOUT;
     if (report->exit_code == 0)
         return HELIO_JOB_SUCCEEDED;
+    if (job->intent == HELIO_INTENT_PREEMPT)
+        return HELIO_JOB_QUEUED; /* it did not stand being told to leave: not its own failure */
     job->failures++;
     return job->failures <= job->submission->retries && job->intent != HELIO_INTENT_CANCEL ? HELIO_JOB_QUEUED
                                                                                                 : HELIO_JOB_FAILED;
@@ -234,7 +236,9 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
     job->finished_ms = report->ended_wall_ms;
     if (job->pool) /* it can run a job to its end */
         job->pool->failures_in_row = 0;
-    const char *reason = to == HELIO_JOB_TIMEOUT     ? "time limit reached"
+    const char *reason = to == HELIO_JOB_QUEUED && job->intent == HELIO_INTENT_PREEMPT
+                             ? core_printf(self, "%s", job->reason ? job->reason : "preempted")
+                         : to == HELIO_JOB_TIMEOUT   ? "time limit reached"
                          : to == HELIO_JOB_SUCCEEDED ? "exit code 0"
                          : to == HELIO_JOB_QUEUED
                              ? core_printf(self, "exit code %d; retry %u of %u", report->exit_code, job->failures,
@@ -253,6 +257,8 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     if (job->state != HELIO_JOB_STOPPING)
         core_job_move(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
     const char *reason = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)) : "stopped";
+    if (job->intent == HELIO_INTENT_PREEMPT && job->reason) /* by whom, in full */
+        reason = core_printf(self, "%s", job->reason);
     if (cancelled) {
         job->exit_code = 130;
         job->finished_ms = report->ended_wall_ms;

@@ -61,14 +61,14 @@ static void find_releases(helio_broker_core_t *self, const site_t *site, pool_t 
         qsort(pool->releases, pool->release_count, sizeof *pool->releases, by_end);
 }
 
-static void room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want)
+void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want)
 {
     room->nodes_by_gpus[gpus <= HELIO_JOB_GPUS_PER_NODE_MAX ? gpus : 0] += nodes;
     room->cpus += (uint64_t)want->cpus * nodes;
     room->memory_bytes += want->memory_bytes * nodes;
 }
 
-static void give_room(const pool_t *pool, free_nodes_t *free_now, const room_t *room)
+void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room)
 {
     for (uint32_t gpus = HELIO_JOB_GPUS_PER_NODE_MAX; gpus > 0; gpus--)
         if (room->nodes_by_gpus[gpus])
@@ -82,7 +82,7 @@ static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const ro
                       const helio_requirement_t *want, uint32_t gpus_per_node)
 {
     free_nodes_t then = *free_now;
-    give_room(pool, &then, back);
+    core_room_return(pool, &then, back);
     return core_room_fits(pool, &then, want->nodes, gpus_per_node, want->cpus, want->memory_bytes);
 }
 
@@ -110,7 +110,7 @@ int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class,
         const release_t *release = &pool->releases[i];
         if (told ? release->end_ms > found.at_ms : found.known)
             break;
-        room_add(&found.back, release->job->submission->class->want.nodes, release->job->gpus_per_node,
+        core_room_add(&found.back, release->job->submission->class->want.nodes, release->job->gpus_per_node,
                  &release->job->submission->class->want);
         bool last_of_its_time =
             i + 1 == pool->release_count || pool->releases[i + 1].end_ms != release->end_ms;
@@ -162,7 +162,7 @@ void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
     reservation_t *held = &pool->reservation;
     release_t release = {end_of(self, job), job};
     if (held->class && release.end_ms <= held->at_ms)
-        room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
+        core_room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
                  &job->submission->class->want);
     if (pool->releases_round != self->rounds)
         return; /* nobody has asked yet */

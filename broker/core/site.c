@@ -232,7 +232,7 @@ static void close_inventory(helio_broker_core_t *self, site_t *site)
         if (job->state == HELIO_JOB_SUSPECT)
             core_job_move(self, job, job->before, "the site is back", actor);
         if (job->state == HELIO_JOB_STOPPING) {
-            core_stop(self, job, HELIO_STOP_MODE_GRACE, "again");
+            core_stop(self, job, core_evict_mode(job), "again");
         } else if (!held && job->state == HELIO_JOB_OFFERED) {
             core_order(self, job);
         } else if (!held) {

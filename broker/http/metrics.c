@@ -124,6 +124,10 @@ static void engine_text(const helio_engine_figures_t *engine, helio_buffer_t *ou
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+    head(out, "preemptions_total", "counter", "Running jobs that were told to leave, by why.");
+    for (uint32_t why = 0; why < HELIO_EVICT_WHY_COUNT; why++)
+        labelled(out, "preemptions_total", "reason", helio_evict_why_word(why),
+                 (double)engine->core.preemptions_total[why]);
     head(out, "agent_frames_total", "counter", "Frames exchanged with sites.");
     labelled(out, "agent_frames_total", "direction", "in", (double)engine->frames_in_total);
     labelled(out, "agent_frames_total", "direction", "out", (double)engine->frames_out_total);

@@ -81,8 +81,8 @@ OWNED = "owned: true, power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}
 
 
 class Federation:
-    def __init__(self, build, folder, sites):
-        self.build, self.dir, self.sites = os.path.abspath(build), folder, sites
+    def __init__(self, build, folder, sites, tenants=("demo",)):
+        self.build, self.dir, self.sites, self.tenants = os.path.abspath(build), folder, sites, tenants
         self.procs, self.starts = {}, collections.Counter()
         os.chmod(folder, 0o755)
         self.job_user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
@@ -113,6 +113,7 @@ class Federation:
                     "--config", conf).split()[-1]
         self.env = dict(os.environ, HELIO_BROKER=f"http://127.0.0.1:{http}", HELIO_TOKEN=token, NO_COLOR="1")
         self.commands = {"broker": [broker, "run", "--config", conf]}
+        users = ", ".join(f'{{tenant: {tenant}, user: "*", unix: {self.job_user}}}' for tenant in self.tenants)
         for site in self.sites:
             os.mkdir(self.path(site.name))
             site.up(self)
@@ -131,7 +132,7 @@ carbon_g_per_kwh: 30
   broker: ["tcp://127.0.0.1:{sites_port}"]
   broker_key: "{broker_pub}"
   key_file: {self.path(site.name, 'agent.key')}
-  users: [{{tenant: demo, user: "*", unix: {self.job_user}}}]
+  users: [{users}]
 {site.agent_keys(self)}""")
             self.commands[site.name] = [self.tool("helio-agent"), "--config", site_conf]
         for name in self.commands:

@@ -25,7 +25,7 @@ typedef struct settings {
 } settings_t;
 
 typedef struct totals {
-    uint64_t runs, steps, jobs;
+    uint64_t runs, steps, jobs, evictions;
     int64_t virtual_ms;
     uint64_t faults[WORLD_FAULT_COUNT];
     uint64_t edges[HELIO_JOB_STATE_COUNT];
@@ -50,6 +50,7 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->runs++;
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
+    totals->evictions += result.evictions;
     totals->virtual_ms += result.virtual_ms;
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         totals->faults[i] += result.faults[i];
@@ -114,6 +115,7 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
     };
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults[i], names[i]);
+    printf("%8" PRIu64 "  running jobs told to make room\n", totals->evictions);
     uint32_t seen = 0, listed = 0;
     for (uint32_t from = 0; from < HELIO_JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < HELIO_JOB_STATE_COUNT; to++) {

@@ -1,0 +1,79 @@
+/*  victims.h -- who may evict whom, and which running jobs are the least loss. Pure.
+ *
+ *      evictor      takes from best-effort   from standard        from critical
+ *      critical     yes                      yes                  never
+ *      standard     yes                      reclaim only         never
+ *      best-effort  reclaim only             never                never
+ *
+ *  Reclaim: the evictor's start brings its tenant (or the tenant's part of a queue) no further than what it is
+ * guaranteed, and the victims are of other tenants, who hold more than they are guaranteed and keep that much.
+ * Priority within a tier evicts nobody. So nobody who was evicted can evict who took his place.
+ */
+#ifndef HELIO_POLICY_VICTIMS_H
+#define HELIO_POLICY_VICTIMS_H
+
+#include "federation/model/job.h"
+
+/*  Why a job is made to leave. The order is the metric's. */
+#define HELIO_EVICT_WHY_TABLE(X)                                                                             \
+    X(TIER, "tier")           /* for one of a higher tier */                                                 \
+    X(GUARANTEE, "guarantee") /* for a tenant that has less than it is guaranteed */                         \
+    X(WINDOW, "window")       /* for a reserve window of the site */                                         \
+    X(MOVE, "move")           /* it does better elsewhere */
+#define HELIO_EVICT_WHY_ENUMERATOR(name, word) HELIO_EVICT_WHY_##name,
+HELIO_ENUM_DECLARE(helio_evict_why, HELIO_EVICT_WHY, HELIO_EVICT_WHY_TABLE)
+
+enum {
+    HELIO_EVICT_TIMES_MAX = 5, /* a job that was evicted so often is left alone from then on */
+    /* So long after its begin a job is left alone: its place was just paid for with somebody's wait. */
+    HELIO_EVICT_YOUNG_STANDARD_MS = 20000,
+    HELIO_EVICT_YOUNG_BEST_EFFORT_MS = 1000,
+    HELIO_EVICT_GRACE_MS = 30000, /* of a job that says no `checkpoint.grace`; sites may set another */
+    HELIO_EVICT_SET_MAX = 128,    /* jobs that are evicted for one */
+    HELIO_EVICT_CONSIDERED_MAX = 512
+};
+
+/*  Whether an evictor of a tier may take the place of one of the other. reclaims: its start is within what it is
+ *  guaranteed; the caller sees to it that the victim's tenant is another one and keeps its own. */
+bool helio_evict_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool reclaims);
+
+/*  Run time that is gone when the job is stopped now: since its last checkpoint at the latest, and all of it where it
+ *  tells of none. One that is signalled (and given grace) saves then. */
+uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms);
+
+/*  So long after its begin it is left alone. */
+int64_t helio_evict_young_ms(uint32_t tier);
+
+enum { HELIO_VICTIM_OWNERS = 2 };
+#define HELIO_VICTIM_NO_OWNER UINT32_MAX
+
+typedef struct helio_victim {
+    uint32_t tier;
+    uint32_t gpus;        /* on all its nodes */
+    uint64_t lost_gpu_ms; /* what it ran in vain, on all its GPUs */
+    uint64_t share;       /* its tenant's: who has had much gives first */
+    uint32_t age;         /* ordinal, the oldest is the least: the youngest gives first */
+    bool leaves;          /* is being stopped already: costs nothing */
+    /* Reclaimed: whose spare GPUs it is taken out of (indices into `spare`); NO_OWNER = nobody's. */
+    uint32_t owners[HELIO_VICTIM_OWNERS];
+} helio_victim_t;
+
+/*  Would there be room if these had left? Monotone: more of them never make less room. */
+typedef bool (*helio_victims_fit_fn)(void *arg, const uint32_t *chosen, uint32_t count);
+
+typedef struct helio_victims {
+    uint32_t chosen[HELIO_EVICT_SET_MAX]; /* indices */
+    uint32_t count;                       /* 0 = there is no such set, or no need of one */
+    uint32_t leaving;                     /* of those, that leave already */
+    uint32_t worst_tier;                  /* of those that do not */
+    uint64_t gpus;
+    uint64_t lost_gpu_ms;
+} helio_victims_t;
+
+/*  The set that is least: by the highest tier in it, GPUs, work lost. None of it can be spared, so none of it would find
+ *  its place again beside the evictor. Tried: the cheapest first, the smallest first, and each one alone; not every
+ *  subset. Whole jobs. At most HELIO_EVICT_CONSIDERED_MAX victims are looked at. */
+helio_victims_t helio_victims_choose(const helio_victim_t *victims, uint32_t count, const uint64_t *spare,
+                                     uint32_t spare_count, helio_victims_fit_fn fits, void *arg);
+
+#endif

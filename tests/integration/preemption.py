@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Two tenants and a flood, with a real broker, PostgreSQL and processes: experiments give way to a critical job at once and
+to training with its grace, a guarantee is met within a minute, and a job that saves goes on from its file.
+  tests/integration/preemption.py --build BUILD_DIR"""
+import argparse, json, os, shutil, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
+from federation import OWNED, Federation, LocalSite  # noqa: E402
+
+FLOOD = 5000
+
+TRAIN = r"""
+at=$HELIO_CHECKPOINT_DIR/step
+step=$(cat "$at" 2>/dev/null || echo 0)
+echo "from $step resume ${HELIO_RESUME:-0}"
+trap 'echo "$step" >"$at"; echo "{\"units\": $step, \"checkpoint\": \"step-$step\"}" >>"$HELIO_REPORT"; echo "saved $step"; exit 0' USR1
+while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
+"""
+
+
+class OneNode(LocalSite):
+    def site_keys(self):
+        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, "
+                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
+
+
+class Test:
+    def __init__(self, federation):
+        self.f = federation
+
+    def as_tenant(self, tenant):
+        self.f.env["HELIO_TOKEN"] = self.tokens[tenant]
+
+    def up(self):
+        self.tokens = {"demo": self.f.env["HELIO_TOKEN"]}
+        for tenant in ("red", "blue"):
+            self.tokens[tenant] = self.f.helio("token", "add", "--tenant", tenant, "--user", tenant).stdout.split()[-1]
+
+    def submit(self, tenant, **doc):
+        self.as_tenant(tenant)
+        return self.f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+
+    def state(self, job):
+        rows = self.f.sql(f"select state from helio_report.jobs where job_id = '{job}'")
+        return rows[0][0] if rows else None
+
+    def count(self, tenant, state):
+        rows = self.f.sql(f"select count(*) from helio_report.jobs where tenant = '{tenant}' and state = '{state}'")
+        return int(rows[0][0]) if rows else 0
+
+    def until(self, what, seconds, complaint):
+        begin = time.monotonic()
+        self.f.wait_for(what, seconds, complaint)
+        return time.monotonic() - begin
+
+    def cancel(self, tenant, *jobs):
+        self.as_tenant(tenant)
+        self.f.helio("cancel", *jobs)
+
+    def flood(self, queue):
+        job = self.submit("red", name="experiments", queue=queue, gpu="H100:1", cpus=1, time="1h",
+                          run="exec sleep 600", array=f"0-{FLOOD - 1}")
+        self.until(lambda: self.count("red", "running") == 16, 30, "the flood does not fill the sites")
+        return job
+
+    def reasons(self, tenant):
+        return {row[0] for row in self.f.sql(
+            "select distinct t.reason from helio_report.job_transitions t join helio_report.jobs j using (job_id) "
+            f"where j.tenant = '{tenant}' and t.to_state = 'stopping' and t.actor = 'broker'")}
+
+    def check(self, good, complaint):
+        if not good:
+            raise SystemExit(f"{complaint}; logs are in {self.f.dir}")
+
+    def tiers(self):
+        flood = self.flood("preemptible")
+        urgent = self.submit("blue", name="answer", queue="express", gpu="H100:1", cpus=1, time="10m", run="exec sleep 300")
+        took = self.until(lambda: self.state(urgent) == "running", 10, "critical work waits behind experiments")
+        print(f"a critical job ran {took:.1f} s after {FLOOD} experiments had filled the sites")
+        self.check(any(r.startswith("preempted by express/blue job " + urgent[-8:]) for r in self.reasons("red")),
+                   f"nobody was preempted by it: {self.reasons('red')}")
+        train = self.submit("blue", name="train", queue="standard", gpu="H100:8", cpus=1, time="1h", run=TRAIN,
+                            checkpoint={"signal": "USR1", "grace": "5s"})
+        took = self.until(lambda: self.state(train) == "running", 20, "training waits behind experiments")
+        print(f"a training job of a whole node ran after {took:.1f} s")
+        self.check(self.state(urgent) == "running", "critical work was evicted")
+        return flood, urgent, train
+
+    def resume(self, train):
+        """A critical job that only the training's site can hold: it saves, makes room, and goes on from its file."""
+        site = self.f.sql(f"select site from helio_report.jobs where job_id = '{train}'")[0][0]
+        logs = lambda: self.f.helio("logs", train, check=False).stdout
+        self.as_tenant("blue")
+        self.until(lambda: "from 0 resume 0" in logs(), 20, "the training says nothing")
+        urgent = self.submit("blue", name="whole", queue="express", gpu="H100:8", cpus=1, time="10m",
+                             run="exec sleep 300", placement={"sites": [site]})
+        took = self.until(lambda: self.state(urgent) == "running", 40, "critical work waits for training")
+        print(f"a critical job took the training's node after {took:.1f} s (20 s of its first are its own, then its signal)")
+        self.as_tenant("blue")
+        self.f.helio("cancel", urgent)
+        self.until(lambda: "resume 1" in logs(), 30, "the training does not come back")
+        text = logs()
+        self.check("from 0 resume 0" not in text and "from 0 resume 1" not in text,
+                   f"the training began anew: {text}")
+        row = self.f.sql(f"select attempts from helio_report.jobs where job_id = '{train}'")[0]
+        self.check(row[0] == "2", f"the training has {row[0]} attempts")
+        print(f"the training came back: {text.strip().splitlines()[0]}")
+
+    def guarantee(self):
+        flood = self.flood("standard")
+        self.as_tenant("demo")
+        self.f.helio("quota", "set", "blue", "--guaranteed", "8")
+        jobs = [self.submit("blue", name=f"train-{i}", queue="standard", gpu="H100:2", cpus=1, time="1h",
+                            run="exec sleep 300") for i in range(6)]
+        running = lambda: sum(self.state(job) == "running" for job in jobs)
+        took = self.until(lambda: running() == 4, 60, "the guarantee is not met")
+        print(f"8 guaranteed GPUs ran after {took:.1f} s; the other two of six wait for their turn: {running()} run")
+        time.sleep(3)
+        self.check(running() == 4, "more was reclaimed than is guaranteed")
+        self.cancel("red", flood)
+        self.cancel("blue", *jobs)
+
+    def overall(self):
+        self.until(lambda: self.f.open_jobs() == 0, 60, "jobs are not over")
+        twice = self.f.sql("select count(*) from helio.attempts where completes group by job_id, task having count(*) > 1")
+        self.check(not twice, "a job completed twice")
+        critical = self.f.sql("select count(*) from helio.job_state s join helio.jobs j using (job_id) "
+                              "where j.queue = 'express' and s.evictions > 0")
+        self.check(critical == [["0"]], "critical work was evicted")
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    options = args.parse_args()
+    folder = tempfile.mkdtemp(prefix="helio-preemption-")
+    federation = Federation(options.build, folder, [OneNode("north", 2.0), OneNode("south", 3.0)],
+                            tenants=("demo", "red", "blue"))
+    test, began = Test(federation), time.monotonic()
+    try:
+        federation.up()
+        test.up()
+        flood, urgent, train = test.tiers()
+        test.resume(train)
+        test.cancel("red", flood)
+        test.cancel("blue", urgent, train)
+        test.until(lambda: test.count("red", "running") + test.count("blue", "running") == 0, 30, "the cancelled still run")
+        test.guarantee()
+        test.overall()
+    finally:
+        federation.down()
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"{FLOOD} experiments twice, five kinds of work that took their place: {time.monotonic() - began:.0f} s")
+
+
+if __name__ == "__main__":
+    main()

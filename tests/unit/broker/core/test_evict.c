@@ -1,0 +1,463 @@
+/*  Running work that makes room: who may take whose place, what is held for him, and what becomes of those who leave. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2, MINUTE = 60000, HOUR = 3600000 };
+
+static harness_t *h;
+static helio_site_profile_t *north;
+
+static int begin(void **state)
+{
+    (void)state;
+    helio_broker_options_t options = helio_broker_options_default();
+    options.silent_after_ms = INT64_C(1000) * HOUR;
+    h = harness_begin(&options);
+    north = harness_site(h, "north");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static helio_job_spec_t spec_of(const char *queue, uint32_t nodes, uint32_t gpus)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", gpus);
+    spec.queue = helio_text_of(queue);
+    spec.nodes = nodes;
+    return spec;
+}
+
+static helio_job_key_t of(const char *tenant, const char *queue, uint32_t nodes, uint32_t gpus)
+{
+    helio_job_spec_t spec = spec_of(queue, nodes, gpus);
+    const helio_fx_answer_t *answer = harness_submit(h, tenant, &spec);
+    assert_int_equal(answer->rc, HELIO_OK);
+    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+}
+
+static helio_job_key_t run(helio_job_key_t key)
+{
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    return key;
+}
+
+static void assert_state(helio_job_key_t key, uint32_t state)
+{
+    assert_string_equal(helio_job_state_word(harness_state(h, key)), helio_job_state_word(state));
+}
+
+/*  The last order to stop it: NULL = none. */
+static const helio_stop_t *stop_of(helio_job_key_t key)
+{
+    const helio_fx_stop_t *fx;
+    while ((fx = harness_take(h, HELIO_BROKER_FX_STOP)))
+        if (helio_job_key_equal(fx->stop.key, key))
+            return &fx->stop;
+    return NULL;
+}
+
+static void stopped(helio_job_key_t key, uint32_t epoch)
+{
+    harness_say(h, NORTH, key, epoch, HELIO_REPORT_KIND_STOPPED);
+}
+
+static uint64_t preemptions(helio_evict_why_t why)
+{
+    return harness_figures(h).preemptions_total[why];
+}
+
+static void evict__critical_work_takes_the_place_of_best_effort_work_at_once(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = run(of("acme", "batch", 1, 8));
+    harness_wait(h, 5000);
+    helio_job_key_t urgent = of("other", "express", 1, 4);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_STOPPING);
+    const helio_stop_t *stop = stop_of(low);
+    assert_non_null(stop);
+    assert_int_equal(stop->mode, HELIO_STOP_MODE_KILL);
+    char key[HELIO_KEY_SIZE], expected[128];
+    helio_job_key_text(urgent, key);
+    (void)snprintf(expected, sizeof expected, "preempted by express/other job %s", key + 18);
+    assert_true(helio_text_is(harness_row(h, low)->reason, expected));
+    const helio_row_class_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+        last = row;
+    assert_non_null(last);
+    assert_true(helio_text_is(last->detail, "preempts 1 job at north/a, expected start in 0 s"));
+    stopped(low, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+    assert_state(low, HELIO_JOB_QUEUED);
+    assert_true(helio_text_is(harness_row(h, low)->reason, expected));
+    assert_int_equal(harness_row(h, low)->evictions, 1);
+    assert_int_equal(harness_row(h, low)->failures, 0);
+    assert_int_equal(harness_row(h, low)->site_failures, 0);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 1);
+}
+
+static void evict__standard_work_is_signalled_and_given_its_grace(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = spec_of("standard", 1, 8);
+    spec.checkpoint_signal = HELIO_TEXT("USR1");
+    spec.checkpoint_grace_ms = 90000;
+    helio_job_key_t train = run(harness_job(h, &spec));
+    harness_wait(h, MINUTE);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    assert_state(train, HELIO_JOB_STOPPING);
+    assert_int_equal(stop_of(train)->mode, HELIO_STOP_MODE_GRACE);
+    const helio_row_class_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+        last = row;
+    assert_true(last && helio_text_is(last->detail, "preempts 1 job at north/a, expected start in 90 s"));
+    assert_true(last->expected_ms == harness_wall_ms(h) + 90000);
+    stopped(train, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+    harness_clear(h);
+    harness_say(h, NORTH, urgent, 1, HELIO_REPORT_KIND_ENDED);
+    harness_tick(h);
+    const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
+    assert_non_null(order);
+    assert_true(helio_job_key_equal(order->order.key, train));
+    assert_true(order->order.resume);
+    assert_int_equal(harness_row(h, train)->attempts, 2);
+}
+
+static void evict__the_same_tier_evicts_nobody_whatever_its_priority(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *runs, *asks;
+    } rows[] = {{"express", "express"}, {"standard", "standard"}, {"batch", "batch"}, {"express", "standard"},
+                {"standard", "batch"},  {"express", "batch"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        harness_t *before = h;
+        if (i) {
+            harness_end(&before);
+            begin(NULL);
+        }
+        harness_pool(h, north, "a", "H100", 1, 8, 0);
+        harness_join(h, NORTH, north);
+        helio_job_key_t holds = run(of("acme", rows[i].runs, 1, 8));
+        harness_wait(h, 5 * MINUTE);
+        helio_job_key_t asks = of("other", rows[i].asks, 1, 8);
+        harness_wait(h, MINUTE);
+        assert_state(holds, HELIO_JOB_RUNNING);
+        assert_state(asks, HELIO_JOB_QUEUED);
+    }
+}
+
+static void evict__what_comes_back_is_held_for_the_evictor(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t first = run(of("acme", "batch", 1, 4)), second = run(of("acme", "batch", 1, 4));
+    harness_wait(h, 5000);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    assert_state(first, HELIO_JOB_STOPPING);
+    assert_state(second, HELIO_JOB_STOPPING);
+    stopped(first, 1); /* half of it is there, and another would fit */
+    helio_job_key_t small = of("other", "express", 1, 2), other = of("acme", "standard", 1, 1);
+    harness_wait(h, 2000);
+    assert_state(small, HELIO_JOB_QUEUED);
+    assert_state(other, HELIO_JOB_QUEUED);
+    assert_state(first, HELIO_JOB_QUEUED);
+    stopped(second, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+}
+
+static void evict__beside_what_is_held_there_may_be_room_to_spare(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_spec_t spec = spec_of("standard", 1, 7);
+    spec.checkpoint_grace_ms = MINUTE;
+    helio_job_key_t big = run(harness_job(h, &spec));
+    harness_wait(h, MINUTE);
+    helio_job_key_t urgent = of("other", "express", 1, 4);
+    harness_tick(h);
+    assert_state(big, HELIO_JOB_STOPPING);
+    helio_job_key_t small = of("acme", "batch", 1, 1);
+    harness_tick(h);
+    assert_state(small, HELIO_JOB_OFFERED);
+    assert_state(urgent, HELIO_JOB_QUEUED);
+}
+
+static void evict__a_hold_is_dropped_with_the_job_that_it_was_for(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = run(of("acme", "batch", 1, 8));
+    harness_wait(h, 5000);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_STOPPING);
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, urgent);
+    stopped(low, 1);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_OFFERED); /* nobody else wants it */
+    assert_int_equal(harness_row(h, low)->epoch, 2);
+}
+
+static void evict__one_that_is_leaving_anyway_is_waited_for(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t first = run(of("acme", "batch", 1, 4)), second = run(of("acme", "batch", 1, 4));
+    harness_wait(h, 5000);
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first);
+    helio_job_key_t urgent = of("other", "express", 1, 4);
+    harness_tick(h);
+    assert_state(second, HELIO_JOB_RUNNING);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
+    stopped(first, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+}
+
+static void evict__a_gang_leaves_whole_and_only_if_that_makes_room(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 4, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t gang = run(of("acme", "batch", 3, 8)), critical = run(of("acme", "express", 1, 8));
+    harness_wait(h, 5000);
+    helio_job_key_t all = of("other", "express", 4, 8);
+    harness_wait(h, 5000);
+    assert_state(gang, HELIO_JOB_RUNNING); /* three nodes do not help one that needs four */
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, all);
+    helio_job_key_t two = of("other", "express", 2, 8);
+    harness_tick(h);
+    assert_state(gang, HELIO_JOB_STOPPING);
+    assert_state(critical, HELIO_JOB_RUNNING);
+    stopped(gang, 1);
+    harness_tick(h);
+    assert_state(two, HELIO_JOB_OFFERED);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 1);
+}
+
+static void evict__a_job_is_left_alone_at_first_and_after_the_fifth_time(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = of("acme", "standard", 1, 8);
+    for (uint32_t time = 1; time <= HELIO_EVICT_TIMES_MAX + 1; time++) {
+        harness_tick(h);
+        harness_run_up_to(h, NORTH, low, time, HELIO_JOB_RUNNING);
+        helio_job_key_t urgent = of("other", "express", 1, 8);
+        harness_wait(h, HELIO_EVICT_YOUNG_STANDARD_MS - 1000);
+        assert_state(low, HELIO_JOB_RUNNING);
+        harness_wait(h, 2000);
+        if (time > HELIO_EVICT_TIMES_MAX) {
+            assert_state(low, HELIO_JOB_RUNNING);
+            break;
+        }
+        assert_state(low, HELIO_JOB_STOPPING);
+        stopped(low, time);
+        harness_tick(h);
+        assert_state(urgent, HELIO_JOB_OFFERED);
+        harness_say(h, NORTH, urgent, 1, HELIO_REPORT_KIND_ENDED);
+    }
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), HELIO_EVICT_TIMES_MAX);
+}
+
+/* ---- reclaim --------------------------------------------------------------------------------------------- */
+
+static void evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    (void)harness_quota(h, "other", "", 4, HARNESS_AS_IS, HARNESS_AS_IS);
+    helio_job_key_t lent[8], own[4];
+    for (uint32_t i = 0; i < 8; i++)
+        lent[i] = run(of("acme", "standard", 1, 1));
+    harness_wait(h, MINUTE);
+    for (uint32_t i = 0; i < 4; i++)
+        own[i] = of("other", "standard", 1, 2);
+    harness_tick(h);
+    uint32_t leaving = 0;
+    for (uint32_t i = 0; i < 8; i++)
+        leaving += harness_state(h, lent[i]) == HELIO_JOB_STOPPING;
+    assert_int_equal(leaving, 4);
+    for (uint32_t i = 0; i < 8; i++)
+        if (harness_state(h, lent[i]) == HELIO_JOB_STOPPING)
+            stopped(lent[i], 1);
+    harness_wait(h, 5 * MINUTE);
+    uint32_t started = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        started += harness_state(h, own[i]) != HELIO_JOB_QUEUED;
+    assert_int_equal(started, 2);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 4);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
+}
+
+static void evict__nobody_is_reclaimed_from_below_his_own_guarantee(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    (void)harness_quota(h, "other", "", 8, HARNESS_AS_IS, HARNESS_AS_IS);
+    (void)harness_quota(h, "acme", "", 6, HARNESS_AS_IS, HARNESS_AS_IS);
+    helio_job_key_t first = run(of("acme", "standard", 1, 4)), second = run(of("acme", "standard", 1, 4));
+    harness_wait(h, MINUTE);
+    helio_job_key_t asks = of("other", "standard", 1, 4);
+    harness_wait(h, MINUTE);
+    assert_state(first, HELIO_JOB_RUNNING);
+    assert_state(second, HELIO_JOB_RUNNING);
+    assert_state(asks, HELIO_JOB_QUEUED);
+    (void)harness_quota(h, "acme", "", 4, HARNESS_AS_IS, HARNESS_AS_IS);
+    harness_tick(h);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 1);
+}
+
+static void evict__critical_work_is_never_reclaimed(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    (void)harness_quota(h, "other", "", 8, HARNESS_AS_IS, HARNESS_AS_IS);
+    helio_job_key_t critical = run(of("acme", "express", 1, 8));
+    harness_wait(h, MINUTE);
+    of("other", "express", 1, 8);
+    of("other", "standard", 1, 8);
+    harness_wait(h, 5 * MINUTE);
+    assert_state(critical, HELIO_JOB_RUNNING);
+}
+
+/* ---- when things go wrong -------------------------------------------------------------------------------- */
+
+static void evict__a_new_leader_waits_for_those_who_were_told_to_leave(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t first = run(of("acme", "standard", 1, 4)), second = run(of("acme", "standard", 1, 4));
+    harness_wait(h, MINUTE);
+    helio_job_key_t urgent = of("other", "express", 1, 4);
+    harness_tick(h);
+    helio_job_key_t gone = harness_state(h, first) == HELIO_JOB_STOPPING ? first : second,
+                    stays = harness_state(h, first) == HELIO_JOB_STOPPING ? second : first;
+    harness_t *before = h;
+    h = harness_rebuild(before);
+    harness_hello(h, NORTH, north);
+    helio_holding_t holdings[] = {{.key = gone, .epoch = 1, .state = HELIO_JOB_STOPPING, .dispatch_seq = 1},
+                                  {.key = stays, .epoch = 1, .state = HELIO_JOB_RUNNING, .dispatch_seq = 2}};
+    harness_inventory(h, NORTH, holdings, 2);
+    harness_summary(h, NORTH, north, 0, 1);
+    harness_wait(h, 2000);
+    assert_state(stays, HELIO_JOB_RUNNING);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
+    stopped(gone, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+    assert_state(stays, HELIO_JOB_RUNNING);
+    harness_end(&before);
+}
+
+static void evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t good = run(of("acme", "standard", 1, 4)), bad = run(of("acme", "standard", 1, 4));
+    harness_wait(h, MINUTE);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    harness_say(h, NORTH, good, 1, HELIO_REPORT_KIND_ENDED);
+    helio_report_t report = harness_report_of(h, bad, 1, HELIO_REPORT_KIND_ENDED);
+    report.exit_code = 1;
+    harness_report(h, NORTH, &report);
+    assert_state(good, HELIO_JOB_SUCCEEDED);
+    assert_state(bad, HELIO_JOB_QUEUED);
+    assert_int_equal(harness_row(h, bad)->failures, 0);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+}
+
+static void evict__a_hold_at_a_site_that_comes_back_changed_is_dropped(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = run(of("acme", "standard", 1, 8));
+    harness_wait(h, MINUTE);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_STOPPING);
+    harness_hello(h, SOUTH, north); /* a new session: its pools are read anew */
+    helio_holding_t holding = {.key = low, .epoch = 1, .state = HELIO_JOB_STOPPING, .dispatch_seq = 1};
+    harness_inventory(h, SOUTH, &holding, 1);
+    harness_summary(h, SOUTH, north, 0, 1);
+    harness_wait(h, 1000);
+    harness_say(h, SOUTH, low, 1, HELIO_REPORT_KIND_STOPPED);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+}
+
+static void evict__victims_that_never_leave_hold_nothing_for_ever(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    helio_site_profile_t *south = harness_site(h, "south");
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = run(of("acme", "batch", 1, 8));
+    harness_wait(h, 5000);
+    helio_job_key_t urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_STOPPING);
+    harness_pool(h, south, "b", "H100", 1, 8, 0);
+    harness_join(h, SOUTH, south);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED); /* it does not wait for what it does not need */
+    stopped(low, 1);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_OFFERED);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(evict__critical_work_takes_the_place_of_best_effort_work_at_once),
+        T(evict__standard_work_is_signalled_and_given_its_grace),
+        T(evict__the_same_tier_evicts_nobody_whatever_its_priority),
+        T(evict__what_comes_back_is_held_for_the_evictor),
+        T(evict__beside_what_is_held_there_may_be_room_to_spare),
+        T(evict__a_hold_is_dropped_with_the_job_that_it_was_for),
+        T(evict__one_that_is_leaving_anyway_is_waited_for),
+        T(evict__a_gang_leaves_whole_and_only_if_that_makes_room),
+        T(evict__a_job_is_left_alone_at_first_and_after_the_fifth_time),
+        T(evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more),
+        T(evict__nobody_is_reclaimed_from_below_his_own_guarantee),
+        T(evict__critical_work_is_never_reclaimed),
+        T(evict__a_new_leader_waits_for_those_who_were_told_to_leave),
+        T(evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not),
+        T(evict__a_hold_at_a_site_that_comes_back_changed_is_dropped),
+        T(evict__victims_that_never_leave_hold_nothing_for_ever),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
