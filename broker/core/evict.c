@@ -298,6 +298,7 @@ static void find_prey(helio_broker_core_t *self, const site_t *site, pool_t *poo
         return;
     pool->prey_round = self->rounds;
     pool->prey_count = 0;
+    pool->prey_least_tier = HELIO_TIER_CRITICAL;
     job_t *job;
     DL_FOREACH(site->live, job)
     {
@@ -308,6 +309,8 @@ static void find_prey(helio_broker_core_t *self, const site_t *site, pool_t *poo
             pool->prey_capacity = pool->prey_capacity ? pool->prey_capacity * 2 : 64;
             pool->prey = helio_grow(pool->prey, pool->prey_capacity, sizeof *pool->prey);
         }
+        uint32_t tier = leaves ? HELIO_TIER_BEST_EFFORT : tier_of(job);
+        pool->prey_least_tier = tier < pool->prey_least_tier ? tier : pool->prey_least_tier;
         int64_t young_ms = helio_evict_young_ms(tier_of(job)) - (int64_t)ran_ms(self, job);
         pool->prey[pool->prey_count++] = (prey_t){
             job, !leaves && young_ms > 0 ? self->wall_ms + young_ms : 0, core_evict_lost_ms(self, job) * gpus_of(job)};
@@ -485,6 +488,8 @@ static helio_victims_t hunt_at(hunt_t *hunt)
         !is_within_quota(hunt->class, gpus) || is_spoken_for(hunt->class, pool))
         return none;
     find_prey(hunt->core, option->site, pool);
+    if (!helio_evict_allowed(hunt->class->queue->tier, pool->prey_least_tier, hunt->reclaims))
+        return none; /* classes are many, and few of them may evict anybody */
     for (uint32_t i = 0; i < pool->prey_count && hunt->count < HELIO_EVICT_CONSIDERED_MAX; i++)
         take_prey(hunt, &pool->prey[i]);
     if (!hunt->count)

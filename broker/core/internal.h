@@ -323,6 +323,7 @@ struct pool {
     prey_t *prey;       /* of round prey_round */
     uint32_t prey_count, prey_capacity;
     uint64_t prey_round;
+    uint32_t prey_least_tier; /* of those; the least of all if one leaves already */
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
     uint32_t waits_s[WAITS_MAX];           /* the site's own word: until 1, 2, 4, ... whole nodes; UINT32_MAX = not foreseeable */
     uint32_t wait_count;
