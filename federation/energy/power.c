@@ -90,9 +90,10 @@ bool helio_power_fill(helio_pool_t *pool)
     const helio_power_facts_t *known = helio_power_of(pool->gpu);
     if (!known || pool->idle_w > 0 || pool->base_w > 0 || pool->slope_w > 0 || pool->host_w > 0)
         return false;
-    pool->idle_w = known->idle_w;
-    pool->base_w = known->base_w;
-    pool->slope_w = known->slope_w;
-    pool->host_w = known->host_w;
+    double part = helio_gpu_sevenths(pool->gpu) / 7.0; /* a slice's share of its GPU, and of that one's host */
+    pool->idle_w = known->idle_w * part;
+    pool->base_w = known->base_w * part;
+    pool->slope_w = known->slope_w * part;
+    pool->host_w = known->host_w * part;
     return true;
 }

@@ -16,6 +16,7 @@
 #define HELIO_TIER_TABLE(X) X(BEST_EFFORT, "best-effort") X(STANDARD, "standard") X(CRITICAL, "critical")
 #define HELIO_SITE_LOSS_TABLE(X) X(STRICT, "strict") X(LEASE, "lease") X(EAGER, "eager")
 #define HELIO_INTERCONNECT_TABLE(X) X(ANY, "any") X(NVLINK, "nvlink") X(IB, "ib")
+/*  From most to least isolated: what a job tolerates contains what is isolated better. */
 #define HELIO_SHARING_TABLE(X) X(NONE, "none") X(MIG, "mig") X(MPS, "mps") X(TIMESLICE, "timeslice")
 #define HELIO_GOAL_TABLE(X) \
     X(FAST, "fast")         \

@@ -125,3 +125,29 @@ uint32_t helio_job_state_edge_mask(uint32_t from)
             mask |= 1U << edges[i].to;
     return mask;
 }
+
+static uint32_t slash_of(helio_text_t gpu)
+{
+    uint32_t at = 0;
+    while (at < gpu.size && gpu.data[at] != '/')
+        at++;
+    return at;
+}
+
+helio_text_t helio_gpu_model(helio_text_t gpu)
+{
+    return (helio_text_t){gpu.data, slash_of(gpu)};
+}
+
+helio_text_t helio_gpu_slice(helio_text_t gpu)
+{
+    uint32_t at = slash_of(gpu);
+    return at < gpu.size ? (helio_text_t){gpu.data + at + 1, gpu.size - at - 1} : (helio_text_t){0};
+}
+
+uint32_t helio_gpu_sevenths(helio_text_t gpu)
+{
+    helio_text_t slice = helio_gpu_slice(gpu);
+    bool named = slice.size > 1 && slice.data[0] >= '1' && slice.data[0] <= '7' && slice.data[1] == 'g';
+    return named ? (uint32_t)(slice.data[0] - '0') : 7;
+}

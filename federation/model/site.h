@@ -11,10 +11,17 @@
 
 enum { HELIO_SITE_NAME_MAX = 32, HELIO_SITE_POOLS_MAX = 64, HELIO_SERIES_POINTS_MAX = 192, HELIO_SERIES_MAX = 512 };
 
+/*  A pool's `gpu` is a model, or a MIG slice of one: "H100", "H100/1g.10gb". What counts as a GPU there, everywhere, is the
+ *  slice: gpus_per_node, memory, power and price are those of slices. Views into the text; slice "" = whole GPUs. */
+helio_text_t helio_gpu_model(helio_text_t gpu);
+helio_text_t helio_gpu_slice(helio_text_t gpu);
+/*  Sevenths of a GPU's processors that it has: "1g.10gb" 1, a whole one 7. */
+uint32_t helio_gpu_sevenths(helio_text_t gpu);
+
 /*  Power of one allocated GPU at utilisation u in 0..1: host_w + base_w + slope_w * u, times PUE. */
 #define HELIO_POOL_FIELDS(F, R)                                                                              \
     F(R, TEXT, name, 32, _)                                                                                  \
-    F(R, TEXT, gpu, 32, _)            /* model, "" for a CPU pool */                                         \
+    F(R, TEXT, gpu, 32, _)            /* model or slice, "" for a CPU pool */                                \
     F(R, U64, gpu_memory_bytes, 0, _) /* of one GPU */                                                       \
     F(R, U32, nodes, 100000, _)                                                                              \
     F(R, U32, max_nodes, 100000, _)   /* elastic pools; >= nodes */                                          \

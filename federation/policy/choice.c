@@ -109,15 +109,20 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
                                   const helio_pool_t *pool)
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
-    if ((ask->model.size && !helio_text_equal(ask->model, pool->gpu)) || !pool->gpus_per_node ||
-        ask->mig.size || ask->memory_bytes > pool->gpu_memory_bytes)
+    helio_text_t model = helio_gpu_model(pool->gpu), slice = helio_gpu_slice(pool->gpu);
+    bool named = ask->model.size || ask->mig.size; /* else any that is large enough, whole or not */
+    if ((ask->model.size && !helio_text_equal(ask->model, model)) || !pool->gpus_per_node ||
+        (named && !helio_text_equal(ask->mig, slice)) || ask->memory_bytes > pool->gpu_memory_bytes)
         return HELIO_REJECTION_NO_SUCH_GPU;
+    bool asked_for = ask->mig.size && pool->sharing == HELIO_SHARING_MIG;
+    if (pool->sharing > want->sharing && !asked_for)
+        return HELIO_REJECTION_NO_SHARING;
     if (ask->count > pool->gpus_per_node || want->nodes > nodes)
         return HELIO_REJECTION_TOO_SMALL;
     return HELIO_REJECTION_NONE;
 }
 
-/*  The first alternative that the pool could ever hold; the nearest miss otherwise. */
+/*  The first alternative that the pool could ever hold; else why not, as far as one came. */
 static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool,
                                    helio_candidate_t *c)
 {
@@ -141,7 +146,7 @@ static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_
         return HELIO_REJECTION_TOO_SMALL;
     if (want->interconnect != HELIO_INTERCONNECT_ANY && pool->interconnect < want->interconnect)
         return HELIO_REJECTION_NO_INTERCONNECT;
-    if (want->sharing == HELIO_SHARING_NONE && pool->sharing != HELIO_SHARING_NONE)
+    if (!want->gpus.count && pool->sharing > want->sharing)
         return HELIO_REJECTION_NO_SHARING;
     return HELIO_REJECTION_NONE;
 }

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "federation/model/site.h"
+
 static const struct {
     const char *model;
     uint32_t weight_milli;
@@ -27,7 +29,7 @@ uint32_t helio_gpu_weight_milli(helio_text_t model)
         size_t size = strlen(weights[i].model);
         if (model.size >= size && memcmp(model.data, weights[i].model, size) == 0 &&
             (model.size == size || !is_digit(model.data[size])))
-            return weights[i].weight_milli;
+            return weights[i].weight_milli * helio_gpu_sevenths(model) / 7;
     }
     return WEIGHT_UNKNOWN;
 }

@@ -58,8 +58,11 @@ helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena
     helio_text_t text = {"", 0};
     for (uint32_t i = 0; i < self->gpus.count; i++) {
         const helio_gpu_ask_t *ask = &self->gpus.items[i];
-        text = helio_arena_printf(arena, "%.*s%s%u×%.*s", HELIO_TEXT_ARGS(text), i ? " or " : "", ask->count,
-                                  HELIO_TEXT_ARGS(ask->model.size ? ask->model : HELIO_TEXT("GPU")));
+        text = helio_arena_printf(arena, "%.*s%s%u×%.*s%s%.*s", HELIO_TEXT_ARGS(text), i ? " or " : "", ask->count,
+                                  HELIO_TEXT_ARGS(ask->model.size ? ask->model : HELIO_TEXT("GPU")),
+                                  ask->mig.size ? "/" : "", HELIO_TEXT_ARGS(ask->mig));
+        if (ask->memory_bytes)
+            text = helio_arena_printf(arena, "%.*s of %.4g GB", HELIO_TEXT_ARGS(text), (double)ask->memory_bytes / 1e9);
     }
     if (!self->gpus.count)
         text = helio_arena_printf(arena, "%u CPU", self->cpus ? self->cpus : 1);

@@ -46,7 +46,7 @@ static bool has_letter(helio_text_t text)
 }
 
 /*  1g.10gb: NVIDIA's name of a profile; a suffix as in 1g.10gb+me is allowed. */
-static bool is_mig(helio_text_t text)
+bool helio_spec_is_mig(helio_text_t text)
 {
     uint64_t memory;
     uint32_t plus = find_char(text, '+');
@@ -90,7 +90,7 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     ask->model = head(text, slash);
     if (slash < text.size) {
         ask->mig = tail(text, slash + 1);
-        if (!is_mig(ask->mig))
+        if (!helio_spec_is_mig(ask->mig))
             return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
                               "expected a MIG profile such as 1g.10gb");
     }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 
+#include "federation/model/site.h"
 #include "federation/spec/job_values.h"
 
 static bool is_letter(char c)
@@ -40,6 +41,13 @@ static bool is_job_name(helio_text_t text)
 static bool is_short_name(helio_text_t text)
 {
     return is_name(text) && text.size <= 32;
+}
+
+static bool is_pool_gpu(helio_text_t text)
+{
+    helio_text_t model = helio_gpu_model(text);
+    return text.size <= 32 && is_short_name(model) &&
+           (model.size == text.size || helio_spec_is_mig(helio_gpu_slice(text)));
 }
 
 static bool is_env_name(helio_text_t text)
@@ -107,6 +115,9 @@ const helio_spec_rule_t helio_spec_rule_name = {
     is_short_name,
     "a name of letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"};
+const helio_spec_rule_t helio_spec_rule_pool_gpu = {
+    is_pool_gpu, "the name of a GPU's model, or of a MIG slice of one such as H100/1g.10gb, at most 32",
+    "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}(/[1-7]g\\.[0-9]+gb(\\+[A-Za-z.]+)?)?$"};
 const helio_spec_rule_t helio_spec_rule_env = {
     is_env_name, "a name of letters, digits and '_' that does not begin with a digit or with HELIO_",
     "^(?!HELIO_)[A-Za-z_][A-Za-z0-9_]{0,127}$"};

@@ -75,6 +75,14 @@ static helio_rc check_pool(helio_spec_reader_t *reader, const helio_spec_node_t 
         return helio_spec_complain(reader, helio_spec_find(node, "gpus_per_node"), HELIO_SPEC_MISSING_PROBLEM,
                                    "add 'gpu: H100'", "%s: a pool of GPUs needs gpu, their model",
                                    reader->path);
+    bool slices = helio_gpu_slice(pool->gpu).size > 0;
+    if (slices && pool->sharing != HELIO_SHARING_MIG)
+        return helio_spec_complain(reader, helio_spec_find(node, "gpu"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "add 'sharing: mig'", "%s: MIG slices are shared GPUs", reader->path);
+    if (!slices && pool->sharing == HELIO_SHARING_MIG)
+        return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "write 'gpu: H100/1g.10gb'", "%s: gpu does not say which MIG slices it offers",
+                                   reader->path);
     return HELIO_OK;
 }
 
@@ -89,9 +97,10 @@ static const helio_spec_field_t pool_fields[] = {
     {.key = "gpu",
      .kind = HELIO_SPEC_TEXT,
      POOL(gpu),
-     .rule = &helio_spec_rule_name,
+     .rule = &helio_spec_rule_pool_gpu,
      .example = "H100",
-     .doc = "Model, as jobs ask for it. Not said: a CPU pool."},
+     .doc = "Model, as jobs ask for it; `H100/1g.10gb`, with `sharing: mig`: MIG slices, and memory, gpus_per_node, power and "
+            "price are those of slices. Not said: a CPU pool."},
     {.key = "memory",
      .kind = HELIO_SPEC_BYTES,
      POOL(gpu_memory_bytes),

@@ -68,5 +68,29 @@ select results_eq($$select extract(hour from time at time zone 'UTC')::int, hori
     'by horizon; not of hours that had begun, of other factors, nor of what nothing confirmed');
 select is((select count(*) from helio_report.forecast_error_by_horizon where site = 'fc'), 0::bigint, 'means are of the last week');
 
+-- A transfer is a row beside the run's in the hour of the start, and a part of every sum.
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, pool,
+    gpu_model, queue, provenance, rates_id, part)
+select '0199dddd-0000-7000-8000-000000000009'::uuid, -1, 1, d + interval '1 hour', g, 3600000, 100000, 2000000, false, 'moved',
+    'lulea', 'a', 'H100', 'standard', case g when 0 then 'transfer' else 'model' end, 1, case g when 0 then 1 else 0 end
+from day, (values (3600000), (0)) as v (g);
+select results_eq($$select energy_provenance, gpu_seconds from helio_report.ledger where tenant = 'moved' order by gpu_seconds$$,
+    $$values ('transfer', 0::float8), ('model', 3600)$$, 'the ledger shows both');
+select results_eq($$select jobs, gpu_seconds, cost_usd, energy_kwh, carbon_g, transfer_cost_usd, transfer_energy_kwh,
+        transfer_carbon_g from helio_report.usage_daily where tenant = 'moved'$$,
+    $$values (1::bigint, 3600::float8, 4::float8, 2::float8, 200::float8, 2::float8, 1::float8, 100::float8)$$,
+    'the sum contains the transfer, which is shown apart, too');
+select throws_ok($$insert into helio.ledger select * from helio.ledger where tenant = 'moved' and part = 1$$, '23505', null,
+    'an attempt is charged its transfer once');
+insert into helio.decisions (decision_id, at, class_id, policy_version) select 990001, d, 1, 'x' from day;
+insert into helio.candidates (decision_id, rank, site, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, transfer_ms,
+    egress_micro_usd, transfer_j, transfer_carbon_mg) values (990001, 0, 'lulea', 9, 1000000, 3600000, 5000, 1500, 2000000, 3600000, 1000);
+insert into helio.placements (job_id, task, epoch, nodes, gpus, decision_id, score_micro_usd, planned_cost_micro_usd,
+    planned_energy_j, planned_carbon_mg, at, site, pool)
+select '0199dddd-0000-7000-8000-000000000009'::uuid, -1, 1, 1, 1, 990001, 9, 3000000, 7200000, 6000, d, 'lulea', 'a' from day;
+select results_eq($$select transfer_s, egress_usd, cost_usd, energy_kwh, carbon_g from helio_report.placement_candidates
+        where job_id = helio.job_text('0199dddd-0000-7000-8000-000000000009'::uuid, -1)$$,
+    $$values (1.5::float8, 2::float8, 3::float8, 2::float8, 6::float8)$$, 'a candidate''s figures contain its transfer');
+
 select * from finish();
 rollback;

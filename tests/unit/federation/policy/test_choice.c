@@ -269,6 +269,9 @@ static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
     site.leases = false;
     assert_rejected(HELIO_REJECTION_NO_LEASES);
     begin(NULL);
+    now.extras.no_link = true;
+    assert_rejected(HELIO_REJECTION_NO_LINK);
+    begin(NULL);
     want.deadline_wall_ms = now.wall_ms + HOUR_MS - 1;
     assert_rejected(HELIO_REJECTION_DEADLINE);
     begin(NULL);
@@ -283,6 +286,80 @@ static void judge__each_reason_by_the_one_thing_that_is_wrong(void **state)
     begin(NULL);
     now.ready = false;
     assert_rejected(HELIO_REJECTION_SITE_SILENT);
+}
+
+/*  What a pool offers, what is asked for, and whether that fits: docs/policy.md has the table. */
+static void judge__what_fits_where(void **state)
+{
+    (void)state;
+    static const helio_text_t none = {0}, h100 = {"H100", 4}, small = {"1g.10gb", 7}, large = {"3g.40gb", 7};
+    const struct {
+        const char *gpu;
+        helio_sharing_t offered;
+        helio_text_t model, mig;
+        uint64_t least_gb;
+        helio_sharing_t tolerated;
+        helio_rejection_t rejection;
+    } rows[] = {
+        /* whole GPUs, by name, by memory, any */
+        {"H100", HELIO_SHARING_NONE, h100, none, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NONE},
+        {"H100", HELIO_SHARING_NONE, none, none, 80, HELIO_SHARING_NONE, HELIO_REJECTION_NONE},
+        {"H100", HELIO_SHARING_NONE, none, none, 81, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SUCH_GPU},
+        {"H100", HELIO_SHARING_NONE, none, none, 0, HELIO_SHARING_TIMESLICE, HELIO_REJECTION_NONE},
+        {"H100", HELIO_SHARING_NONE, h100, small, 0, HELIO_SHARING_MIG, HELIO_REJECTION_NO_SUCH_GPU},
+        /* slices: who names one gets it; who names a model gets whole ones; any and by memory as they tolerate it */
+        {"H100/1g.10gb", HELIO_SHARING_MIG, h100, small, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NONE},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, h100, large, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SUCH_GPU},
+        {"A100/1g.10gb", HELIO_SHARING_MIG, h100, small, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SUCH_GPU},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, h100, none, 0, HELIO_SHARING_MIG, HELIO_REJECTION_NO_SUCH_GPU},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, none, none, 10, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SHARING},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, none, none, 10, HELIO_SHARING_MIG, HELIO_REJECTION_NONE},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, none, none, 10, HELIO_SHARING_MPS, HELIO_REJECTION_NONE},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, none, none, 90, HELIO_SHARING_MIG, HELIO_REJECTION_NO_SUCH_GPU},
+        {"H100/1g.10gb", HELIO_SHARING_MIG, none, none, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SHARING},
+        /* what is tolerated contains what is isolated better, and no more */
+        {"H100", HELIO_SHARING_MPS, h100, none, 0, HELIO_SHARING_NONE, HELIO_REJECTION_NO_SHARING},
+        {"H100", HELIO_SHARING_MPS, h100, none, 0, HELIO_SHARING_MIG, HELIO_REJECTION_NO_SHARING},
+        {"H100", HELIO_SHARING_MPS, h100, none, 0, HELIO_SHARING_MPS, HELIO_REJECTION_NONE},
+        {"H100", HELIO_SHARING_MPS, h100, none, 0, HELIO_SHARING_TIMESLICE, HELIO_REJECTION_NONE},
+        {"H100", HELIO_SHARING_TIMESLICE, h100, none, 0, HELIO_SHARING_MPS, HELIO_REJECTION_NO_SHARING},
+        {"H100", HELIO_SHARING_TIMESLICE, h100, none, 0, HELIO_SHARING_TIMESLICE, HELIO_REJECTION_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        begin(NULL);
+        pool.gpu = helio_text_of(rows[i].gpu);
+        pool.sharing = rows[i].offered;
+        asks[0] = (helio_gpu_ask_t){rows[i].model, 8, rows[i].least_gb << 30, rows[i].mig};
+        want.sharing = rows[i].tolerated;
+        helio_rejection_t found = judge().rejection;
+        if (found != rows[i].rejection)
+            fail_msg("row %zu: '%s' instead of '%s'", i, helio_rejection_word(found), helio_rejection_word(rows[i].rejection));
+    }
+}
+
+static void judge__a_slice_that_is_shut_out_leaves_room_for_the_next_alternative(void **state)
+{
+    (void)state;
+    pool.gpu = HELIO_TEXT("H100/1g.10gb");
+    pool.sharing = HELIO_SHARING_MIG;
+    asks[0] = (helio_gpu_ask_t){.count = 1}; /* any, and no sharing */
+    asks[1] = (helio_gpu_ask_t){.model = HELIO_TEXT("H100"), .count = 2, .mig = HELIO_TEXT("1g.10gb")};
+    want.gpus.count = 2;
+    helio_candidate_t c = judge();
+    assert_int_equal(c.rejection, HELIO_REJECTION_NONE);
+    assert_int_equal(c.ask, 1);
+    assert_int_equal(c.gpus_per_node, 2);
+}
+
+static void judge__an_interconnect_is_that_or_a_better_one(void **state)
+{
+    (void)state;
+    for (uint32_t has = 0; has < HELIO_INTERCONNECT_COUNT; has++)
+        for (uint32_t asked = 0; asked < HELIO_INTERCONNECT_COUNT; asked++) {
+            pool.interconnect = has;
+            want.interconnect = asked;
+            assert_rejected(asked > has ? HELIO_REJECTION_NO_INTERCONNECT : HELIO_REJECTION_NONE);
+        }
 }
 
 static void judge__a_backend_is_one_of_those_named_and_any_when_none_is(void **state)
@@ -497,6 +574,9 @@ int main(void)
         CASE(residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final),
         CASE(judge__what_fits_is_accepted_with_its_plan),
         CASE(judge__each_reason_by_the_one_thing_that_is_wrong),
+        CASE(judge__what_fits_where),
+        CASE(judge__a_slice_that_is_shut_out_leaves_room_for_the_next_alternative),
+        CASE(judge__an_interconnect_is_that_or_a_better_one),
         CASE(judge__a_backend_is_one_of_those_named_and_any_when_none_is),
         CASE(judge__every_bound_holds_exactly),
         CASE(judge__an_unknown_intensity_is_below_no_bound_and_free_of_none),

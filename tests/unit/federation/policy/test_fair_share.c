@@ -21,7 +21,7 @@ static void share__weights_follow_the_model(void **state)
         uint32_t weight;
     } cases[] = {{"A100", 1000}, {"A100-80GB", 1000}, {"A10", 401},  {"A10G", 401}, {"H100", 3170}, {"H100-SXM5", 3170},
                  {"L4", 388},    {"L40S", 1160},      {"T4", 208},   {"P100", 68},  {"", 1000},     {"Trident", 1000},
-                 {"L40", 1000},  {"A1000", 1000},     {"A", 1000}};
+                 {"H100/1g.10gb", 452}, {"A100/7g.80gb", 1000}, {"L40", 1000},  {"A1000", 1000},     {"A", 1000}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (helio_gpu_weight_milli(helio_text_of(cases[i].model)) != cases[i].weight)
             fail_msg("%s: %u", cases[i].model, helio_gpu_weight_milli(helio_text_of(cases[i].model)));

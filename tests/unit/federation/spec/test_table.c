@@ -163,6 +163,21 @@ static void table__defaults_are_those_of_an_empty_group(void **state)
     assert_text(settings.site.backend, "local");
 }
 
+static void site__a_pool_of_slices_is_read(void **state)
+{
+    static const char yaml[] =
+        "name: a\npools: [{name: p, gpu: H100/1g.10gb, memory: 10GB, gpus_per_node: 56, nodes: 1, sharing: mig}]\n";
+    helio_site_profile_t site;
+    helio_diagnostic_t diagnostic = {0};
+    exact_t exact = exact_of("site.yaml", yaml, strlen(yaml));
+    assert_int_equal(helio_spec_parse_site(exact.source, *state, &site, &diagnostic), HELIO_OK);
+    assert_text(helio_gpu_model(site.pools.items[0].gpu), "H100");
+    assert_text(helio_gpu_slice(site.pools.items[0].gpu), "1g.10gb");
+    assert_int_equal(helio_gpu_sevenths(site.pools.items[0].gpu), 1);
+    assert_int_equal(helio_gpu_sevenths(HELIO_TEXT("H100")), 7);
+    free(exact.bytes);
+}
+
 static void site__bad_pools_and_figures_are_refused(void **state)
 {
     static const struct {
@@ -186,6 +201,10 @@ static void site__bad_pools_and_figures_are_refused(void **state)
         {"pools: [{name: p, power: {watts: 1}}]", "unknown key 'watts' in pools[0].power"},
         {"pools: [{name: p, price_usd_per_gpu_h: 2 USD}]", "price_usd_per_gpu_h: expected a number"},
         {"pools: [{name: p, provision: 5}]", "provision: expected a duration"},
+        {"pools: [{name: p, gpu: H100/1g, gpus_per_node: 8, sharing: mig}]", "MIG slice"},
+        {"pools: [{name: p, gpu: /1g.10gb, gpus_per_node: 8, sharing: mig}]", "MIG slice"},
+        {"pools: [{name: p, gpu: H100/1g.10gb, gpus_per_node: 8}]", "MIG slices are shared GPUs"},
+        {"pools: [{name: p, gpu: H100, gpus_per_node: 8, sharing: mig}]", "does not say which MIG slices"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char yaml[256];
@@ -414,6 +433,7 @@ int main(void)
         TEST(table__a_daemon_reads_its_settings_beside_the_site),
         TEST(table__included_keys_are_known_and_checked),
         TEST(table__defaults_are_those_of_an_empty_group),
+        TEST(site__a_pool_of_slices_is_read),
         TEST(site__bad_pools_and_figures_are_refused),
         TEST(table__every_example_of_the_reference_is_accepted),
         TEST(schema__has_every_key_and_refuses_others),
