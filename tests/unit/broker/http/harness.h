@@ -67,6 +67,7 @@ typedef struct world {
     uint32_t hash_sizes[4];
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
+    char prefix[1100], link[80]; /* of DATA with its sites, of LINK with its figures */
     helio_row_token_t token_row;
     char token_id[40];
     uint8_t token_hash[32];
@@ -128,6 +129,21 @@ static inline void record_event(world_t *w, helio_call_t *call)
         const helio_ev_site_command_t *event = call->payload;
         keep(event->site, w->site, sizeof w->site);
         keep(event->reason, w->reason, sizeof w->reason);
+        break;
+    }
+    case HELIO_BROKER_EV_DATA: {
+        const helio_ev_data_t *event = call->payload;
+        size_t size = (size_t)snprintf(w->prefix, sizeof w->prefix, "%.*s", HELIO_TEXT_ARGS(event->prefix));
+        for (uint32_t i = 0; i < event->sites.count && size < sizeof w->prefix; i++)
+            size += (size_t)snprintf(w->prefix + size, sizeof w->prefix - size, " %.*s",
+                                     HELIO_TEXT_ARGS(event->sites.items[i].text));
+        break;
+    }
+    case HELIO_BROKER_EV_LINK: {
+        const helio_ev_link_t *event = call->payload;
+        (void)snprintf(w->link, sizeof w->link, "%.*s %.*s %d %llu %lld %u", HELIO_TEXT_ARGS(event->from),
+                       HELIO_TEXT_ARGS(event->to), event->removed, (unsigned long long)event->mbps,
+                       (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
         break;
     }
     case HELIO_BROKER_EV_CANCEL:

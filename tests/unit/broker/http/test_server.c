@@ -683,6 +683,45 @@ static void http__site_commands_carry_their_reason(void **state)
     assert_int_equal(w->event, HELIO_BROKER_EV_ATTEST);
 }
 
+static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
+{
+    (void)state;
+    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON, "{\"prefix\": \"s3://acme/x\", \"sites\": [\"lulea\", \"aws\"]}");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_DATA);
+    assert_string_equal(w->prefix, "s3://acme/x lulea aws");
+    ask(w, &r, "DELETE", "/v1/data?prefix=s3%3A%2F%2Facme%2Fx", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->prefix, "s3://acme/x");
+    ask(w, &r, "PUT", "/v1/links", w->operator_.text, JSON,
+        "{\"from\": \"lulea\", \"to\": \"*\", \"gbps\": 2.5, \"egress_usd_per_gb\": 0.0875, \"rtt_ms\": 90}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "lulea * 0 2500 87500 90");
+    ask(w, &r, "DELETE", "/v1/links?from=lulea&to=%2A", w->operator_.text, "", NULL);
+    assert_string_equal(w->link, "lulea * 1 0 0 0");
+    static const struct {
+        const char *path, *body;
+    } bad[] = {
+        {"/v1/data", "{\"prefix\": \"s3://a\"}"},
+        {"/v1/data", "{\"prefix\": \"s3://a\", \"sites\": []}"},
+        {"/v1/data", "{\"prefix\": \"s3://a\", \"sites\": \"lulea\"}"},
+        {"/v1/data", "{\"prefix\": \"s3://a\", \"sites\": [3]}"},
+        {"/v1/data", "{\"prefix\": \"s3://a\", \"sites\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}"},
+        {"/v1/data", "{\"prefix\": 3, \"sites\": [\"lulea\"]}"},
+        {"/v1/links", "{\"from\": \"a\", \"to\": \"b\"}"},
+        {"/v1/links", "{\"from\": \"a\", \"to\": \"b\", \"gbps\": -1}"},
+        {"/v1/links", "{\"from\": \"a\", \"to\": \"b\", \"gbps\": \"5\"}"},
+    };
+    uint32_t events = w->events;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ask(w, &r, "PUT", bad[i].path, w->operator_.text, JSON, bad[i].body);
+        assert_int_equal(r.status, 400);
+    }
+    ask(w, &r, "DELETE", "/v1/links?from=lulea", w->operator_.text, "", NULL);
+    assert_int_equal(r.status, 400);
+    assert_int_equal(w->events, events);
+}
+
 static void http__commands_are_read_strictly(void **state)
 {
     (void)state;
@@ -861,6 +900,7 @@ int main(void)
         TEST(http__commands_are_read_strictly),
         TEST(http__a_key_is_enrolled_when_it_is_one),
         TEST(http__an_issued_token_opens_once_it_is_in_force_until_revoked),
+        TEST(http__data_and_links_reach_the_core_as_they_were_said),
         TEST(http__metrics_tell_of_engine_sites_and_requests),
         TEST(http__a_bad_or_taken_address_is_told),
         TEST(http__stopping_answers_what_waits),
