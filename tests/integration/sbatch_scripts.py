@@ -64,6 +64,7 @@ def plain(text, job, folder):
     text = text.replace(folder, "FOLDER").replace(job, "JOB")
     text = re.sub(r"helio-[0-9a-z]{26}(-\d+)?-\d+", "JOB", text)
     text = re.sub(rf"(?<!\d){FIRST_JOB // 1000}\d{{3}}(?!\d)", "JOB", text)
+    text = re.sub(r"(?<!\d)1\d{9}(?=_\d)", "JOB", text)  # an array's number in the names of files; sbatch's is its job's
     return re.sub(r"\b\d{1,2}:\d{2}:\d{2}\b", "TIME", text)
 
 
