@@ -177,20 +177,40 @@ static uint64_t intensity(const helio_outlook_t *outlook, const helio_plan_t *pl
     return (uint64_t)outlook->carbon[helio_outlook_hour(outlook, plan->start_ms)];
 }
 
-/*  A start at `start_ms`, whose plan this is, held against what the job sets bounds to. */
-static helio_rejection_t caps(const helio_requirement_t *want, const helio_site_now_t *now, int64_t start_ms,
-                              const helio_plan_t *plan)
+/*  What a start is held against, beside what is weighed. */
+typedef struct bounds {
+    const helio_requirement_t *want;
+    const helio_site_now_t *now;
+    helio_work_t high; /* as if it took run_high_ms */
+} bounds_t;
+
+/*  With the transfer of its data. */
+static int64_t takes_ms(const bounds_t *bounds)
 {
-    const helio_outlook_t *outlook = now->outlook;
-    const helio_transfer_t *transfer = &now->extras.transfer;
-    int64_t takes_ms = (int64_t)(transfer->ms + want->time_limit_ms);
-    if (want->deadline_wall_ms && start_ms + takes_ms > want->deadline_wall_ms)
+    return (int64_t)(bounds->now->extras.transfer.ms + bounds->high.run_ms);
+}
+
+static bool caps_need_a_plan(const helio_requirement_t *want)
+{
+    return want->max_cost_micro_usd || want->max_carbon_mg_per_kwh;
+}
+
+/*  A start at `start_ms`, weighed as if at `weighed_ms`, held against what the job sets bounds to. */
+static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t weighed_ms, helio_plan_t *ret_high)
+{
+    const helio_requirement_t *want = bounds->want;
+    const helio_outlook_t *outlook = bounds->now->outlook;
+    *ret_high = (helio_plan_t){0};
+    if (caps_need_a_plan(want))
+        *ret_high = helio_plan_of(outlook, &bounds->high, &bounds->now->extras, weighed_ms);
+    if (want->deadline_wall_ms && start_ms + takes_ms(bounds) > want->deadline_wall_ms)
         return HELIO_REJECTION_DEADLINE;
-    if (want->max_cost_micro_usd && plan->cost_micro_usd + transfer->egress_micro_usd > (int64_t)want->max_cost_micro_usd)
+    int64_t cost = ret_high->cost_micro_usd + bounds->now->extras.transfer.egress_micro_usd;
+    if (want->max_cost_micro_usd && cost > (int64_t)want->max_cost_micro_usd)
         return HELIO_REJECTION_COST_CAP;
     /* an unknown intensity cannot be shown to be below a bound */
     if (want->max_carbon_mg_per_kwh &&
-        (!outlook->carbon_from.known || intensity(outlook, plan) > want->max_carbon_mg_per_kwh))
+        (!outlook->carbon_from.known || intensity(outlook, ret_high) > want->max_carbon_mg_per_kwh))
         return HELIO_REJECTION_CARBON_CAP;
     return HELIO_REJECTION_NONE;
 }
@@ -208,28 +228,29 @@ int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, in
 }
 
 /*  The last begin of an hour that may be waited for; with `any`, whatever the job says of waiting. */
-static int64_t latest_start(const helio_requirement_t *want, const helio_site_now_t *now, bool any)
+static int64_t latest_start(const bounds_t *bounds, bool any)
 {
-    int64_t wall_ms = now->wall_ms, takes_ms = (int64_t)(now->extras.transfer.ms + want->time_limit_ms);
+    const helio_requirement_t *want = bounds->want;
+    int64_t wall_ms = bounds->now->wall_ms;
     int64_t latest = wall_ms + (int64_t)HELIO_START_AHEAD_H * HELIO_HOUR_MS;
     if (!any && want->free_until_ms < latest)
         latest = want->free_until_ms;
-    if (want->deadline_wall_ms && want->deadline_wall_ms - takes_ms < latest)
-        latest = want->deadline_wall_ms - takes_ms;
+    if (want->deadline_wall_ms && want->deadline_wall_ms - takes_ms(bounds) < latest)
+        latest = want->deadline_wall_ms - takes_ms(bounds);
     return latest;
 }
 
-static void look_ahead(const helio_requirement_t *want, const helio_site_now_t *now, const helio_work_t *work,
-                       helio_candidate_t *c)
+static void look_ahead(const bounds_t *bounds, const helio_work_t *work, helio_candidate_t *c)
 {
+    const helio_site_now_t *now = bounds->now;
     bool capped = c->rejection != HELIO_REJECTION_NONE;
-    int64_t allowed = latest_start(want, now, false),
-            latest = latest_start(want, now, capped);
+    int64_t allowed = latest_start(bounds, false), latest = latest_start(bounds, capped);
     int64_t best = INT64_MAX, t = now->wall_ms - now->wall_ms % HELIO_HOUR_MS + HELIO_HOUR_MS;
+    helio_plan_t high;
     for (; t <= latest && !(t > allowed && c->not_before_ms); t += HELIO_HOUR_MS) {
-        helio_plan_t plan = helio_plan_of(now->outlook, work, &now->extras, t);
-        if (caps(want, now, t, &plan) != HELIO_REJECTION_NONE)
+        if (caps(bounds, t, t, &high) != HELIO_REJECTION_NONE)
             continue;
+        helio_plan_t plan = helio_plan_of(now->outlook, work, &now->extras, t);
         if (capped && !c->not_before_ms)
             c->not_before_ms = t;
         int64_t rank = helio_choice_rank(&plan, &c->now, now->wall_ms, t == now->held_start_ms);
@@ -250,19 +271,26 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
         return c;
     c.transfer = now->extras.transfer;
     int64_t step_ms = now->wall_ms - now->wall_ms % HELIO_SCORE_STEP_MS;
+    c.run_ms = helio_requirement_run_ms(want, pool->gpu);
+    c.run_high_ms = helio_requirement_run_high_ms(want, pool->gpu);
     helio_work_t work = {
         .gpus = (uint64_t)c.gpus_per_node * want->nodes,
-        .run_ms = want->time_limit_ms,
+        .run_ms = c.run_ms,
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h,
                    want->scarcity_price_micro_usd_per_gpu_h},
         .now_ms = step_ms,
         .free_until_ms = want->free_until_ms,
     };
+    bounds_t bounds = {want, now, work};
+    bounds.high.run_ms = c.run_high_ms;
+    helio_plan_t high;
     c.now = helio_plan_of(now->outlook, &work, &now->extras, step_ms);
-    c.rejection = caps(want, now, now->wall_ms, &c.now);
+    c.rejection = caps(&bounds, now->wall_ms, step_ms, &high);
+    c.high_cost_micro_usd = high.cost_micro_usd;
+    c.high_mg_per_kwh = helio_plan_mg_per_kwh(&high);
     if (now->ready && !now->draining &&
         (want->free_until_ms > now->wall_ms || c.rejection != HELIO_REJECTION_NONE))
-        look_ahead(want, now, &work, &c);
+        look_ahead(&bounds, &work, &c);
     if (c.rejection == HELIO_REJECTION_NONE && now->draining)
         c.rejection = HELIO_REJECTION_DRAINING;
     if (c.rejection == HELIO_REJECTION_NONE && !now->ready)

@@ -10,7 +10,7 @@
 #include "federation/policy/requirement.h"
 #include "federation/policy/terms.h"
 
-#define HELIO_POLICY_VERSION "terms-1"
+#define HELIO_POLICY_VERSION "terms-2"
 
 /*  Why a pool of a site is not a candidate. NAME, word, group: what it makes the job wait for. */
 #define HELIO_REJECTION_TABLE(X)                                                                             \
@@ -25,9 +25,9 @@
     X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
     X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
     X(NO_LINK, "NoLink", NEVER_FITS)                    /* no link leads its data there */                   \
-    X(DEADLINE, "Deadline", POLICY_CAP)                 /* its time limit ends after the deadline */         \
-    X(COST_CAP, "CostCap", POLICY_CAP)                  /* of the whole time limit */                        \
-    X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* its hours' mean intensity, or it is not told */   \
+    X(DEADLINE, "Deadline", POLICY_CAP)                 /* nine runs in ten would end by it, no fewer */     \
+    X(COST_CAP, "CostCap", POLICY_CAP)                  /* the same */                                       \
+    X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* the same hours' mean intensity, or it is not told */\
     X(QUOTA, "Quota", POLICY_CAP)                       /* the caller's to set: it knows what is held */      \
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
@@ -60,6 +60,10 @@ typedef struct helio_candidate {
     helio_rejection_t rejection; /* of a start now. NO_CAPACITY is the caller's to set: it knows what it has placed */
     uint32_t ask;                /* index of the GPU alternative that fits; preferred first unless gpus_any */
     uint32_t gpus_per_node;
+    uint64_t run_ms;      /* expected there (p50, duration.h): what the plans are of; the time limit where nothing is known */
+    uint64_t run_high_ms; /* p90: what deadline and caps are held against */
+    int64_t high_cost_micro_usd; /* of a run of that length, started now; 0 = no cap asks for it */
+    uint64_t high_mg_per_kwh;
     helio_plan_t now;      /* a start now; none when the pool never fits */
     helio_plan_t later;    /* the best start that may be waited for; none when it may not wait, or no start meets the caps */
     helio_transfer_t transfer; /* of its data, before either */
@@ -72,7 +76,7 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
 
 /*  Filters and scores one pool of one site: a start now, and the begins of the hours ahead until which the class may wait for
  *  free, at most HELIO_START_AHEAD_H, none that would end after the deadline. A class that may not wait gets no later start,
- *  whatever it would save. Caps are held against each start. Work: O(alternatives + patterns + hours). */
+ *  whatever it would save. Caps are held against each start, as if the run took run_high_ms. Work: O(alternatives + patterns + hours). */
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now);
 

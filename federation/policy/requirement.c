@@ -1,5 +1,7 @@
 #include "federation/policy/requirement.h"
 
+#include "federation/policy/duration.h"
+#include "federation/policy/fair_share.h"
 #include "federation/policy/prices.h"
 
 static const uint64_t FLEXIBLE_MAX_MS = UINT64_C(366) * 86400000;
@@ -51,6 +53,22 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
     self.data.items = spec->data.items;
     self.data.count = spec->data.count;
     return self;
+}
+
+void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms)
+{
+    self->expected_ms = helio_duration_step(p50_ms);
+    self->expected_high_ms = helio_duration_step(p90_ms);
+}
+
+uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model)
+{
+    return helio_duration_at(self->expected_ms, helio_gpu_weight_milli(gpu_model), self->time_limit_ms);
+}
+
+uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model)
+{
+    return helio_duration_at(self->expected_high_ms, helio_gpu_weight_milli(gpu_model), self->time_limit_ms);
 }
 
 helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena)

@@ -28,7 +28,9 @@
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
     F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */ \
     F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)                                                   \
-    F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)
+    F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                       \
+    F(R, U64, expected_ms, 0, _)      /* p50 of its run as on an A100, in steps (duration.h); 0 = not known */ \
+    F(R, U64, expected_high_ms, 0, _) /* p90, the same */
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
 /*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's
@@ -36,9 +38,17 @@ HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
  *
  *  A start that is waited for is the begin of an hour (choice.h). So nothing is lost when `flexible` is kept
  * as the last full hour before it ends, and jobs of the same hour share a class; one that ends before the
- * next hour begins is none. */
+ * next hour begins is none.
+ *
+ *  What is expected of the run is not in the document: 0, and the caller's to set (helio_requirement_expect). */
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms);
+
+/*  p50 and p90 as on an A100, 0 = nothing is known. Rounded to steps, so that jobs of about the same length share a class. */
+void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms);
+/*  At a pool of this model: never more than the limit. What is weighed, and what bounds are held against. */
+uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);
+uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 
 /*  "8×H100 ×2 nodes" for people, in the arena. */
 helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena);

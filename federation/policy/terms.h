@@ -8,7 +8,7 @@
  * share of the pool that others are expected to hold then, and what a planner gives; move      checkpoint,
  * transfer and restart of a job that runs elsewhere; transfer  of its data: egress and carbon.
  *
- *  The whole time limit is charged: it is all that is known of a duration beforehand.
+ *  Of a run as long as is expected of it at that pool (duration.h); of the whole time limit where nothing is known.
  */
 #ifndef HELIO_POLICY_TERMS_H
 #define HELIO_POLICY_TERMS_H
