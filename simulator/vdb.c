@@ -28,6 +28,7 @@ typedef struct vattempt {
     attempt_key_t id;
     bool placed;
     uint32_t gpus; /* placed with */
+    helio_text_t gpu_model;
     bool ended;
     bool completes;
     bool has_least;
@@ -93,6 +94,13 @@ typedef struct vpool {
     UT_hash_handle hh;
 } vpool_t;
 
+/*  A job that was over with its first attempt. */
+typedef struct vrun {
+    helio_job_key_t key;
+    helio_text_t gpu_model;
+    uint64_t run_ms;
+} vrun_t;
+
 typedef struct rows {
     helio_effect_t *items;
     uint32_t count, capacity;
@@ -111,6 +119,8 @@ struct helio_vdb {
     vquota_t *quotas;
     helio_row_usage_t *usage; /* one a ledger row */
     uint32_t usage_count, usage_capacity;
+    vrun_t *runs; /* in order of their ends */
+    uint32_t run_count, run_capacity;
     helio_row_dependency_t *dependencies; /* in order of their commit */
     uint32_t dependency_count, dependency_capacity;
     vdata_t *data;
@@ -161,6 +171,7 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vpool_t, self->pools);
     FREE_TABLE(vquota_t, self->quotas);
     free(self->usage);
+    free(self->runs);
     free(self->dependencies);
     free(self->open.items);
     free(self->flight.items);
@@ -289,6 +300,7 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
         violate(self, "an epoch was issued twice", row->key, row->epoch);
     attempt->placed = true;
     attempt->gpus = row->gpus;
+    attempt->gpu_model = row->gpu_model;
     attempt->has_least = row->least_site.size > 0;
     attempt->transfer = (helio_row_transfer_t){.key = row->key,
                                                .epoch = row->epoch,
@@ -311,6 +323,13 @@ static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)
     }
     attempt->ended = true;
     attempt->completes = row->completes;
+    if (row->completes && row->epoch == 1 && row->run_ms) {
+        if (self->run_count == self->run_capacity) {
+            self->run_capacity = self->run_capacity ? self->run_capacity * 2 : 64;
+            self->runs = helio_grow(self->runs, self->run_capacity, sizeof *self->runs);
+        }
+        self->runs[self->run_count++] = (vrun_t){row->key, attempt->gpu_model, row->run_ms};
+    }
     if (row->completes && helio_vdb_completions(self, row->key) > 1)
         violate(self, "a second completion", row->key, row->epoch);
     if (row->completes && row->fenced)
@@ -669,6 +688,26 @@ static void load_prices(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
         emit(arg, HELIO_BROKER_EV_LOAD_SERIES, &series->issue);
 }
 
+static void load_runs(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
+{
+    for (uint32_t i = 0; i < self->run_count; i++) {
+        const vrun_t *run = &self->runs[i];
+        vjob_t *job;
+        HASH_FIND(hh, self->jobs, &run->key.job, sizeof run->key.job, job);
+        if (!job)
+            continue;
+        uint32_t state = helio_vdb_state(self, run->key).row.state;
+        helio_row_run_t row = {.tenant = job->row.tenant,
+                               .user = job->row.user,
+                               .name = job->row.name,
+                               .kind = job->row.kind,
+                               .gpu_model = run->gpu_model,
+                               .run_ms = run->run_ms,
+                               .whole = state == HELIO_JOB_SUCCEEDED || state == HELIO_JOB_TIMEOUT};
+        emit(arg, HELIO_BROKER_EV_LOAD_RUN, &row);
+    }
+}
+
 void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse, helio_vdb_emit_fn *emit, void *arg)
 {
     helio_row_federation_t federation = {.incarnation = 1,
@@ -702,6 +741,7 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
         emit(arg, HELIO_BROKER_EV_LOAD_POOL, &pool->row);
     load_jobs(self, parse, emit, arg);
     load_prices(self, emit, arg);
+    load_runs(self, emit, arg);
 }
 
 bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t id)

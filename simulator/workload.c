@@ -132,6 +132,9 @@ static void make_one(world_t *self, uint32_t index)
     }
     if (world_has_tiers(self))
         make_tier(self, index, spec);
+    static const char *const names[] = {"", "train-1", "train-2", "sweep", "eval_7"};
+    spec->name = helio_text_of(names[world_draw(self, 5, index) % 5]);
+    spec->kind = (uint32_t)(world_draw(self, 6, index) % HELIO_JOB_KIND_COUNT);
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
     make_gate(self, index, spec);

@@ -37,6 +37,7 @@ HELIO_RECORD_DEFINE(helio_row_data, HELIO_ROW_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_link, HELIO_ROW_LINK_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_run, HELIO_ROW_RUN_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_key, HELIO_ROW_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
@@ -121,6 +122,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->options = options;
     self->open_batch = 1;
     self->capacity_version = 1;
+    self->durations = helio_durations_new();
     self->facts_version = 1;
     self->look_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
@@ -154,6 +156,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         free(key);
     }
     core_data_free(self);
+    helio_durations_destroy(&self->durations);
     free(self->timed);
     free(self->scratch);
     free(self);
@@ -181,6 +184,7 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_TRANSFER:
     case HELIO_BROKER_EV_LOAD_ACTUAL:
     case HELIO_BROKER_EV_LOAD_SERIES:
+    case HELIO_BROKER_EV_LOAD_RUN:
     case HELIO_BROKER_EV_LOADED:
         core_on_load(self, event);
         break;

@@ -193,6 +193,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_TRANSFER, helio_row_transfer) /* the same */                                                      \
     X(LOAD_ACTUAL, helio_row_actual)   /* after the pools: hours that a site's series were priced by */      \
     X(LOAD_SERIES, helio_row_series)   /* after the actuals, the newest of each: hours ahead */              \
+    X(LOAD_RUN, helio_row_run)         /* in the order of their ends */                                      \
     X(LOADED, helio_ev_nothing)                                                                              \
     X(TICK, helio_ev_nothing)                                                                                \
     X(SEALED, helio_ev_sealed)                                                                               \
@@ -238,12 +239,18 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, I64, deadline_wall_ms, 0, _)                                                                        \
     F(R, RECORD, decision, 0, helio_row_decision) /* decision_id and class_id 0; reason "" = it would start now */ \
     F(R, I64, expected_ms, 0, _)                  /* of its start; 0 = not foreseen */                       \
-    F(R, U64, run_ms, 0, _)                       /* its time limit */                                       \
+    F(R, U64, run_ms, 0, _) /* expected at the chosen place, else at the best; the time limit where nothing is known */ \
     F(R, U32, gpus, 0, _)                         /* at the chosen place, else as asked for first; all nodes */ \
     F(R, U32, nodes, 0, _)                                                                                   \
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
-    F(R, LIST, candidates, 65536, helio_planned_candidate)
+    F(R, LIST, candidates, 65536, helio_planned_candidate)                                                   \
+    F(R, U64, run_high_ms, 0, _)                                                                             \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, U32, expected_runs, 0, _) /* as of a job's row */                                                   \
+    F(R, U32, expected_failed, 0, _)                                                                         \
+    F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)                                             \
+    F(R, TEXT, expected_of, 64, _) /* the name, user or kind whose runs they are */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word

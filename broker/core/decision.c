@@ -64,11 +64,11 @@ static const char *candidate_detail(helio_broker_core_t *self, const helio_requi
     if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
         if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
             return "its intensity is not told";
-        unsigned long long grams = helio_plan_mg_per_kwh(&o->c.now) / 1000;
+        unsigned long long grams = o->c.high_mg_per_kwh / 1000;
         return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.now.cost_micro_usd + o->c.transfer.egress_micro_usd), until);
+        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
 }
@@ -116,6 +116,8 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .egress_micro_usd = o->c.transfer.egress_micro_usd,
         .transfer_j = o->c.transfer.energy_j,
         .transfer_carbon_mg = o->c.transfer.carbon_mg,
+        .run_ms = o->c.run_ms,
+        .run_high_ms = o->c.run_high_ms,
     };
 }
 

@@ -13,6 +13,7 @@
 #include "federation/base/rng.h"
 #include "federation/energy/account.h"
 #include "federation/policy/choice.h"
+#include "federation/policy/duration.h"
 #include "federation/policy/fair_share.h"
 #include "federation/policy/quota.h"
 #include "federation/policy/past.h"
@@ -89,9 +90,11 @@ typedef struct kept_row {
     helio_text_t queue;
     helio_text_t user;
     helio_text_t source;
+    helio_text_t name; /* its stem (duration.h) */
     helio_u32s_t tasks;
     uint64_t time_limit_ms;
     int64_t submitted_ms;
+    uint32_t kind;
 } kept_row_t;
 
 /*  What all tasks of one submitted document share. Freed with its last open task; one piece of memory, with
@@ -414,6 +417,7 @@ struct helio_broker_core {
     int64_t look_ms; /* wall clock: the earliest of the classes' look_ms; INT64_MAX = none */
     struct option *scratch; /* of an evaluation that is not kept */
     uint32_t scratch_capacity;
+    helio_durations_t *durations;
     bool round_wanted;
     int64_t next_watch_ms; /* silence and leases are looked at then */
     tenant_t *tenants;
@@ -526,6 +530,15 @@ helio_transfer_t core_transfer(helio_broker_core_t *self, const helio_requiremen
 const char *core_transfer_text(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                const pool_t *pool);
 void core_transfer_charge(helio_account_t *account, const helio_transfer_t *transfer);
+
+/* duration.c: how long it will run, by the runs before it */
+/*  Of a job that is submitted: fills in the row's expected_*. */
+void core_run_expect(const helio_broker_core_t *self, helio_row_job_t *row);
+/*  The job's end, which this report tells of: before its use is added to what it used before. */
+void core_run_note(helio_broker_core_t *self, const job_t *job, const helio_report_t *report);
+void core_run_load(helio_broker_core_t *self, const helio_row_run_t *row);
+/*  Whose runs an expectation rests on: "finetune"; of the row, or of the table of kinds. */
+helio_text_t core_run_of(helio_arena_t *arena, const helio_row_job_t *row);
 
 /* baseline.c: what a job would have used elsewhere */
 void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,

@@ -93,19 +93,24 @@ static char *keep_bytes(char *at, const void *bytes, size_t size)
 static submission_t *submission_of(const helio_row_job_t *row)
 {
     size_t tasks_size = row->tasks.count * sizeof(uint32_t);
+    char stem[HELIO_DURATION_STEM_MAX];
+    uint32_t stem_size = helio_duration_stem(row->name, stem);
     submission_t *submission =
-        helio_grow(NULL, 1, sizeof *submission + tasks_size + row->user.size + row->source.size);
+        helio_grow(NULL, 1, sizeof *submission + tasks_size + row->user.size + row->source.size + stem_size);
     memset(submission, 0, sizeof *submission);
     char *tasks = (char *)(submission + 1), *user = keep_bytes(tasks, row->tasks.items, tasks_size);
     char *source = keep_bytes(user, row->user.data, row->user.size);
-    (void)keep_bytes(source, row->source.data, row->source.size);
+    char *name = keep_bytes(source, row->source.data, row->source.size);
+    (void)keep_bytes(name, stem, stem_size);
     submission->row = (kept_row_t){
         .job = row->job,
         .user = {user, row->user.size},
         .source = {source, row->source.size},
+        .name = {name, stem_size},
         .tasks = {(uint32_t *)(void *)tasks, row->tasks.count},
         .time_limit_ms = row->time_limit_ms,
         .submitted_ms = row->submitted_ms,
+        .kind = row->kind,
     };
     return submission;
 }
@@ -127,6 +132,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->row.queue = helio_text_of(submission->queue->name);
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
+    helio_requirement_expect(&want, row->expected_ms, row->expected_high_ms);
     submission->class = class_get(self, &want, submission->tenant, submission->queue);
     row->class_id = submission->class->id;
     if (row->tasks.count)

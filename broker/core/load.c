@@ -222,6 +222,8 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         core_past_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_SERIES)
         core_past_load_series(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_RUN)
+        core_run_load(self, event->payload);
     else
         finish(self);
 }

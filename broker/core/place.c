@@ -144,6 +144,9 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
         .transfer_micro_usd = transfer->egress_micro_usd,
         .transfer_j = transfer->energy_j,
         .transfer_carbon_mg = transfer->carbon_mg,
+        .gpu_model = option->pool->info.gpu,
+        .expected_ms = option->c.run_ms,
+        .expected_high_ms = option->c.run_high_ms,
     };
     if (job->attempts == 1)
         keep_least(e, job, least ? least : option, self->wall_ms, &row);

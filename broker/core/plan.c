@@ -21,6 +21,11 @@ static void judge(helio_broker_core_t *self, job_class_t *class, helio_planned_t
     }
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
+    const option_t *shown = e.chosen ? e.chosen : e.count ? &e.options[0] : NULL;
+    if (shown && shown->c.run_ms) {
+        plan->run_ms = shown->c.run_ms;
+        plan->run_high_ms = shown->c.run_high_ms;
+    }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
     core_decision_show(self, &e, reason, detail, plan);
 }
@@ -43,6 +48,11 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         core_answer_queue(self, event, document, "");
         return;
     }
+    helio_row_job_t row = {.tenant = event->tenant,
+                           .user = event->user,
+                           .name = document->spec.name,
+                           .kind = document->spec.kind};
+    core_run_expect(self, &row);
     job_t newest = {.key.task = HELIO_NO_TASK};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
     job_class_t class = {
@@ -52,6 +62,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .waiting = &newest,
         .waiting_count = 1,
     };
+    helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
     answer.plan = (helio_planned_t){
         .name = document->spec.name,
@@ -60,6 +71,12 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .flexible_ms = document->spec.flexible_ms,
         .deadline_wall_ms = document->spec.deadline_wall_ms,
         .run_ms = time_limit_ms,
+        .run_high_ms = time_limit_ms,
+        .time_limit_ms = time_limit_ms,
+        .expected_runs = row.expected_runs,
+        .expected_failed = row.expected_failed,
+        .expected_basis = row.expected_basis,
+        .expected_of = core_run_of(self->effects->arena, &row),
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };

@@ -221,6 +221,8 @@ static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, con
                         bool completes)
 {
     bill_t bill = write_end(self, site, job, report, completes, false);
+    if (completes)
+        core_run_note(self, job, report);
     take_used(job, report, &bill.total);
     if (completes && report->run_ms)
         core_baseline_write(self, job, report, &bill);

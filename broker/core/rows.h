@@ -9,6 +9,7 @@
 
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
+#include "federation/policy/duration.h"
 
 /*  How another job must end so that one may start; the number is stored. */
 typedef enum helio_after { HELIO_AFTER_OK, HELIO_AFTER_ANY, HELIO_AFTER_NOT_OK, HELIO_AFTER_COUNT } helio_after_t;
@@ -43,7 +44,12 @@ typedef enum helio_found {
     F(R, U64, time_limit_ms, 0, _)                                                                           \
     F(R, U64, class_id, 0, _)                                                                                \
     F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)                                                                \
-    F(R, I64, submitted_ms, 0, _)
+    F(R, I64, submitted_ms, 0, _)                                                                            \
+    F(R, U64, expected_ms, 0, _)      /* of its run as on an A100, when it was submitted; 0 = not known */   \
+    F(R, U64, expected_high_ms, 0, _) /* nine in ten are no longer */                                        \
+    F(R, U32, expected_runs, 0, _)    /* that it rests on */                                                 \
+    F(R, U32, expected_failed, 0, _)  /* of the last 32 like it */                                           \
+    F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
 
 /*  Narrow and hot; absent = queued at epoch 0. Upserted, at most once per job and batch (the last one counts). */
@@ -92,7 +98,10 @@ HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
     F(R, U64, transfer_ms, 0, _) /* of its data; the planned figures contain the next three */               \
     F(R, I64, transfer_micro_usd, 0, _)                                                                      \
     F(R, U64, transfer_j, 0, _)                                                                              \
-    F(R, U64, transfer_carbon_mg, 0, _)
+    F(R, U64, transfer_carbon_mg, 0, _)                                                                      \
+    F(R, TEXT, gpu_model, 64, _) /* of the pool */                                                           \
+    F(R, U64, expected_ms, 0, _) /* of its run there: what planned_* are of; the time limit where nothing is known */ \
+    F(R, U64, expected_high_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
 
 /*  The end of one attempt, immutable. UNIQUE (job, task, epoch); UNIQUE (job, task) where completes. */
@@ -250,7 +259,9 @@ HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
     F(R, U64, transfer_ms, 0, _) /* bringing its data, and what that costs beside cost, energy and carbon */ \
     F(R, I64, egress_micro_usd, 0, _)                                                                        \
     F(R, U64, transfer_j, 0, _)                                                                              \
-    F(R, U64, transfer_carbon_mg, 0, _)
+    F(R, U64, transfer_carbon_mg, 0, _)                                                                      \
+    F(R, U64, run_ms, 0, _) /* expected there; the time limit where nothing is known */                      \
+    F(R, U64, run_high_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_candidate, HELIO_ROW_CANDIDATE_FIELDS)
 
 /*  Jobs that want the same: upserted when the reason they wait for changes. */
@@ -467,6 +478,17 @@ HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
     F(R, I64, hour_ms, 0, _)                                                                                 \
     F(R, U64, gpu_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
+
+/*  Read at takeover only, in the order in which jobs ended: a job that was over with its first attempt. */
+#define HELIO_ROW_RUN_FIELDS(F, R)                                                                           \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, name, 64, _)                                                                                  \
+    F(R, U32, kind, 0, _)                                                                                    \
+    F(R, TEXT, gpu_model, 64, _)                                                                             \
+    F(R, U64, run_ms, 0, _)                                                                                  \
+    F(R, BOOL, whole, 0, _) /* it succeeded, or ran into its limit */
+HELIO_RECORD_DECLARE(helio_row_run, HELIO_ROW_RUN_FIELDS)
 
 /*  An idempotency key that a finished job keeps occupied. */
 #define HELIO_ROW_KEY_FIELDS(F, R)                                                                           \

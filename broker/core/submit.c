@@ -200,6 +200,7 @@ static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, 
         .tasks = job->spec.tasks,
         .submitted_ms = self->wall_ms,
     };
+    core_run_expect(self, ret_row);
 }
 
 static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev_submit_t *event,

@@ -77,6 +77,7 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_TRANSFER, "load_transfer", &helio_row_transfer_type},
         {HELIO_BROKER_EV_LOAD_ACTUAL, "load_actual", &helio_row_actual_type},
         {HELIO_BROKER_EV_LOAD_SERIES, "load_series", &helio_row_series_type},
+        {HELIO_BROKER_EV_LOAD_RUN, "load_run", &helio_row_run_type},
     };
     helio_rc rc = plain_mode(self, err);
     emitter_t emitter = {.emit = emit, .arg = arg, .arena = helio_arena_new()};

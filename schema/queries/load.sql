@@ -55,7 +55,9 @@ where j.idempotency_key is not null and not exists (select from helio.open_jobs 
 -- name: load_job
 select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key, ''), j.spec_hash, j.source,
     coalesce(j.name, ''), j.queue, j.tier::int4, j.kind::int4, coalesce(j.home_site, ''), coalesce(j.gpu_model, ''),
-    j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at)
+    j.gpus, j.nodes, j.time_limit_ms, j.class_id, coalesce(j.tasks, '{}'), helio.time_ms(j.submitted_at),
+    coalesce(j.expected_ms, 0), coalesce(j.expected_high_ms, 0), coalesce(j.expected_runs, 0), coalesce(j.expected_failed, 0),
+    coalesce(j.expected_basis, 0)::int4
 from helio.open_jobs o join helio.jobs j using (job_id)
 order by o.job_id
 
@@ -107,3 +109,18 @@ select n.site, n.pool, n.signal::int4, n.kind, coalesce(n.factor, ''), coalesce(
 from helio.series_now n join helio.sites s using (site)
 where n.signal between 1 and 4
 order by n.site, n.signal, n.pool, n.issued_at
+
+-- name: load_run
+-- Jobs that were over with their first attempt, in the order of their ends: HELIO_DURATION_HISTORY of them. What a leader
+-- learnt before that is forgotten with it.
+select j.tenant, coalesce(j.user_name, ''), coalesce(j.name, ''), j.kind::int4, coalesce(p.gpu_model, ''), a.run_ms,
+    t.to_state in (8, 10)
+from (
+    select seq, job_id, task, to_state from helio.transitions
+    where epoch = 1 and to_state between 8 and 12
+    order by seq desc limit 50000
+) t
+join helio.attempts a on a.job_id = t.job_id and a.task = t.task and a.epoch = 1 and a.completes and a.run_ms > 0
+join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = 1
+join helio.jobs j on j.job_id = t.job_id
+order by t.seq

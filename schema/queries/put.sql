@@ -7,16 +7,21 @@
 -- name: put_job
 -- Empty texts and lists come as nulls here (broker/store/batch.c).
 insert into helio.jobs (job_id, tenant, user_name, idempotency_key, spec_hash, source, name, queue, tier, kind, home_site,
-    gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at)
+    gpu_model, gpus, nodes, time_limit_ms, class_id, tasks, submitted_at, expected_ms, expected_high_ms, expected_runs,
+    expected_failed, expected_basis)
 select n.job, n.tenant, n.user_name, n.idempotency_key, n.spec_hash, n.source, n.name, n.queue, n.tier, n.kind, n.home_site,
-    n.gpu_model, n.gpus, n.nodes, n.time_limit_ms, n.class_id, n.tasks::int4[], helio.ms_at(n.submitted_ms)
+    n.gpu_model, n.gpus, n.nodes, n.time_limit_ms, n.class_id, n.tasks::int4[], helio.ms_at(n.submitted_ms),
+    nullif(n.expected_ms, 0), nullif(n.expected_high_ms, 0), nullif(n.expected_runs, 0),
+    case when n.expected_basis > 0 then n.expected_failed end, nullif(n.expected_basis, 0)
 from (
     select unnest($1::uuid[]) as job, unnest($2::text[]) as tenant, unnest($3::text[]) as user_name,
         unnest($4::text[]) as idempotency_key, unnest($5::bytea[]) as spec_hash, unnest($6::bytea[]) as source,
         unnest($7::text[]) as name, unnest($8::text[]) as queue, unnest($9::int4[]) as tier, unnest($10::int4[]) as kind,
         unnest($11::text[]) as home_site, unnest($12::text[]) as gpu_model, unnest($13::int4[]) as gpus,
         unnest($14::int4[]) as nodes, unnest($15::int8[]) as time_limit_ms, unnest($16::int8[]) as class_id,
-        unnest($17::text[]) as tasks, unnest($18::int8[]) as submitted_ms
+        unnest($17::text[]) as tasks, unnest($18::int8[]) as submitted_ms, unnest($19::int8[]) as expected_ms,
+        unnest($20::int8[]) as expected_high_ms, unnest($21::int4[]) as expected_runs,
+        unnest($22::int4[]) as expected_failed, unnest($23::int4[]) as expected_basis
 ) as n
 
 -- name: put_state
@@ -60,11 +65,11 @@ on conflict (job_id, task) do update set
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,
     planned_cost_micro_usd, planned_energy_j, planned_carbon_mg, start_at, at, least_site, least_pool, least_at,
-    transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg)
+    transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg, gpu_model, expected_ms, expected_high_ms)
 select n.job, n.task, n.epoch, n.site, n.pool, n.decision_id, n.nodes, n.gpus, n.score_micro_usd,
     n.planned_cost_micro_usd, n.planned_energy_j, n.planned_carbon_mg, helio.ms_time(n.start_ms), helio.ms_at(n.at_ms),
     nullif(n.least_site, ''), nullif(n.least_pool, ''), helio.ms_time(n.least_ms), n.transfer_ms, n.transfer_micro_usd,
-    n.transfer_j, n.transfer_carbon_mg
+    n.transfer_j, n.transfer_carbon_mg, nullif(n.gpu_model, ''), nullif(n.expected_ms, 0), nullif(n.expected_high_ms, 0)
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as epoch, unnest($4::text[]) as site,
         unnest($5::text[]) as pool, unnest($6::int8[]) as decision_id, unnest($7::int4[]) as nodes,
@@ -72,7 +77,8 @@ from (
         unnest($11::int8[]) as planned_energy_j, unnest($12::int8[]) as planned_carbon_mg, unnest($13::int8[]) as start_ms,
         unnest($14::int8[]) as at_ms, unnest($15::text[]) as least_site, unnest($16::text[]) as least_pool,
         unnest($17::int8[]) as least_ms, unnest($18::int8[]) as transfer_ms, unnest($19::int8[]) as transfer_micro_usd,
-        unnest($20::int8[]) as transfer_j, unnest($21::int8[]) as transfer_carbon_mg
+        unnest($20::int8[]) as transfer_j, unnest($21::int8[]) as transfer_carbon_mg,
+        unnest($22::text[]) as gpu_model, unnest($23::int8[]) as expected_ms, unnest($24::int8[]) as expected_high_ms
 ) as n
 
 -- name: put_attempt
@@ -130,17 +136,17 @@ from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text
 -- name: put_candidate
 insert into helio.candidates (decision_id, rank, site, pool, start_at, score_micro_usd, cost_micro_usd, energy_j, carbon_mg,
     rejected_reason, detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd,
-    transfer_micro_usd, transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg)
+    transfer_micro_usd, transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg, run_ms, run_high_ms)
 select n.decision_id, n.rank, n.site, nullif(n.pool, ''), helio.ms_time(n.start_ms), n.score_micro_usd, n.cost_micro_usd,
     n.energy_j, n.carbon_mg, nullif(n.rejected_reason, ''), nullif(n.detail, ''), n.carbon_micro_usd, n.wait_micro_usd,
     n.risk_micro_usd, n.shadow_micro_usd, n.move_micro_usd, n.transfer_micro_usd, n.transfer_ms, n.egress_micro_usd,
-    n.transfer_j, n.transfer_carbon_mg
+    n.transfer_j, n.transfer_carbon_mg, nullif(n.run_ms, 0), nullif(n.run_high_ms, 0)
 from unnest($1::int8[], $2::int4[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int8[],
         $10::text[], $11::text[], $12::int8[], $13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[],
-        $18::int8[], $19::int8[], $20::int8[], $21::int8[])
+        $18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::int8[], $23::int8[])
     as n (decision_id, rank, site, pool, start_ms, score_micro_usd, cost_micro_usd, energy_j, carbon_mg, rejected_reason,
         detail, carbon_micro_usd, wait_micro_usd, risk_micro_usd, shadow_micro_usd, move_micro_usd, transfer_micro_usd,
-        transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg)
+        transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg, run_ms, run_high_ms)
 
 -- name: put_class
 insert into helio.classes as c (class_id, tenant, queue, summary, reason, detail, decision_id, at, expected_at)

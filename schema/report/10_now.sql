@@ -249,6 +249,15 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version,
             'forecast_issued_at', helio.rfc3339(d.forecast_at), 'chosen', d.chosen_site,
             'chosen_pool', d.chosen_pool,
+            'time_limit_s', t.time_limit_ms / 1000.0::float8,
+            'run', (select json_build_object('duration_s', coalesce(placed.expected_ms, best.run_ms) / 1000.0::float8,
+                        'duration_p90_s', coalesce(placed.expected_high_ms, best.run_high_ms) / 1000.0::float8,
+                        'runs', j.expected_runs, 'failed', j.expected_failed,
+                        'basis', helio.duration_basis_word(j.expected_basis),
+                        'of', helio.duration_of(j.expected_basis, j.name, j.user_name, j.kind))
+                    from helio.jobs j
+                    left join helio.candidates best on best.decision_id = d.decision_id and best.rank = 0
+                    where j.job_id = t.job_id and j.expected_basis is not null),
             'candidates', coalesce((
                 select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),
                     'score_usd', c.score_micro_usd / 1000000.0::float8,
@@ -261,12 +270,15 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                         'risk', c.risk_micro_usd / 1000000.0::float8, 'shadow', c.shadow_micro_usd / 1000000.0::float8,
                         'move', c.move_micro_usd / 1000000.0::float8,
                         'transfer', c.transfer_micro_usd / 1000000.0::float8),
+                    'duration_s', c.run_ms / 1000.0::float8, 'duration_p90_s', c.run_high_ms / 1000.0::float8,
                     'reason', c.rejected_reason, 'detail', c.detail) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
             'history', helio.history_json(t.job_id, t.task))::text
         from helio.tasks_now t
         left join lateral (
-            select p.decision_id from helio.placements p
+            select p.decision_id, case when t.waiting_decision_id is null then p.expected_ms end as expected_ms,
+                case when t.waiting_decision_id is null then p.expected_high_ms end as expected_high_ms
+            from helio.placements p
             where p.job_id = t.job_id and p.task = t.task order by p.epoch desc limit 1
         ) placed on true
         left join helio.decisions d on d.decision_id = coalesce(t.waiting_decision_id, placed.decision_id)

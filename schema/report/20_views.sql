@@ -146,7 +146,8 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site
     d.forecast_at as forecast_issued_at,
     p.planned_cost_micro_usd / 1000000.0::float8 as planned_cost_usd,
     p.planned_energy_j / 3600000.0::float8 as planned_energy_kwh, p.planned_carbon_mg / 1000.0::float8 as planned_carbon_g,
-    p.gpus, p.nodes
+    p.gpus, p.nodes, p.gpu_model, p.expected_ms / 1000.0::float8 as expected_seconds,
+    p.expected_high_ms / 1000.0::float8 as expected_p90_seconds
 from helio.placements p left join helio.decisions d using (decision_id);
 comment on view helio_report.placements is 'Every offer, with the plan that it rests on.';
 
@@ -161,11 +162,28 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.detail, c.carbon_micro_usd / 1000000.0::float8 as carbon_term_usd, c.wait_micro_usd / 1000000.0::float8 as wait_term_usd,
     c.risk_micro_usd / 1000000.0::float8 as risk_term_usd, c.shadow_micro_usd / 1000000.0::float8 as shadow_term_usd,
     c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
-    c.egress_micro_usd / 1000000.0::float8 as egress_usd
+    c.egress_micro_usd / 1000000.0::float8 as egress_usd,
+    c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds
 from helio.placements p join helio.candidates c using (decision_id);
 comment on view helio_report.placement_candidates is 'What each offer was chosen from.';
 comment on column helio_report.placement_candidates.transfer_s is
     'To bring its data there, between start_at and the begin of the run; cost, energy and carbon contain it.';
+
+-- Of jobs that were over with their first attempt, and whose run was foreseen: the runs that the next ones are told by.
+create or replace view helio_report.duration_error as
+select date_trunc('day', a.ended_at, 'UTC') as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
+    count(*) as runs,
+    percentile_cont(0.5) within group (order by a.run_ms::float8 / p.expected_ms) as median_ratio,
+    (count(*) filter (where a.run_ms <= p.expected_high_ms))::float8 / count(*) as within_p90_ratio
+from helio.attempts a
+join helio.job_state s on s.job_id = a.job_id and s.task = a.task and s.state in (8, 10)
+join helio.jobs j on j.job_id = a.job_id and j.expected_basis is not null
+join helio.placements p on p.job_id = a.job_id and p.task = a.task and p.epoch = 1 and p.expected_ms > 0
+where a.epoch = 1 and a.completes and a.run_ms > 0
+group by 1, 2, 3;
+comment on view helio_report.duration_error is
+    'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected.';
+comment on column helio_report.duration_error.within_p90_ratio is 'Share that took no longer than the p90 foresaw: 0.9 is meant.';
 
 create or replace view helio_report.queue_wait as
 select date_trunc('hour', s.started_at) as time, j.queue, j.tenant, count(*) as jobs,

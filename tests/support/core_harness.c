@@ -24,6 +24,7 @@ typedef struct task {
     bool written;
     helio_row_state_t row;
     uint32_t gpus; /* of the last placement */
+    char gpu_model[65];
     UT_hash_handle hh;
 } task_t;
 
@@ -85,6 +86,14 @@ typedef struct least {
     struct least *next;
 } least_t;
 
+/*  A job that was over with its first attempt, in order of the ends. */
+typedef struct run {
+    helio_job_key_t key;
+    uint64_t run_ms;
+    char gpu_model[65];
+    struct run *next;
+} run_t;
+
 typedef struct gate {
     helio_uuid_t job;
     helio_row_gate_t row;
@@ -116,6 +125,7 @@ struct harness {
     issue_t *issues;
     least_t *leasts;
     least_t *transfers; /* the newest first */
+    run_t *runs, **runs_end;
     place_t *places;
     const helio_ev_submit_t *submitting;
 };
@@ -181,6 +191,16 @@ static void keep_state(harness_t *self, const helio_row_state_t *row)
     task->written = true;
 }
 
+static void keep_run(harness_t *self, helio_job_key_t key, uint64_t run_ms, const char *gpu_model)
+{
+    run_t *run = helio_arena_alloc(self->arena, 1, sizeof *run);
+    run->key = key;
+    run->run_ms = run_ms;
+    (void)helio_text_copy(helio_text_of(gpu_model), run->gpu_model, sizeof run->gpu_model);
+    *self->runs_end = run;
+    self->runs_end = &run->next;
+}
+
 static void keep_attempt(harness_t *self, const helio_row_attempt_t *row)
 {
     assert_false(row->completes && row->fenced);
@@ -190,6 +210,8 @@ static void keep_attempt(harness_t *self, const helio_row_attempt_t *row)
     assert_false(task->completed);
     assert_int_equal(row->epoch, task->epoch);
     task->completed = true;
+    if (row->epoch == 1 && row->run_ms)
+        keep_run(self, row->key, row->run_ms, task->gpu_model);
 }
 
 static const helio_row_job_t *document_of(const harness_t *self, helio_uuid_t job)
@@ -313,6 +335,8 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
     assert_true(row->decision_id > 0 && row->decision_id <= self->federation.last_decision_id);
     task->epoch = row->epoch;
     task->gpus = row->gpus;
+    (void)helio_text_copy(row->gpu_model, task->gpu_model, sizeof task->gpu_model);
+    assert_true(row->expected_ms > 0 && row->expected_ms <= row->expected_high_ms);
     if (self->quotas)
         check_quotas(self, row);
     assert_true((row->least_site.size > 0) == (row->epoch == 1) && (row->least_ms > 0) == (row->epoch == 1));
@@ -512,6 +536,7 @@ static harness_t *harness_new(const helio_broker_options_t *options)
     self->effects = helio_effects_new();
     self->arena = helio_arena_new();
     self->documents_end = &self->documents;
+    self->runs_end = &self->runs;
     self->dependencies_end = &self->dependencies;
     self->now_ms = self->began_ms = 1000000;
     assert_int_equal(helio_rfc3339_parse(helio_text_of(origin), &self->wall_ms), HELIO_OK);
@@ -644,6 +669,24 @@ static void load_prices(harness_t *self, const harness_t *from)
     }
 }
 
+static void load_runs(harness_t *self, const harness_t *from)
+{
+    for (const run_t *run = from->runs; run; run = run->next) {
+        keep_run(self, run->key, run->run_ms, run->gpu_model);
+        const helio_row_job_t *job = document_of(from, run->key.job);
+        const task_t *task = task_find(from, run->key);
+        assert_true(job && task);
+        helio_row_run_t row = {.tenant = job->tenant,
+                               .user = job->user,
+                               .name = job->name,
+                               .kind = job->kind,
+                               .gpu_model = helio_text_of(run->gpu_model),
+                               .run_ms = run->run_ms,
+                               .whole = task->state == HELIO_JOB_SUCCEEDED || task->state == HELIO_JOB_TIMEOUT};
+        harness_step(self, HELIO_BROKER_EV_LOAD_RUN, &row);
+    }
+}
+
 harness_t *harness_rebuild(const harness_t *from)
 {
     return harness_rebuild_with(from, &from->options);
@@ -702,6 +745,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     load_jobs(self, from);
     load_waiting(self, from);
     load_prices(self, from);
+    load_runs(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);
     return self;
