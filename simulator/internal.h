@@ -158,6 +158,7 @@ struct world {
     run_t *runs;
     wjob_t jobs[WORLD_JOBS_MAX];
     uint32_t job_count;
+    uint64_t foreseen, admitted; /* placements, of the result */
     uint64_t gpus_held[WORLD_QUOTAS]; /* at the last commit */
     bool linked; /* the link of any to any is durable */
     wevicted_t *evicted;
@@ -234,7 +235,7 @@ void workload_release_held(world_t *self);
 void quotas_make(world_t *self);
 void quotas_answer(world_t *self, const helio_fx_answer_t *answer);
 void quotas_check(world_t *self); /* after every commit */
-enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX };
+enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX, RELEASES_CALL = 1000 * WORLD_JOBS_MAX };
 
 /* data.c: a catalogue and links that change, in half of the worlds, and jobs that read */
 void data_make(world_t *self);

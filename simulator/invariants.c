@@ -60,12 +60,30 @@ static bool has_begun(const world_t *self, const wjob_t *job)
     return false;
 }
 
+/*  Nothing is expected to take longer than it may, and nothing starts that would most likely end too late. */
+static void check_expected(world_t *self, const wjob_t *job, const helio_row_placement_t *row, int64_t wall_ms)
+{
+    int64_t deadline_ms = job->submission.spec.deadline_wall_ms;
+    if (!row->expected_ms || row->expected_ms > row->expected_high_ms || row->expected_high_ms > job->limit_ms)
+        world_violate(self, "a run of at most %llu ms is expected to take %llu to %llu", (unsigned long long)job->limit_ms,
+                      (unsigned long long)row->expected_ms, (unsigned long long)row->expected_high_ms);
+    if (deadline_ms && wall_ms + (int64_t)row->expected_high_ms > deadline_ms)
+        world_violate(self, "a job was placed that is expected to end %lld ms after its deadline",
+                      (long long)(wall_ms + (int64_t)row->expected_high_ms - deadline_ms));
+    if (row->expected_high_ms < job->limit_ms)
+        self->foreseen++;
+    if (deadline_ms && wall_ms + (int64_t)job->limit_ms > deadline_ms)
+        self->admitted++;
+}
+
 /*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next one's. */
 void invariants_placement(world_t *self, const helio_row_placement_t *row, int64_t wall_ms)
 {
-    for (uint32_t i = 0; i < self->job_count && row->epoch == 1; i++) {
+    for (uint32_t i = 0; i < self->job_count; i++) {
         const wjob_t *job = &self->jobs[i];
-        if (helio_uuid_equal(job->given, row->key.job) && wall_ms < job->submission.spec.not_before_wall_ms &&
+        if (helio_uuid_equal(job->given, row->key.job))
+            check_expected(self, job, row, wall_ms);
+        if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) && wall_ms < job->submission.spec.not_before_wall_ms &&
             !has_begun(self, job))
             world_violate(self, "a job was placed %lld ms before its time",
                           (long long)(job->submission.spec.not_before_wall_ms - wall_ms));

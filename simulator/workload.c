@@ -101,6 +101,20 @@ static void make_tier(world_t *self, uint32_t index, helio_job_spec_t *spec)
     spec->checkpoint_every_ms = draw / 64 % 4 * 5000;
 }
 
+/*  Far below the limit of most: it starts only if enough runs like it were short. Who comes too late is cancelled. */
+static void make_deadline(world_t *self, uint32_t index, helio_job_spec_t *spec)
+{
+    wjob_t *job = &self->jobs[index];
+    uint64_t draw = world_draw(self, 17, index);
+    drift_t truth = {0};
+    if (draw % 5)
+        return;
+    int64_t within_ms = (int64_t)(draw / 5 % 600000);
+    spec->deadline_wall_ms = world_wall_ms(self, &truth) + job->submit_ms + within_ms;
+    if (!job->cancel_ms)
+        job->cancel_ms = job->submit_ms + within_ms + 60000;
+}
+
 static void make_one(world_t *self, uint32_t index)
 {
     wjob_t *job = &self->jobs[index];
@@ -133,10 +147,11 @@ static void make_one(world_t *self, uint32_t index)
     if (world_has_tiers(self))
         make_tier(self, index, spec);
     static const char *const names[] = {"", "train-1", "train-2", "sweep", "eval_7"};
-    spec->name = helio_text_of(names[world_draw(self, 5, index) % 5]);
-    spec->kind = (uint32_t)(world_draw(self, 6, index) % HELIO_JOB_KIND_COUNT);
+    spec->name = helio_text_of(names[world_draw(self, 15, index) % 5]);
+    spec->kind = (uint32_t)(world_draw(self, 16, index) % HELIO_JOB_KIND_COUNT);
     if (world_chance(self, 0.15))
         job->cancel_ms = job->submit_ms + world_between(self, 1, 30000);
+    make_deadline(self, index, spec);
     make_gate(self, index, spec);
     data_reads(self, index, spec);
 }
@@ -227,6 +242,8 @@ void workload_make(world_t *self)
 
 void workload_answer(world_t *self, const helio_fx_answer_t *answer)
 {
+    if (answer->call >= RELEASES_CALL)
+        return;
     if (answer->call >= DATA_CALL) {
         data_answer(self, answer);
         return;
@@ -287,13 +304,11 @@ void workload_release_held(world_t *self)
     for (uint32_t i = 0; i < self->job_count; i++) {
         if (!self->jobs[i].answered)
             continue;
-        helio_ev_command_t release = {.call = WORLD_JOBS_MAX + i,
+        helio_ev_command_t release = {.call = RELEASES_CALL,
                                       .user = HELIO_TEXT("operator"),
                                       .role = HELIO_ROLE_OPERATOR,
                                       .key = {self->jobs[i].id, HELIO_NO_TASK}};
-        bool cancelled = self->jobs[i].cancelled;
         broker_step(self, HELIO_BROKER_EV_RELEASE, &release);
-        self->jobs[i].cancelled = cancelled;
     }
 }
 

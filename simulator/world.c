@@ -308,6 +308,8 @@ world_result_t world_run(world_t *self)
         .steps = self->steps,
         .evictions = self->evictions,
         .virtual_ms = self->now_ms};
+    result.foreseen = self->foreseen;
+    result.admitted = self->admitted;
     memcpy(result.faults, self->faults, sizeof result.faults);
     for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
         result.edges[s] = helio_vdb_edges_seen(self->vdb, s);

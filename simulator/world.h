@@ -48,6 +48,8 @@ typedef struct world_result {
     uint64_t evictions; /* running jobs that were told to make room */
     uint64_t faults[WORLD_FAULT_COUNT];
     uint64_t edges[HELIO_JOB_STATE_COUNT]; /* transitions that were seen */
+    uint64_t foreseen; /* placements whose p90 is below their limit */
+    uint64_t admitted; /* of those, ones that by their limit would have come too late for their deadline */
     uint32_t jobs_over;
     int64_t virtual_ms;
 } world_result_t;

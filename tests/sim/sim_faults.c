@@ -26,6 +26,7 @@ typedef struct settings {
 
 typedef struct totals {
     uint64_t runs, steps, jobs, evictions;
+    uint64_t foreseen, admitted;
     int64_t virtual_ms;
     uint64_t faults[WORLD_FAULT_COUNT];
     uint64_t edges[HELIO_JOB_STATE_COUNT];
@@ -54,6 +55,8 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->virtual_ms += result.virtual_ms;
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         totals->faults[i] += result.faults[i];
+    totals->foreseen += result.foreseen;
+    totals->admitted += result.admitted;
     for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
         totals->edges[i] |= result.edges[i];
     if (good && settings->twice) {
@@ -116,6 +119,8 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults[i], names[i]);
     printf("%8" PRIu64 "  running jobs told to make room\n", totals->evictions);
+    printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64 " of them in time for a deadline by that alone\n",
+           totals->foreseen, totals->admitted);
     uint32_t seen = 0, listed = 0;
     for (uint32_t from = 0; from < HELIO_JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < HELIO_JOB_STATE_COUNT; to++) {
