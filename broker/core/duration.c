@@ -1,8 +1,8 @@
 /*  duration.c -- how long jobs will run, by how long the ones before them did.
  *
- *  Asked once, when a job is submitted, and stored with it: a job keeps its class and what it was told, whoever leads.
- *  Learnt from every job that is over with its first attempt; one that was placed again may have gone on from a
- *  checkpoint, and how long it ran in all is not told.
+ *  Asked once, when a job is submitted, and stored with it: a job keeps its class and what it was told,
+ * whoever leads. Learnt from every job that is over with its first attempt; one that was placed again may
+ * have gone on from a checkpoint, and how long it ran in all is not told.
  */
 #include "broker/core/internal.h"
 
@@ -31,7 +31,8 @@ void core_run_note(helio_broker_core_t *self, const job_t *job, const helio_repo
 void core_run_load(helio_broker_core_t *self, const helio_row_run_t *row)
 {
     helio_runner_t runner = {row->tenant, row->user, row->name, row->kind};
-    helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model), row->whole);
+    helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model),
+                         row->whole);
 }
 
 helio_text_t core_run_of(helio_arena_t *arena, const helio_row_job_t *row)

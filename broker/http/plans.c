@@ -26,13 +26,13 @@ static json_t *usd(int64_t micro_usd)
     return json_real((double)micro_usd / 1e6);
 }
 
-static json_t *candidate_json(const helio_planned_candidate_t *candidate, uint64_t run_ms)
+static json_t *candidate_json(const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
-    return json_pack("{so so so so sf so sf sf so sf so s{so so so so so so so} so so}", "site",
+    return json_pack("{so so so so sf sf so sf sf so sf so s{so so so so so so so} so so}", "site",
                      text_json(row->site), "pool", text_json(row->pool), "backend",
                      text_json(candidate->backend), "start", time_json(row->start_ms), "duration_s",
-                     (double)run_ms / 1000, "cost_usd", usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
+                     (double)row->run_ms / 1000, "duration_p90_s", (double)row->run_high_ms / 1000, "cost_usd", usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
                      (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
                      (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd",
                      usd(row->score_micro_usd), "transfer_s", (double)row->transfer_ms / 1000, "egress_usd",
@@ -43,11 +43,22 @@ static json_t *candidate_json(const helio_planned_candidate_t *candidate, uint64
                      text_json(row->rejected_reason), "detail", text_json(row->detail));
 }
 
+/*  What past runs tell of this one; null: nothing. */
+static json_t *run_json(const helio_planned_t *plan)
+{
+    if (plan->expected_basis == HELIO_DURATION_BASIS_NONE)
+        return json_null();
+    return json_pack("{sf sf sI sI ss so}", "duration_s", (double)plan->run_ms / 1000, "duration_p90_s",
+                     (double)plan->run_high_ms / 1000, "runs", (json_int_t)plan->expected_runs, "failed",
+                     (json_int_t)plan->expected_failed, "basis", helio_duration_basis_word(plan->expected_basis), "of",
+                     text_json(plan->expected_of));
+}
+
 static json_t *plan_json(const helio_planned_t *plan)
 {
     json_t *candidates = json_array();
     for (uint32_t i = 0; i < plan->candidates.count; i++)
-        if (json_array_append_new(candidates, candidate_json(&plan->candidates.items[i], plan->run_ms)) != 0)
+        if (json_array_append_new(candidates, candidate_json(&plan->candidates.items[i])) != 0)
             abort(); /* memory */
     json_t *prices = json_pack("{so so}", "carbon_usd_per_t", usd(plan->carbon_price_micro_usd_per_t),
                                "wait_usd_per_gpu_h", usd(plan->wait_price_micro_usd_per_gpu_h));
@@ -57,7 +68,8 @@ static json_t *plan_json(const helio_planned_t *plan)
         plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
         "flexible_s", (double)plan->flexible_ms / 1000, "deadline", time_json(plan->deadline_wall_ms));
     const helio_row_decision_t *decision = &plan->decision;
-    return json_pack("{so so so so so so so so so so}", "job", job, "candidates", candidates, "chosen",
+    return json_pack("{so sf so so so so so so so so so so}", "job", job, "time_limit_s",
+                     (double)plan->time_limit_ms / 1000, "run", run_json(plan), "candidates", candidates, "chosen",
                      text_json(decision->chosen_site), "chosen_pool", text_json(decision->chosen_pool),
                      "reason", text_json(decision->reason), "detail", text_json(decision->detail),
                      "expected_start", time_json(plan->expected_ms), "policy_version",

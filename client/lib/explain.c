@@ -142,6 +142,9 @@ int helio_cmd_explain(helio_client_t *client)
     const json_t *history = json_object_get(explained, "history");
     helio_rc rc = HELIO_OK;
     print_head(client, explained);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
+    helio_why_run(explained, &run);
+    print_buffer(client, "Expected to run", &run);
     print_choice(client, explained);
     print_advice(client, explained);
     if (json_is_array(candidates) && json_array_size(candidates)) {

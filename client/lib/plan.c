@@ -66,6 +66,12 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     const json_t *job = json_object_get(plan, "job");
     const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");
     print_head(client, job);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0}, safe_run = {0};
+    helio_why_run(plan, &run);
+    if (run.size) {
+        helio_safe_text(run.data, false, &safe_run);
+        fprintf(client->io->out, "Expected to run %s\n", safe_run.data);
+    }
     HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, number(job, "flexible_s"));
     shorten_starts(rows, helio_output_string(plan, "planned_at"));
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());

@@ -226,3 +226,29 @@ json_t *helio_why_rows(const json_t *answer, double flexible_s)
     }
     return rows;
 }
+
+void helio_why_run(const json_t *answer, helio_buffer_t *out)
+{
+    const json_t *run = json_object_get(answer, "run");
+    double expected = number(run, "duration_s"), high = number(run, "duration_p90_s"), limit = number(answer, "time_limit_s");
+    double runs = number(run, "runs"), failed = number(run, "failed");
+    if (!json_is_object(run) || isnan(expected) || isnan(high) || isnan(runs))
+        return;
+    char text[HELIO_HUMAN_SIZE], high_text[HELIO_HUMAN_SIZE];
+    helio_human_duration(expected, text);
+    helio_human_duration(high, high_text);
+    const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
+    helio_buffer_printf(out, "%s (p90 %s) from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
+    if (strcmp(basis, "user") == 0)
+        helio_buffer_printf(out, "user %.64s", of[0] ? of : "-");
+    else if (strcmp(basis, "kind") == 0)
+        helio_buffer_printf(out, "kind %.16s", of);
+    else
+        helio_buffer_printf(out, "%.64s", of);
+    if (failed > 0)
+        helio_buffer_printf(out, "; %.0f like it failed or were cancelled lately", failed);
+    if (!isnan(limit) && limit > 0) {
+        helio_human_duration(limit, text);
+        helio_buffer_printf(out, "; limit %s", text);
+    }
+}

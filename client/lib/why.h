@@ -19,6 +19,10 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out);
 /*  What the next best would need to be taken instead; empty when there is none. */
 void helio_why_change(const json_t *answer, helio_buffer_t *out);
 
+/*  "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m": of an answer with "run" and "time_limit_s"; empty
+ * when it tells nothing of runs. */
+void helio_why_run(const json_t *answer, helio_buffer_t *out);
+
 /*  The candidates as rows of a table, with "chosen" (a mark) and "why". The caller's. A rejected one has no
  * start; its figures stay when they were worked out, and are left out when the filter came first: nothing
  * costs $0.00 for being impossible. flexible_s: what the job may wait for free, 0 = not known. */

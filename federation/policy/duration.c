@@ -21,7 +21,7 @@ const char *helio_duration_basis_word(uint32_t basis)
 typedef struct past {
     char key[HELIO_DURATION_KEY_MAX];
     uint32_t key_size;
-    uint32_t ends;     /* the last 32, the latest in bit 0: 1 = it failed */
+    uint32_t ends; /* the last 32, the latest in bit 0: 1 = it failed */
     uint32_t run_count;
     uint32_t run_next; /* where the next one goes: a ring */
     uint64_t runs_ms[HELIO_DURATION_RUNS];
@@ -62,7 +62,8 @@ uint32_t helio_durations_keys(const helio_durations_t *self)
     return HASH_COUNT(self->names) + HASH_COUNT(self->others);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------ */
+/* ---- names ------------------------------------------------------------------------------------------------
+ */
 
 static bool is_digit(char c)
 {
@@ -106,7 +107,8 @@ uint32_t helio_duration_stem(helio_text_t name, char ret_stem[HELIO_DURATION_STE
     return size;
 }
 
-/* ---- keys ------------------------------------------------------------------------------------------------- */
+/* ---- keys -------------------------------------------------------------------------------------------------
+ */
 
 typedef struct whose {
     char bytes[HELIO_DURATION_KEY_MAX];
@@ -172,10 +174,11 @@ static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const
     return past;
 }
 
-/* ---- runs ------------------------------------------------------------------------------------------------- */
+/* ---- runs -------------------------------------------------------------------------------------------------
+ */
 
-void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
-                          bool whole)
+void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms,
+                          uint32_t weight_milli, bool whole)
 {
     uint64_t bounded = run_ms < RUN_MAX_MS ? run_ms : RUN_MAX_MS;
     uint64_t normal = bounded * (weight_milli < WEIGHT_MAX ? weight_milli : WEIGHT_MAX) / 1000;
@@ -203,8 +206,9 @@ static uint32_t sorted(const past_t *past, weighed_t ret_runs[HELIO_DURATION_RUN
 {
     /* 65536 * 2^(-age / 16) */
     static const uint32_t weights[HELIO_DURATION_RUNS] = {
-        65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495, 40693, 38968, 37316, 35734, 34219,
-        32768, 31379, 30048, 28774, 27554, 26386, 25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
+        65536, 62757, 60097, 57549, 55109, 52773, 50535, 48393, 46341, 44376, 42495,
+        40693, 38968, 37316, 35734, 34219, 32768, 31379, 30048, 28774, 27554, 26386,
+        25268, 24196, 23170, 22188, 21247, 20347, 19484, 18658, 17867, 17109};
     uint32_t sum = 0;
     for (uint32_t age = 0; age < past->run_count; age++) {
         uint64_t ms = past->runs_ms[(past->run_next + HELIO_DURATION_RUNS - 1 - age) % HELIO_DURATION_RUNS];
@@ -228,9 +232,9 @@ static uint64_t quantile(const weighed_t *runs, uint32_t count, uint32_t sum, ui
     return runs[count - 1].ms;
 }
 
-/*  Work drifts, so that of the runs to come fewer stay below a quantile of the last ones than its name says: on public traces
- *  82 to 86 in a hundred below the 90th percentile of the sample, 88 to 92 below the 95th (docs/policy.md). So that one is
- *  taken for p90. */
+/*  Work drifts, so that of the runs to come fewer stay below a quantile of the last ones than its name says:
+ * on public traces 82 to 86 in a hundred below the 90th percentile of the sample, 88 to 92 below the 95th
+ * (docs/policy.md). So that one is taken for p90. */
 enum { PERCENT_OF_P90 = 95 };
 
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner)
@@ -254,13 +258,15 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     return (helio_duration_t){0};
 }
 
-/* ---- at a place ------------------------------------------------------------------------------------------- */
+/* ---- at a place -------------------------------------------------------------------------------------------
+ */
 
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms)
 {
     if (!normal_ms || !weight_milli || normal_ms > RUN_MAX_MS * WEIGHT_MAX / 1000)
         return limit_ms;
-    uint64_t ms = normal_ms / weight_milli * 1000 + (normal_ms % weight_milli * 1000 + weight_milli - 1) / weight_milli;
+    uint64_t ms =
+        normal_ms / weight_milli * 1000 + (normal_ms % weight_milli * 1000 + weight_milli - 1) / weight_milli;
     return ms < limit_ms ? ms : limit_ms;
 }
 

@@ -1,18 +1,22 @@
 /*  duration.h -- how long will it run? Quantiles of the past runs of the same kind of work. Pure.
  *
- *  Asked of the runs of the same tenant, user and job name; where those are fewer than HELIO_DURATION_RUNS_MIN, of the
- *  tenant and user, then of the tenant's jobs of that kind (train, batch, ...). Nothing known: the time limit stands. Names
- *  count without their numbers, so that "finetune-17" is a run of "finetune".
+ *  Asked of the runs of the same tenant, user and job name; where those are fewer than
+ * HELIO_DURATION_RUNS_MIN, of the tenant and user, then of the tenant's jobs of that kind (train, batch,
+ * ...). Nothing known: the time limit stands. Names count without their numbers, so that "finetune-17" is a
+ * run of "finetune".
  *
- *  A sample is a run from its begin to its own end: success, or the time limit, which it would at least have reached. An
- *  attempt that failed, was stopped or was cancelled says nothing of how long success takes: it is counted, and shown.
+ *  A sample is a run from its begin to its own end: success, or the time limit, which it would at least have
+ * reached. An attempt that failed, was stopped or was cancelled says nothing of how long success takes: it is
+ * counted, and shown.
  *
- *  Runs are kept as if on an A100, by the weights that shares use (fair_share.h), so that a run on one model predicts one on
- *  another. That is the ratio of dense 16-bit throughput of data sheets: right for training that keeps its GPUs busy; too
- *  much of a difference for work that waits for its input, its network or the host. The number of GPUs does not count.
+ *  Runs are kept as if on an A100, by the weights that shares use (fair_share.h), so that a run on one model
+ * predicts one on another. That is the ratio of dense 16-bit throughput of data sheets: right for training
+ * that keeps its GPUs busy; too much of a difference for work that waits for its input, its network or the
+ * host. The number of GPUs does not count.
  *
- *  One owner. Memory is bounded: HELIO_DURATION_NAMES + HELIO_DURATION_OTHERS keys of HELIO_DURATION_RUNS each; the one that
- *  ran longest ago goes first. Asking changes nothing, so the same runs in the same order give the same answers.
+ *  One owner. Memory is bounded: HELIO_DURATION_NAMES + HELIO_DURATION_OTHERS keys of HELIO_DURATION_RUNS
+ * each; the one that ran longest ago goes first. Asking changes nothing, so the same runs in the same order
+ * give the same answers.
  */
 #ifndef HELIO_POLICY_DURATION_H
 #define HELIO_POLICY_DURATION_H
@@ -20,10 +24,11 @@
 #include "federation/base/memory.h"
 
 enum {
-    HELIO_DURATION_RUNS = 32,     /* of a key; the weight of a run halves with every 16 after it */
-    HELIO_DURATION_RUNS_MIN = 3,  /* fewer are no answer */
-    HELIO_DURATION_NAMES = 8192,  /* keys (tenant, user, name) */
-    HELIO_DURATION_OTHERS = 4096, /* keys (tenant, user) and (tenant, kind): a flood of names does not drive them out */
+    HELIO_DURATION_RUNS = 32,    /* of a key; the weight of a run halves with every 16 after it */
+    HELIO_DURATION_RUNS_MIN = 3, /* fewer are no answer */
+    HELIO_DURATION_NAMES = 8192, /* keys (tenant, user, name) */
+    HELIO_DURATION_OTHERS =
+        4096, /* keys (tenant, user) and (tenant, kind): a flood of names does not drive them out */
     HELIO_DURATION_HISTORY = 50000, /* ends that a new leader reads: load_run (schema/queries/load.sql) */
     HELIO_DURATION_STEM_MAX = 64,
     HELIO_DURATION_KEY_MAX = 192
@@ -60,21 +65,23 @@ typedef struct helio_durations helio_durations_t;
 helio_durations_t *helio_durations_new(void);
 void helio_durations_destroy(helio_durations_t **self_p);
 
-/*  An attempt that was the job's first and its last. whole: it is a sample; else it only counts as failed. weight_milli: of
- *  the GPU's model (helio_gpu_weight_milli). Work: constant. */
-void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms, uint32_t weight_milli,
-                          bool whole);
+/*  An attempt that was the job's first and its last. whole: it is a sample; else it only counts as failed.
+ * weight_milli: of the GPU's model (helio_gpu_weight_milli). Work: constant. */
+void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms,
+                          uint32_t weight_milli, bool whole);
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner);
 uint32_t helio_durations_keys(const helio_durations_t *self);
 
-/*  The name without what counts its runs: numbers at the end go, others become '#', and so do words of eight or more
- *  hexadecimal digits with a number among them; "" when nothing else is left. Returns its size; not terminated. */
+/*  The name without what counts its runs: numbers at the end go, others become '#', and so do words of eight
+ * or more hexadecimal digits with a number among them; "" when nothing else is left. Returns its size; not
+ * terminated. */
 uint32_t helio_duration_stem(helio_text_t name, char ret_stem[HELIO_DURATION_STEM_MAX]);
 
-/*  Of a figure on an A100 at a model of this weight: never more than the limit, which stands where nothing is known (0). A
- *  faster model is never slower. */
+/*  Of a figure on an A100 at a model of this weight: never more than the limit, which stands where nothing is
+ * known (0). A faster model is never slower. */
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms);
-/*  To the nearest power of the square root of two, so that jobs of about the same length share a class; 0 stays. */
+/*  To the nearest power of the square root of two, so that jobs of about the same length share a class; 0
+ * stays. */
 uint64_t helio_duration_step(uint64_t normal_ms);
 
 #endif

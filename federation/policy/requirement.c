@@ -58,7 +58,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms)
 {
     self->expected_ms = helio_duration_step(p50_ms);
-    self->expected_high_ms = helio_duration_step(p90_ms);
+    self->expected_high_ms = p50_ms ? helio_duration_step(p90_ms > p50_ms ? p90_ms : p50_ms) : 0;
 }
 
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model)

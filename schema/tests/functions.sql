@@ -20,6 +20,13 @@ select is(helio.time_ms(helio.ms_time(1795000000123)), 1795000000123, 'milliseco
 select is(helio.time_ms(null), 0::bigint, 'null is 0');
 select is(helio.rfc3339('2026-11-22 07:00:00.5+01'), '2026-11-22T06:00:00.500Z', 'UTC, to the millisecond');
 
+select is(helio.duration_stem(name), stem, 'whose runs: ' || name)
+from (values ('finetune', 'finetune'), ('finetune-17', 'finetune'), ('llama-7b-ft-3', 'llama-#b-ft'), ('sweep[12]', 'sweep'),
+    ('lr0.001-train', 'lr#.#-train'), ('train-3fa85f64', 'train'), ('3fa85f64-train', '#-train'), ('deadbeefed', 'deadbeefed'),
+    ('train-cafe12', 'train-cafe'), ('2026-11-21', ''), ('---', '')) t (name, stem);
+select is(helio.duration_of(2, 'a', 'ada', 0::smallint) || helio.duration_of(3, 'a', 'ada', 3::smallint), 'adasweep', 'or a user, or a kind');
+select is(helio.duration_basis_word(1) || helio.duration_basis_word(2) || helio.duration_basis_word(3), 'nameuserkind', 'and on what basis');
+
 select is((select count(*) from helio.find_jobs(repeat('0', 5), null)), 0::bigint, 'five characters find nothing');
 insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source)
 select ('0199aaaa-0000-7000-8000-0000000' || lpad(i::text, 5, '0'))::uuid, now(), 1, 1, 1, 1, 1, 1,

@@ -1,10 +1,11 @@
-/*  How well runs are foreseen: a trace of jobs, one line each on stdin, replayed in order of submission; a run is known from its
- *  end on. Prints the share of runs at or below p90, and the median absolute logarithmic error of p50 beside two simpler
- *  answers on the same runs: the limit alone, and the mean of the user's earlier runs.
+/*  How well runs are foreseen: a trace of jobs, one line each on stdin, replayed in order of submission; a
+ * run is known from its end on. Prints the share of runs at or below p90, and the median absolute logarithmic
+ * error of p50 beside two simpler answers on the same runs: the limit alone, and the mean of the user's
+ * earlier runs.
  *
- *  Lines: job_id,submit_unix,duration_s,gpus,nodes,gpu_type,cpus,user,team,state,kind,queue_wait_s (after a head). The traces
- *  name neither users nor jobs: the team stands for the user, and role (the job id's end, if it has one) and number of
- *  GPUs for the name. All jobs get one limit, a day; longer runs end there.
+ *  Lines: job_id,submit_unix,duration_s,gpus,nodes,gpu_type,cpus,user,team,state,kind,queue_wait_s (after a
+ * head). The traces name neither users nor jobs: the team stands for the user, and role (the job id's end, if
+ * it has one) and number of GPUs for the name. All jobs get one limit, a day; longer runs end there.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,13 @@
 
 #include "federation/policy/duration.h"
 
-enum { COLUMNS = 12, LIMIT_MS = 86400000, WEIGHT = 1000, USERS_MAX = 4096, BASES = HELIO_DURATION_BASIS_COUNT };
+enum {
+    COLUMNS = 12,
+    LIMIT_MS = 86400000,
+    WEIGHT = 1000,
+    USERS_MAX = 4096,
+    BASES = HELIO_DURATION_BASIS_COUNT
+};
 
 typedef struct run {
     int64_t submit_ms, end_ms;
@@ -115,7 +122,8 @@ static void judge(tally_t *tally, const helio_durations_t *durations, mean_t *me
     tally->below_p90 += run->run_ms <= p90;
     tally->ours[tally->count] = error((double)p50, run->run_ms);
     tally->limit[tally->count] = error(LIMIT_MS, run->run_ms);
-    tally->mean[tally->count] = error(mean->count ? mean->sum_ms / (double)mean->count : LIMIT_MS, run->run_ms);
+    tally->mean[tally->count] =
+        error(mean->count ? mean->sum_ms / (double)mean->count : LIMIT_MS, run->run_ms);
     tally->count++;
 }
 
@@ -161,7 +169,8 @@ int main(int argc, char **argv)
         judge(&tally, durations, means, &runs[i]);
     }
     double ours = median(tally.ours, tally.count), mean = median(tally.mean, tally.count);
-    printf("%-12s %6llu runs, %llu foreseen (by name %llu, user %llu); at or below p90 %.1f %%; median |ln error| %.2f, "
+    printf("%-12s %6llu runs, %llu foreseen (by name %llu, user %llu); at or below p90 %.1f %%; median |ln "
+           "error| %.2f, "
            "mean of user %.2f, limit %.2f\n",
            argc > 1 ? argv[1] : "trace", (unsigned long long)count, (unsigned long long)tally.count,
            (unsigned long long)tally.by_basis[HELIO_DURATION_BASIS_NAME],

@@ -181,6 +181,8 @@ static inline void answer_call(world_t *w, helio_call_t *call)
     if (call->event == HELIO_BROKER_EV_PLAN && w->answer_rc == HELIO_OK) {
         const helio_job_spec_t *spec = &((const helio_ev_submit_t *)call->payload)->jobs.items[0].spec;
         candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
+                                                            .run_ms = 2520000,
+                                                            .run_high_ms = 4200000,
                                                             .pool = HELIO_TEXT("h100"),
                                                             .start_ms = INT64_C(1772374800000),
                                                             .score_micro_usd = 312450000,
@@ -198,7 +200,7 @@ static inline void answer_call(world_t *w, helio_call_t *call)
         answer.plan = (helio_planned_t){.name = spec->name,
                                         .goal = spec->goal,
                                         .flexible_ms = spec->flexible_ms,
-                                        .run_ms = 21600000,
+                                        .run_ms = 2520000,
                                         .expected_ms = INT64_C(1772374800000),
                                         .gpus = 16,
                                         .nodes = 2,
@@ -209,7 +211,13 @@ static inline void answer_call(world_t *w, helio_call_t *call)
                                                      .policy_version = HELIO_TEXT("terms-1"),
                                                      .chosen_site = HELIO_TEXT("lulea"),
                                                      .chosen_pool = HELIO_TEXT("h100")},
-                                        .candidates = {candidates, 2}};
+                                        .candidates = {candidates, 2},
+                                        .run_high_ms = 4200000,
+                                        .time_limit_ms = 21600000,
+                                        .expected_runs = 17,
+                                        .expected_failed = 2,
+                                        .expected_basis = HELIO_DURATION_BASIS_NAME,
+                                        .expected_of = HELIO_TEXT("finetune-#b")};
     }
     call->on_answer(call, &answer);
 }

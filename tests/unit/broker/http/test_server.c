@@ -494,10 +494,12 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
     assert_int_equal(w->event, HELIO_BROKER_EV_PLAN);
     assert_string_equal(w->tenant, "acme");
     static const char *const parts[] = {
-        "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600.0,\"goal\":\"balanced\","
-        "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null}",
+        "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":2520.0,\"goal\":\"balanced\","
+        "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null},\"time_limit_s\":21600.0,"
+        "\"run\":{\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"runs\":17,\"failed\":2,\"basis\":\"name\","
+        "\"of\":\"finetune-#b\"},",
         "\"candidates\":[{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\","
-        "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":21600.0,\"cost_usd\":312.0,\"energy_kwh\":71.0,"
+        "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"cost_usd\":312.0,\"energy_kwh\":71.0,"
         "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{\"money\":312.0,",
         "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
         "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",
