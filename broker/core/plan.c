@@ -21,8 +21,10 @@ static void judge(helio_broker_core_t *self, job_class_t *class, helio_planned_t
     }
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
-    const option_t *shown = e.chosen ? e.chosen : e.count ? &e.options[0] : NULL;
-    if (shown && shown->c.run_ms) {
+    const option_t *shown = e.chosen;
+    for (uint32_t i = 0; i < e.count && !shown; i++)
+        shown = e.options[i].c.run_ms ? &e.options[i] : NULL; /* the best that could ever hold it */
+    if (shown) {
         plan->run_ms = shown->c.run_ms;
         plan->run_high_ms = shown->c.run_high_ms;
     }

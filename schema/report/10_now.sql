@@ -256,7 +256,8 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                         'basis', helio.duration_basis_word(j.expected_basis),
                         'of', helio.duration_of(j.expected_basis, j.name, j.user_name, j.kind))
                     from helio.jobs j
-                    left join helio.candidates best on best.decision_id = d.decision_id and best.rank = 0
+                    left join lateral (select c.run_ms, c.run_high_ms from helio.candidates c
+                        where c.decision_id = d.decision_id and c.run_ms is not null order by c.rank limit 1) best on true
                     where j.job_id = t.job_id and j.expected_basis is not null),
             'candidates', coalesce((
                 select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),

@@ -373,6 +373,87 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
     helio_store_destroy(&store);
 }
 
+/*  Runs come in the order of their ends, those of a second attempt not at all; an open job keeps what it was told. */
+static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    static const struct {
+        uint32_t epoch, state;
+        uint64_t run_ms;
+        bool completes, fenced;
+    } ends[] = {{1, HELIO_JOB_TIMEOUT, 3000, true, false},
+                {1, HELIO_JOB_SUCCEEDED, 1000, true, false},
+                {2, HELIO_JOB_SUCCEEDED, 7000, true, false},
+                {1, HELIO_JOB_CANCELLED, 500, true, false},
+                {1, HELIO_JOB_FAILED, 0, true, false}};
+    uint64_t seq = 0;
+    for (uint32_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        helio_row_job_t job = job_row(i + 1);
+        job.expected_ms = 2000 + i;
+        job.expected_high_ms = 4000;
+        job.expected_runs = 5;
+        job.expected_basis = HELIO_DURATION_BASIS_NAME;
+        helio_job_key_t key = {job.job, HELIO_NO_TASK};
+        helio_row_placement_t placement = {.key = key,
+                                           .epoch = ends[i].epoch,
+                                           .site = HELIO_TEXT("lulea"),
+                                           .pool = HELIO_TEXT("h100"),
+                                           .at_ms = 1,
+                                           .gpu_model = HELIO_TEXT("H100"),
+                                           .expected_ms = 2000,
+                                           .expected_high_ms = 2500};
+        helio_row_attempt_t attempt = {.key = key,
+                                       .epoch = ends[i].epoch,
+                                       .site = HELIO_TEXT("lulea"),
+                                       .completes = true,
+                                       .ended_ms = 1000,
+                                       .run_ms = ends[i].run_ms,
+                                       .at_ms = 1};
+        helio_row_state_t over = {.key = key, .state = ends[i].state, .epoch = ends[i].epoch, .at_ms = 1};
+        helio_row_transition_t move = {.seq = ++seq,
+                                       .at_ms = 1,
+                                       .key = key,
+                                       .epoch = ends[i].epoch,
+                                       .from = ends[i].state == HELIO_JOB_CANCELLED ? HELIO_JOB_STOPPING : HELIO_JOB_RUNNING,
+                                       .to = ends[i].state};
+        append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+        append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
+        append(store, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
+        append(store, HELIO_BROKER_FX_ROW_STATE, &over);
+        append(store, HELIO_BROKER_FX_ROW_TRANSITION, &move);
+    }
+    helio_row_job_t open = job_row(9);
+    open.expected_ms = 77;
+    open.expected_high_ms = 99;
+    open.expected_runs = 4;
+    open.expected_failed = 3;
+    open.expected_basis = HELIO_DURATION_BASIS_USER;
+    append(store, HELIO_BROKER_FX_ROW_JOB, &open);
+    commit(store);
+    loaded_t all = load(store);
+    static const struct {
+        uint64_t run_ms;
+        bool whole;
+    } expected[] = {{3000, true}, {1000, true}, {500, false}};
+    for (uint32_t i = 0; i < 3; i++) {
+        const helio_row_run_t *run = the(&all, HELIO_BROKER_EV_LOAD_RUN, i);
+        assert_int_equal(run->run_ms, expected[i].run_ms);
+        assert_int_equal(run->whole, expected[i].whole);
+        assert_true(helio_text_is(run->gpu_model, "H100") && helio_text_equal(run->tenant, open.tenant) &&
+                    helio_text_equal(run->name, open.name) && run->kind == open.kind);
+    }
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_RUN, 3));
+    const helio_ev_load_job_t *job = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
+    assert_true(job->row.expected_ms == 77 && job->row.expected_high_ms == 99);
+    assert_int_equal(job->row.expected_runs, 4);
+    assert_int_equal(job->row.expected_failed, 3);
+    assert_int_equal(job->row.expected_basis, HELIO_DURATION_BASIS_USER);
+    assert_value(conninfo, "select row(basis, runs, median_ratio, within_p90_ratio) from helio_report.duration_error", "(name,2,1,0.5)");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__a_gate_that_opened_stays_open(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1259,6 +1340,7 @@ int main(void)
         cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
         cmocka_unit_test(store__data_and_links_are_the_last_word_on_each_and_are_loaded),
         cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
+        cmocka_unit_test(store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),

@@ -909,6 +909,37 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
     end(&outcome);
 }
 
+/*  "from 17 runs of ...": what it rests on, by name, user or kind. */
+static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run, *text;
+    } cases[] = {
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":\"finetune\"}",
+         "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":3,\"failed\":2,\"basis\":\"user\",\"of\":\"ada\"}",
+         "42m (p90 1h10m) from 3 runs of user ada; 2 like it failed or were cancelled lately; limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":4,\"failed\":0,\"basis\":\"kind\",\"of\":\"train\"}",
+         "42m (p90 1h10m) from 4 runs of kind train; limit 6h00m\n"},
+        {"null", ""},
+        {"{\"duration_s\":null}", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024], expected[512];
+        (void)snprintf(body, sizeof body, PLAN_HEAD "\"time_limit_s\":21600,\"run\":%s,\"candidates\":[]}", cases[i].run);
+        outcome_t outcome =
+            play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"), "name: a\nrun: b\n");
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected to run " : "", cases[i].text);
+        assert_int_equal(outcome.code, 0);
+        if (cases[i].text[0])
+            assert_non_null(strstr(outcome.out, expected));
+        else
+            assert_null(strstr(outcome.out, "Expected"));
+        end(&outcome);
+    }
+}
+
 static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
 {
     (void)state;
@@ -1122,6 +1153,7 @@ int main(void)
         cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
+        cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
         cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
         cmocka_unit_test(plan__is_made_of_one_good_job),
         cmocka_unit_test(explain__has_a_sentence_for_every_state),
