@@ -29,7 +29,7 @@ enum {
     HELIO_DURATION_NAMES = 8192, /* keys (tenant, user, name) */
     HELIO_DURATION_OTHERS =
         4096, /* keys (tenant, user) and (tenant, kind): a flood of names does not drive them out */
-    HELIO_DURATION_HISTORY = 50000, /* ends that a new leader reads: load_run (schema/queries/load.sql) */
+    HELIO_DURATION_HISTORY = 20000, /* ends that a new leader reads: load_run (schema/queries/load.sql) */
     HELIO_DURATION_STEM_MAX = 64,
     HELIO_DURATION_KEY_MAX = 192
 };

@@ -126,7 +126,7 @@ static const helio_spec_field_t placement_fields[] = {
      .kind = HELIO_SPEC_MONEY,
      AT(max_cost_micro_usd),
      .example = "400 USD",
-     .doc = "Most that the job may cost. Not said: no bound."},
+     .doc = "Most that the job may cost, were it as long as all but one in ten runs like it. Not said: no bound."},
     {.key = "max_carbon",
      .kind = HELIO_SPEC_QUANTITY,
      AT(max_carbon_mg_per_kwh),

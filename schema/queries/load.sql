@@ -118,7 +118,7 @@ select j.tenant, coalesce(j.user_name, ''), coalesce(j.name, ''), j.kind::int4, 
 from (
     select seq, job_id, task, to_state from helio.transitions
     where epoch = 1 and to_state between 8 and 12
-    order by seq desc limit 50000
+    order by seq desc limit 20000
 ) t
 join helio.attempts a on a.job_id = t.job_id and a.task = t.task and a.epoch = 1 and a.completes and a.run_ms > 0
 join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = 1

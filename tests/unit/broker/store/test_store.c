@@ -450,6 +450,10 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
     assert_int_equal(job->row.expected_failed, 3);
     assert_int_equal(job->row.expected_basis, HELIO_DURATION_BASIS_USER);
     assert_value(conninfo, "select row(basis, runs, median_ratio, within_p90_ratio) from helio_report.duration_error", "(name,2,1,0.5)");
+    assert_value(conninfo,
+                 "select helio.explain_json(job_id, -1)::json ->> 'run' from helio.jobs where expected_ms = 2001",
+                 "{\"duration_s\" : 2, \"duration_p90_s\" : 2.5, \"runs\" : 5, \"failed\" : 0, \"basis\" : \"name\", "
+                 "\"of\" : \"hello\"}");
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
 }

@@ -295,6 +295,22 @@ static void note__hostile_texts_and_figures_are_bounded(void **state)
     assert_int_equal(helio_durations_expect(d, &cd).basis, HELIO_DURATION_BASIS_NONE);
 }
 
+/*  What a new leader reads is written twice: here, and in SQL. */
+static void history__is_as_long_as_the_query_says(void **state)
+{
+    (void)state;
+    char text[65536], limit[32];
+    FILE *file = fopen(HELIO_SOURCE_DIR "/schema/queries/load.sql", "r");
+    assert_non_null(file);
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    text[size] = '\0';
+    assert_int_equal(fclose(file), 0);
+    const char *query = strstr(text, "-- name: load_run\n");
+    assert_non_null(query);
+    (void)snprintf(limit, sizeof limit, " limit %d\n", HELIO_DURATION_HISTORY);
+    assert_non_null(strstr(query, limit));
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
@@ -312,6 +328,7 @@ int main(void)
         CASE(memory__is_bounded_and_names_do_not_drive_out_users),
         CASE(memory__the_key_that_ran_longest_ago_goes_first),
         CASE(note__hostile_texts_and_figures_are_bounded),
+        CASE(history__is_as_long_as_the_query_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
