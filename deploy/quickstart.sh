@@ -250,6 +250,7 @@ for file in "$top"/examples/*.yaml; do
   name=$(basename "$file" .yaml)
   [ "$name" != green ] || continue # it may wait for hours: planned below
   [ -n "${expected[$name]:-}" ] || fail "examples/$name.yaml has no expected end in this script"
+  ! grep -q '^ *flexible:' "$file" || fail "examples/$name.yaml may wait for a better hour, so nobody knows when it ends: that is what green.yaml is for"
   ids[$name]=$(client submit "$file" -o name)
 done
 bad=0
