@@ -625,7 +625,7 @@ void core_window_clear(job_class_t *class);
 void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want);
 void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room); /* to the fullest nodes */
 
-/* evict.c: running work that makes room (the table of who may evict whom: federation/policy/victims.h) */
+/* evict.c: running work that makes room, under way (the table of who may evict whom: federation/policy/victims.h) */
 /*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once, others by
  *  their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has left. Reason: of its
  *  transition. Returns when it is gone at the latest, by the wall clock. Only of one that core_evict_can. */
@@ -633,10 +633,12 @@ int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t 
 /*  It runs, is of a tier that may be evicted, and was not evicted too often. young too: not begun a moment ago. */
 bool core_evict_can(const helio_broker_core_t *self, const job_t *job, bool young_too);
 uint64_t core_evict_lost_ms(const helio_broker_core_t *self, const job_t *job); /* run in vain, if it leaves now */
-/*  For a class whose turn found no room: evicts for as many of its jobs as may be. True when something was evicted; fills in
- *  e->evicts, e->loss_micro_usd. */
-struct evaluation;
-bool core_evict(helio_broker_core_t *self, struct evaluation *e);
+uint64_t core_evict_ran_ms(const helio_broker_core_t *self, const job_t *job);  /* its current attempt, by the wall clock */
+uint32_t core_evict_tier(const job_t *job);                                     /* its queue's */
+/*  One that has begun: owned from here on. Its jobs are told to leave, and point at it. */
+void core_evict_add(helio_broker_core_t *self, eviction_t *eviction);
+/*  Drops those of the class whose victims have all gone, and which still found no room. */
+void core_evict_give_up(helio_broker_core_t *self, const job_class_t *class);
 /*  What it evicts, in words, and by when (wall clock); "" = nothing. */
 const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms);
 /*  May a job of the class take so much of the pool now, without taking what is held for those others make room for? */
@@ -653,6 +655,12 @@ void core_evict_review(helio_broker_core_t *self); /* begin of a round: gives up
 void core_evict_free(helio_broker_core_t *self); /* all of them */
 helio_stop_mode_t core_evict_mode(const job_t *job); /* of a job that is being stopped */
 void core_evict_load(job_t *job); /* live, and was being evicted when the last leader went */
+
+/* hunt.c: whom it makes leave, and where */
+/*  For a class whose turn found no room: evicts for as many of its jobs as may be. True when something was evicted; fills in
+ *  e->evicts, e->loss_micro_usd. */
+struct evaluation;
+bool core_evict(helio_broker_core_t *self, struct evaluation *e);
 
 /* place.c: decision rounds */
 void core_round(helio_broker_core_t *self);
