@@ -274,7 +274,7 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
 static bool is_about_the_job(helio_text_t reason)
 {
     static const char *const words[] = {"SubmitRefused", "BadOption", "SiteCancelled", "Preempted", "NoUserMapping",
-                                        "MissingSecret",
+                                        "MissingSecret", "Doubted",
                                         "Withdrawn"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         size_t size = strlen(words[i]);

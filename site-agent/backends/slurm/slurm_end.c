@@ -228,6 +228,7 @@ static bool decide(helio_slurm_attempt_t *attempt, const fact_t *fact)
      * beside which Slurm has started another under the same number. */
     if ((itself || fact->state == HELIO_SLURM_NODE_FAIL) && helio_slurm_is_alive(attempt))
         return false;
+    helio_slurm_witness_end(attempt, fact->start_s, fact->end_s);
     if (may_have_run(attempt))
         ran(attempt, fact);
     else

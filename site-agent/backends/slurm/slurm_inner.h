@@ -9,6 +9,7 @@
  *  slurm_wait.c     what it waits for in Slurm's queue, and when it is taken back; suspension
  *  slurm_whose.c    whose a job of an attempt's name is
  *  slurm_end.c      how an attempt ended when `done` does not say so
+ *  slurm_books.c    what is booked of it: marks held against what their writer cannot write
  *  slurm_stop.c     stopping, and tidying what Slurm still holds
  *  slurm_place.c    helio-shim and the batch script in the shared folder
  *  slurm_settings.c keys of the site file
@@ -47,7 +48,14 @@ typedef struct helio_slurm_seen {
     char reason[64];
     char partitions[64]; /* "main,urgent"; "" = more than fit */
     char id[HELIO_SLURM_ID_SIZE];
+    int64_t start_s, end_s; /* Slurm's; of one that waits only expected */
 } helio_slurm_seen_t;
+
+/*  What the job's user cannot write: when Slurm showed the job on its nodes. 0 = not. */
+typedef struct helio_slurm_witness {
+    int64_t first_ms, last_ms; /* boot clock: the lists of ours that did */
+    int64_t start_s, end_s;    /* Slurm's own, UTC */
+} helio_slurm_witness_t;
 
 /*  Its time in Slurm's queue. */
 typedef struct helio_slurm_waits {
@@ -94,12 +102,15 @@ typedef struct helio_slurm_attempt {
     uint32_t since_list;          /* lists asked for before this one say nothing of it */
     char id[HELIO_SLURM_ID_SIZE]; /* of the job that counts; "" = not known */
     bool claimed;
+    bool unproven; /* claimed, by a job that is not known to be ours: its marks are not believed */
     bool closed;             /* claimed for nobody: nothing of it will ever run */
     bool locked;             /* its folder is there, and cannot be opened: its user's doing */
     uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
     int64_t requeued_ms;     /* since when it has been pending although it is claimed; 0 = it is not */
     int64_t started_wall_ms; /* 0 = not yet */
     bool said_started;
+    int64_t said_started_ms;
+    helio_slurm_witness_t witness;
     int64_t beat_ns, beat_ms;       /* its shim's last sign of life, and when we saw it change (0 = never) */
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
     uint32_t uid;                   /* whose jobs count, */
@@ -152,6 +163,7 @@ typedef struct helio_slurm_poll {
     int64_t due_ms;
     uint32_t failures;     /* in a row */
     uint32_t asked, heard; /* numbers of lists; heard: the last whole one */
+    int64_t asked_ms;      /* when the last one was */
     int64_t unanswered_ms; /* when a list was first asked for since the last whole one came; 0 = not yet */
     uint64_t hash;         /* of the jobs' ids and states */
     helio_slurm_answer_t jobs_answer;
@@ -307,6 +319,14 @@ void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t 
 void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 /*  Stopped before a shim came, and the folder is closed. */
 void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_books.c */
+void helio_slurm_witness(helio_slurm_attempt_t *attempt); /* of a whole list */
+void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s); /* accounting's */
+/*  Its start as a mark says it, if it can be. */
+int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms);
+/*  Before its end is said: the times that can be, and the difference in its reason. */
+void helio_slurm_book(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_stop.c */
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);

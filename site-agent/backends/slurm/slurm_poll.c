@@ -168,6 +168,7 @@ static void ask_jobs(helio_slurm_t *self)
         helio_slurm_ask(self, argv, HELIO_SLURM_LIST_BYTES, true, on_jobs, self)) {
         self->poll.out = true;
         self->poll.asked++;
+        self->poll.asked_ms = self->now_boot_ms;
         if (!self->poll.unanswered_ms)
             self->poll.unanswered_ms = self->now_boot_ms ? self->now_boot_ms : 1;
     } else {

@@ -136,6 +136,7 @@ void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
     if (attempt->said_started)
         return;
     attempt->said_started = true;
+    attempt->said_started_ms = attempt->backend->now_boot_ms;
     say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED,
                                        .started_wall_ms = attempt->started_wall_ms});
 }
@@ -164,6 +165,8 @@ static bool may_be_held(const helio_slurm_attempt_t *attempt)
 void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
+    helio_slurm_book(attempt);
+    cut(attempt->reason);
     bool ran =
         attempt->end.word == HELIO_BACKEND_WORD_ENDED || attempt->end.word == HELIO_BACKEND_WORD_VANISHED;
     if (ran && attempt->end.started_wall_ms) {

@@ -20,6 +20,26 @@ static bool is_id(const char *text)
     return size && size < HELIO_SLURM_ID_SIZE && text[size] == '\0' && isdigit((unsigned char)text[0]);
 }
 
+static bool is_listed_as(helio_slurm_attempt_t *attempt, const char *id)
+{
+    const helio_slurm_poll_t *poll = &attempt->backend->poll;
+    for (uint32_t i = 0; i < poll->ours_count; i++)
+        if (helio_text_is(poll->ours[i]->name, attempt->name) && helio_text_is(poll->ours[i]->id, id) &&
+            helio_slurm_is_ours(attempt, poll->ours[i]->uid))
+            return true;
+    return false;
+}
+
+/*  It says which of Slurm's jobs runs it: one that Slurm has told us of under our name, if it has told of any.
+ * Whoever else claimed it, nothing more can be run through the folder. */
+static void take_claimant(helio_slurm_attempt_t *attempt, const char *id)
+{
+    bool known = attempt->id[0] != '\0';
+    attempt->unproven = known && strcmp(attempt->id, id) != 0 && !(is_id(id) && is_listed_as(attempt, id));
+    if (!attempt->unproven && is_id(id))
+        (void)helio_text_copy(helio_text_of(id), attempt->id, sizeof attempt->id);
+}
+
 static void read_claim(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_claim_t claim;
@@ -31,15 +51,15 @@ static void read_claim(helio_slurm_attempt_t *attempt, int folder)
         return;
     }
     attempt->claimed = true; /* also when it is damaged: somebody has it */
-    if (rc == HELIO_OK && is_id(claim.scheduler_id))
-        (void)helio_text_copy(helio_text_of(claim.scheduler_id), attempt->id, sizeof attempt->id);
+    take_claimant(attempt, rc == HELIO_OK ? claim.scheduler_id : "");
 }
 
 static void read_started(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_started_t *started = helio_new(1, sizeof *started);
     if (helio_folder_started(folder, started, NULL) == HELIO_OK)
-        attempt->started_wall_ms = started->wall_ms ? started->wall_ms : attempt->backend->now_wall_ms;
+        attempt->started_wall_ms = helio_slurm_begun_wall_ms(
+            attempt, started->wall_ms ? started->wall_ms : attempt->backend->now_wall_ms);
     free(started);
 }
 
@@ -61,12 +81,12 @@ bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt)
 static void on_marks(helio_slurm_attempt_t *attempt, int folder)
 {
     helio_done_t done;
-    if (!attempt->claimed && !attempt->closed)
+    if ((!attempt->claimed && !attempt->closed) || attempt->unproven)
         read_claim(attempt, folder);
     if (!attempt->claimed)
         return;
     note_beat(attempt, folder);
-    if (!attempt->started_wall_ms)
+    if (!attempt->started_wall_ms && !attempt->unproven)
         read_started(attempt, folder);
     if (attempt->phase != HELIO_SLURM_AT_RUNNING && attempt->phase != HELIO_SLURM_AT_LEAVING) {
         if (attempt->phase != HELIO_SLURM_AT_QUEUED) {
@@ -78,7 +98,7 @@ static void on_marks(helio_slurm_attempt_t *attempt, int folder)
     }
     if (attempt->started_wall_ms)
         helio_slurm_say_started(attempt);
-    if (!attempt->leaving.done_read && helio_folder_done(folder, &done, NULL) == HELIO_OK)
+    if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK)
         helio_slurm_end_by_done(attempt, &done, helio_folder_units_done(folder));
 }
 
@@ -128,6 +148,8 @@ static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
 {
     *seen = (helio_slurm_seen_t){.over = helio_slurm_state_is_over(job->state), .state = job->state};
     seen->live = !seen->over;
+    seen->start_s = job->start_s;
+    seen->end_s = job->end_s;
     (void)helio_text_copy(job->reason, seen->reason, sizeof seen->reason);
     (void)helio_text_copy(job->id, seen->id, sizeof seen->id);
     if (job->partition.size < sizeof seen->partitions)
@@ -262,7 +284,7 @@ static void unsure_on_list(helio_slurm_attempt_t *attempt)
 static bool was_requeued(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
-    if (!attempt->claimed || !attempt->seen.live || holds_nodes(&attempt->seen) ||
+    if (!attempt->claimed || attempt->unproven || !attempt->seen.live || holds_nodes(&attempt->seen) ||
         attempt->seen.state == HELIO_SLURM_OTHER || strcmp(attempt->seen.id, attempt->id) != 0) {
         attempt->requeued_ms = 0;
         return false;
@@ -279,7 +301,7 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
          requeued = was_requeued(attempt);
     if (helio_slurm_wait_on_list(attempt))
         return;
-    if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms &&
+    if (attempt->seen.live && (waits || runs) && !attempt->requeued_ms && !attempt->unproven &&
         attempt->stop_mode == HELIO_SLURM_NO_STOP)
         return; /* nothing new */
     if (!helio_slurm_look(attempt, &folder) ||
@@ -297,6 +319,7 @@ static void held_on_list(helio_slurm_attempt_t *attempt)
 void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
 {
     settle_twins(attempt);
+    helio_slurm_witness(attempt);
     attempt->backend->next_ms = 0;
     switch (attempt->phase) {
     case HELIO_SLURM_AT_LOOKING:
@@ -367,7 +390,7 @@ static void held_serve(helio_slurm_attempt_t *attempt)
     const helio_slurm_t *self = attempt->backend;
     bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING;
     attempt->due_ms = self->now_boot_ms + MARKS_EVERY_MS;
-    if (!waits || self->poll.failures)
+    if (!waits || attempt->unproven || self->poll.failures)
         (void)helio_slurm_look(attempt, &folder);
     if (attempt->phase == HELIO_SLURM_AT_OVER)
         attempt->due_ms = 0;

@@ -165,6 +165,107 @@ static void an_acknowledgement_that_the_user_wrote_is_none(void **state)
     lab_close(&lab);
 }
 
+/*  Slurm shows it on its nodes for an hour and more, or for twenty seconds, and the mark says else. */
+static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t for_ms;
+        bool late; /* `started` comes at the very end */
+        helio_done_t done;
+        uint64_t least, most;
+        const char *says;
+        uint32_t word;
+    } cases[] = {
+        {4000000, false, {.run_ms = 3999000}, 3999000, 3999000, "", WORD(ENDED)},
+        {4000000, false, {.run_ms = 1}, 3900000, 4020000, "Doubted: its mark says 1 ms", WORD(ENDED)},
+        {4000000, true, {.run_ms = 1}, 3800000, 4020000, "Doubted: its mark says 1 ms", WORD(ENDED)},
+        {4000000, false, {.run_ms = UINT64_C(9000000000000000)}, 3900000, 4050000,
+         "Doubted: its mark says 9000000000000000 ms", WORD(ENDED)},
+        {4000000, false, {.run_ms = 3999000, .started_wall_ms = 5}, 3999000, 3999000,
+         "Doubted: its marks' times", WORD(ENDED)},
+        {4000000, true, {.failed = true, .reason = "StartFailed: so it says"}, 3800000, 4020000,
+         "Doubted: said not to have run", WORD(VANISHED)},
+        {20000, true, {.failed = true, .reason = "StartFailed: so it was"}, 0, 0, "StartFailed: so it was",
+         WORD(FAILED_TO_START)},
+        {20000, false, {.run_ms = 3}, 3, 3, "", WORD(ENDED)},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        lab_open(&lab);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        helio_done_t done = cases[i].done;
+        if (!done.started_wall_ms && !done.failed)
+            done.started_wall_ms = lab.wall_ms;
+        lab_claim(&lab, &job, "101");
+        lab_set(&lab, "101", "state", "RUNNING");
+        if (!cases[i].late)
+            lab_started(&lab, &job);
+        lab_pass(&lab, cases[i].for_ms);
+        if (cases[i].late && !done.failed)
+            lab_started(&lab, &job);
+        lab_done(&lab, &job, done);
+        lab_set(&lab, "101", "state", "COMPLETED");
+        lab_pass(&lab, 20000);
+        const lab_event_t *last = lab_last(&lab);
+        assert_non_null(last);
+        lab_expect(&lab, lab.heard_count - 1, cases[i].word, cases[i].says);
+        if (!cases[i].says[0])
+            assert_string_equal(last->reason, "");
+        if (last->event.run_ms < cases[i].least || last->event.run_ms > cases[i].most)
+            fail_msg("case %zu: %llu ms", i, (unsigned long long)last->event.run_ms);
+        assert_true(last->event.ended_wall_ms <= lab.wall_ms);
+        assert_true(last->event.word == WORD(FAILED_TO_START) ||
+                    last->event.started_wall_ms >= INT64_C(1790000000000) - 15000);
+        lab_close(&lab);
+    }
+}
+
+static void slurms_own_start_and_end_go_before_the_mark_also_after_a_restart(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_set(&lab, "101", "start", "1789996400"); /* an hour ago */
+    lab_reopen(&lab);
+    lab.heard_count = 0;
+    lab_adopt(&lab, &job);
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = lab.wall_ms, .run_ms = 20});
+    lab_set(&lab, "101", "state", "COMPLETED");
+    lab_pass(&lab, 20000);
+    lab_expect(&lab, 1, WORD(ENDED), "Doubted: its mark says 20 ms");
+    assert_true(lab.heard[1].event.run_ms > 3000000);
+    lab_close(&lab);
+}
+
+static void a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_believed(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    lab_open(&lab);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_claim(&lab, &job, "77"); /* from an interactive job, say */
+    lab_started(&lab, &job);
+    lab_pass(&lab, 60000);
+    assert_int_equal(lab.heard_count, 0);
+    lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = lab.wall_ms, .run_ms = 1});
+    lab_pass(&lab, 60000);
+    assert_int_equal(lab.heard_count, 0);
+    lab_set(&lab, "101", "state", "COMPLETED"); /* its own job found the folder taken */
+    lab_pass(&lab, 90000);
+    assert_int_equal(lab.heard_count, 1);
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: ");
+    assert_int_equal(lab_calls(&lab, " 77") + lab_calls(&lab, "=77"), 0); /* and nobody asks or cancels by that number */
+    lab_close(&lab);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +273,9 @@ int main(void)
         cmocka_unit_test(a_new_agent_ends_an_attempt_whose_folder_was_shut),
         cmocka_unit_test(a_job_whose_folder_was_shut_can_be_stopped),
         cmocka_unit_test(a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent),
+        cmocka_unit_test(what_is_booked_is_what_was_seen_whatever_the_mark_says),
+        cmocka_unit_test(slurms_own_start_and_end_go_before_the_mark_also_after_a_restart),
+        cmocka_unit_test(a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_believed),
         cmocka_unit_test(an_acknowledgement_that_the_user_wrote_is_none),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -398,14 +398,14 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         lab_set(&lab, "101", "exit", cases[i].exit);
         lab_set(&lab, "101", "reason", cases[i].reason);
         lab_set(&lab, "101", "start", "1790000001");
-        lab_set(&lab, "101", "end", "1790000031");
+        lab_set(&lab, "101", "end", "1790000009");
         lab_set(&lab, "101", "state", cases[i].job_state);
         lab_pass(&lab, 90000);
         lab_expect(&lab, 1, cases[i].word, cases[i].says);
         assert_int_equal(lab.heard[1].event.exit_code, cases[i].exit_code);
         assert_int_equal(lab.heard[1].event.limit_reached, cases[i].limit);
         assert_false(lab.heard[1].event.stopped);
-        assert_int_equal(lab.heard[1].event.ended_wall_ms, INT64_C(1790000031000));
+        assert_int_equal(lab.heard[1].event.ended_wall_ms, INT64_C(1790000009000));
         assert_true(lab.heard[1].event.run_ms > 0);
         lab_close(&lab);
     }
