@@ -235,7 +235,11 @@ void workload_release_held(world_t *self);
 void quotas_make(world_t *self);
 void quotas_answer(world_t *self, const helio_fx_answer_t *answer);
 void quotas_check(world_t *self); /* after every commit */
-enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX, RELEASES_CALL = 1000 * WORLD_JOBS_MAX };
+enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX, QUEUES_CALL = 6 * WORLD_JOBS_MAX, RELEASES_CALL = 1000 * WORLD_JOBS_MAX };
+
+/* queues.c: priorities that change by the hour, by hand and by region in a third of the worlds */
+void queues_make(world_t *self);
+void queues_answer(world_t *self, const helio_fx_answer_t *answer);
 
 /* data.c: a catalogue and links that change, in half of the worlds, and jobs that read */
 void data_make(world_t *self);

@@ -88,6 +88,24 @@ typedef struct vlink {
     UT_hash_handle hh;
 } vlink_t;
 
+typedef struct vqueue {
+    char name[40];
+    helio_row_queue_t row;
+    UT_hash_handle hh;
+} vqueue_t;
+
+typedef struct vrule {
+    char name[512];
+    helio_row_queue_rule_t row;
+    UT_hash_handle hh;
+} vrule_t;
+
+typedef struct vgroup {
+    char name[40];
+    helio_row_overflow_t row;
+    UT_hash_handle hh;
+} vgroup_t;
+
 typedef struct vpool {
     char name[80];
     helio_row_pool_t row;
@@ -117,6 +135,9 @@ struct helio_vdb {
     vsite_t *sites;
     vpool_t *pools;
     vquota_t *quotas;
+    vqueue_t *queues;
+    vrule_t *rules;
+    vgroup_t *groups;
     helio_row_usage_t *usage; /* one a ledger row */
     uint32_t usage_count, usage_capacity;
     vrun_t *runs; /* in order of their ends */
@@ -170,6 +191,9 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vsite_t, self->sites);
     FREE_TABLE(vpool_t, self->pools);
     FREE_TABLE(vquota_t, self->quotas);
+    FREE_TABLE(vqueue_t, self->queues);
+    FREE_TABLE(vrule_t, self->rules);
+    FREE_TABLE(vgroup_t, self->groups);
     free(self->usage);
     free(self->runs);
     free(self->dependencies);
@@ -476,6 +500,49 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
     add_use(self, row);
 }
 
+static void put_queue(helio_vdb_t *self, const helio_row_queue_t *row)
+{
+    char name[40];
+    (void)helio_text_copy(row->queue, name, sizeof name);
+    vqueue_t *queue;
+    HASH_FIND_STR(self->queues, name, queue);
+    if (!queue) {
+        queue = helio_new(1, sizeof *queue);
+        memcpy(queue->name, name, sizeof name);
+        HASH_ADD_STR(self->queues, name, queue);
+    }
+    queue->row = *row;
+}
+
+static void put_rule(helio_vdb_t *self, const helio_row_queue_rule_t *row)
+{
+    char name[512];
+    (void)snprintf(name, sizeof name, "%.*s/%.*s/%.*s/%.*s", HELIO_TEXT_ARGS(row->queue), HELIO_TEXT_ARGS(row->region),
+                   HELIO_TEXT_ARGS(row->schedule), HELIO_TEXT_ARGS(row->zone));
+    vrule_t *rule;
+    HASH_FIND_STR(self->rules, name, rule);
+    if (!rule) {
+        rule = helio_new(1, sizeof *rule);
+        memcpy(rule->name, name, sizeof name);
+        HASH_ADD_STR(self->rules, name, rule);
+    }
+    rule->row = *row;
+}
+
+static void put_group(helio_vdb_t *self, const helio_row_overflow_t *row)
+{
+    char name[40];
+    (void)helio_text_copy(row->name, name, sizeof name);
+    vgroup_t *group;
+    HASH_FIND_STR(self->groups, name, group);
+    if (!group) {
+        group = helio_new(1, sizeof *group);
+        memcpy(group->name, name, sizeof name);
+        HASH_ADD_STR(self->groups, name, group);
+    }
+    group->row = *row;
+}
+
 static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
 {
     char name[80];
@@ -594,6 +661,12 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
         put_data(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_LINK)
         put_link(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_QUEUE)
+        put_queue(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_QUEUE_RULE)
+        put_rule(self, row->payload);
+    else if (row->kind == HELIO_BROKER_FX_ROW_OVERFLOW)
+        put_group(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_RATES)
         put_rates(self, row->payload);
     else if (row->kind == HELIO_BROKER_FX_ROW_ACTUAL)
@@ -720,12 +793,22 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
     helio_row_tenant_t tenants[] = {{HELIO_TEXT("red"), HELIO_TEXT("site0")}, {HELIO_TEXT("blue"), HELIO_TEXT("site1")}};
     for (size_t i = 0; i < 2; i++)
         emit(arg, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
-    helio_row_queue_t queues[] = {{HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 86400000},
-                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000},
-                                  {HELIO_TEXT("urgent"), 1000, HELIO_TIER_CRITICAL, 86400000},
-                                  {HELIO_TEXT("spare"), 10, HELIO_TIER_BEST_EFFORT, 86400000}};
-    for (size_t i = 0; i < 4; i++)
-        emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
+    helio_row_queue_t queues[] = {{HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 86400000, false},
+                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000, false},
+                                  {HELIO_TEXT("urgent"), 1000, HELIO_TIER_CRITICAL, 86400000, false},
+                                  {HELIO_TEXT("spare"), 10, HELIO_TIER_BEST_EFFORT, 86400000, false}};
+    bool first = !self->queues;
+    for (size_t i = 0; first && i < 4; i++)
+        put_queue(self, &queues[i]);
+    for (vqueue_t *queue = self->queues; queue; queue = queue->hh.next)
+        if (!queue->row.removed)
+            emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, &queue->row);
+    for (vrule_t *rule = self->rules; rule; rule = rule->hh.next)
+        if (!rule->row.removed)
+            emit(arg, HELIO_BROKER_EV_LOAD_QUEUE_RULE, &rule->row);
+    for (vgroup_t *group = self->groups; group; group = group->hh.next)
+        if (!group->row.removed)
+            emit(arg, HELIO_BROKER_EV_LOAD_OVERFLOW, &group->row);
     for (vquota_t *quota = self->quotas; quota; quota = quota->hh.next)
         emit(arg, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
     for (uint32_t i = 0; i < self->usage_count; i++)

@@ -229,6 +229,7 @@ void workload_make(world_t *self)
 {
     quotas_make(self);
     data_make(self);
+    queues_make(self);
     self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
     for (uint32_t i = 0; i < self->job_count; i++) {
         make_one(self, i);
@@ -244,6 +245,10 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
 {
     if (answer->call >= RELEASES_CALL)
         return;
+    if (answer->call >= QUEUES_CALL) {
+        queues_answer(self, answer);
+        return;
+    }
     if (answer->call >= DATA_CALL) {
         data_answer(self, answer);
         return;

@@ -198,7 +198,7 @@ static void make_profile(world_t *self, uint32_t site)
     helio_site_profile_t *profile = &self->profiles[site];
     profile->name = helio_text_of(names[site]);
     profile->backend = HELIO_TEXT("local");
-    profile->region = HELIO_TEXT("EU-SE");
+    profile->region = site % 2 ? HELIO_TEXT("US-CAL") : HELIO_TEXT("EU-SE");
     profile->pue = 1.2;
     profile->carbon_g_per_kwh = 50;
     profile->leases = true;

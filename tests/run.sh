@@ -75,6 +75,7 @@ else
   stage kill9 tests/faults/kill9.py --build build-release --jobs 500 --kills 16
 fi
 stage bad-input tests/integration/bad_input.sh build-release
+stage queues tests/integration/queues.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release

@@ -32,6 +32,8 @@ HELIO_RECORD_DEFINE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_overflow, HELIO_ROW_OVERFLOW_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_data, HELIO_ROW_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_link, HELIO_ROW_LINK_FIELDS)
@@ -52,6 +54,9 @@ HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_data, HELIO_EV_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_link, HELIO_EV_LINK_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_queue_rule, HELIO_EV_QUEUE_RULE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_overflow, HELIO_EV_OVERFLOW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
@@ -124,7 +129,9 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->capacity_version = 1;
     self->durations = helio_durations_new();
     self->facts_version = 1;
+    self->overflow_version = 1;
     self->look_ms = INT64_MAX;
+    self->queues_look_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
 }
@@ -143,12 +150,8 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
         core_accounts_free(tenant);
         free(tenant);
     }
-    queue_t *queue, *next_queue;
-    HASH_ITER(hh, self->queues, queue, next_queue)
-    {
-        HASH_DEL(self->queues, queue);
-        free(queue);
-    }
+    core_queues_free(self);
+    core_overflows_free(self);
     idempotency_t *key, *next_key;
     HASH_ITER(hh, self->keys, key, next_key)
     {
@@ -170,6 +173,8 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LOAD_FEDERATION:
     case HELIO_BROKER_EV_LOAD_TENANT:
     case HELIO_BROKER_EV_LOAD_QUEUE:
+    case HELIO_BROKER_EV_LOAD_QUEUE_RULE:
+    case HELIO_BROKER_EV_LOAD_OVERFLOW:
     case HELIO_BROKER_EV_LOAD_QUOTA:
     case HELIO_BROKER_EV_LOAD_USAGE:
     case HELIO_BROKER_EV_LOAD_DATA:
@@ -192,6 +197,7 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         if (self->now_ms >= self->next_watch_ms)
             core_watch(self);
         core_gates_look(self);
+        core_queues_look(self);
         core_look(self);
         if (self->round_wanted)
             core_round(self);
@@ -234,6 +240,15 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_LINK:
         core_on_link(self, payload);
         break;
+    case HELIO_BROKER_EV_QUEUE:
+        core_on_queue(self, payload);
+        break;
+    case HELIO_BROKER_EV_QUEUE_RULE:
+        core_on_queue_rule(self, payload);
+        break;
+    case HELIO_BROKER_EV_OVERFLOW:
+        core_on_overflow(self, payload);
+        break;
     case HELIO_BROKER_EV_SITE_HELLO:
         core_on_hello(self, payload);
         break;
@@ -271,7 +286,8 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     dispatch(self, event);
     core_gates_settle(self);
     core_jobs_flush(self);
-    int64_t wake_ms = core_look_wake_ms(self, core_gates_wake_ms(self, self->next_watch_ms));
+    int64_t wake_ms = core_gates_wake_ms(self, self->next_watch_ms);
+    wake_ms = core_look_wake_ms(self, core_queues_wake_ms(self, wake_ms));
     effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
     self->effects = NULL;
     self->event = NULL;

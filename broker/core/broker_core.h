@@ -136,6 +136,58 @@ HELIO_RECORD_DECLARE(helio_ev_data, HELIO_EV_DATA_FIELDS)
     F(R, U32, rtt_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_link, HELIO_EV_LINK_FIELDS)
 
+/*  Makes a queue, changes or removes it. What is not given stays as it is. */
+#define HELIO_EV_QUEUE_FIELDS(F, R)                                                                          \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, BOOL, priority_given, 0, _)                                                                         \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, BOOL, tier_given, 0, _)                                                                             \
+    F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                                 \
+    F(R, BOOL, time_limit_given, 0, _)                                                                       \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, BOOL, remove, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
+
+/*  Sets or removes a rule of a queue (helio_row_queue_rule): schedule "" = for for_ms from now. The shell reads the zone's
+ *  file: the core has none. */
+#define HELIO_EV_QUEUE_RULE_FIELDS(F, R)                                                                     \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, TEXT, region, 32, _)                                                                                \
+    F(R, TEXT, schedule, 256, _)                                                                             \
+    F(R, TEXT, zone, 64, _)                                                                                  \
+    F(R, BYTES, zone_data, HELIO_QUEUE_ZONE_DATA_MAX, _)                                                     \
+    F(R, U64, for_ms, 0, _)                                                                                  \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, BOOL, remove, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_queue_rule, HELIO_EV_QUEUE_RULE_FIELDS)
+
+/*  Sets the whole of an overflow group, or removes it. */
+#define HELIO_EV_OVERFLOW_FIELDS(F, R)                                                                       \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, name, 32, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, steps, 1024, _)                                                                               \
+    F(R, BOOL, remove, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_overflow, HELIO_EV_OVERFLOW_FIELDS)
+
+enum {
+    HELIO_QUEUE_PRIORITY_MAX = 1000000,
+    HELIO_QUEUE_TIME_MAX_D = 366,
+    HELIO_QUEUE_RULE_FOR_MAX_D = 366,
+    HELIO_QUEUE_RULES_MAX = 32, /* of one queue */
+    HELIO_QUEUES_MAX = 256,
+    HELIO_OVERFLOWS_MAX = 256
+};
+
 /*  From a site's session. `site` is the authenticated principal, never a field of the message; `peer` names the
  *  connection: a newer HELLO of the same site replaces the older session. */
 #define HELIO_EV_SITE_HELLO_FIELDS(F, R)                                                                     \
@@ -179,7 +231,9 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LOAD_FEDERATION, helio_row_federation)                                                                 \
     X(LOAD_TENANT, helio_row_tenant)                                                                         \
     X(LOAD_QUEUE, helio_row_queue)                                                                           \
+    X(LOAD_QUEUE_RULE, helio_row_queue_rule) /* after queues */                                              \
     X(LOAD_QUOTA, helio_row_quota) /* after tenants and queues */                                            \
+    X(LOAD_OVERFLOW, helio_row_overflow)                                                                     \
     X(LOAD_USAGE, helio_row_usage)                                                                           \
     X(LOAD_DATA, helio_row_data)                                                                             \
     X(LOAD_LINK, helio_row_link)                                                                             \
@@ -214,7 +268,10 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */ \
     X(QUOTA, helio_ev_quota)                                                                                 \
     X(DATA, helio_ev_data)                                                                                   \
-    X(LINK, helio_ev_link)
+    X(LINK, helio_ev_link)                                                                                   \
+    X(QUEUE, helio_ev_queue)                                                                                 \
+    X(QUEUE_RULE, helio_ev_queue_rule)                                                                       \
+    X(OVERFLOW, helio_ev_overflow)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,
@@ -337,6 +394,9 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_BASELINE, helio_row_baseline, ROW)                                                                 \
     X(ROW_DATA, helio_row_data, ROW)                                                                         \
     X(ROW_LINK, helio_row_link, ROW)                                                                         \
+    X(ROW_QUEUE, helio_row_queue, ROW)                                                                       \
+    X(ROW_QUEUE_RULE, helio_row_queue_rule, ROW)                                                             \
+    X(ROW_OVERFLOW, helio_row_overflow, ROW)                                                                 \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

@@ -30,6 +30,7 @@ static const char *place_text(helio_broker_core_t *self, const option_t *option)
 static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
 {
     uint64_t hash = helio_hash(HELIO_HASH_SEED, &reason, sizeof reason);
+    hash = helio_hash(hash, &e->class->open_steps, sizeof e->class->open_steps);
     for (uint32_t i = 0; i < e->count; i++) {
         const option_t *o = &e->options[i];
         hash = helio_hash(hash, o->site->name, strlen(o->site->name));
@@ -54,9 +55,11 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-static const char *candidate_detail(helio_broker_core_t *self, const helio_requirement_t *want, const option_t *o,
-                                    bool full)
+static const char *candidate_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *o, bool full)
 {
+    const helio_requirement_t *want = &class->want;
+    if (o->c.rejection == HELIO_REJECTION_OVERFLOW)
+        return core_overflow_text(self, class, o);
     if (full)
         return core_printf(self, "%u GPUs free", core_pool_gpus_free(o->pool));
     const char *until =
@@ -86,7 +89,9 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         !core_room_fits(pool, &pool->free, want->nodes, o->c.gpus_per_node, want->cpus, want->memory_bytes);
     bool over = !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
                 core_option_gpus(e->class, o) > core_quota_left(e->class);
-    helio_rejection_t rejection = over    ? HELIO_REJECTION_QUOTA
+    bool closed = o != e->chosen && o->c.rejection == HELIO_REJECTION_NONE && core_overflow_is_closed(e->class, o);
+    helio_rejection_t rejection = closed  ? HELIO_REJECTION_OVERFLOW
+                                  : over  ? HELIO_REJECTION_QUOTA
                                   : full  ? HELIO_REJECTION_NO_CAPACITY
                                   : later ? HELIO_REJECTION_NONE
                                           : o->c.rejection;
@@ -103,8 +108,9 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
-        .detail = core_cut(over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
-                                : candidate_detail(self, want, o, full),
+        .detail = core_cut(closed ? core_overflow_text(self, e->class, o)
+                           : over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
+                                  : candidate_detail(self, e->class, o, full),
                            256),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
@@ -230,11 +236,18 @@ static const char *window_detail(helio_broker_core_t *self, const evaluation_t *
 
 static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t *e)
 {
+    uint32_t open = 0;
+    for (uint32_t i = 0; i < e->feasible; i++)
+        open += !core_overflow_is_closed(e->class, &e->options[i]);
+    const char *here;
     if (e->reserved)
-        return core_printf(self, "the first in line; %s is kept for it from %s",
-                           place_text(self, e->reserved), minute_text(self, e->reservation.at_ms));
-    return e->feasible == 1 ? "one pool could run it and has no room now"
-                            : core_printf(self, "%u pools could run it, none has room now", e->feasible);
+        here = core_printf(self, "the first in line; %s is kept for it from %s", place_text(self, e->reserved),
+                           minute_text(self, e->reservation.at_ms));
+    else
+        here = open == 1 ? "one pool could run it and has no room now"
+                         : core_printf(self, "%u pools could run it, none has room now", open);
+    const char *next = open < e->feasible ? core_overflow_next_text(self, e->class) : "";
+    return next[0] ? core_printf(self, "%s; %s", here, next) : here;
 }
 
 /*  Nothing may start now. The mildest group of rejections is what it waits for: the first site to take it

@@ -14,6 +14,8 @@ static int by_preference(const void *a_, const void *b_)
     bool fa = a->c.rejection == HELIO_REJECTION_NONE, fb = b->c.rejection == HELIO_REJECTION_NONE;
     if (fa != fb)
         return fa ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
     if (a->c.ask != b->c.ask)
         return a->c.ask < b->c.ask ? -1 : 1;
     if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
@@ -24,7 +26,7 @@ static int by_preference(const void *a_, const void *b_)
     return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
 }
 
-static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_t *site, pool_t *pool)
+static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *site, pool_t *pool)
 {
     bool no_link;
     helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, self->wall_ms, &no_link);
@@ -37,9 +39,10 @@ static option_t judge(helio_broker_core_t *self, const job_class_t *class, site_
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
     };
     option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
-                       helio_text_is(class->want.home, site->name), site->facts};
+                       helio_text_is(class->want.home, site->name), site->facts, 0};
     if (class->want.gpus_any)
         option.c.ask = 0;
+    core_overflow_judge(self, class, &option);
     return option;
 }
 
@@ -121,7 +124,14 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
         judge_all(self, &e, kept);
     while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
         e.feasible++;
+    for (uint32_t i = 0; i < e.count; i++)
+        e.alive |= helio_overflow_is_alive(&e.options[i].c) ? UINT32_C(1) << e.options[i].step : 0;
     return e;
+}
+
+bool core_is_of_turn(const job_class_t *class, const option_t *option)
+{
+    return core_queue_level(class->queue, option->site->profile.region) >= class->level;
 }
 
 uint32_t core_option_gpus(const job_class_t *class, const option_t *option)
@@ -133,7 +143,7 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
 {
     const pool_t *pool = option->pool;
     const helio_requirement_t *want = &class->want;
-    return self->now_ms >= pool->penalty_until_ms &&
+    return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
            option->site->unanswered < self->options.offers_unanswered_max &&
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                           want->memory_bytes) &&
@@ -171,7 +181,7 @@ static const option_t *choose_among(helio_broker_core_t *self, const evaluation_
         const option_t *first = &e->options[i], *best = NULL;
         double best_share = -1;
         uint32_t end = i;
-        for (; end < e->feasible && e->options[end].c.ask == first->c.ask &&
+        for (; end < e->feasible && e->options[end].step == first->step && e->options[end].c.ask == first->c.ask &&
                e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
              end++) {
             const option_t *option = &e->options[end];
@@ -205,7 +215,8 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
     for (uint32_t i = 0; i < e->count; i++) {
         const option_t *option = &e->options[i];
         const helio_plan_t *later = &option->c.later, *beside = now ? &now->c.now : &option->c.now;
-        if (!later->start_ms || (now && option->c.ask > now->c.ask))
+        if (!later->start_ms || core_overflow_is_closed(class, option) || (now && option->step > now->step) ||
+            (now && option->step == now->step && option->c.ask > now->c.ask))
             continue;
         bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
         int64_t rank = helio_choice_rank(later, beside, self->wall_ms, held);
@@ -225,6 +236,7 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
 
 choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
 {
+    core_overflow_open(self, e);
     choice_t choice = {.now = choose_now(self, e)};
     if (e->class->want.free_until_ms > self->wall_ms)
         choice.later = choose_later(self, e, choice.now, &choice.room);
@@ -262,7 +274,7 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
         bool taken = held->class && held->class != class && held->class->waiting;
-        if (taken || !is_gang(class, option) || core_option_gpus(class, option) > core_quota_left(class))
+        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) || core_overflow_is_closed(class, option) || core_option_gpus(class, option) > core_quota_left(class))
             continue;
         reservation_t found;
         int64_t at_ms =

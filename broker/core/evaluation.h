@@ -10,6 +10,7 @@ typedef struct option {
     helio_candidate_t c;
     bool home;
     uint64_t facts; /* the site's, when it was judged */
+    uint32_t step;  /* of the class's overflow group; 0 when it has none */
 } option_t;
 
 typedef struct evaluation {
@@ -17,6 +18,7 @@ typedef struct evaluation {
     option_t *options; /* those that may start now first, best first; of the core's scratch or the class */
     uint32_t count;
     uint32_t feasible;      /* may start now, room or not */
+    uint32_t alive;         /* bit i: step i of its overflow group has a place for it, room or not */
     const option_t *chosen; /* where it goes now, or whose later start it waits for */
     bool waits;             /* for chosen's later start */
     uint32_t capped_gpus;   /* what it needs at least, and its quota does not leave; 0 = the quota is not why it waits */
@@ -37,6 +39,8 @@ typedef struct choice {
 
 /* evaluate.c */
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
+/*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */
+bool core_is_of_turn(const job_class_t *class, const option_t *option);
 /*  On all its nodes. */
 uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
 /*  Whether the head of the class could start there now. */
@@ -47,6 +51,19 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);
+
+/* overflow.c */
+/*  Which step it belongs to; a start that the group does not allow is rejected. */
+void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option);
+/*  How many steps are open to the head of the class. Before anything is chosen for it. */
+void core_overflow_open(helio_broker_core_t *self, const evaluation_t *e);
+bool core_overflow_is_closed(const job_class_t *class, const option_t *option);
+/*  Wall clock: when the next step opens to the head; 0 = all are open. */
+int64_t core_overflow_due_ms(const job_class_t *class);
+/*  "cloud opens when the wait here is over 30m: now 12m"; "" = all are open. */
+const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t *class);
+/*  Why the option is closed or rejected. */
+const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 
 /* decision.c */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,

@@ -18,7 +18,7 @@ account_t *core_account_get(tenant_t *tenant, queue_t *queue)
     account = helio_new(1, sizeof *account);
     account->tenant = tenant;
     account->queue = queue;
-    account->holds.quota = helio_quota_default();
+    account->holds.quota = queue->each;
     HASH_ADD_PTR(tenant->accounts, queue, account);
     return account;
 }
@@ -150,23 +150,61 @@ static void store(helio_broker_core_t *self, const helio_ev_quota_t *event, heli
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
 }
 
+/*  Tenant "*": each that has no quota of its own in the queue. */
+static bool is_each(helio_text_t tenant)
+{
+    return helio_text_is(tenant, "*");
+}
+
+static void set_each(helio_broker_core_t *self, queue_t *queue, const helio_quota_t *quota)
+{
+    queue->each = *quota;
+    for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
+        for (account_t *account = tenant->accounts; account; account = account->hh.next)
+            if (account->queue == queue && !account->own)
+                account->holds.quota = *quota;
+}
+
+static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *event, queue_t *queue)
+{
+    if (!queue || !event->burst_given || event->guaranteed_given || event->weight_given) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "of each tenant ('*') only the burst limit in one queue can be set: `helio quota set '*' --queue "
+                    "express --burst 16`");
+        return;
+    }
+    helio_holdings_t holds = {0};
+    helio_quota_t quota = helio_quota_default();
+    quota.burst_gpus = event->burst_gpus;
+    const char *fault = fault_of(self, event, &quota);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    store(self, event, &holds, &quota);
+    set_each(self, queue, &quota);
+}
+
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
 {
     tenant_t *tenant;
-    queue_t *queue = NULL;
+    queue_t *queue = event->queue.size ? core_queue_find(self, event->queue) : NULL;
+    bool each = is_each(event->tenant);
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
-    if (event->queue.size)
-        HASH_FIND(hh, self->queues, event->queue.data, event->queue.size, queue);
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "setting quotas needs the role operator or admin");
         return;
     }
-    if (!tenant || (event->queue.size && !queue)) {
+    if ((!tenant && !each) || (event->queue.size && !queue)) {
         core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    tenant ? "there is no queue '%.*s'; `helio queues` lists them"
+                    tenant || each ? "there is no queue '%.*s'; `helio queues` lists them"
                            : "there is no tenant '%.*s'; its first token makes it (`helio token add`)",
-                    HELIO_TEXT_ARGS(tenant ? event->queue : event->tenant));
+                    HELIO_TEXT_ARGS(tenant || each ? event->queue : event->tenant));
+        return;
+    }
+    if (each) {
+        on_quota_of_each(self, event, queue);
         return;
     }
     helio_holdings_t *holds = queue ? &core_account_get(tenant, queue)->holds : &tenant->holds;
@@ -180,8 +218,11 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
     const char *fault = fault_of(self, event, &quota);
     if (fault)
         core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
-    else
+    else {
         store(self, event, holds, &quota);
+        if (queue)
+            core_account_get(tenant, queue)->own = true;
+    }
 }
 
 /* ---- a new leader ----------------------------------------------------------------------------------------
@@ -191,13 +232,20 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row)
 {
     tenant_t *tenant;
-    queue_t *queue;
+    queue_t *queue = row->queue.size ? core_queue_find(self, row->queue) : NULL;
+    helio_quota_t quota = {row->guaranteed_gpus, row->burst_gpus, row->weight_milli};
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, tenant);
-    HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, queue);
+    if (queue && is_each(row->tenant))
+        set_each(self, queue, &quota);
     if (!tenant || (row->queue.size && !queue))
         return;
-    helio_holdings_t *holds = queue ? &core_account_get(tenant, queue)->holds : &tenant->holds;
-    holds->quota = (helio_quota_t){row->guaranteed_gpus, row->burst_gpus, row->weight_milli};
+    if (queue) {
+        account_t *account = core_account_get(tenant, queue);
+        account->holds.quota = quota;
+        account->own = true;
+    } else {
+        tenant->holds.quota = quota;
+    }
 }
 
 void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row)

@@ -204,7 +204,8 @@ static bool is_within_quota(const job_class_t *class, uint32_t gpus)
 static bool is_spoken_for(const job_class_t *class, const pool_t *pool)
 {
     const job_class_t *held = pool->reservation.class;
-    return held && held != class && held->waiting && core_class_turn(class, held) >= 0;
+    return held && held != class && held->waiting &&
+           core_class_turn_at(class, held, pool->reservation.site) >= 0;
 }
 
 static helio_victims_t hunt_at(hunt_t *hunt)
@@ -329,8 +330,9 @@ static bool evict_one(hunt_t *hunt, evaluation_t *e)
     uint32_t looked_at = 0;
     for (uint32_t i = 0; i < e->feasible && looked_at < EVICTION_POOLS_MAX; i++) {
         const option_t *option = &e->options[i];
-        if (best && option->c.ask > best->c.ask)
-            break;
+        if (core_overflow_is_closed(hunt->class, option) ||
+            (best && (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask))))
+            break; /* the first of the open steps where others may be told to leave, and the first alternative there */
         hunt->option = option;
         helio_victims_t set = hunt_at(hunt);
         looked_at += hunt->count > 0;

@@ -12,10 +12,12 @@
 #include "broker/core/broker_core.h"
 #include "federation/base/rng.h"
 #include "federation/energy/account.h"
+#include "federation/energy/schedule.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/duration.h"
 #include "federation/policy/fair_share.h"
 #include "federation/policy/quota.h"
+#include "federation/policy/overflow.h"
 #include "federation/policy/past.h"
 #include "federation/policy/victims.h"
 
@@ -53,6 +55,7 @@ typedef struct gate gate_t;
 typedef struct dataset dataset_t;
 typedef struct link_entry link_entry_t;
 typedef struct eviction eviction_t;
+typedef struct overflow overflow_t;
 
 /*  What a tenant holds in one queue. Made with the first job or quota there. */
 typedef struct account {
@@ -61,6 +64,7 @@ typedef struct account {
     helio_holdings_t holds;
     uint64_t leaving_gpus;  /* of holds: of jobs that were evicted and have not left yet */
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are evicted for, by their tier */
+    bool own; /* the quota was set for this tenant, not for each */
     UT_hash_handle hh; /* of the tenant, by queue */
 } account_t;
 
@@ -75,11 +79,32 @@ typedef struct tenant {
     UT_hash_handle hh;
 } tenant_t;
 
+/*  Another priority of a queue, at some sites and at some times. */
+typedef struct queue_rule {
+    char region[33];
+    char schedule[HELIO_SCHEDULE_TEXT_MAX + 1]; /* "" = until until_ms */
+    char zone[HELIO_ZONE_NAME_MAX + 1];
+    helio_text_t zone_data;
+    helio_schedule_t hours;
+    helio_zone_t *in; /* NULL without a schedule */
+    uint32_t priority;
+    int64_t until_ms;
+    int64_t at_ms;
+    int64_t look_ms; /* wall clock: it begins or ceases to hold then */
+    bool holds;
+    struct queue_rule *next;
+} queue_rule_t;
+
+/*  Never freed before the core: accounts name it. */
 typedef struct queue {
     char name[33];
     uint32_t priority;
     uint32_t tier;
     uint64_t time_limit_ms;
+    bool removed;
+    uint32_t open_jobs;
+    helio_quota_t each;  /* of each tenant that has no quota of its own here */
+    queue_rule_t *rules; /* whichever goes before others first */
     UT_hash_handle hh;
 } queue_t;
 
@@ -145,6 +170,7 @@ struct job {
     int32_t exit_code;
     int64_t started_ms;
     int64_t finished_ms;
+    int64_t ready_ms; /* wall clock: since when it stands in line; after a takeover, its submission */
     helio_account_t used;
     uint64_t units_done;
     site_t *site; /* while live */
@@ -239,6 +265,10 @@ struct job_class {
     uint32_t option_count;
     uint64_t options_facts, options_pools;
     int64_t options_step; /* since 1970, of HELIO_SCORE_STEP_MS */
+    const overflow_t *overflow; /* that it is bound to, NULL = none; as of overflow_version */
+    uint64_t overflow_version;
+    uint32_t open_steps;  /* of its overflow group, to the head of the class */
+    uint32_t level;       /* of its turn: its queue's priority at the sites where it may start in it */
     uint64_t yielded;     /* round in which it let another tenant's jobs go first, and will be asked again */
     UT_hash_handle hh;
 };
@@ -260,6 +290,7 @@ typedef struct room {
 /*  A gang at the head of its turn waits for nodes of this pool: others may pass only if they do not delay it. */
 typedef struct reservation {
     job_class_t *class; /* NULL = none */
+    const site_t *site;
     int64_t at_ms;      /* wall clock, when enough is expected to be free */
     bool known;         /* what comes back until then suffices; else the site's own word has it, and nothing can be spared */
     uint32_t gpus_per_node;
@@ -415,6 +446,10 @@ struct helio_broker_core {
     uint64_t reserved_version; /* capacity_version of the reservations */
     uint64_t rounds;
     int64_t look_ms; /* wall clock: the earliest of the classes' look_ms; INT64_MAX = none */
+    overflow_t *overflows;
+    uint64_t overflow_version; /* counts their changes */
+    int64_t queues_look_ms;   /* the same of the queues' rules */
+    int64_t queues_looked_ms; /* when that was found out */
     struct option *scratch; /* of an evaluation that is not kept */
     uint32_t scratch_capacity;
     helio_durations_t *durations;
@@ -671,6 +706,27 @@ void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, co
 /*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
 bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why);
 
+/* queues.c: queues, and what their priority is now, and where */
+queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name); /* NULL = there is none */
+/*  Its priority now at the sites of a region. */
+uint32_t core_queue_level(const queue_t *queue, helio_text_t region);
+/*  The highest that it has anywhere now, and the next one below another. False: there is none. */
+uint32_t core_queue_top(const queue_t *queue);
+bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level);
+void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event);
+void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event);
+void core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row);
+void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row);
+void core_queues_loaded(helio_broker_core_t *self);
+void core_queues_look(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
+int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most);
+void core_queues_free(helio_broker_core_t *self);
+
+/* overflow.c: overflow groups (their part in an evaluation: evaluation.h) */
+void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *event);
+void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row);
+void core_overflows_free(helio_broker_core_t *self);
+
 /* fair.c: quotas, shares, and whose turn it is */
 account_t *core_account_get(tenant_t *tenant, queue_t *queue); /* made when new */
 void core_accounts_free(tenant_t *tenant);
@@ -683,15 +739,18 @@ const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class,
 void core_quota_take(helio_broker_core_t *self, job_t *job);
 void core_quota_give(helio_broker_core_t *self, job_t *job);
 bool core_is_owed(const job_class_t *class); /* its tenant has less than it is guaranteed, in all or in its queue */
-/*  < 0: a goes first. By tier, queue priority, whose tenant is owed something, shares: 0 = equal so far. */
+/*  < 0: a goes first. By tier, level of the turn, whose tenant is owed something, shares: 0 = equal so far. */
 int core_share_turn(const job_class_t *a, const job_class_t *b);
 /*  The same, then by age; both have a job that waits. */
 int core_class_turn(const job_class_t *a, const job_class_t *b);
+/*  The same, by the levels that both have at one site. */
+int core_class_turn_at(const job_class_t *a, const job_class_t *b, const site_t *site);
 /*  All classes that wait and may find something, in lines: one an account, each in order of age. In the arena of the step's
  *  effects. Brings the shares of their tenants up to date. */
 typedef struct line {
     job_class_t **classes;
     uint32_t count, at;
+    uint32_t again; /* of those before at, first in line: they get another turn, at a lower level */
 } line_t;
 typedef struct turns {
     line_t *lines;
@@ -701,8 +760,9 @@ typedef struct turns {
 turns_t core_turns(helio_broker_core_t *self);
 /*  Whose turn it is, and who would be next (NULL = nobody), of another account. NULL: nobody is left. */
 job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival);
-/*  The class that was named last is through. Else it is asked again. */
-void core_turns_done(turns_t *turns);
+/*  The class that was named last is through, or (lower) through at this level and asked again at the next lower one that its
+ *  queue has somewhere. Else it is asked again. */
+void core_turns_done(turns_t *turns, bool lower);
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row);
 void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row);

@@ -126,7 +126,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
-    HASH_FIND(hh, self->queues, row->queue.data, row->queue.size, submission->queue);
+    submission->queue = core_queue_find(self, row->queue);
     assert(submission->tenant && submission->queue);
     submission->row.tenant = helio_text_of(submission->tenant->name);
     submission->row.queue = helio_text_of(submission->queue->name);
@@ -150,6 +150,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     submission->open_tasks++;
     submission->unsettled_tasks++;
     submission->tenant->open_jobs++;
+    submission->queue->open_jobs++;
     self->open_jobs++;
     self->figures.jobs[HELIO_JOB_QUEUED]++;
     HASH_ADD(hh, self->jobs, key, sizeof job->key, job);
@@ -168,6 +169,7 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission)
         DL_DELETE(submission->throttled, job);
         job->fed = true;
         submission->fed_tasks++;
+        job->ready_ms = self->loaded ? self->wall_ms : submission->row.submitted_ms;
         DL_APPEND(submission->class->waiting, job);
         submission->class->waiting_count++;
     }
@@ -327,6 +329,8 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
     job->state = to;
     if (!live)
         job->intent = HELIO_INTENT_NONE;
+    if (to == HELIO_JOB_QUEUED && from >= HELIO_JOB_RUNNING)
+        job->ready_ms = self->wall_ms;
     if (to == HELIO_JOB_QUEUED)
         core_job_enqueue(self, job, true);
     if (to == HELIO_JOB_HELD)
@@ -398,6 +402,7 @@ void core_job_forget(helio_broker_core_t *self, job_t *job)
     submission_t *submission = job->submission;
     HASH_DEL(self->jobs, job);
     submission->tenant->open_jobs--;
+    submission->queue->open_jobs--;
     self->open_jobs--;
     unfeed(job);
     free(job->reason);

@@ -34,16 +34,6 @@ static void load_tenant(helio_broker_core_t *self, const helio_row_tenant_t *row
     (void)helio_text_copy(row->home_site, tenant->home_site, sizeof tenant->home_site);
 }
 
-static void load_queue(helio_broker_core_t *self, const helio_row_queue_t *row)
-{
-    queue_t *queue = helio_new(1, sizeof *queue);
-    (void)helio_text_copy(row->queue, queue->name, sizeof queue->name);
-    queue->priority = row->priority;
-    queue->tier = row->tier;
-    queue->time_limit_ms = row->time_limit_ms;
-    HASH_ADD_KEYPTR(hh, self->queues, queue->name, strlen(queue->name), queue);
-}
-
 static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
 {
     site_t *site = core_site_get(self, row->site);
@@ -172,6 +162,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
 static void finish(helio_broker_core_t *self)
 {
     HASH_SORT(self->jobs, core_job_by_age);
+    core_queues_loaded(self);
     for (job_t *job = self->jobs; job; job = job->hh.next) {
         core_gate_loaded(self, job->submission);
         if (job->state == HELIO_JOB_QUEUED)
@@ -192,7 +183,11 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
     else if (event->kind == HELIO_BROKER_EV_LOAD_TENANT)
         load_tenant(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE)
-        load_queue(self, event->payload);
+        core_queue_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE_RULE)
+        core_queue_rule_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_OVERFLOW)
+        core_overflow_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUOTA)
         core_quota_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_USAGE)

@@ -186,6 +186,7 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     bool evicted = !e->waits && !choice->now && core_evict(self, e);
     if (e->waits)
         core_evict_class_drop(self, class);
+    due(class, core_overflow_due_ms(class));
     const char *detail = "";
     int64_t expected_ms;
     helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
@@ -195,30 +196,61 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
     core_class_write(self, class, reason, detail, expected_ms);
 }
 
+typedef enum outcome {
+    TURN_DONE,
+    TURN_YIELDED, /* to the rival; it is asked again */
+    TURN_LOWER    /* it is asked again at a lower level of its queue */
+} outcome_t;
+
+/*  Its queue has a lower level elsewhere, where it may find room or goes next. Room that it waits for where it has this
+ * one is its own before anybody of a lower level is asked. */
+static bool wants_lower_turn(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    uint32_t below;
+    job_class_t *class = e->class;
+    bool later_suffices = choice->later && class->waiting_count <= choice->room;
+    if (!class->waiting || later_suffices || (choice->now && core_is_of_turn(class, choice->now)) ||
+        !core_queue_below(class->queue, class->level, &below))
+        return false;
+    class->yielded = self->rounds;
+    if (choice->now)
+        return true;
+    core_reserve_drop(class);
+    core_decide(self, e, choice);
+    if (e->reserved)
+        core_reserve(class, e->reserved->pool, &e->reservation);
+    return true;
+}
+
 /*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room
  * there wait. Once its tenant has more than that of the rival (NULL = there is none), the class yields. */
 static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const job_class_t *rival, uint32_t most,
-                            bool *ret_yields)
+                            outcome_t *ret_outcome)
 {
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = {0};
     uint32_t placed = 0;
     class->look_ms = 0;
-    *ret_yields = false;
+    *ret_outcome = TURN_DONE;
     while (class->waiting && placed < most) {
         choice = core_choose(self, &e);
-        if (!choice.now || (choice.later && class->waiting_count <= choice.room))
+        if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
+            !core_is_of_turn(class, choice.now))
             break;
         place(self, &e, class->waiting, choice.now);
         placed++;
         if (rival && class->waiting && core_share_turn(class, rival) > 0) {
             class->yielded = self->rounds;
-            *ret_yields = true;
+            *ret_outcome = TURN_YIELDED;
             return placed;
         }
     }
     if (placed == most && class->waiting)
         return placed;
+    if (wants_lower_turn(self, &e, &choice)) {
+        *ret_outcome = TURN_LOWER;
+        return placed;
+    }
     class->blocked_at = self->capacity_version;
     if (class->waiting) {
         settle(self, &e, &choice, placed > 0);
@@ -252,10 +284,10 @@ void core_round(helio_broker_core_t *self)
     uint32_t placed = 0;
     job_class_t *class, *rival;
     while (placed < ROUND_PLACEMENTS_MAX && (class = core_turns_next(&turns, &rival))) {
-        bool yields;
-        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &yields);
-        if (!yields)
-            core_turns_done(&turns);
+        outcome_t outcome;
+        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &outcome);
+        if (outcome != TURN_YIELDED)
+            core_turns_done(&turns, outcome == TURN_LOWER);
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
         self->round_wanted = true;

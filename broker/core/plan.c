@@ -55,7 +55,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
                            .name = document->spec.name,
                            .kind = document->spec.kind};
     core_run_expect(self, &row);
-    job_t newest = {.key.task = HELIO_NO_TASK};
+    job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
     job_class_t class = {
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),

@@ -104,7 +104,7 @@ int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class,
     find_releases(self, site, pool);
     if (!pool->release_count && !pool->wait_count)
         return 0;
-    reservation_t found = {.at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
+    reservation_t found = {.site = site, .at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
     bool told = found.at_ms != 0;
     for (uint32_t i = 0; i < pool->release_count; i++) {
         const release_t *release = &pool->releases[i];
@@ -146,7 +146,7 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
 {
     const reservation_t *held = &pool->reservation;
     if (!held->class || held->class == class || !held->class->waiting ||
-        core_class_turn(class, held->class) < 0 ||
+        core_class_turn_at(class, held->class, held->site) < 0 ||
         self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)
         return true;
     free_nodes_t after = pool->free;

@@ -457,8 +457,26 @@ HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
     F(R, TEXT, queue, 32, _)                                                                                 \
     F(R, U32, priority, 0, _)                                                                                \
     F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                                 \
-    F(R, U64, time_limit_ms, 0, _) /* the default */
+    F(R, U64, time_limit_ms, 0, _) /* the default */                                                         \
+    F(R, BOOL, removed, 0, _)      /* there is no such queue any more */
 HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+
+/*  Another priority of a queue: at the hours of a schedule, or (schedule "") until a time. Upserted, also when it begins and
+ *  ceases to hold; removed = deleted. UNIQUE (queue, region, schedule, zone). */
+#define HELIO_ROW_QUEUE_RULE_FIELDS(F, R)                                                                    \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, TEXT, region, 32, _) /* of the sites that it is for; "" = everywhere */                             \
+    F(R, TEXT, schedule, 256, _)                                                                             \
+    F(R, TEXT, zone, 64, _) /* "" = UTC */                                                                   \
+    F(R, BYTES, zone_data, HELIO_QUEUE_ZONE_DATA_MAX, _) /* what was known of the zone when it was set (TZif) */ \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, I64, until_ms, 0, _) /* 0 = as long as nobody removes it */                                         \
+    F(R, I64, at_ms, 0, _)    /* when it was set */                                                          \
+    F(R, BOOL, holds, 0, _)   /* now */                                                                      \
+    F(R, BOOL, removed, 0, _)
+enum { HELIO_QUEUE_ZONE_DATA_MAX = 32768 };
+HELIO_RECORD_DECLARE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
+
 
 /*  What a tenant may hold, in one queue or (queue "") in all together (federation/policy/quota.h). Upserted. UNIQUE (tenant,
  *  queue). */
@@ -470,6 +488,16 @@ HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
     F(R, U32, weight_milli, 0, _)                                                                            \
     F(R, I64, at_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+
+/*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue, tenant). */
+#define HELIO_ROW_OVERFLOW_FIELDS(F, R)                                                                      \
+    F(R, TEXT, name, 32, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)  /* "" = of every queue */                                                      \
+    F(R, TEXT, tenant, 32, _) /* "" = of every tenant */                                                     \
+    F(R, TEXT, steps, 1024, _)                                                                               \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, BOOL, removed, 0, _)
+HELIO_RECORD_DECLARE(helio_row_overflow, HELIO_ROW_OVERFLOW_FIELDS)
 
 /*  Read at takeover only: what a tenant used within one hour of the past days. */
 #define HELIO_ROW_USAGE_FIELDS(F, R)                                                                         \

@@ -36,8 +36,7 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
 queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
                       helio_text_t *ret_home, uint64_t *ret_time_limit_ms)
 {
-    queue_t *queue;
-    HASH_FIND(hh, self->queues, job->spec.queue.data, job->spec.queue.size, queue);
+    queue_t *queue = core_queue_find(self, job->spec.queue);
     if (!queue)
         return NULL;
     *ret_home = job->spec.home.size ? job->spec.home : helio_text_of(tenant->home_site);

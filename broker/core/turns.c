@@ -4,6 +4,9 @@
  * all of them, and moves with every placement. So a round looks at the lines before each turn, never at jobs, and
  * a class keeps its turn until its tenant has got more than the next one: two tenants that ask for everything
  * at once get the same, job by job.
+ *
+ *  Where a queue's priority differs by region, its lines go over their classes once for each level, from the highest
+ * down. A class is placed in a turn only where its queue has that level or more.
  */
 #include <stdlib.h>
 
@@ -15,12 +18,12 @@ bool core_is_owed(const job_class_t *class)
     return helio_quota_owed(&account->holds) || helio_quota_owed(&account->tenant->holds);
 }
 
-int core_share_turn(const job_class_t *a, const job_class_t *b)
+static int turn(const job_class_t *a, uint32_t level_a, const job_class_t *b, uint32_t level_b)
 {
     if (a->queue->tier != b->queue->tier)
         return a->queue->tier > b->queue->tier ? -1 : 1;
-    if (a->queue->priority != b->queue->priority)
-        return a->queue->priority > b->queue->priority ? -1 : 1;
+    if (level_a != level_b)
+        return level_a > level_b ? -1 : 1;
     if (a->account == b->account)
         return 0;
     bool owed_a = core_is_owed(a), owed_b = core_is_owed(b);
@@ -34,6 +37,11 @@ int core_share_turn(const job_class_t *a, const job_class_t *b)
     return (rank_a > rank_b) - (rank_a < rank_b);
 }
 
+int core_share_turn(const job_class_t *a, const job_class_t *b)
+{
+    return turn(a, a->level, b, b->level);
+}
+
 static int by_age(const job_class_t *a, const job_class_t *b)
 {
     int age = helio_uuid_compare(a->waiting->key.job, b->waiting->key.job);
@@ -43,6 +51,13 @@ static int by_age(const job_class_t *a, const job_class_t *b)
 int core_class_turn(const job_class_t *a, const job_class_t *b)
 {
     int order = core_share_turn(a, b);
+    return order ? order : by_age(a, b);
+}
+
+int core_class_turn_at(const job_class_t *a, const job_class_t *b, const site_t *site)
+{
+    helio_text_t region = site->profile.region;
+    int order = turn(a, core_queue_level(a->queue, region), b, core_queue_level(b->queue, region));
     return order ? order : by_age(a, b);
 }
 
@@ -73,6 +88,7 @@ turns_t core_turns(helio_broker_core_t *self)
             turns.lines[turns.count++] = (line_t){.classes = &classes[i]};
             helio_share_advance(&classes[i]->account->tenant->share, self->now_ms);
         }
+        classes[i]->level = core_queue_top(classes[i]->queue);
         turns.lines[turns.count - 1].count++;
     }
     return turns;
@@ -100,8 +116,26 @@ job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival)
     return first ? head_of(first) : NULL;
 }
 
-void core_turns_done(turns_t *turns)
+/*  All of a line that want another turn have the same queue, so the same next level. */
+static bool begins_again(line_t *line)
 {
-    if (++turns->named->at == turns->named->count)
-        *turns->named = turns->lines[--turns->count];
+    uint32_t level;
+    if (!line->again || !core_queue_below(head_of(line)->queue, line->classes[0]->level, &level))
+        return false;
+    line->count = line->again;
+    line->at = line->again = 0;
+    for (uint32_t i = 0; i < line->count; i++)
+        line->classes[i]->level = level;
+    return true;
+}
+
+void core_turns_done(turns_t *turns, bool lower)
+{
+    line_t *line = turns->named;
+    if (lower)
+        line->classes[line->again++] = head_of(line);
+    if (line->at + 1 < line->count)
+        line->at++;
+    else if (!begins_again(line))
+        *line = turns->lines[--turns->count];
 }

@@ -52,6 +52,9 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_QUOTA:
     case HELIO_BROKER_EV_DATA:
     case HELIO_BROKER_EV_LINK:
+    case HELIO_BROKER_EV_QUEUE:
+    case HELIO_BROKER_EV_QUEUE_RULE:
+    case HELIO_BROKER_EV_OVERFLOW:
         return true;
     default:
         return false;

@@ -1,4 +1,6 @@
 /*  /v1/quotas. */
+#include <string.h>
+
 #include "broker/http/command.h"
 #include "broker/http/route.h"
 
@@ -46,7 +48,8 @@ void helio_quotas_set(helio_exchange_t *self)
                                 {.name = "weight", .kind = HELIO_MEMBER_MILLI}};
     const helio_member_t *guaranteed = &members[1], *burst = &members[2], *weight = &members[3];
     helio_arena_t *arena = helio_await_arena(self);
-    if (!helio_command_name(helio_text_of(self->parameter), 32)) {
+    bool each = strcmp(self->parameter, "*") == 0; /* each tenant that has none of its own */
+    if (!each && !helio_command_name(helio_text_of(self->parameter), 32)) {
         helio_answer_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
         return;
     }

@@ -69,6 +69,14 @@ void helio_data_remove(helio_exchange_t *exchange);
 void helio_links_list(helio_exchange_t *exchange);
 void helio_links_set(helio_exchange_t *exchange);
 void helio_links_remove(helio_exchange_t *exchange);
+/*  queues.c */
+void helio_queues_set(helio_exchange_t *exchange);
+void helio_queues_remove(helio_exchange_t *exchange);
+void helio_queues_rule(helio_exchange_t *exchange);
+/*  overflows.c */
+void helio_overflows_list(helio_exchange_t *exchange);
+void helio_overflows_set(helio_exchange_t *exchange);
+void helio_overflows_remove(helio_exchange_t *exchange);
 /*  quotas.c */
 void helio_quotas_list(helio_exchange_t *exchange);
 void helio_quotas_set(helio_exchange_t *exchange);

@@ -183,6 +183,9 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_BASELINE] = "put_baseline",
         [HELIO_BROKER_FX_ROW_DATA] = "put_data",
         [HELIO_BROKER_FX_ROW_LINK] = "put_link",
+        [HELIO_BROKER_FX_ROW_QUEUE] = "put_queue",
+        [HELIO_BROKER_FX_ROW_QUEUE_RULE] = "put_queue_rule",
+        [HELIO_BROKER_FX_ROW_OVERFLOW] = "put_overflow",
     };
     assert(kind < HELIO_BATCH_KINDS);
     return names[kind];

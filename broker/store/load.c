@@ -63,6 +63,8 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_FEDERATION, "load_federation", &helio_row_federation_type},
         {HELIO_BROKER_EV_LOAD_TENANT, "load_tenant", &helio_row_tenant_type},
         {HELIO_BROKER_EV_LOAD_QUEUE, "load_queue", &helio_row_queue_type},
+        {HELIO_BROKER_EV_LOAD_QUEUE_RULE, "load_queue_rule", &helio_row_queue_rule_type},
+        {HELIO_BROKER_EV_LOAD_OVERFLOW, "load_overflow", &helio_row_overflow_type},
         {HELIO_BROKER_EV_LOAD_QUOTA, "load_quota", &helio_row_quota_type},
         {HELIO_BROKER_EV_LOAD_USAGE, "load_usage", &helio_row_usage_type},
         {HELIO_BROKER_EV_LOAD_DATA, "load_data", &helio_row_data_type},

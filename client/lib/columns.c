@@ -257,6 +257,8 @@ helio_columns_t helio_columns_of_queues(void)
     static const helio_column_t columns[] = {
         {"QUEUE", "queue", T, false},
         {"PRIORITY", "priority", N, false},
+        {"REGIONS", "regions", T, false},
+        {"SET", "priority_set", N, true},
         {"TIER", "tier", T, false},
         {"TIME", "time_limit_s", HELIO_CELL_SECONDS, false},
         {"QUEUED", "queued", N, false},
@@ -266,6 +268,26 @@ helio_columns_t helio_columns_of_queues(void)
         {"GPUS-RUNNING", "gpus_running", N, true},
     };
     return HELIO_COLUMNS(columns, "queue");
+}
+
+helio_columns_t helio_columns_of_overflows(void)
+{
+    static const helio_column_t columns[] = {
+        {"NAME", "name", T, false},
+        {"QUEUE", "queue", T, false},
+        {"TENANT", "tenant", T, false},
+        {"STEPS", "steps", T, false},
+    };
+    return HELIO_COLUMNS(columns, "name");
+}
+
+helio_columns_t helio_columns_of_rules(void)
+{
+    static const helio_column_t columns[] = {
+        {"HOURS", "schedule", T, false}, {"ZONE", "zone", T, false},         {"UNTIL", "until", HELIO_CELL_TIME, false},
+        {"REGION", "region", T, false},  {"PRIORITY", "priority", N, false}, {"NOW", "now", T, false},
+    };
+    return HELIO_COLUMNS(columns, "schedule");
 }
 
 helio_columns_t helio_columns_of_report(void)

@@ -108,8 +108,34 @@ static const helio_command_t commands[] = {
      "csv a line a point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_WORDS_SITES, helio_cmd_forecast},
-    {"queues", "", "List the queues", "", "helio queues", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
-     helio_cmd_queues},
+    {"queues set", "QUEUE", "Make a queue, change it, or give it another priority for a while",
+     "A queue that is not there is made, with --priority. What is not given stays as it is. With --for the priority holds "
+     "so long and no longer, with --region at the sites of that region alone; --clear ends it. Operators only.",
+     "helio queues set batch --priority 900 --region EU --for 6h",
+     O(PRIORITY) | O(TIER) | O(TIME) | O(REGION) | O(FOR) | O(CLEAR), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_queues_set},
+    {"queues schedule", "QUEUE [HOURS]", "Give a queue another priority at hours of the week",
+     "HOURS are days, times and a time zone (UTC unless named): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun 00:00-24:00'. "
+     "With --region at the sites of that region alone; --remove removes the rule of these hours and this region. Without "
+     "HOURS the rules of the queue are listed, in order of precedence. Setting is for operators only.",
+     "helio queues schedule batch 'Mon..Fri 20:00-08:00 Europe/Berlin' --priority 900",
+     O(PRIORITY) | O(REGION) | O(REMOVE), 1, 2, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues_schedule},
+    {"queues rm", "QUEUE", "Remove a queue that has no open jobs", "Operators only.", "helio queues rm nightly", 0, 1, 1,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues_rm},
+    {"queues", "", "List the queues",
+     "PRIORITY is what holds everywhere at this moment, REGIONS where another one does.", "helio queues", 0, 0, 0,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues},
+    {"overflow set", "NAME", "Set where jobs may go, step by step, as the wait grows",
+     "The jobs are those of --queue, of --tenant, or of both. Each --step names sites by patterns, and from the second on how long "
+     "a job waits before it may go there (after=10m), and what a GPU-hour may cost (max-price=3, in USD). Of the steps that are "
+     "open the first with room is taken; a step opens at once when no site before it can take the job. Sites that no step names "
+     "are not used. Operators only.",
+     "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' --step 'cloud,after=30m,max-price=3'",
+     O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_set},
+    {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
+     helio_cmd_overflow_list},
+    {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may go everywhere again. Operators only.",
+     "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_rm},
     {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",
      "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below "
      "what runs lets that "

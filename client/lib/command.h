@@ -71,8 +71,14 @@ int helio_cmd_logs(helio_client_t *client);
 int helio_cmd_events(helio_client_t *client); /* watch.c */
 int helio_cmd_sites(helio_client_t *client);  /* fleet.c */
 int helio_cmd_gpus(helio_client_t *client);
-int helio_cmd_queues(helio_client_t *client);
 int helio_cmd_forecast(helio_client_t *client); /* forecast.c */
+int helio_cmd_queues(helio_client_t *client); /* queues.c */
+int helio_cmd_queues_set(helio_client_t *client);
+int helio_cmd_queues_schedule(helio_client_t *client);
+int helio_cmd_queues_rm(helio_client_t *client);
+int helio_cmd_overflow_list(helio_client_t *client); /* overflow.c */
+int helio_cmd_overflow_set(helio_client_t *client);
+int helio_cmd_overflow_rm(helio_client_t *client);
 int helio_cmd_quota(helio_client_t *client); /* quota.c */
 int helio_cmd_quota_set(helio_client_t *client);
 int helio_cmd_data_list(helio_client_t *client); /* data.c */

@@ -1,4 +1,4 @@
-/*  Commands on sites, GPUs and queues, and what operators do to sites. */
+/*  Commands on sites and GPUs, and what operators do to sites. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,11 +26,6 @@ int helio_cmd_sites(helio_client_t *client)
 int helio_cmd_gpus(helio_client_t *client)
 {
     return list(client, "/v1/gpus", "gpus", helio_columns_of_gpus());
-}
-
-int helio_cmd_queues(helio_client_t *client)
-{
-    return list(client, "/v1/queues", "queues", helio_columns_of_queues());
 }
 
 int helio_cmd_token_ls(helio_client_t *client)

@@ -51,6 +51,14 @@
     X(GBPS, "gbps", 0, "NUMBER", NULL, "What the link carries, in Gbit/s")                              \
     X(EGRESS, "egress", 0, "USD", NULL, "What a GB costs that leaves over it (0)")                        \
     X(RTT, "rtt", 0, "MS", NULL, "Its round trip in milliseconds (0)")                                     \
+    X(PRIORITY, "priority", 0, "N", NULL, "Whose jobs go first: the higher number, within a tier")           \
+    X(TIER, "tier", 0, "TIER", "best-effort standard critical", "Who goes first of all, and who gives way")  \
+    X(TIME, "time", 0, "DURATION", NULL, "The time limit of jobs that name none (24h)")                      \
+    X(REGION, "region", 0, "REGION", NULL, "At the sites of this region alone (EU is EU-… too)")             \
+    X(FOR, "for", 0, "DURATION", NULL, "For so long, from now on")                                           \
+    X(CLEAR, "clear", 0, NULL, NULL, "End what --for began")                                                 \
+    X(REMOVE, "remove", 0, NULL, NULL, "Remove the rule")                                                    \
+    X(STEP, "step", 0, "STEP", NULL, "Sites, and when they open: 'cloud,after=30m,max-price=3'; once a step")  \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
 
@@ -79,11 +87,13 @@ typedef struct helio_option {
 
 const helio_option_t *helio_option(uint32_t id); /* id < HELIO_OPTION_COUNT */
 
-enum { HELIO_POSITIONALS_MAX = 4096 };
+enum { HELIO_POSITIONALS_MAX = 4096, HELIO_STEPS_MAX = 8 };
 
 typedef struct helio_arguments {
     const char *values[HELIO_OPTION_COUNT]; /* NULL = absent; "" for a switch */
     helio_options_t present;
+    const char *steps[HELIO_STEPS_MAX]; /* of --step, the one flag that may be given several times */
+    uint32_t step_count;
     const char **positionals; /* in the arena */
     uint32_t positional_count;
 } helio_arguments_t;

@@ -71,8 +71,7 @@ bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_te
     return !any_plain || matched;
 }
 
-/*  "EU" is "EU" itself and everything below it, "EU-…". Patterns work too. */
-static bool is_within(helio_text_t region, helio_text_t asked)
+bool helio_region_is_within(helio_text_t region, helio_text_t asked)
 {
     bool below = asked.size && region.size > asked.size && region.data[asked.size] == '-' &&
                  helio_text_equal(asked, (helio_text_t){region.data, asked.size});
@@ -87,11 +86,11 @@ static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
     for (uint32_t i = 0; i < want->regions.count; i++) {
         helio_text_t asked = want->regions.items[i].text;
         if (asked.size && asked.data[0] == '!') {
-            if (is_within(region, (helio_text_t){asked.data + 1, asked.size - 1}))
+            if (helio_region_is_within(region, (helio_text_t){asked.data + 1, asked.size - 1}))
                 return false;
         } else {
             any_plain = true;
-            matched = matched || is_within(region, asked);
+            matched = matched || helio_region_is_within(region, asked);
         }
     }
     return !any_plain || matched;

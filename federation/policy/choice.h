@@ -31,7 +31,8 @@
     X(QUOTA, "Quota", POLICY_CAP)                       /* the caller's to set: it knows what is held */      \
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
-    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */
+    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */                              \
+    X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)       /* the caller's to set: not yet, by an overflow group */
 #define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
 typedef enum helio_rejection { HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT } helio_rejection_t;
 const char *helio_rejection_word(helio_rejection_t rejection);
@@ -92,5 +93,8 @@ int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, in
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text);
 /*  A list of patterns: "!p" excludes; if any plain pattern is given, one must match. Empty allows all. */
 bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_text_t text);
+
+/*  "EU" is "EU" itself and everything below it, "EU-…". Patterns work too. */
+bool helio_region_is_within(helio_text_t region, helio_text_t asked);
 
 #endif

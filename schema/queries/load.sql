@@ -14,7 +14,14 @@ from helio.federation f
 select tenant, coalesce(home_site, '') from helio.tenants order by tenant
 
 -- name: load_queue
-select queue, priority, tier::int4, time_limit_ms from helio.queues order by queue
+select queue, priority, tier::int4, time_limit_ms, false from helio.queues order by queue
+
+-- name: load_overflow
+select name, queue, tenant, steps, helio.time_ms(set_at), false from helio.overflows order by name
+
+-- name: load_queue_rule
+select queue, region, schedule, zone, zone_data, priority, helio.time_ms(until_at), helio.time_ms(set_at), holds, false
+from helio.queue_rules order by queue, region, schedule, zone
 
 -- name: load_quota
 select tenant, queue, guaranteed_gpus, coalesce(burst_gpus, 2147483647), weight_milli, helio.time_ms(set_at)

@@ -331,6 +331,52 @@ select n.from_site, n.to_site, n.mbps, n.egress_micro_usd_per_gb, n.rtt_ms, n.at
 on conflict (from_site, to_site) do update set mbps = excluded.mbps,
     egress_micro_usd_per_gb = excluded.egress_micro_usd_per_gb, rtt_ms = excluded.rtt_ms, set_at = excluded.set_at
 
+-- name: put_queue
+-- Its rules go with it.
+with n as (
+    select distinct on (n.queue) n.*
+    from unnest($1::text[], $2::int4[], $3::int4[], $4::int8[], $5::bool[])
+        with ordinality as n (queue, priority, tier, time_limit_ms, removed, place)
+    order by n.queue, n.place desc
+), gone as (
+    delete from helio.queues q using n where n.removed and q.queue = n.queue
+)
+insert into helio.queues (queue, priority, tier, time_limit_ms)
+select n.queue, n.priority, n.tier, n.time_limit_ms from n where not n.removed
+on conflict (queue) do update set priority = excluded.priority, tier = excluded.tier, time_limit_ms = excluded.time_limit_ms
+
+-- name: put_queue_rule
+with n as (
+    select distinct on (n.queue, n.region, n.schedule, n.zone) n.*
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], $6::int4[], $7::int8[], $8::int8[], $9::bool[],
+            $10::bool[])
+        with ordinality as n (queue, region, schedule, zone, zone_data, priority, until_ms, at_ms, holds, removed, place)
+    order by n.queue, n.region, n.schedule, n.zone, n.place desc
+), gone as (
+    delete from helio.queue_rules r using n
+    where n.removed and (r.queue, r.region, r.schedule, r.zone) = (n.queue, n.region, n.schedule, n.zone)
+)
+insert into helio.queue_rules (queue, region, schedule, zone, zone_data, priority, until_at, set_at, holds)
+select n.queue, n.region, n.schedule, n.zone, n.zone_data, n.priority, helio.ms_time(n.until_ms), helio.ms_at(n.at_ms), n.holds
+from n where not n.removed
+on conflict (queue, region, schedule, zone) do update set zone_data = excluded.zone_data, priority = excluded.priority,
+    until_at = excluded.until_at, set_at = excluded.set_at, holds = excluded.holds
+
+-- name: put_overflow
+-- One that takes the place of one that is removed in the same batch stands behind it: what is gone goes first.
+with n as (
+    select distinct on (n.name) n.*
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::bool[])
+        with ordinality as n (name, queue, tenant, steps, at_ms, removed, place)
+    order by n.name, n.place desc
+), gone as (
+    delete from helio.overflows o using n where n.removed and o.name = n.name
+)
+insert into helio.overflows (name, queue, tenant, steps, set_at)
+select n.name, n.queue, n.tenant, n.steps, helio.ms_at(n.at_ms) from n where not n.removed
+on conflict (name) do update set queue = excluded.queue, tenant = excluded.tenant, steps = excluded.steps,
+    set_at = excluded.set_at
+
 -- name: put_rates
 insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,
     price_usd_per_gpu_h, price_source, price_issued_at, price_estimated, electricity_usd_per_kwh, electricity_source,

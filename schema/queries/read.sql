@@ -173,12 +173,31 @@ select coalesce(json_agg(json_build_object('site', n.site, 'pool', n.pool, 'regi
 from helio.pools_now n where n.gpu_model is not null
 
 -- name: read_queues
--- $1 tenant: whose jobs are counted.
-select coalesce(json_agg(json_build_object('queue', q.queue, 'priority', q.priority, 'tier', helio.tier_word(q.tier),
+-- $1 tenant: whose jobs are counted. priority is what holds everywhere now; regions where another one does, in words. Rules
+-- stand in order of precedence, as broker/core/queues.c has it.
+with rules as (
+    select r.*, row_number() over (partition by r.queue order by r.schedule <> '', r.region = '', r.set_at desc,
+        r.region collate "C", r.schedule collate "C", r.zone collate "C") as place
+    from helio.queue_rules r
+), everywhere as (
+    select distinct on (r.queue) r.queue, r.priority, r.place from rules r where r.holds and r.region = '' order by r.queue, r.place
+), said as (
+    select r.queue, json_agg(json_build_object('region', nullif(r.region, ''), 'schedule', nullif(r.schedule, ''),
+            'zone', case when r.schedule <> '' then coalesce(nullif(r.zone, ''), 'UTC') end, 'priority', r.priority,
+            'until', helio.rfc3339(r.until_at), 'holds', r.holds) order by r.place) as rules,
+        string_agg(r.region || ' ' || r.priority, ', ' order by r.place)
+            filter (where r.holds and r.region <> '' and r.place < coalesce(e.place, 2147483647)) as regions
+    from rules r left join everywhere e using (queue)
+    group by r.queue
+)
+select coalesce(json_agg(json_build_object('queue', q.queue, 'priority', coalesce(e.priority, q.priority),
+    'priority_set', q.priority, 'regions', s.regions, 'rules', coalesce(s.rules, '[]'), 'tier', helio.tier_word(q.tier),
     'time_limit_s', q.time_limit_ms / 1000, 'queued', coalesce(n.queued, 0), 'running', coalesce(n.live, 0),
     'held', coalesce(n.held, 0), 'gpus_queued', coalesce(n.gpus_queued, 0), 'gpus_running', coalesce(n.gpus_live, 0))
-    order by q.priority desc, q.queue), '[]')::text
+    order by coalesce(e.priority, q.priority) desc, q.queue), '[]')::text
 from helio.queues q
+left join said s using (queue)
+left join everywhere e using (queue)
 left join (
     select t.queue, count(*) filter (where t.state = 0) as queued,
         count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,
@@ -188,6 +207,12 @@ left join (
     where t.job_id >= helio.open_from() and ($1::text is null or t.tenant = $1::text)
     group by t.queue
 ) n using (queue)
+
+-- name: read_overflows
+-- $1 tenant: the groups of its jobs; null: all.
+select coalesce(json_agg(json_build_object('name', o.name, 'queue', nullif(o.queue, ''), 'tenant', nullif(o.tenant, ''),
+    'steps', o.steps, 'set_at', helio.rfc3339(o.set_at)) order by o.name), '[]')::text
+from helio.overflows o where $1::text is null or o.tenant in ('', $1::text)
 
 -- name: read_quotas
 -- $1 tenant. Every tenant (queue null: all its queues together), and every queue of one that has a quota; with the GPUs
@@ -220,7 +245,7 @@ left join lateral (select sum(h.gpus) as gpus, sum(h.jobs) as jobs from held h
                    where h.tenant = n.tenant and (n.queue = '' or h.queue = n.queue)) h on true
 left join lateral (select sum(u.gpu_ms) as gpu_ms from used u
                    where u.tenant = n.tenant and (n.queue = '' or u.queue = n.queue)) u on true
-where $1::text is null or n.tenant = $1::text
+where $1::text is null or n.tenant in ($1::text, '*')
 
 -- name: read_data
 -- The catalogue, by prefix: a list of {prefix, sites, strangers, set_at}; strangers: those that are not a site here.

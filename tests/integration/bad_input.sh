@@ -136,6 +136,29 @@ expect "a wrong token" 4 "token" -- env HELIO_TOKEN=hel_aaaa_bbbb "$helio" ls
 expect "a broker that is not there" 7 "127.0.0.1:1" -- env HELIO_BROKER=http://127.0.0.1:1 "$helio" ls
 expect "a command that is not there" 2 "submit" -- "$helio" submti
 
+# ---- queues and overflow groups
+expect "a queue without a priority" 2 "nightly" "give its priority" -- "$helio" queues set nightly --tier standard
+expect "a priority beyond the bound" 2 "0 to 1000000" -- "$helio" queues set batch --priority 1000001
+expect "a tier that is none" 2 "best-effort standard critical" -- "$helio" queues set batch --tier gold
+expect "a name that is none" 2 "no name of a queue" -- "$helio" queues set 'my queue' --priority 5
+expect "a priority for a while, without the while" 2 "for how long" "--for" -- "$helio" queues set batch --priority 5 --region EU
+expect "a day that is none" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
+expect "a time zone that is none" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
+expect "a path in place of a zone" 2 "no time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
+expect "a rule that is not there" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
+expect "rules of a queue that is not there" 3 "helio queues" -- "$helio" queues schedule fast
+expect "an overflow group of nobody" 2 "whose jobs" -- "$helio" overflow set out --step near
+expect "an overflow group of an unknown queue" 3 "fast" "helio queues" -- "$helio" overflow set out --queue fast --step near
+expect "a step without sites" 2 "step 2: which sites" -- "$helio" overflow set out --queue batch --step near --step after=10m
+expect "a time without unit in a step" 2 "step 2: after" "10m" -- "$helio" overflow set out --queue batch --step near --step far,after=10
+expect "a step that opens before the one before" 2 "step 3" -- "$helio" overflow set out --queue batch --step a --step b,after=10m --step c,after=1m
+expect "an overflow group that is not there" 3 "helio overflow list" -- "$helio" overflow rm out
+expect "a burst limit of each tenant, in no queue" 2 "queue" -- "$helio" quota set '*' --burst 4
+job <<<'run: sleep 600
+queue: batch'
+expect "a queue with open jobs" 0 -- "$helio" submit "$lab/job.yaml"
+expect "is not removed" 6 "not over" "helio ls" -- "$helio" queues rm batch
+
 # ---- hostile bytes on both ports: the broker stays, and serves
 for port in "$http" "$sites"; do
   for _ in 1 2 3 4 5; do head -c 4096 /dev/urandom | timeout 2 bash -c "cat >/dev/tcp/127.0.0.1/$port" 2>/dev/null; done

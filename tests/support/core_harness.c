@@ -38,6 +38,21 @@ typedef struct link {
     struct link *next;
 } link_t;
 
+typedef struct line {
+    helio_row_queue_t row;
+    struct line *next;
+} line_t;
+
+typedef struct group {
+    helio_row_overflow_t row;
+    struct group *next;
+} group_t;
+
+typedef struct rule {
+    helio_row_queue_rule_t row;
+    struct rule *next;
+} rule_t;
+
 typedef struct quota {
     helio_row_quota_t row;
     struct quota *next;
@@ -117,6 +132,9 @@ struct harness {
     document_t *documents, **documents_end, *documents_by_job;
     dependency_t *dependencies, **dependencies_end;
     gate_t *gates;
+    line_t *queues;
+    rule_t *rules;
+    group_t *groups;
     quota_t *quotas;
     dataset_t *datasets; /* the newest word on each first */
     link_t *links;
@@ -270,6 +288,66 @@ static void keep_quota(harness_t *self, const helio_row_quota_t *row)
         self->quotas = quota;
     }
     helio_record_copy(&helio_row_quota_type, self->arena, row, &quota->row);
+}
+
+static void keep_queue(harness_t *self, const helio_row_queue_t *row)
+{
+    line_t *queue = self->queues;
+    while (queue && !helio_text_equal(queue->row.queue, row->queue))
+        queue = queue->next;
+    if (!queue) {
+        queue = helio_arena_alloc(self->arena, 1, sizeof *queue);
+        queue->next = self->queues;
+        self->queues = queue;
+    }
+    helio_record_copy(&helio_row_queue_type, self->arena, row, &queue->row);
+}
+
+static void keep_rule(harness_t *self, const helio_row_queue_rule_t *row)
+{
+    assert_true(row->schedule.size ? row->until_ms == 0 : row->until_ms > 0);
+    rule_t *rule = self->rules;
+    while (rule && !(helio_text_equal(rule->row.queue, row->queue) && helio_text_equal(rule->row.region, row->region) &&
+                     helio_text_equal(rule->row.schedule, row->schedule) && helio_text_equal(rule->row.zone, row->zone)))
+        rule = rule->next;
+    if (!rule) {
+        rule = helio_arena_alloc(self->arena, 1, sizeof *rule);
+        rule->next = self->rules;
+        self->rules = rule;
+    }
+    helio_record_copy(&helio_row_queue_rule_type, self->arena, row, &rule->row);
+}
+
+static void keep_group(harness_t *self, const helio_row_overflow_t *row)
+{
+    group_t *group = self->groups;
+    while (group && !helio_text_equal(group->row.name, row->name))
+        group = group->next;
+    if (!group) {
+        group = helio_arena_alloc(self->arena, 1, sizeof *group);
+        group->next = self->groups;
+        self->groups = group;
+    }
+    helio_record_copy(&helio_row_overflow_type, self->arena, row, &group->row);
+}
+
+static void load_queues(harness_t *self, const harness_t *from)
+{
+    for (const group_t *group = from->groups; group; group = group->next) {
+        keep_group(self, &group->row);
+        if (!group->row.removed)
+            harness_step(self, HELIO_BROKER_EV_LOAD_OVERFLOW, &group->row);
+    }
+    for (const line_t *queue = from->queues; queue; queue = queue->next) {
+        keep_queue(self, &queue->row);
+        if (!queue->row.removed)
+            harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE, &queue->row);
+    }
+    for (const rule_t *rule = from->rules; rule; rule = rule->next) {
+        keep_rule(self, &rule->row);
+        if (!rule->row.removed)
+            harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE_RULE, &rule->row);
+    }
 }
 
 /*  As the database adds it up. */
@@ -471,6 +549,12 @@ static void keep(harness_t *self, uint32_t kind, const void *record)
         keep_dependency(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_GATE)
         keep_gate(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_QUEUE)
+        keep_queue(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_QUEUE_RULE)
+        keep_rule(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_OVERFLOW)
+        keep_group(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUOTA)
         keep_quota(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DATA)
@@ -544,24 +628,28 @@ static harness_t *harness_new(const helio_broker_options_t *options)
     return self;
 }
 
-static void load_static(harness_t *self)
+static void load_static(harness_t *self, const harness_t *from)
 {
     harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
     const helio_row_tenant_t tenants[] = {{HELIO_TEXT("acme"), HELIO_TEXT("north")},
                                           {.tenant = HELIO_TEXT("other")}};
     for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
         harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
-    const helio_row_queue_t queues[] = {{HELIO_TEXT("express"), 1000, HELIO_TIER_CRITICAL, 3600000},
-                                        {HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 3600000},
-                                        {HELIO_TEXT("batch"), 100, HELIO_TIER_BEST_EFFORT, 3600000}};
-    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+    const helio_row_queue_t queues[] = {{HELIO_TEXT("express"), 1000, HELIO_TIER_CRITICAL, 3600000, false},
+                                        {HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 3600000, false},
+                                        {HELIO_TEXT("batch"), 100, HELIO_TIER_BEST_EFFORT, 3600000, false}};
+    for (size_t i = 0; !from && i < sizeof queues / sizeof queues[0]; i++) {
+        keep_queue(self, &queues[i]);
         harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE, &queues[i]);
+    }
+    if (from)
+        load_queues(self, from);
 }
 
 harness_t *harness_begin(const helio_broker_options_t *options)
 {
     harness_t *self = harness_new(options);
-    load_static(self);
+    load_static(self, NULL);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);
     return self;
@@ -711,7 +799,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     self->federation.seed = 43;
     self->federation.leases_left_ms = leases_left_ms(from);
     self->began_ms = self->now_ms;
-    load_static(self);
+    load_static(self, from);
     for (const quota_t *quota = from->quotas; quota; quota = quota->next) {
         keep_quota(self, &quota->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
@@ -1086,6 +1174,58 @@ const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, cons
         .weight_milli = weight_milli >= 0 ? (uint32_t)weight_milli : 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier)
+{
+    helio_ev_queue_t event = {
+        .call = ++self->calls,
+        .user = HELIO_TEXT("ada"),
+        .role = HELIO_ROLE_OPERATOR,
+        .queue = helio_text_of(queue),
+        .priority_given = priority >= 0,
+        .priority = priority >= 0 ? (uint32_t)priority : 0,
+        .tier_given = tier >= 0,
+        .tier = tier >= 0 ? (uint32_t)tier : 0,
+        .remove = priority < 0 && tier < 0,
+    };
+    harness_step(self, HELIO_BROKER_EV_QUEUE, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
+                                      uint64_t for_ms, int64_t priority)
+{
+    helio_ev_queue_rule_t event = {
+        .call = ++self->calls,
+        .user = HELIO_TEXT("ada"),
+        .role = HELIO_ROLE_OPERATOR,
+        .queue = helio_text_of(queue),
+        .region = helio_text_of(region),
+        .schedule = helio_text_of(schedule),
+        .for_ms = for_ms,
+        .priority = priority >= 0 ? (uint32_t)priority : 0,
+        .remove = priority < 0,
+    };
+    harness_step(self, HELIO_BROKER_EV_QUEUE_RULE, &event);
+    return answer_of(self, event.call);
+}
+
+const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
+                                          const char *steps)
+{
+    helio_ev_overflow_t event = {
+        .call = ++self->calls,
+        .user = HELIO_TEXT("ada"),
+        .role = HELIO_ROLE_OPERATOR,
+        .name = helio_text_of(name),
+        .queue = helio_text_of(queue),
+        .tenant = helio_text_of(tenant),
+        .steps = helio_text_of(steps),
+        .remove = !steps,
+    };
+    harness_step(self, HELIO_BROKER_EV_OVERFLOW, &event);
     return answer_of(self, event.call);
 }
 

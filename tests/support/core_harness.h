@@ -101,6 +101,14 @@ const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const c
                                       int64_t egress_micro_usd_per_gb);
 /*  One more of spec.data. */
 void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes);
+/*  QUEUE, as operator "ada": what is HARNESS_AS_IS is not given; when neither is, the queue is removed. */
+const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier);
+/*  QUEUE_RULE in UTC, as operator "ada": schedule "" = for for_ms; priority < 0 = remove it. */
+const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
+                                      uint64_t for_ms, int64_t priority);
+/*  OVERFLOW, as operator "ada"; steps NULL = remove it. */
+const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
+                                          const char *steps);
 /*  GPUs of the tenant's jobs that are at a site, by their rows; queue "" = in all. */
 uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue);
 

@@ -127,6 +127,12 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"DELETE", "/v1/tokens/none", 403, 403, 404},
         {"GET", "/v1/audit", 403, 403, 200},
         {"GET", "/v1/queues", 200, 200, 200},
+        {"PUT", "/v1/queues/batch", 403, 400, 400},
+        {"PUT", "/v1/queues/batch/rules", 403, 400, 400},
+        {"DELETE", "/v1/queues/.bad", 403, 400, 400},
+        {"GET", "/v1/overflows", 200, 200, 200},
+        {"PUT", "/v1/overflows/out", 403, 400, 400},
+        {"DELETE", "/v1/overflows/.bad", 403, 400, 400},
         {"GET", "/v1/quotas", 200, 200, 200},
         {"PUT", "/v1/quotas/acme", 403, 400, 400},
         {"GET", "/v1/data", 200, 200, 200},
@@ -142,6 +148,7 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
     script_read(w, "read_quotas", HELIO_OK, "[]");
     script_read(w, "read_data", HELIO_OK, "[]");
     script_read(w, "read_links", HELIO_OK, "[]");
+    script_read(w, "read_overflows", HELIO_OK, "[]");
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         ask(w, &r, cells[i].method, cells[i].target, w->user.text, "", NULL);
         assert_int_equal(r.status, cells[i].user);

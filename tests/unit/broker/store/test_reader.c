@@ -76,6 +76,12 @@ static const char world[] =
     "insert into helio.tokens values ('t1', sha256('x'), 'acme', 'ada', 'user', now());"
     "insert into helio.audit (at, actor, action) values (now(), 'user:ada', 'a'), (now(), 'user:ada', 'b');";
 
+/*  Another priority of a queue: for a while, everywhere and in the EU; at hours that are not now. */
+static const char rules[] =
+    "insert into helio.queue_rules values ('batch', '', '', '', '', 700, now() + interval '1 hour', now(), true), "
+    "('batch', 'EU', '', '', '', 900, now() + interval '1 hour', now() - interval '1 hour', true), "
+    "('batch', 'US', '20:00-08:00', '', '', 650, null, now(), true);";
+
 static const char *conninfo;
 static helio_reader_t *reader;
 
@@ -353,6 +359,11 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "(select concat_ws(' ', q->>'queued', q->>'running', q->>'tier', q->>'time_limit_s') from "
                 "jsonb_array_elements(j) q where q->>'queue' = 'standard')",
                 "2 2 standard 86400");
+    assert_json(ASK("read_queues", "acme"),
+                "(select concat_ws(' ', q->>'priority', q->>'priority_set', q->>'regions', q->'rules'->2->>'zone', "
+                "(select string_agg(r->>'priority', ' ') from jsonb_array_elements(q->'rules') r)) from "
+                "jsonb_array_elements(j) q where q->>'queue' = 'batch')",
+                "700 100 EU 900 UTC 900 700 650");
     assert_json(ASK("read_quotas", "acme"),
                 "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
                 "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "
@@ -506,6 +517,7 @@ static int up(void **state)
     *state = helio_pg_up();
     conninfo = helio_pg_database(*state);
     helio_pg_exec(conninfo, world);
+    helio_pg_exec(conninfo, rules);
     reader = helio_reader_new(conninfo, 3);
     return 0;
 }

@@ -532,6 +532,63 @@ static void store__data_and_links_are_the_last_word_on_each_and_are_loaded(void 
     helio_store_destroy(&store);
 }
 
+static void store__queues_and_their_rules_are_the_last_ones_that_were_set_and_are_loaded(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_queue_t queues[] = {{HELIO_TEXT("batch"), 150, HELIO_TIER_STANDARD, 7200000, false},
+                                  {HELIO_TEXT("a-new"), 5, HELIO_TIER_CRITICAL, 1000, true},
+                                  {HELIO_TEXT("a-new"), 6, HELIO_TIER_BEST_EFFORT, 2000, false},
+                                  {HELIO_TEXT("reserved"), 800, HELIO_TIER_CRITICAL, 1000, true}};
+    helio_row_queue_rule_t rules[] = {
+        {.queue = HELIO_TEXT("batch"), .region = HELIO_TEXT("EU"), .priority = 900, .until_ms = INT64_C(1795000000007), .at_ms = 7,
+         .holds = true},
+        {.queue = HELIO_TEXT("batch"), .region = HELIO_TEXT("EU"), .schedule = HELIO_TEXT("20:00-08:00"),
+         .zone = HELIO_TEXT("Europe/Berlin"), .zone_data = {"TZif\0\1", 6}, .priority = 800, .at_ms = 8},
+        {.queue = HELIO_TEXT("standard"), .schedule = HELIO_TEXT("20:00-08:00"), .priority = 1, .at_ms = 9},
+        {.queue = HELIO_TEXT("standard"), .schedule = HELIO_TEXT("20:00-08:00"), .priority = 1, .at_ms = 9, .removed = true}};
+    for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_QUEUE, &queues[i]);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_QUEUE_RULE, &rules[i]);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_queue_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE, 0), &queues[2]));
+    assert_true(helio_record_equal(&helio_row_queue_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE, 1), &queues[0]));
+    for (uint32_t i = 0; i < 2; i++)
+        assert_true(helio_record_equal(&helio_row_queue_rule_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE_RULE, i), &rules[i]));
+    assert_value(conninfo, "select count(*) || ' ' || string_agg(queue, ' ' order by queue) from helio.queues",
+                 "5 a-new batch express preemptible standard");
+    assert_value(conninfo, "select count(*) from helio.queue_rules", "2");
+    queues[0].removed = true; /* its rules go with it */
+    append(store, HELIO_BROKER_FX_ROW_QUEUE, &queues[0]);
+    commit(store);
+    assert_value(conninfo, "select count(*) from helio.queue_rules", "0");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
+static void store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_overflow_t rows[] = {
+        {HELIO_TEXT("out"), HELIO_TEXT("batch"), {0}, HELIO_TEXT("a; b,after=10m"), 1, false},
+        {HELIO_TEXT("gone"), {0}, HELIO_TEXT("acme"), HELIO_TEXT("a"), 2, false},
+        {HELIO_TEXT("gone"), {0}, HELIO_TEXT("acme"), HELIO_TEXT("a"), 3, true},
+        {HELIO_TEXT("out"), HELIO_TEXT("batch"), HELIO_TEXT("acme"), HELIO_TEXT("a; c"), INT64_C(1795000000007), false}};
+    append(store, HELIO_BROKER_FX_ROW_OVERFLOW, &rows[1]);
+    commit(store);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_OVERFLOW, &rows[i]);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_overflow_type, nth(&all, HELIO_BROKER_EV_LOAD_OVERFLOW, 0), &rows[3]));
+    assert_value(conninfo, "select count(*) from helio.overflows", "1");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__everything_else_is_stored_as_it_was_given(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1343,6 +1400,8 @@ int main(void)
         cmocka_unit_test(store__dependencies_load_back_with_what_became_of_each),
         cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
         cmocka_unit_test(store__data_and_links_are_the_last_word_on_each_and_are_loaded),
+        cmocka_unit_test(store__queues_and_their_rules_are_the_last_ones_that_were_set_and_are_loaded),
+        cmocka_unit_test(store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded),
         cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
         cmocka_unit_test(store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),

@@ -312,6 +312,94 @@ static void links__are_put_listed_and_removed_as_it_was_said(void **state)
     end(&outcome);
 }
 
+#define SAID "{\"queue\":\"batch\",\"status\":\"as said\"}"
+
+static void queues__are_set_scheduled_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[10], *request, *body;
+    } cases[] = {
+        {{"queues", "set", "batch", "--priority", "900", "--tier", "critical", "--time", "2h"}, "PUT /v1/queues/batch ",
+         "{\"priority\":900,\"tier\":\"critical\",\"time_limit_s\":7200}"},
+        {{"queues", "set", "batch", "--priority", "900", "--region", "EU", "--for", "6h"}, "PUT /v1/queues/batch/rules ",
+         "{\"priority\":900,\"for_s\":21600,\"region\":\"EU\"}"},
+        {{"queues", "set", "batch", "--clear"}, "PUT /v1/queues/batch/rules ", "{\"priority\":null}"},
+        {{"queues", "schedule", "batch", "Sat,Sun 00:00-24:00 Asia/Tokyo", "--priority", "9"}, "PUT /v1/queues/batch/rules ",
+         "{\"priority\":9,\"schedule\":\"Sat,Sun 00:00-24:00 Asia/Tokyo\"}"},
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--region", "EU"}, "PUT /v1/queues/batch/rules ",
+         "{\"priority\":null,\"schedule\":\"20:00-08:00\",\"region\":\"EU\"}"},
+        {{"queues", "rm", "batch"}, "DELETE /v1/queues/batch ", "DELETE "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({cases[i].request, 0, 200, NULL, SAID, WHOLE, 0}), cases[i].words);
+        expect(&outcome, 0, "", i + 1 < sizeof cases / sizeof cases[0] ? "batch: as said" : "removed batch");
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].request), 1);
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
+        end(&outcome);
+    }
+}
+
+static void queues__half_a_wish_is_refused_with_the_rest_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[10], *says;
+    } cases[] = {
+        {{"queues", "set", "batch"}, "--priority, --tier or --time"},
+        {{"queues", "set", "batch", "--region", "EU", "--priority", "5"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--clear"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--tier", "standard"}, "only the priority"},
+        {{"queues", "schedule", "batch", "--priority", "5"}, "at which hours"},
+        {{"queues", "schedule", "batch", "20:00-08:00"}, "which priority"},
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--priority", "5"}, "which priority"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"PUT ", 0, 200, NULL, SAID, WHOLE, 0}), cases[i].words);
+        expect(&outcome, 2, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, "PUT "), 0);
+        end(&outcome);
+    }
+}
+
+static void queues__rules_are_listed_as_they_stand(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/queues", 0, 200, NULL,
+                    "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
+                    "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
+                    "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
+                    WHOLE, 0}),
+             WORDS("queues", "schedule", "batch"));
+    expect(&outcome, 0,
+           "HOURS        ZONE  UNTIL                 REGION  PRIORITY  NOW\n"
+           "-            -     2026-03-01T12:00:00Z  EU           900  yes\n"
+           "20:00-08:00  UTC   -                     -              5  no\n",
+           NULL);
+    end(&outcome);
+}
+
+static void overflow__steps_are_sent_in_their_order(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL, "{\"name\":\"out\",\"status\":\"set\"}", WHOLE, 0}),
+                             WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
+                                   "--step", "cloud,after=30m,max-price=3"));
+    expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3");
+    assert_int_equal(broker_double_count(outcome.broker, "{\"queue\":\"batch\",\"steps\":\"home-*; eu-*,after=10m; "
+                                                         "cloud,after=30m,max-price=3\"}"),
+                     1);
+    end(&outcome);
+    outcome = play(RULES({"PUT ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("overflow", "set", "out", "--step", "a"));
+    expect(&outcome, 2, "", "whose jobs");
+    end(&outcome);
+    outcome = play(RULES({"PUT ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("overflow", "set", "out", "--queue", "a"));
+    expect(&outcome, 2, "", "where to");
+    end(&outcome);
+}
+
 static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
 {
     (void)state;
@@ -1115,6 +1203,10 @@ int main(void)
         cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
         cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
         cmocka_unit_test(links__are_put_listed_and_removed_as_it_was_said),
+        cmocka_unit_test(queues__are_set_scheduled_and_removed_as_it_was_said),
+        cmocka_unit_test(queues__half_a_wish_is_refused_with_the_rest_of_it),
+        cmocka_unit_test(queues__rules_are_listed_as_they_stand),
+        cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
         cmocka_unit_test(requests__that_change_something_are_sent_once),
         cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),

@@ -1,0 +1,101 @@
+/*  queues.c -- operators who change queues while everything else goes wrong: priorities for a while, at hours
+ * of the day, in one region or everywhere; a queue is made and removed; overflow groups. Whoever's turn it
+ * is, every promise must hold.
+ */
+#include "simulator/internal.h"
+
+enum { CHANGES = 16 };
+
+static const char *const names[] = {"standard", "batch"};
+static const char *const regions[] = {"", "EU", "US-CAL", "nowhere"};
+static const char *const schedules[] = {"00:00-24:00", "Mon..Fri 00:00-12:00", "Sat,Sun 06:00-05:00",
+                                        "12:00-13:00; Sun 00:00-01:00"};
+
+static void set_rule(world_t *self, uint32_t number, uint64_t draw)
+{
+    bool lasts = draw / 64 % 2;
+    helio_ev_queue_rule_t event = {
+        .call = QUEUES_CALL + number,
+        .user = HELIO_TEXT("operator"),
+        .role = HELIO_ROLE_OPERATOR,
+        .queue = helio_text_of(names[draw / 4 % 2]),
+        .region = helio_text_of(regions[draw / 8 % 4]),
+        .schedule = helio_text_of(lasts ? schedules[draw / 128 % 4] : ""),
+        .for_ms = lasts ? 0 : 1 + draw / 1024 % 600000,
+        .priority = (uint32_t)(draw / 4096 % 3 * 300),
+        .remove = draw / 512 % 4 == 0,
+    };
+    broker_step(self, HELIO_BROKER_EV_QUEUE_RULE, &event);
+}
+
+static void set_queue(world_t *self, uint32_t number, uint64_t draw)
+{
+    bool other = draw / 4 % 2;
+    helio_ev_queue_t event = {
+        .call = QUEUES_CALL + number,
+        .user = HELIO_TEXT("operator"),
+        .role = HELIO_ROLE_OPERATOR,
+        .queue = helio_text_of(other ? "other" : names[draw / 8 % 2]),
+        .priority_given = true,
+        .priority = (uint32_t)(draw / 64 % 4 * 200),
+        .remove = other && draw / 16 % 2,
+    };
+    broker_step(self, HELIO_BROKER_EV_QUEUE, &event);
+}
+
+/*  Bound to one tenant or queue each, so that none stands in another's way. Every site is named, at last
+ * after minutes: every job must be able to end. */
+static void set_group(world_t *self, uint32_t number, uint64_t draw)
+{
+    static const char *const steps[] = {"site0; *,after=2m",
+                                        "site1, site2; site0, after=1m; *, after=5m",
+                                        "*",
+                                        "site2; *,after=1s",
+                                        "site0; site1; *",
+                                        "nowhere; site3; *,after=3m"};
+    uint32_t who = (uint32_t)(draw / 4 % 3);
+    helio_ev_overflow_t event = {
+        .call = QUEUES_CALL + number,
+        .user = HELIO_TEXT("operator"),
+        .role = HELIO_ROLE_OPERATOR,
+        .name = helio_text_of(((const char *const[]){"one", "two", "three"})[who]),
+        .queue = helio_text_of(who == 0   ? "standard"
+                               : who == 1 ? "batch"
+                                          : ""),
+        .tenant = helio_text_of(who == 0   ? ""
+                                : who == 1 ? "red"
+                                           : "blue"),
+        .steps = helio_text_of(steps[draw / 16 % 6]),
+        .remove = draw / 128 % 4 == 0,
+    };
+    broker_step(self, HELIO_BROKER_EV_OVERFLOW, &event);
+}
+
+static void on_change(world_t *self, happening_t *item)
+{
+    uint64_t draw = world_draw(self, 5, item->number);
+    if (!self->broker.up)
+        return;
+    if (draw % 4 == 1)
+        set_group(self, (uint32_t)item->number, draw);
+    else if (draw % 4)
+        set_rule(self, (uint32_t)item->number, draw);
+    else
+        set_queue(self, (uint32_t)item->number, draw);
+}
+
+/*  They draw nothing from the world's random numbers: the other worlds run as they did. */
+void queues_make(world_t *self)
+{
+    for (uint32_t i = 0; i < CHANGES && self->options.seed % 3 == 0; i++) {
+        int64_t at_ms = (int64_t)(world_draw(self, 6, i) % (uint64_t)(self->options.faults_ms + 1));
+        world_later(self, i < 4 ? 0 : at_ms, on_change)->number = i;
+    }
+}
+
+/*  What is removed need not be there. */
+void queues_answer(world_t *self, const helio_fx_answer_t *answer)
+{
+    if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND)
+        world_violate(self, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+}

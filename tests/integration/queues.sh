@@ -1,0 +1,125 @@
+#!/bin/bash
+# Operators' queues and overflow groups against real daemons: a schedule swaps who starts first, a wait opens the next
+# place, and who waits goes back to the first.
+#   tests/integration/queues.sh BUILD_DIR
+set -uo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+build=$(cd "${1:?usage: queues.sh BUILD_DIR}" && pwd)
+lab=$(mktemp -d)
+chmod 755 "$lab"
+pids=()
+cleanup() {
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
+  wait 2>/dev/null
+  "$top/tests/postgres.sh" down "$lab/pg" 2>/dev/null
+  rm -rf "$lab"
+}
+trap cleanup EXIT
+checks=0 faults=0
+fault() { echo "FAULT $*"; faults=$((faults + 1)); }
+same() { # NAME EXPECTED GOT
+  checks=$((checks + 1))
+  [ "$2" = "$3" ] || fault "$1: '$3', expected '$2'"
+}
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+http=$(free_port) sites=$(free_port)
+broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
+
+# ---- a federation of two sites with one CPU each
+database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
+"$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
+printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$database" "$http" "$sites" "$lab/broker.key" >"$lab/broker.yaml"
+"$broker" migrate --config "$lab/broker.yaml" >/dev/null || exit 1
+"$broker" tenant add demo --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
+for site in home cloud; do
+  "$agent" keygen "$lab/$site.key" >"$lab/$site.pub"
+  "$broker" site add $site "$(tail -n 1 "$lab/$site.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+  cat >"$lab/$site.yaml" <<CONF
+name: $site
+backend: local
+region: $([ $site = home ] && echo EU-SE || echo US-CAL)
+lat: 60
+lon: 20
+timezone: Europe/Stockholm
+pue: 1.2
+pools:
+  - {name: cpu, nodes: 1, cpus_per_node: 1}
+agent:
+  state_dir: $lab/$site-state
+  broker: ["tcp://127.0.0.1:$sites"]
+  broker_key: "$(tail -n 1 "$lab/broker.pub")"
+  key_file: $lab/$site.key
+  shim: $build/helio-shim
+  users: [{tenant: demo, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
+CONF
+done
+start_broker() {
+  "$broker" run --config "$lab/broker.yaml" >>"$lab/broker.log" 2>&1 &
+  broker_pid=$!
+  pids+=($broker_pid)
+  for _ in $(seq 100); do curl -fs -o /dev/null "http://127.0.0.1:$http/readyz" && return; sleep 0.1; done
+}
+start_broker
+for site in home cloud; do
+  "$agent" --config "$lab/$site.yaml" >"$lab/$site.log" 2>&1 &
+  pids+=($!)
+done
+export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
+ready() { [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 2 ]; }
+for _ in $(seq 100); do ready && break; sleep 0.1; done
+ready || { cat "$lab"/*.log; exit 1; }
+
+submit() { # QUEUE SECONDS
+  printf 'queue: %s\ncpus: 1\ntime: 10m\nrun: sleep %s\n' "$1" "$2" | "$helio" submit - -o name
+}
+finish() { "$helio" wait "$@" --timeout 40s >/dev/null 2>&1 || fault "jobs did not end well: $*"; }
+starts() { # IDS: their queues in the order in which they started
+  local list
+  list=$(printf "'%s'," "$@")
+  psql -qXAt "$database" -c "select string_agg(queue, ' ' order by started_at) from helio_report.jobs where job_id in (${list%,})"
+}
+
+# ---- a schedule swaps who goes first; it is there for the next leader too
+"$helio" queues set nightly --priority 100 2>/dev/null || fault "no queue was made"
+"$helio" drain cloud --reason test 2>/dev/null
+order() { # the queues of two of each, in order of their starts on the one CPU
+  local first ids
+  first=$(submit express 1)
+  ids=("$(submit standard 0)" "$(submit nightly 0)" "$(submit standard 0)" "$(submit nightly 0)")
+  finish "$first" "${ids[@]}"
+  starts "${ids[@]}"
+}
+same "priorities as they are set" "standard standard nightly nightly" "$(order)"
+"$helio" queues schedule nightly '00:00-24:00 Europe/Berlin' --priority 900 --region EU 2>/dev/null || fault "no rule was set"
+same "a schedule that holds" "nightly nightly standard standard" "$(order)"
+kill -9 "$broker_pid"
+wait "$broker_pid" 2>/dev/null
+start_broker
+for _ in $(seq 100); do ready && break; sleep 0.1; done
+same "a schedule, and another leader" "nightly nightly standard standard" "$(order)"
+same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
+  "$("$helio" queues schedule nightly -o json | jq -r '.[0] | [.schedule, .zone, .region, .priority, .holds] | map(tostring) | join(" ")')"
+"$helio" queues schedule nightly '00:00-24:00 Europe/Berlin' --remove --region EU 2>/dev/null || fault "the rule was not removed"
+same "a schedule that was removed" "standard standard nightly nightly" "$(order)"
+"$helio" queues rm nightly 2>/dev/null || fault "the queue was not removed"
+
+# ---- a wait opens the next place; who waits goes back
+"$helio" undrain cloud 2>/dev/null
+"$helio" overflow set out --queue standard --step home --step cloud,after=3s 2>/dev/null || fault "no group was set"
+first=$(submit standard 6) second=$(submit standard 20) third=$(submit standard 0)
+where() { "$helio" show "$1" -o json | jq -r '.site // "-"'; }
+sleep 1.5
+same "the first place is taken first" "home - -" "$(where "$first") $(where "$second") $(where "$third")"
+checks=$((checks + 1))
+why=$("$helio" explain "$second")
+grep -q 'cloud opens when the wait here is over 3s' <<<"$why" || fault "it does not say when the cloud opens: $why"
+sleep 2.5
+same "the next one after the wait" "home cloud -" "$(where "$first") $(where "$second") $(where "$third")"
+finish "$first" "$third"
+same "the first one again once it has room" "home" "$(where "$third")"
+"$helio" cancel "$second" >/dev/null 2>&1
+same "it is audited" "overflow-set queue-remove queue-schedule queue-set queue-unschedule" \
+  "$(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where action ~ '^(queue|overflow)-'")"
+echo "$checks checks, $faults faults"
+[ "$faults" = 0 ]
