@@ -97,13 +97,21 @@ typedef struct bringing {
     helio_transfer_t transfer;
 } bringing_t;
 
-static double intensity_between(helio_broker_core_t *self, const char *from, const site_t *to, const pool_t *pool,
-                                int64_t hour_ms)
+static uint64_t whole_mg(double mg_per_kwh)
 {
+    return mg_per_kwh < 0 ? 0 : mg_per_kwh < 1e9 ? (uint64_t)mg_per_kwh : 1000000000;
+}
+
+/*  What is booked of the way, and what it is weighed as: an end that tells nothing must not look clean. */
+static helio_transfer_t way(helio_broker_core_t *self, const char *from, const site_t *to, const pool_t *pool,
+                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms, helio_transfer_t *ret_weighed)
+{
+    static const double untold = HELIO_RISK_UNTOLD_G_PER_KWH * 1000;
     const site_t *source = core_site_find(self, helio_text_of(from));
-    double mg = helio_transfer_intensity(source ? core_carbon_at(source, NULL, hour_ms) : -1,
-                                         core_carbon_at(to, pool, hour_ms));
-    return mg < 0 ? 0 : mg;
+    double a = source ? core_carbon_at(source, NULL, hour_ms) : -1, b = core_carbon_at(to, pool, hour_ms);
+    *ret_weighed = helio_transfer_of(
+        bytes, link, whole_mg(helio_transfer_intensity(a < 0 ? untold : a, b < 0 ? untold : b)));
+    return helio_transfer_of(bytes, link, whole_mg(helio_transfer_intensity(a, b)));
 }
 
 static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *want, const helio_data_ask_t *ask,
@@ -125,9 +133,10 @@ static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *wa
         const helio_link_t *link = link_of(self, from, site->name);
         if (!link)
             continue;
-        double mg = intensity_between(self, from, site, pool, at_ms - at_ms % HELIO_HOUR_MS);
-        helio_transfer_t transfer = helio_transfer_of(ask->size_bytes, link, mg < 1e9 ? (uint64_t)mg : 1000000000);
-        int64_t score = helio_transfer_score(&transfer, prices, gpus);
+        helio_transfer_t weighed;
+        helio_transfer_t transfer =
+            way(self, from, site, pool, ask->size_bytes, link, at_ms - at_ms % HELIO_HOUR_MS, &weighed);
+        int64_t score = helio_transfer_score(&weighed, prices, gpus);
         if (score > best_score || (score == best_score && link->rtt_ms >= best_rtt_ms))
             continue;
         best = (bringing_t){IS_BROUGHT, from, transfer};

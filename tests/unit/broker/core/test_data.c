@@ -202,6 +202,21 @@ static void data__each_item_comes_from_its_cheapest_replica(void **state)
     harness_end(&h);
 }
 
+/*  South's 300 g are known; a bucket that tells nothing is weighed as if it burnt coal, and booked by the end that tells. */
+static void data__a_replica_that_tells_no_intensity_does_not_look_clean(void **state)
+{
+    (void)state;
+    harness_t *h = begin();
+    (void)harness_data(h, "s3://acme", SITES_OF("aws", "south"));
+    (void)harness_link(h, "*", "*", 1000, 0);
+    helio_job_spec_t spec = reader(h, 100 * GB);
+    spec.carbon_price_micro_usd_per_t = 200000000;
+    helio_planned_t p = plan(h, &spec);
+    assert_text(candidate(&p, "north")->detail, "brings 100 GB from south in 13 min");
+    assert_int_equal(candidate(&p, "north")->transfer_carbon_mg, 40000); /* 0.2 kWh at the mean of 100 and 300 g */
+    harness_end(&h);
+}
+
 static void links__the_most_specific_one_counts(void **state)
 {
     (void)state;
@@ -526,6 +541,7 @@ int main(void)
         cmocka_unit_test(data__a_job_goes_to_where_its_data_lies),
         cmocka_unit_test(data__the_longest_prefix_wins_and_ends_at_a_slash),
         cmocka_unit_test(data__each_item_comes_from_its_cheapest_replica),
+        cmocka_unit_test(data__a_replica_that_tells_no_intensity_does_not_look_clean),
         cmocka_unit_test(links__the_most_specific_one_counts),
         cmocka_unit_test(links__without_any_nothing_is_charged_and_with_some_a_missing_one_keeps_out),
         cmocka_unit_test(data__what_is_not_in_the_catalogue_is_said_and_costs_nothing),
