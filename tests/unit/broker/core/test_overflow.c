@@ -270,6 +270,31 @@ static void group__and_its_waits_come_back_with_a_new_leader(void **state)
     assert_string_equal(placed(), "cloud");
 }
 
+/*  Whoever may tell others to leave does so where it may go. */
+static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
+{
+    (void)state;
+    assert_int_equal(harness_overflow(h, "out", "express", "", "home-*; cloud,after=30m")->rc, HELIO_OK);
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.queue = HELIO_TEXT("batch");
+    spec.nodes = 4; /* all of the cloud */
+    helio_job_key_t lowly = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, CLOUD, lowly, 1, HELIO_JOB_RUNNING);
+    spec = harness_spec(h, "H100", 8);
+    spec.queue = HELIO_TEXT("express");
+    for (int i = 0; i < 2; i++) { /* the first has the home, and gives way to nobody */
+        (void)harness_job(h, &spec);
+        harness_tick(h);
+    }
+    assert_string_equal(placed(), "cloud home-a");
+    wait_minutes(29);
+    assert_int_equal(harness_state(h, lowly), HELIO_JOB_RUNNING);
+    wait_minutes(1);
+    assert_int_equal(harness_state(h, lowly), HELIO_JOB_STOPPING);
+}
+
 /*  Coming back from a site where it ran, a job stands in line anew. */
 static void wait__begins_anew_after_a_run(void **state)
 {
@@ -301,6 +326,7 @@ int main(void)
         TEST(group__the_narrowest_one_counts),
         TEST(group__nonsense_is_refused_and_changes_nothing),
         TEST(group__and_its_waits_come_back_with_a_new_leader),
+        TEST(step__nobody_is_told_to_leave_where_it_is_closed),
         TEST(wait__begins_anew_after_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
