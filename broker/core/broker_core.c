@@ -64,6 +64,9 @@ HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
 HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_ahead, HELIO_AHEAD_FIELDS)
+HELIO_RECORD_DEFINE(helio_hint, HELIO_HINT_FIELDS)
+HELIO_RECORD_DEFINE(helio_prospect, HELIO_PROSPECT_FIELDS)
 HELIO_RECORD_DEFINE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
 HELIO_RECORD_DEFINE(helio_planned, HELIO_PLANNED_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
@@ -92,6 +95,16 @@ static const char *const role_words[] = {
     HELIO_ROLE_TABLE(X)
 #undef X
 };
+
+const char *helio_hint_kind_word(uint32_t value)
+{
+    static const char *const words[] = {
+#define X(name, word) word,
+        HELIO_HINT_KIND_TABLE(X)
+#undef X
+    };
+    return value < HELIO_HINT_KIND_COUNT ? words[value] : "unknown";
+}
 
 const char *helio_role_word(uint32_t value)
 {
@@ -213,6 +226,9 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         break;
     case HELIO_BROKER_EV_PLAN:
         core_on_plan(self, payload);
+        break;
+    case HELIO_BROKER_EV_EXPLAIN:
+        core_on_explain(self, payload);
         break;
     case HELIO_BROKER_EV_CANCEL:
         core_on_cancel(self, payload);

@@ -271,7 +271,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(LINK, helio_ev_link)                                                                                   \
     X(QUEUE, helio_ev_queue)                                                                                 \
     X(QUEUE_RULE, helio_ev_queue_rule)                                                                       \
-    X(OVERFLOW, helio_ev_overflow)
+    X(OVERFLOW, helio_ev_overflow)                                                                           \
+    X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,
@@ -310,6 +311,38 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, TEXT, expected_of, 64, _) /* the name, user or kind whose runs they are */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
+/*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader may not see. */
+#define HELIO_AHEAD_FIELDS(F, R)                                                                             \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U64, jobs, 0, _)                                                                                    \
+    F(R, U64, gpus, 0, _)
+HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
+
+/*  A change that was tried and lets a job start sooner. */
+#define HELIO_HINT_KIND_TABLE(X)                                                                             \
+    X(FLEXIBLE, "flexible") X(MAX_COST, "max_cost") X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline")      \
+    X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota")
+#define HELIO_HINT_KIND_ENUMERATOR(name, word) HELIO_HINT_KIND_##name,
+typedef enum helio_hint_kind { HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT } helio_hint_kind_t;
+const char *helio_hint_kind_word(uint32_t value);
+#define HELIO_HINT_FIELDS(F, R)                                                                              \
+    F(R, U32, kind, HELIO_HINT_KIND_COUNT - 1, _)                                                            \
+    F(R, TEXT, change, 160, _)                                                                               \
+    F(R, TEXT, effect, 240, _)
+HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
+
+/*  Of a job that has not started. Times are wall clock, 0 = not known; basis: what they rest on. */
+#define HELIO_PROSPECT_FIELDS(F, R)                                                                          \
+    F(R, I64, earliest_ms, 0, _)                                                                             \
+    F(R, I64, latest_ms, 0, _)                                                                               \
+    F(R, TEXT, basis, 256, _)                                                                                \
+    F(R, U64, ahead_jobs, 0, _)                                                                              \
+    F(R, U64, ahead_gpus, 0, _) /* by the first alternative of each */                                       \
+    F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */                                           \
+    F(R, LIST, hints, 16, helio_hint)
+HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
+
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
  *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
@@ -323,7 +356,8 @@ HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
     F(R, TEXT, reason, 64, _)                                                                                \
     F(R, TEXT, text, 512, _)                                                                                 \
     F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
-    F(R, RECORD, plan, 0, helio_planned)
+    F(R, RECORD, plan, 0, helio_planned)                                                                     \
+    F(R, RECORD, prospect, 0, helio_prospect) /* of EXPLAIN and PLAN */
 HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
 
 #define HELIO_FX_WELCOME_FIELDS(F, R)                                                                        \

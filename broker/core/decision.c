@@ -5,14 +5,14 @@
 #include "federation/base/clock.h"
 
 /*  "2026-03-01T14:00Z" */
-static const char *minute_text(helio_broker_core_t *self, int64_t wall_ms)
+const char *core_minute_text(helio_broker_core_t *self, int64_t wall_ms)
 {
     char text[HELIO_RFC3339_SIZE];
     helio_rfc3339(wall_ms, text);
     return core_printf(self, "%.16sZ", text);
 }
 
-static const char *money_text(helio_broker_core_t *self, int64_t micro_usd)
+const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd)
 {
     int64_t cents = (micro_usd < 0 ? -micro_usd : micro_usd) / 10000;
     return core_printf(self, "%s$%lld.%02d", micro_usd < 0 ? "-" : "", (long long)(cents / 100),
@@ -27,7 +27,7 @@ static const char *place_text(helio_broker_core_t *self, const option_t *option)
 /* ---- rows ------------------------------------------------------------------------------------------------
  */
 
-static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
+static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason)
 {
     uint64_t hash = helio_hash(HELIO_HASH_SEED, &reason, sizeof reason);
     hash = helio_hash(hash, &e->class->open_steps, sizeof e->class->open_steps);
@@ -39,6 +39,11 @@ static uint64_t options_hash(const evaluation_t *e, helio_reason_t reason)
         hash = helio_hash(hash, &o->c.now.score_micro_usd, sizeof o->c.now.score_micro_usd);
         if (o == e->evicts)
             hash = helio_hash(hash, &e->loss_micro_usd, sizeof e->loss_micro_usd);
+        if (!e->waits && o < e->chosen) { /* better, and passed over: that must be written */
+            const char *detail;
+            helio_rejection_t against = core_obstacle(self, e->class, o, &detail);
+            hash = helio_hash(hash, &against, sizeof against);
+        }
         if (e->waits && o == e->chosen)
             hash = helio_hash(hash, &o->c.later.start_ms, sizeof o->c.later.start_ms);
     }
@@ -55,15 +60,13 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
-static const char *candidate_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *o, bool full)
+static const char *cap_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
     const helio_requirement_t *want = &class->want;
     if (o->c.rejection == HELIO_REJECTION_OVERFLOW)
         return core_overflow_text(self, class, o);
-    if (full)
-        return core_printf(self, "%u GPUs free", core_pool_gpus_free(o->pool));
     const char *until =
-        o->c.not_before_ms ? core_printf(self, " until %s", minute_text(self, o->c.not_before_ms)) : "";
+        o->c.not_before_ms ? core_printf(self, " until %s", core_minute_text(self, o->c.not_before_ms)) : "";
     if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
         if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
             return "its intensity is not told";
@@ -71,32 +74,42 @@ static const char *candidate_detail(helio_broker_core_t *self, const job_class_t
         return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s > max_cost%s", money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
+        return core_printf(self, "%s > max_cost%s", core_money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
+}
+
+/*  Why not there, whatever the score says. */
+static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluation_t *e, const option_t *o, bool later,
+                                        const char **ret_detail)
+{
+    *ret_detail = cap_detail(self, e->class, o);
+    bool fits = o->c.rejection == HELIO_REJECTION_NONE;
+    if (o == e->chosen || (later && !(fits && core_overflow_is_closed(e->class, o))))
+        return HELIO_REJECTION_NONE;
+    if (o->c.rejection != HELIO_REJECTION_NONE)
+        return o->c.rejection;
+    const char *obstacle;
+    helio_rejection_t against = core_obstacle(self, e->class, o, &obstacle);
+    if (against != HELIO_REJECTION_NONE)
+        *ret_detail = obstacle;
+    bool passed_over = against == HELIO_REJECTION_NONE && e->chosen && !e->waits && o < e->chosen;
+    if (passed_over && core_is_doubtful(self, e->class, o))
+        *ret_detail = "passed over: not heard of lately, or such a job just failed there";
+    return against;
 }
 
 static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const evaluation_t *e,
                                            const option_t *o, uint32_t rank)
 {
-    bool placed = e->chosen && !e->waits;
     const helio_plan_t *plan = shown(self, e, o);
     const pool_t *pool = o->pool;
-    const helio_requirement_t *want = &e->class->want;
     bool later = plan == &o->c.later;
-    bool full =
-        !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
-        !core_room_fits(pool, &pool->free, want->nodes, o->c.gpus_per_node, want->cpus, want->memory_bytes);
-    bool over = !placed && !later && o->c.rejection == HELIO_REJECTION_NONE &&
-                core_option_gpus(e->class, o) > core_quota_left(e->class);
-    bool closed = o != e->chosen && o->c.rejection == HELIO_REJECTION_NONE && core_overflow_is_closed(e->class, o);
-    helio_rejection_t rejection = closed  ? HELIO_REJECTION_OVERFLOW
-                                  : over  ? HELIO_REJECTION_QUOTA
-                                  : full  ? HELIO_REJECTION_NO_CAPACITY
-                                  : later ? HELIO_REJECTION_NONE
-                                          : o->c.rejection;
+    const char *detail;
+    helio_rejection_t rejection = reason_against(self, e, o, later, &detail);
+    int64_t now_ms = core_judged_ms(self, e->class);
+    int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : now_ms;
     int64_t loss = o == e->evicts ? e->loss_micro_usd : 0;
-    int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : self->wall_ms;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,
         .rank = rank,
@@ -108,10 +121,7 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
         .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
-        .detail = core_cut(closed ? core_overflow_text(self, e->class, o)
-                           : over ? core_quota_text(self, e->class, core_option_gpus(e->class, o))
-                                  : candidate_detail(self, e->class, o, full),
-                           256),
+        .detail = core_cut(detail, 256),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
@@ -180,7 +190,7 @@ void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reaso
                          const char *detail)
 {
     job_class_t *class = e->class;
-    uint64_t hash = options_hash(e, reason);
+    uint64_t hash = options_hash(self, e, reason);
     if (class->decision_id && class->decision_hash == hash &&
         self->now_ms - class->decision_ms < DECISION_REUSE_MS) {
         e->decision_id = class->decision_id;
@@ -226,11 +236,11 @@ static const char *window_detail(helio_broker_core_t *self, const evaluation_t *
 {
     const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
     const char *from = core_printf(self, "%s from %s", place_text(self, chosen),
-                                   minute_text(self, chosen->c.later.start_ms));
+                                   core_minute_text(self, chosen->c.later.start_ms));
     if (!now)
         return from;
     int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
-    return core_printf(self, "%s: worth %s more than %s now", from, money_text(self, saved),
+    return core_printf(self, "%s: worth %s more than %s now", from, core_money_text(self, saved),
                        place_text(self, now));
 }
 
@@ -242,7 +252,7 @@ static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t
     const char *here;
     if (e->reserved)
         here = core_printf(self, "the first in line; %s is kept for it from %s", place_text(self, e->reserved),
-                           minute_text(self, e->reservation.at_ms));
+                           core_minute_text(self, e->reservation.at_ms));
     else
         here = open == 1 ? "one pool could run it and has no room now"
                          : core_printf(self, "%u pools could run it, none has room now", open);
@@ -271,7 +281,7 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
     if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {
         *ret_expected_ms = mildest->c.not_before_ms;
         *ret_detail =
-            core_printf(self, "%s, not before %s", *ret_detail, minute_text(self, *ret_expected_ms));
+            core_printf(self, "%s, not before %s", *ret_detail, core_minute_text(self, *ret_expected_ms));
     }
     return reason;
 }

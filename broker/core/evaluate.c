@@ -28,12 +28,13 @@ static int by_preference(const void *a_, const void *b_)
 
 static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *site, pool_t *pool)
 {
+    int64_t wall_ms = core_judged_ms(self, class);
     bool no_link;
-    helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, self->wall_ms, &no_link);
+    helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, wall_ms, &no_link);
     helio_site_now_t now = {
         .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
         .draining = site->draining,
-        .wall_ms = self->wall_ms,
+        .wall_ms = wall_ms,
         .outlook = core_pool_outlook(self, site, pool),
         .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
@@ -134,6 +135,11 @@ bool core_is_of_turn(const job_class_t *class, const option_t *option)
     return core_queue_level(class->queue, option->site->profile.region) >= class->level;
 }
 
+int64_t core_judged_ms(const helio_broker_core_t *self, const job_class_t *class)
+{
+    return class->judged_ms > self->wall_ms ? class->judged_ms : self->wall_ms;
+}
+
 uint32_t core_option_gpus(const job_class_t *class, const option_t *option)
 {
     return option->c.gpus_per_node * class->want.nodes;
@@ -141,8 +147,11 @@ uint32_t core_option_gpus(const job_class_t *class, const option_t *option)
 
 static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
-    const pool_t *pool = option->pool;
+    pool_t *pool = option->pool;
     const helio_requirement_t *want = &class->want;
+    if (class->judged_ms)
+        return !core_overflow_is_closed(class, option) && core_option_gpus(class, option) <= core_quota_left(class) &&
+               core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, class->judged_ms) > 0;
     return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
            option->site->unanswered < self->options.offers_unanswered_max &&
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
@@ -169,7 +178,7 @@ static double free_share(const pool_t *pool)
 /*  Among equally good options (same alternative, same score, neither home) the one with the largest free
  * share. */
 /*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
-static bool is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     return self->now_ms < option->pool->doubtful_until_ms || option->site->stale ||
            (option->pool == class->doubtful && self->now_ms < class->doubtful_until_ms);
@@ -185,7 +194,7 @@ static const option_t *choose_among(helio_broker_core_t *self, const evaluation_
                e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
              end++) {
             const option_t *option = &e->options[end];
-            if ((!doubtful_too && is_doubtful(self, e->class, option)) || !has_room(self, e->class, option))
+            if ((!doubtful_too && core_is_doubtful(self, e->class, option)) || !has_room(self, e->class, option))
                 continue;
             double share = option->home ? 2 : free_share(option->pool);
             if (share > best_share) {
@@ -211,7 +220,7 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
 {
     const job_class_t *class = e->class;
     const option_t *best = NULL;
-    int64_t best_rank = INT64_MAX;
+    int64_t best_rank = INT64_MAX, wall_ms = core_judged_ms(self, class);
     for (uint32_t i = 0; i < e->count; i++) {
         const option_t *option = &e->options[i];
         const helio_plan_t *later = &option->c.later, *beside = now ? &now->c.now : &option->c.now;
@@ -219,9 +228,9 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
             (now && option->step == now->step && option->c.ask > now->c.ask))
             continue;
         bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
-        int64_t rank = helio_choice_rank(later, beside, self->wall_ms, held);
+        int64_t rank = helio_choice_rank(later, beside, wall_ms, held);
         if (rank >= best_rank ||
-            (now && helio_choice_worth(later, beside, self->wall_ms, held) >= beside->score_micro_usd))
+            (now && helio_choice_worth(later, beside, wall_ms, held) >= beside->score_micro_usd))
             continue;
         uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
                                          later->start_ms);
@@ -238,7 +247,7 @@ choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
 {
     core_overflow_open(self, e);
     choice_t choice = {.now = choose_now(self, e)};
-    if (e->class->want.free_until_ms > self->wall_ms)
+    if (e->class->want.free_until_ms > core_judged_ms(self, e->class))
         choice.later = choose_later(self, e, choice.now, &choice.room);
     return choice;
 }
@@ -273,7 +282,7 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
     for (uint32_t i = 0; i < e->feasible; i++) {
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
-        bool taken = held->class && held->class != class && held->class->waiting;
+        bool taken = held->class && held->class->id != class->id && held->class->waiting;
         if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) || core_overflow_is_closed(class, option) || core_option_gpus(class, option) > core_quota_left(class))
             continue;
         reservation_t found;

@@ -41,6 +41,10 @@ typedef struct choice {
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
 /*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */
 bool core_is_of_turn(const job_class_t *class, const option_t *option);
+/*  The time at which a start is judged: now, or when a plan's job may start at the earliest. */
+int64_t core_judged_ms(const helio_broker_core_t *self, const job_class_t *class);
+/*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
+bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 /*  On all its nodes. */
 uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
 /*  Whether the head of the class could start there now. */
@@ -65,7 +69,28 @@ const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t
 /*  Why the option is closed or rejected. */
 const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 
+/* obstacle.c */
+/*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of the
+ *  step's effects). NONE: it could. */
+helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                                const char **ret_detail);
+
+/* prospect.c: of a job that has not started */
+/*  Who goes before the job of that class. reader: whose jobs may be named ("" = all). Adds to the prospect. */
+void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job, helio_text_t reader,
+                         helio_prospect_t *ret_prospect);
+/*  When it may start, from an evaluation that was decided and the reason that it gave; ahead is filled in already. */
+void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
+                          helio_prospect_t *ret_prospect);
+
+/* hints.c */
+/*  What would let it start sooner. The evaluation's options are those of the core's scratch no more. */
+void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
+                helio_prospect_t *ret_prospect);
+
 /* decision.c */
+const char *core_minute_text(helio_broker_core_t *self, int64_t wall_ms); /* "2026-03-01T14:00Z" */
+const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd); /* "$12.30" */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
                          const char *detail);
 /*  The rows that this would write, but not into the database: of a plan. */

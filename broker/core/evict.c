@@ -242,7 +242,7 @@ bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class,
     if (class->evictions && pool->evictions)
         DL_FOREACH(self->evictions, eviction)
         {
-            if (eviction->class == class && eviction->pool == pool)
+            if (eviction->class->id == class->id && eviction->pool == pool)
                 return true;
         }
     return false;
@@ -272,7 +272,7 @@ bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class
         const helio_requirement_t *held = &eviction->class->want;
         if (eviction->pool != pool)
             continue;
-        if (eviction->class == class && !own) { /* it takes what is its own */
+        if (eviction->class->id == class->id && !own) { /* it takes what is its own */
             own = true;
             continue;
         }

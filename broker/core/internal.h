@@ -269,6 +269,7 @@ struct job_class {
     uint64_t overflow_version;
     uint32_t open_steps;  /* of its overflow group, to the head of the class */
     uint32_t level;       /* of its turn: its queue's priority at the sites where it may start in it */
+    int64_t judged_ms;    /* of a plan: the time at which its job may start at the earliest; 0 = now */
     uint64_t yielded;     /* round in which it let another tenant's jobs go first, and will be asked again */
     UT_hash_handle hh;
 };
@@ -525,6 +526,15 @@ void core_gate_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t
 void core_gate_loaded(helio_broker_core_t *self, submission_t *submission); /* opens it if nothing is waited for */
 void core_gate_refuse(helio_broker_core_t *self, submission_t *submission); /* cancels, if its wait can only be in vain */
 void core_gate_destroy(helio_broker_core_t *self, submission_t *submission);
+/*  When its gate opens, as far as that is known. */
+void core_gate_expect(helio_broker_core_t *self, const submission_t *submission, helio_prospect_t *ret_prospect);
+/*  Of a document that is not stored: when its gate would open. */
+typedef struct foresight {
+    int64_t earliest_ms; /* 0 = any time */
+    int64_t latest_ms;   /* 0 = not known */
+    const char *text;    /* for what it waits; "" = nothing */
+} foresight_t;
+foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job);
 void core_gates_ended(helio_broker_core_t *self, job_t *job);
 void core_gates_settle(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
 void core_gates_look(helio_broker_core_t *self);   /* at the clock */
@@ -589,8 +599,9 @@ queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const h
 tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event); /* NULL: answered */
 void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                        const char *where); /* there is none of that name */
-/* plan.c */
+/* plan.c, prospect.c */
 void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event);
+void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event);
@@ -649,6 +660,8 @@ void core_reserve_placed(helio_broker_core_t *self, const job_t *job); /* it was
 /*  When the class is expected to find room at the pool; 0 = not foreseen. The reservation that it would be. */
 int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class, const site_t *site, pool_t *pool,
                             uint32_t gpus_per_node, reservation_t *ret_reservation);
+/*  When a job that is at a site is over at the latest, by its limit. */
+int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job);
 void core_reserve(job_class_t *class, pool_t *pool, const reservation_t *reservation);
 void core_reserve_drop(job_class_t *class);
 /*  How many jobs of the class can be expected to find room at the pool from start_ms on, beside those promised before. */

@@ -4,21 +4,35 @@
 
 #include "broker/core/evaluation.h"
 
+/*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
+static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, const foresight_t *gate, const char **ret_detail,
+                            int64_t *ret_expected_ms)
+{
+    bool later = e->waits && e->chosen;
+    *ret_expected_ms = gate->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
+    *ret_detail = core_printf(self, "%s%s", gate->text,
+                              gate->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+    return HELIO_REASON_GATED;
+}
+
 /*  As if it were the newest job of all, alone in its class. */
-static void judge(helio_broker_core_t *self, job_class_t *class, helio_planned_t *plan)
+static void judge(helio_broker_core_t *self, job_class_t *class, const foresight_t *gate, helio_planned_t *plan,
+                  helio_prospect_t *prospect)
 {
     self->rounds++; /* what comes back when is found anew */
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = core_choose(self, &e);
     helio_reason_t reason = HELIO_REASON_NONE;
     const char *detail = "";
-    plan->expected_ms = self->wall_ms;
+    plan->expected_ms = core_judged_ms(self, class);
     if (choice.now && !choice.later) {
         e.chosen = choice.now;
     } else {
         core_decide(self, &e, &choice);
         reason = core_decision_reason(self, &e, &detail, &plan->expected_ms);
     }
+    if (gate->text[0] && reason != HELIO_REASON_NEVER_FITS)
+        reason = gated(self, &e, gate, &detail, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -30,6 +44,14 @@ static void judge(helio_broker_core_t *self, job_class_t *class, helio_planned_t
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
     core_decision_show(self, &e, reason, detail, plan);
+    if (reason == HELIO_REASON_GATED) {
+        prospect->earliest_ms = gate->earliest_ms ? gate->earliest_ms : self->wall_ms;
+        prospect->basis = core_cut(gate->text, 256);
+        return;
+    }
+    core_prospect_ahead(self, class, class->waiting, class->want.tenant, prospect);
+    core_prospect_expect(self, &e, reason, plan->expected_ms, prospect);
+    core_hints(self, &e, reason, plan->expected_ms, prospect);
 }
 
 void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
@@ -43,6 +65,9 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
+    if (!core_gate_check(self, event, document, ""))
+        return;
+    foresight_t gate = core_gate_foresee(self, document);
     helio_text_t home;
     uint64_t time_limit_ms;
     queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
@@ -63,6 +88,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .account = core_account_get(tenant, queue),
         .waiting = &newest,
         .waiting_count = 1,
+        .judged_ms = gate.latest_ms > self->wall_ms ? gate.latest_ms : 0,
     };
     helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
@@ -82,6 +108,6 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    judge(self, &class, &answer.plan);
+    judge(self, &class, &gate, &answer.plan, &answer.prospect);
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
 }

@@ -25,7 +25,7 @@ static int by_end(const void *a_, const void *b_)
 }
 
 /*  By its limit. What it said of an earlier attempt's begin is not this one's. */
-static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
+int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job)
 {
     bool begun = job->started_ms && job->started_ms < self->wall_ms && job->state >= HELIO_JOB_RUNNING;
     int64_t begin = begun ? job->started_ms : self->wall_ms;
@@ -55,7 +55,7 @@ static void find_releases(helio_broker_core_t *self, const site_t *site, pool_t 
         if (job->pool != pool)
             continue;
         make_room(pool);
-        pool->releases[pool->release_count++] = (release_t){end_of(self, job), job};
+        pool->releases[pool->release_count++] = (release_t){core_job_end_ms(self, job), job};
     }
     if (pool->release_count)
         qsort(pool->releases, pool->release_count, sizeof *pool->releases, by_end);
@@ -145,7 +145,7 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
                          uint32_t gpus_per_node)
 {
     const reservation_t *held = &pool->reservation;
-    if (!held->class || held->class == class || !held->class->waiting ||
+    if (!held->class || held->class->id == class->id || !held->class->waiting ||
         core_class_turn_at(class, held->class, held->site) < 0 ||
         self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)
         return true;
@@ -160,7 +160,7 @@ void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
 {
     pool_t *pool = job->pool;
     reservation_t *held = &pool->reservation;
-    release_t release = {end_of(self, job), job};
+    release_t release = {core_job_end_ms(self, job), job};
     if (held->class && release.end_ms <= held->at_ms)
         core_room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
                  &job->submission->class->want);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "broker/core/internal.h"
+#include "federation/base/clock.h"
 
 /*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
 static void key_digest(helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
@@ -83,6 +84,36 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
                 "%squeue: there is no queue '%.*s'; `helio queues` lists them", where, HELIO_TEXT_ARGS(job->spec.queue));
 }
 
+/*  Even a start at once, or when the document lets it, would be stopped by its time limit too late. Whether there will be room
+ *  is another question, and not one for a refusal. */
+static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                           const helio_requirement_t *want, const char *where)
+{
+    if (!want->deadline_wall_ms)
+        return true;
+    int64_t not_before_ms = job->spec.not_before_wall_ms;
+    int64_t start_ms = not_before_ms > self->wall_ms ? not_before_ms : self->wall_ms;
+    int64_t end_ms = start_ms + (int64_t)want->time_limit_ms;
+    if (end_ms <= want->deadline_wall_ms)
+        return true;
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
+    helio_rfc3339(want->deadline_wall_ms, deadline);
+    helio_rfc3339(end_ms, end);
+    helio_fx_answer_t answer = {
+        .call = event->call,
+        .rc = HELIO_INFEASIBLE,
+        .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
+        .text = helio_text_of(core_printf(
+            self,
+            "%sdeadline: it ends at %s, and with a time limit of %llu minutes the job is over not before %s, were there room at "
+            "once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
+            where, deadline, (unsigned long long)(want->time_limit_ms / 60000), end,
+            start_ms == not_before_ms ? " at `not_before`" : "")),
+    };
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    return false;
+}
+
 /*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
 static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant,
                       bool clashes)
@@ -117,7 +148,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
                     where, why);
         return false;
     }
-    return true;
+    return check_deadline(self, event, job, &want, where);
 }
 
 static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)

@@ -32,7 +32,7 @@ static void refuse(helio_call_t *call, helio_rc rc, const char *text)
 static bool is_overloaded(const helio_engine_t *self, uint32_t event)
 {
     uint64_t bound = (uint64_t)self->options.batch_rows_max * 10;
-    if (event != HELIO_BROKER_EV_SUBMIT && event != HELIO_BROKER_EV_PLAN)
+    if (event != HELIO_BROKER_EV_SUBMIT && event != HELIO_BROKER_EV_PLAN && event != HELIO_BROKER_EV_EXPLAIN)
         bound *= 2;
     return helio_store_open_rows(self->store) > bound;
 }
@@ -42,6 +42,7 @@ static bool may_be_called(uint32_t event)
     switch (event) {
     case HELIO_BROKER_EV_SUBMIT:
     case HELIO_BROKER_EV_PLAN:
+    case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_RELEASE:
     case HELIO_BROKER_EV_DRAIN:

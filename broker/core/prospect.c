@@ -1,0 +1,243 @@
+/*  prospect.c -- of one job that has not started: when it may, who goes before it, and what would let it go sooner.
+ *
+ *  Asked by people, one job at a time, so it may look at every class. Nothing is promised that does not follow from what the
+ *  core knows: where only a guess would be left, it is said to be unknown.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/evaluation.h"
+
+enum { AHEAD_SHOWN = 3 };
+
+/* ---- who goes before it ---------------------------------------------------------------------------------- */
+
+/*  Is there a pool that both could take, and where `a` is asked first? */
+static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
+{
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++) {
+            const helio_pool_t *pool = &site->pools[i].info;
+            if (helio_choice_filter(&a->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
+                helio_choice_filter(&b->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
+                core_class_turn_at(a, b, site) < 0)
+                return true;
+        }
+    return false;
+}
+
+/*  What waits by its own wish, or for something that room does not give, takes nobody's. */
+static bool wants_room(const job_class_t *class)
+{
+    return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
+                              class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
+}
+
+static int by_turn(const void *a_, const void *b_)
+{
+    const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
+    return core_class_turn(a, b);
+}
+
+static uint64_t gpus_of(const job_class_t *class)
+{
+    const helio_requirement_t *want = &class->want;
+    return want->gpus.count ? (uint64_t)want->gpus.items[0].count * want->nodes : 0;
+}
+
+static void count_ahead(helio_prospect_t *p, const job_class_t *class, uint64_t jobs)
+{
+    p->ahead_jobs += jobs;
+    p->ahead_gpus += jobs * gpus_of(class);
+}
+
+/*  Neighbours of one tenant and queue are one line to whoever reads it. */
+static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job_class_t *class, uint64_t jobs,
+                       helio_text_t reader)
+{
+    bool known = !reader.size || helio_text_equal(reader, class->want.tenant);
+    helio_text_t tenant = known ? class->want.tenant : (helio_text_t){0};
+    helio_ahead_t *last = p->ahead.count ? &p->ahead.items[p->ahead.count - 1] : NULL;
+    if (!last || !helio_text_equal(last->tenant, tenant) || !helio_text_equal(last->queue, class->want.queue)) {
+        if (p->ahead.count == AHEAD_SHOWN)
+            return;
+        if (!p->ahead.items)
+            p->ahead.items = helio_arena_alloc(self->effects->arena, AHEAD_SHOWN, sizeof *p->ahead.items);
+        last = &p->ahead.items[p->ahead.count++];
+        *last = (helio_ahead_t){.tenant = tenant, .queue = class->want.queue};
+    }
+    last->jobs += jobs;
+    last->gpus += jobs * gpus_of(class);
+}
+
+/*  Jobs of its own class that stand before it. */
+static uint64_t place_in_line(const job_class_t *class, const job_t *job)
+{
+    uint64_t before = 0;
+    for (const job_t *j = class->waiting; j && j != job; j = j->next)
+        before++;
+    return before;
+}
+
+void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job, helio_text_t reader,
+                         helio_prospect_t *ret_prospect)
+{
+    uint32_t count = 0;
+    const job_class_t **ahead =
+        helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes) + 1, sizeof(job_class_t *));
+    for (const job_class_t *other = self->classes; other; other = other->hh.next)
+        if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
+            ahead[count++] = other;
+    if (count)
+        qsort(ahead, count, sizeof *ahead, by_turn);
+    for (uint32_t i = 0; i < count; i++) {
+        count_ahead(ret_prospect, ahead[i], ahead[i]->waiting_count);
+        show_ahead(self, ret_prospect, ahead[i], ahead[i]->waiting_count, reader);
+    }
+    uint64_t before = place_in_line(class, job);
+    if (before) {
+        count_ahead(ret_prospect, class, before);
+        show_ahead(self, ret_prospect, class, before, reader);
+    }
+}
+
+/* ---- when it may start ----------------------------------------------------------------------------------- */
+
+static void expect(helio_prospect_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
+{
+    p->earliest_ms = earliest_ms;
+    p->latest_ms = latest_ms && latest_ms < earliest_ms ? earliest_ms : latest_ms;
+    p->basis = core_cut(basis, 256);
+}
+
+/*  The first time at which some pool is expected to have room for it; 0 = none is foreseen. */
+static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
+{
+    int64_t first_ms = 0;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *o = &e->options[i];
+        if (core_overflow_is_closed(e->class, o))
+            continue;
+        int64_t at_ms = core_reserve_expect(self, e->class, o->site, o->pool, o->c.gpus_per_node, NULL);
+        if (at_ms && (!first_ms || at_ms < first_ms))
+            first_ms = at_ms;
+    }
+    return first_ms;
+}
+
+static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_prospect_t *p)
+{
+    int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
+    if (!e->feasible)
+        expect(p, 0, 0, "no site that could run it takes jobs at present");
+    else if (p->ahead_jobs)
+        expect(p, self->wall_ms, 0, "as soon as there is room; how long those before it take is not known");
+    else if (at_ms && e->reserved)
+        expect(p, self->wall_ms, at_ms,
+               core_printf(self, "%s/%.*s is kept for it; latest by the time limits of what runs there",
+                           e->reserved->site->name, HELIO_TEXT_ARGS(e->reserved->pool->info.name)));
+    else if (at_ms)
+        expect(p, self->wall_ms, at_ms, "latest by the time limits of what runs at the site that is free first");
+    else
+        expect(p, self->wall_ms, 0, "as soon as there is room; when is not foreseen: what runs there is not the federation's");
+}
+
+void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
+                          helio_prospect_t *p)
+{
+    switch ((int)reason) {
+    case HELIO_REASON_NONE:
+        expect(p, self->wall_ms, p->ahead_jobs ? 0 : self->wall_ms, "there is room for it");
+        break;
+    case HELIO_REASON_WAITING_FOR_WINDOW:
+        expect(p, expected_ms, e->class->want.free_until_ms,
+               "the hour it waits for, as forecast; it may wait for a better one until the latest, then takes the first room");
+        break;
+    case HELIO_REASON_POLICY_CAP:
+        if (e->capped_gpus)
+            expect(p, 0, 0, "when jobs under the same quota end, or the quota is raised");
+        else if (expected_ms)
+            expect(p, expected_ms, 0, "the first hour that meets its bounds, as forecast; later if there is no room then");
+        else
+            expect(p, 0, 0, "no hour that is forecast meets its bounds");
+        break;
+    case HELIO_REASON_WAITING_FOR_CAPACITY:
+        expect_room(self, e, p);
+        break;
+    default:
+        expect(p, 0, 0, "no site can run it as it is");
+    }
+}
+
+/*  Of those that are not in their class's line. */
+static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_prospect_t *p)
+{
+    const submission_t *submission = job->submission;
+    if (job->state == HELIO_JOB_HELD)
+        expect(p, 0, 0, "an operator has to release it");
+    else if (job->state == HELIO_JOB_SUSPECT)
+        expect(p, 0, 0, "its site is silent: it may run there");
+    else if (job->state != HELIO_JOB_QUEUED)
+        expect(p, self->wall_ms, 0, core_printf(self, "when %s starts it", core_job_site(job)));
+    else if (submission->gate)
+        core_gate_expect(self, submission, p);
+    else
+        expect(p, self->wall_ms, 0,
+               core_printf(self, "when another task of its array ends: %u at once", submission->tasks_at_once));
+}
+
+/*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
+static bool stands_in_line(const job_t *job)
+{
+    return job->state == HELIO_JOB_QUEUED && !job->submission->gate && job->fed;
+}
+
+static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_prospect_t *p)
+{
+    job_class_t alone = *job->submission->class; /* so that what is kept of the class stays as it is */
+    alone.refs = 0;
+    alone.options = NULL;
+    alone.level = 0; /* of every turn */
+    self->rounds++; /* what comes back when is found anew */
+    core_prospect_ahead(self, job->submission->class, job, reader, p);
+    evaluation_t e = core_evaluate(self, &alone);
+    choice_t choice = core_choose(self, &e);
+    const char *detail = "";
+    int64_t expected_ms = 0;
+    helio_reason_t reason = HELIO_REASON_NONE;
+    if (!choice.now || choice.later) {
+        core_decide(self, &e, &choice);
+        reason = core_decision_reason(self, &e, &detail, &expected_ms);
+    }
+    core_prospect_expect(self, &e, reason, expected_ms, p);
+    int64_t left_ms = 0;
+    const char *leaving = core_evict_text(self, job->submission->class, &left_ms);
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && job == job->submission->class->waiting) {
+        expected_ms = left_ms;
+        expect(p, self->wall_ms, left_ms, leaving);
+    }
+    core_hints(self, &e, reason, expected_ms, p);
+}
+
+void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    job_t *job = core_job_find(self, event->key);
+    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    if (!job && array && array->row.tasks.count)
+        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
+    bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
+                 job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
+    bool may = waits && (event->role >= HELIO_ROLE_OPERATOR ||
+                       helio_text_equal(event->tenant, job->submission->row.tenant));
+    if (!may) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "the job has started, is over, or is not yours");
+        return;
+    }
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
+    if (stands_in_line(job))
+        foresee(self, job, reader, &answer.prospect);
+    else
+        expect_outside(self, job, &answer.prospect);
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}
