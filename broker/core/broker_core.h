@@ -265,7 +265,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(SITE_REPORTS, helio_ev_site_reports)                                                                   \
     X(SITE_RENEW, helio_ev_site_renew)                                                                       \
     X(SITE_GONE, helio_ev_site_gone)                                                                         \
-    X(PLAN, helio_ev_submit) /* one job, dependencies not looked up: what would become of it? Changes nothing */ \
+    X(PLAN, helio_ev_submit) /* one job: what would become of it? Changes nothing */ \
     X(QUOTA, helio_ev_quota)                                                                                 \
     X(DATA, helio_ev_data)                                                                                   \
     X(LINK, helio_ev_link)                                                                                   \

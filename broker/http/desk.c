@@ -64,6 +64,11 @@ static void on_answer(helio_call_t *call, const helio_fx_answer_t *answer)
         result->plan = helio_arena_alloc(operation->arena, 1, sizeof *result->plan);
         helio_record_copy(&helio_planned_type, operation->arena, &answer->plan, result->plan);
     }
+    bool foresees = operation->call.event == HELIO_BROKER_EV_PLAN || operation->call.event == HELIO_BROKER_EV_EXPLAIN;
+    if (foresees && answer->rc == HELIO_OK) {
+        result->prospect = helio_arena_alloc(operation->arena, 1, sizeof *result->prospect);
+        helio_record_copy(&helio_prospect_type, operation->arena, &answer->prospect, result->prospect);
+    }
     back(operation);
 }
 

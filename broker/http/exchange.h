@@ -32,6 +32,7 @@ typedef struct helio_result {
     helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
     uint32_t job_count;
     helio_planned_t *plan; /* EVENT: PLAN; in the operation's arena */
+    helio_prospect_t *prospect; /* EVENT: PLAN, EXPLAIN; there too */
     uint64_t offset;       /* LOG_READ */
     bool end;
     helio_engine_figures_t figures; /* FIGURES */
@@ -124,7 +125,10 @@ struct helio_exchange {
             helio_ev_submit_t *event; /* kept, see helio_await_keep */
             helio_depends_t depends;
             uint32_t looks;
+            uint32_t kind; /* SUBMIT or PLAN */
+            helio_exchange_step_fn *done;
         } submit;
+        const char *explained; /* what the database says, as JSON; the exchange's arena */
     } stream;
 };
 

@@ -1,4 +1,4 @@
-/*  /v1/jobs: submit, list, show, explain, cancel, release. */
+/*  /v1/jobs: submit, list, show, cancel, release. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static void on_dependent_submitted(helio_exchange_t *self, const helio_result_t 
     if (again && self->stream.submit.looks < LOOKS_MAX)
         look_up(self);
     else
-        on_submitted(self, result);
+        self->stream.submit.done(self, result);
 }
 
 /*  The copy is the operation's: the exchange may be gone before the core has read it. */
@@ -67,7 +67,7 @@ static void on_looked_up(helio_exchange_t *self, const helio_result_t *result)
     helio_arena_t *arena = helio_await_arena(self);
     helio_ev_submit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     helio_record_copy(&helio_ev_submit_type, arena, self->stream.submit.event, event);
-    helio_await_event(self, on_dependent_submitted, HELIO_BROKER_EV_SUBMIT, event);
+    helio_await_event(self, on_dependent_submitted, self->stream.submit.kind, event);
 }
 
 static void look_up(helio_exchange_t *self)
@@ -77,8 +77,13 @@ static void look_up(helio_exchange_t *self)
     helio_await_read(self, on_looked_up, "read_dependencies", 2, (const char *[]){words, self->token->tenant});
 }
 
-static void submit_dependent(helio_exchange_t *self, helio_ev_submit_t *event, helio_depends_t depends)
+void helio_jobs_ask(helio_exchange_t *self, helio_ev_submit_t *event, uint32_t kind, helio_exchange_step_fn *done)
 {
+    helio_depends_t depends = helio_depends_of(event, helio_await_arena(self));
+    if (!depends.count) {
+        helio_await_event(self, done, kind, event);
+        return;
+    }
     if (depends.words > HELIO_DEPENDS_WORDS_MAX || depends.parts > HELIO_DEPENDS_PARTS_MAX) {
         helio_answer_problem(
             self, 413, NULL,
@@ -89,6 +94,8 @@ static void submit_dependent(helio_exchange_t *self, helio_ev_submit_t *event, h
     helio_await_keep(self);
     self->stream.submit.event = event;
     self->stream.submit.depends = depends;
+    self->stream.submit.kind = kind;
+    self->stream.submit.done = done;
     look_up(self);
 }
 
@@ -108,11 +115,7 @@ void helio_jobs_submit(helio_exchange_t *self)
         helio_answer_diagnostic(self, &diagnostic, document);
         return;
     }
-    helio_depends_t depends = helio_depends_of(event, arena);
-    if (depends.count)
-        submit_dependent(self, event, depends);
-    else
-        helio_await_event(self, on_submitted, HELIO_BROKER_EV_SUBMIT, event);
+    helio_jobs_ask(self, event, HELIO_BROKER_EV_SUBMIT, on_submitted);
 }
 
 /* ---- reads
@@ -150,7 +153,7 @@ static bool plausible_id(const char *id)
     return ends && letters >= HELIO_ID_PREFIX_MIN && letters <= 36;
 }
 
-static bool check_id(helio_exchange_t *self)
+bool helio_jobs_check_id(helio_exchange_t *self)
 {
     if (plausible_id(self->parameter))
         return true;
@@ -161,21 +164,11 @@ static bool check_id(helio_exchange_t *self)
     return false;
 }
 
-static void read_one(helio_exchange_t *self, const char *query)
-{
-    if (check_id(self))
-        helio_await_read(self, on_job_read, query, 2,
-                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
-}
-
 void helio_jobs_show(helio_exchange_t *self)
 {
-    read_one(self, "read_job");
-}
-
-void helio_jobs_explain(helio_exchange_t *self)
-{
-    read_one(self, "read_explain");
+    if (helio_jobs_check_id(self))
+        helio_await_read(self, on_job_read, "read_job", 2,
+                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
 }
 
 void helio_jobs_list(helio_exchange_t *self)
@@ -284,7 +277,7 @@ static void resolve_and_command(helio_exchange_t *self)
     helio_job_key_t key;
     if (helio_job_key_parse(helio_text_of(self->parameter), &key) == HELIO_OK)
         command(self, key);
-    else if (check_id(self))
+    else if (helio_jobs_check_id(self))
         helio_await_read(self, on_resolved, "read_job_where", 2,
                          (const char *[]){self->parameter, helio_exchange_tenant(self)});
 }

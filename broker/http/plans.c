@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "broker/http/desk.h"
+#include "broker/http/prospect.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
 #include "federation/base/clock.h"
@@ -84,6 +85,7 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
         return;
     }
     json_t *json = plan_json(result->plan);
+    helio_prospect_put(json, result->prospect);
     char *text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (!text)
@@ -92,8 +94,7 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
     free(text);
 }
 
-/*  The document is read as a submission is, by the same code. What it depends on is not looked up: a plan
- * says where it would go if it could go now. */
+/*  The document is read as a submission is, and what it depends on looked up, by the same code. */
 void helio_plans_make(helio_exchange_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
@@ -108,5 +109,5 @@ void helio_plans_make(helio_exchange_t *self)
         helio_answer_diagnostic(self, &diagnostic, document);
         return;
     }
-    helio_await_event(self, on_planned, HELIO_BROKER_EV_PLAN, event);
+    helio_jobs_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
 }

@@ -5,20 +5,13 @@
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
 #include "client/lib/humanise.h"
+#include "client/lib/prospect.h"
 #include "client/lib/why.h"
-
-/*  printf whose texts come from the broker. */
-static void line(const helio_client_t *client, const char *title, const char *text)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
-    helio_safe_text(text, false, &safe);
-    fprintf(client->io->out, "%-16s  %s\n", title, safe.data ? safe.data : "");
-}
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
 {
     if (text->size)
-        line(client, title, text->data);
+        helio_print_line(client, title, text->data);
 }
 
 /*  Why there, in what people pay and emit, and in the terms that were weighed. */
@@ -67,10 +60,11 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     bool queued = strcmp(state, "queued") == 0;
     for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
         if (strcmp(state, ways_out[i].state) == 0)
-            line(client, "Way out", ways_out[i].advice);
-    for (size_t i = 0; queued && i < sizeof advices / sizeof advices[0]; i++)
+            helio_print_line(client, "Way out", ways_out[i].advice);
+    bool hinted = helio_prospect_print(client, explained);
+    for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
-            line(client, "To start sooner", advices[i].advice);
+            helio_print_line(client, "To start sooner", advices[i].advice);
 }
 
 /*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
@@ -105,7 +99,8 @@ static void print_head(const helio_client_t *client, const json_t *explained)
     state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"),
                sizeof happens, happens);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t expected = {0};
-    helio_output_cell(&client->output, explained, &start, &expected);
+    if (!json_is_object(json_object_get(explained, "expected")))
+        helio_output_cell(&client->output, explained, &start, &expected);
     (void)snprintf(text, sizeof text, "%.64s (%.48s) %s%s%s", helio_output_string(explained, "name"),
                    helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
                    expected.size ? expected.data : "");
@@ -120,7 +115,7 @@ static void print_head(const helio_client_t *client, const json_t *explained)
         const char *state = helio_output_string(explained, "state");
         bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 ||
                      strncmp(reason, "WaitsInCluster", strlen("WaitsInCluster")) == 0;
-        line(client, waits ? "Now waiting for" : "Reason", text);
+        helio_print_line(client, waits ? "Now waiting for" : "Reason", text);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
 #include "client/lib/humanise.h"
+#include "client/lib/prospect.h"
 #include "client/lib/submit.h"
 #include "client/lib/why.h"
 
@@ -81,6 +82,8 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         helio_safe_text(text.data, false, &safe);
         fprintf(client->io->out, "%s\n", safe.data);
     }
+    if (reason[0])
+        (void)helio_prospect_print(client, plan);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 

@@ -158,7 +158,10 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
          cleanest = is_least(answer, candidate, "carbon_g");
     if (!other)
         helio_buffer_text(out, "the only one that can");
-    else if (number(other, "score_usd") <= number(candidate, "score_usd"))
+    else if (number(other, "score_usd") < number(candidate, "score_usd"))
+        helio_buffer_text(out, helio_output_string(other, "detail")[0] ? "the best that may be relied on"
+                                                                       : "its GPU comes first in `gpu`");
+    else if (number(other, "score_usd") == number(candidate, "score_usd"))
         helio_buffer_text(out, "as good as any");
     else if (cheapest && cleanest)
         helio_buffer_text(out, "cheapest and cleanest");
@@ -188,7 +191,7 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
                     out);
         signed_text(number(candidate, "carbon_g") - number(chosen, "carbon_g"), 0.5, helio_human_mass, "",
                     out);
-        helio_buffer_text(out, out->size ? "" : "as good");
+        helio_buffer_printf(out, "%s%s%s", out->size ? "" : "as good", detail[0] ? "; " : "", detail);
     }
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);

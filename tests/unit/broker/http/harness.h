@@ -146,6 +146,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
                        (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
         break;
     }
+    case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_RELEASE: {
         const helio_ev_command_t *event = call->payload;
@@ -219,6 +220,16 @@ static inline void answer_call(world_t *w, helio_call_t *call)
                                         .expected_basis = HELIO_DURATION_BASIS_NAME,
                                         .expected_of = HELIO_TEXT("finetune-#b")};
     }
+    bool foresees = call->event == HELIO_BROKER_EV_PLAN || call->event == HELIO_BROKER_EV_EXPLAIN;
+    helio_ahead_t ahead = {.queue = HELIO_TEXT("express"), .jobs = 3, .gpus = 24};
+    helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, HELIO_TEXT("without `flexible`"), HELIO_TEXT("starts at once")};
+    if (foresees && w->answer_rc == HELIO_OK)
+        answer.prospect = (helio_prospect_t){.earliest_ms = INT64_C(1772374800000),
+                                             .basis = HELIO_TEXT("as forecast"),
+                                             .ahead_jobs = 3,
+                                             .ahead_gpus = 24,
+                                             .ahead = {&ahead, 1},
+                                             .hints = {&hint, 1}};
     call->on_answer(call, &answer);
 }
 

@@ -1,0 +1,13 @@
+/*  prospect.h -- what the core foresees of a job, as members of an answer. */
+#ifndef HELIO_BROKER_HTTP_PROSPECT_H
+#define HELIO_BROKER_HTTP_PROSPECT_H
+
+#include <jansson.h>
+
+#include "broker/core/broker_core.h"
+
+/*  Sets "expected" {earliest, latest, basis}, "ahead" {jobs, gpus, first} and "hints" of the object; null where nothing is
+ *  known. prospect NULL: all three are null. */
+void helio_prospect_put(json_t *object, const helio_prospect_t *prospect);
+
+#endif

@@ -1,0 +1,86 @@
+#include "client/lib/prospect.h"
+
+#include <string.h>
+
+#include "client/lib/humanise.h"
+
+void helio_print_line(const helio_client_t *client, const char *title, const char *text)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+    helio_safe_text(text, false, &safe);
+    fprintf(client->io->out, "%-16s  %s\n", title, safe.data ? safe.data : "");
+}
+
+static long long whole(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static void print_expected(const helio_client_t *client, const json_t *expected)
+{
+    char earliest[HELIO_HUMAN_SIZE], latest[HELIO_HUMAN_SIZE];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_human_time(helio_output_string(expected, "earliest"), earliest);
+    helio_human_time(helio_output_string(expected, "latest"), latest);
+    const char *basis = helio_output_string(expected, "basis");
+    if (!earliest[0])
+        helio_buffer_text(&text, "not known");
+    else if (!latest[0])
+        helio_buffer_printf(&text, "%s at the earliest, latest not known", earliest);
+    else if (strcmp(earliest, latest) == 0)
+        helio_buffer_printf(&text, "%s", earliest);
+    else
+        helio_buffer_printf(&text, "%s to %s", earliest, latest);
+    if (basis[0])
+        helio_buffer_printf(&text, ": %.256s", basis);
+    helio_print_line(client, "Expected start", text.data);
+}
+
+static void amount(helio_buffer_t *out, const json_t *object)
+{
+    long long jobs = whole(object, "jobs"), gpus = whole(object, "gpus");
+    helio_buffer_printf(out, "%lld job%s", jobs, jobs == 1 ? "" : "s");
+    if (gpus)
+        helio_buffer_printf(out, " (%lld GPU%s)", gpus, gpus == 1 ? "" : "s");
+}
+
+static void print_ahead(const helio_client_t *client, const json_t *ahead)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    long long shown = 0, all = whole(ahead, "jobs");
+    size_t i;
+    json_t *row;
+    if (!all)
+        return;
+    amount(&text, ahead);
+    json_array_foreach(json_object_get(ahead, "first"), i, row)
+    {
+        const char *tenant = helio_output_string(row, "tenant");
+        helio_buffer_text(&text, i ? ", then " : ": first ");
+        amount(&text, row);
+        helio_buffer_printf(&text, " of %.32s in %.32s", tenant[0] ? tenant : "another tenant",
+                            helio_output_string(row, "queue"));
+        shown += whole(row, "jobs");
+    }
+    if (shown && shown < all)
+        helio_buffer_printf(&text, ", and %lld more", all - shown);
+    helio_print_line(client, "Before it", text.data);
+}
+
+bool helio_prospect_print(const helio_client_t *client, const json_t *answer)
+{
+    const json_t *expected = json_object_get(answer, "expected"), *ahead = json_object_get(answer, "ahead");
+    size_t i;
+    json_t *hint;
+    if (json_is_object(expected))
+        print_expected(client, expected);
+    if (json_is_object(ahead))
+        print_ahead(client, ahead);
+    json_array_foreach(json_object_get(answer, "hints"), i, hint)
+    {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"), helio_output_string(hint, "effect"));
+        helio_print_line(client, i ? "" : "To start sooner", text.data);
+    }
+    return json_array_size(json_object_get(answer, "hints")) > 0;
+}
