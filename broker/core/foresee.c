@@ -25,25 +25,29 @@ static int64_t latest_end(helio_broker_core_t *self, helio_job_key_t on, bool *r
     return latest_ms;
 }
 
-static const char *text_of(helio_broker_core_t *self, uint32_t jobs, int64_t jobs_end_ms, bool known, int64_t not_before_ms)
+static const char *text_of(helio_broker_core_t *self, uint32_t jobs, int64_t jobs_end_ms, bool known,
+                           int64_t not_before_ms)
 {
     const char *text = "";
     if (jobs)
         text = core_printf(self, "after %u job%s that it depends on, ", jobs, jobs == 1 ? "" : "s");
     if (jobs && known)
-        text = core_printf(self, "%sover by %s at the latest, by %s limits", text, core_minute_text(self, jobs_end_ms),
-                           jobs == 1 ? "its" : "their");
+        text = core_printf(self, "%sover by %s at the latest, by %s", text,
+                           core_minute_text(self, jobs_end_ms), jobs == 1 ? "its limit" : "their limits");
     else if (jobs)
-        text = core_printf(self, "%swhich %s not started, so nobody knows when", text, jobs == 1 ? "has" : "have not all");
+        text = core_printf(self, "%swhich %s not started, so nobody knows when", text,
+                           jobs == 1 ? "has" : "have not all");
     if (not_before_ms)
-        text = core_printf(self, "%s%snot before %s", text, jobs ? "; " : "", core_minute_text(self, not_before_ms));
+        text = core_printf(self, "%s%snot before %s", text, jobs ? "; " : "",
+                           core_minute_text(self, not_before_ms));
     return text;
 }
 
 static foresight_t foresight_of(helio_broker_core_t *self, uint32_t jobs, int64_t jobs_end_ms, bool known,
                                 int64_t not_before_ms)
 {
-    foresight_t found = {.earliest_ms = not_before_ms, .text = text_of(self, jobs, jobs_end_ms, known, not_before_ms)};
+    foresight_t found = {.earliest_ms = not_before_ms,
+                         .text = text_of(self, jobs, jobs_end_ms, known, not_before_ms)};
     if (known)
         found.latest_ms = jobs_end_ms > not_before_ms ? jobs_end_ms : not_before_ms;
     return found;
@@ -51,7 +55,8 @@ static foresight_t foresight_of(helio_broker_core_t *self, uint32_t jobs, int64_
 
 foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job)
 {
-    int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0, end_ms = 0;
+    int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0,
+            end_ms = 0;
     uint32_t jobs = 0;
     bool known = true;
     for (uint32_t i = 0; i < job->depends.count; i++) {
@@ -65,7 +70,8 @@ foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_
     return foresight_of(self, jobs, end_ms, known, not_before_ms);
 }
 
-void core_gate_expect(helio_broker_core_t *self, const submission_t *submission, helio_prospect_t *ret_prospect)
+void core_gate_expect(helio_broker_core_t *self, const submission_t *submission,
+                      helio_prospect_t *ret_prospect)
 {
     const gate_t *gate = submission->gate;
     int64_t end_ms = 0;

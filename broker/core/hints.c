@@ -1,7 +1,8 @@
 /*  hints.c -- how a job that waits could start sooner.
  *
- *  A closed list of changes to its document. Each is tried: the decision's own code judges the job as it would be then, and
- *  only what it says is shown. So a hint is as true as a plan, at the moment at which it is asked for.
+ *  A closed list of changes to its document. Each is tried: the decision's own code judges the job as it
+ * would be then, and only what it says is shown. So a hint is as true as a plan, at the moment at which it is
+ * asked for.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,9 @@ static void add(const advisor_t *self, helio_hint_kind_t kind, const char *chang
 
 static const char *place_and_cost(helio_broker_core_t *core, const option_t *o, const helio_plan_t *plan)
 {
-    return core_printf(core, "%s/%.*s, %s and %llu g CO2e", o->site->name, HELIO_TEXT_ARGS(o->pool->info.name),
-                       core_money_text(core, plan->cost_micro_usd), (unsigned long long)(plan->carbon_mg / 1000));
+    return core_printf(core, "%s/%.*s, %s and %llu g CO2e", o->site->name,
+                       HELIO_TEXT_ARGS(o->pool->info.name), core_money_text(core, plan->cost_micro_usd),
+                       (unsigned long long)(plan->carbon_mg / 1000));
 }
 
 /*  What would become of it; "" = nothing better. */
@@ -40,7 +42,8 @@ static const char *effect_of(const advisor_t *self, job_class_t *changed)
     evaluation_t e = core_evaluate(core, changed);
     choice_t choice = core_choose(core, &e);
     if (choice.now && !choice.later)
-        return core_printf(core, "starts at once at %s", place_and_cost(core, choice.now, &choice.now->c.now));
+        return core_printf(core, "starts at once at %s",
+                           place_and_cost(core, choice.now, &choice.now->c.now));
     core_decide(core, &e, &choice);
     if (e.waits && (!self->expected_ms || e.chosen->c.later.start_ms < self->expected_ms))
         return core_printf(core, "starts %s at %s", core_minute_text(core, e.chosen->c.later.start_ms),
@@ -67,7 +70,8 @@ static bool is_rejected(const advisor_t *self, helio_rejection_t rejection)
     return false;
 }
 
-/* ---- caps ------------------------------------------------------------------------------------------------ */
+/* ---- caps ------------------------------------------------------------------------------------------------
+ */
 
 /*  The bound that lets one more pool in: the least that is above `above`. 0 = there is none. */
 static uint64_t next_bound(const advisor_t *self, helio_rejection_t cap, uint64_t above)
@@ -110,7 +114,8 @@ static void raise_carbon(const advisor_t *self)
     }
 }
 
-/* ---- what it asks for ------------------------------------------------------------------------------------ */
+/* ---- what it asks for ------------------------------------------------------------------------------------
+ */
 
 static bool is_asked_for(const helio_requirement_t *want, helio_text_t model)
 {
@@ -163,7 +168,8 @@ static void shorter_time(const advisor_t *self)
         const option_t *o = &self->e->options[i];
         const char *detail;
         int64_t left_ms = o->pool->reservation.class ? o->pool->reservation.at_ms - core->wall_ms : 0;
-        if (core_obstacle(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY && left_ms > longest_ms)
+        if (core_obstacle(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY &&
+            left_ms > longest_ms)
             longest_ms = left_ms;
     }
     longest_ms -= longest_ms % MIN_TIME_MS;
@@ -175,7 +181,8 @@ static void shorter_time(const advisor_t *self)
               core_printf(core, "a `time` of at most %lldm", (long long)(longest_ms / MIN_TIME_MS)));
 }
 
-/* ---- its queue ------------------------------------------------------------------------------------------- */
+/* ---- its queue -------------------------------------------------------------------------------------------
+ */
 
 /*  The next one above its own. */
 static queue_t *next_queue(const advisor_t *self)
@@ -199,7 +206,10 @@ static void higher_queue(const advisor_t *self)
     if (!queue)
         return;
     job_class_t changed = *self->e->class;
-    account_t none = {.tenant = changed.account->tenant, .queue = queue, .holds.quota = helio_quota_default()}, *account;
+    account_t none = {.tenant = changed.account->tenant,
+                      .queue = queue,
+                      .holds.quota = helio_quota_default()},
+              *account;
     HASH_FIND_PTR(none.tenant->accounts, &queue, account);
     changed.queue = queue;
     changed.account = account ? account : &none;

@@ -38,8 +38,10 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
         *ret_detail = core_quota_text(self, class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
-    if (!core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes)) {
-        int64_t at_ms = core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, NULL);
+    if (!core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
+                        want->memory_bytes)) {
+        int64_t at_ms =
+            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, NULL);
         *ret_detail = core_printf(self, "%s%s", short_of(self, class, option), until(self, at_ms));
         return HELIO_REJECTION_NO_CAPACITY;
     }

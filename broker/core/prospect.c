@@ -1,7 +1,8 @@
-/*  prospect.c -- of one job that has not started: when it may, who goes before it, and what would let it go sooner.
+/*  prospect.c -- of one job that has not started: when it may, who goes before it, and what would let it go
+ * sooner.
  *
- *  Asked by people, one job at a time, so it may look at every class. Nothing is promised that does not follow from what the
- *  core knows: where only a guess would be left, it is said to be unknown.
+ *  Asked by people, one job at a time, so it may look at every class. Nothing is promised that does not
+ * follow from what the core knows: where only a guess would be left, it is said to be unknown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 
 enum { AHEAD_SHOWN = 3 };
 
-/* ---- who goes before it ---------------------------------------------------------------------------------- */
+/* ---- who goes before it ----------------------------------------------------------------------------------
+ */
 
 /*  Is there a pool that both could take, and where `a` is asked first? */
 static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
@@ -52,13 +54,14 @@ static void count_ahead(helio_prospect_t *p, const job_class_t *class, uint64_t 
 }
 
 /*  Neighbours of one tenant and queue are one line to whoever reads it. */
-static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job_class_t *class, uint64_t jobs,
-                       helio_text_t reader)
+static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job_class_t *class,
+                       uint64_t jobs, helio_text_t reader)
 {
     bool known = !reader.size || helio_text_equal(reader, class->want.tenant);
     helio_text_t tenant = known ? class->want.tenant : (helio_text_t){0};
     helio_ahead_t *last = p->ahead.count ? &p->ahead.items[p->ahead.count - 1] : NULL;
-    if (!last || !helio_text_equal(last->tenant, tenant) || !helio_text_equal(last->queue, class->want.queue)) {
+    if (!last || !helio_text_equal(last->tenant, tenant) ||
+        !helio_text_equal(last->queue, class->want.queue)) {
         if (p->ahead.count == AHEAD_SHOWN)
             return;
         if (!p->ahead.items)
@@ -79,8 +82,8 @@ static uint64_t place_in_line(const job_class_t *class, const job_t *job)
     return before;
 }
 
-void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job, helio_text_t reader,
-                         helio_prospect_t *ret_prospect)
+void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
+                         helio_text_t reader, helio_prospect_t *ret_prospect)
 {
     uint32_t count = 0;
     const job_class_t **ahead =
@@ -101,7 +104,8 @@ void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, co
     }
 }
 
-/* ---- when it may start ----------------------------------------------------------------------------------- */
+/* ---- when it may start -----------------------------------------------------------------------------------
+ */
 
 static void expect(helio_prospect_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {
@@ -137,13 +141,15 @@ static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_
                core_printf(self, "%s/%.*s is kept for it; latest by the time limits of what runs there",
                            e->reserved->site->name, HELIO_TEXT_ARGS(e->reserved->pool->info.name)));
     else if (at_ms)
-        expect(p, self->wall_ms, at_ms, "latest by the time limits of what runs at the site that is free first");
+        expect(p, self->wall_ms, at_ms,
+               "latest by the time limits of what runs at the site that is free first");
     else
-        expect(p, self->wall_ms, 0, "as soon as there is room; when is not foreseen: what runs there is not the federation's");
+        expect(p, self->wall_ms, 0,
+               "as soon as there is room; when is not foreseen: what runs there is not the federation's");
 }
 
-void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
-                          helio_prospect_t *p)
+void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                          int64_t expected_ms, helio_prospect_t *p)
 {
     switch ((int)reason) {
     case HELIO_REASON_NONE:
@@ -151,13 +157,15 @@ void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, heli
         break;
     case HELIO_REASON_WAITING_FOR_WINDOW:
         expect(p, expected_ms, e->class->want.free_until_ms,
-               "the hour it waits for, as forecast; it may wait for a better one until the latest, then takes the first room");
+               "the hour it waits for, as forecast; it may wait for a better one until the latest, then "
+               "takes the first room");
         break;
     case HELIO_REASON_POLICY_CAP:
         if (e->capped_gpus)
             expect(p, 0, 0, "when jobs under the same quota end, or the quota is raised");
         else if (expected_ms)
-            expect(p, expected_ms, 0, "the first hour that meets its bounds, as forecast; later if there is no room then");
+            expect(p, expected_ms, 0,
+                   "the first hour that meets its bounds, as forecast; later if there is no room then");
         else
             expect(p, 0, 0, "no hour that is forecast meets its bounds");
         break;
@@ -182,8 +190,9 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_pr
     else if (submission->gate)
         core_gate_expect(self, submission, p);
     else
-        expect(p, self->wall_ms, 0,
-               core_printf(self, "when another task of its array ends: %u at once", submission->tasks_at_once));
+        expect(
+            p, self->wall_ms, 0,
+            core_printf(self, "when another task of its array ends: %u at once", submission->tasks_at_once));
 }
 
 /*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
@@ -222,15 +231,17 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
 void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     job_t *job = core_job_find(self, event->key);
-    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    const submission_t *array =
+        event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
     if (!job && array && array->row.tasks.count)
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
     bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
     bool may = waits && (event->role >= HELIO_ROLE_OPERATOR ||
-                       helio_text_equal(event->tenant, job->submission->row.tenant));
+                         helio_text_equal(event->tenant, job->submission->row.tenant));
     if (!may) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "the job has started, is over, or is not yours");
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "the job has started, is over, or is not yours");
         return;
     }
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};

@@ -1,4 +1,5 @@
-/*  /v1/jobs/{id}/explain: what the database has of a job's decision, and, while it has not started, what the core foresees. */
+/*  /v1/jobs/{id}/explain: what the database has of a job's decision, and, while it has not started, what the
+ * core foresees. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +33,14 @@ static json_t *ahead_json(const helio_prospect_t *prospect)
     json_t *first = json_array();
     for (uint32_t i = 0; i < prospect->ahead.count; i++) {
         const helio_ahead_t *line = &prospect->ahead.items[i];
-        json_t *row = json_pack("{so so sI sI}", "tenant", text_json(line->tenant), "queue", text_json(line->queue), "jobs",
-                                (json_int_t)line->jobs, "gpus", (json_int_t)line->gpus);
+        json_t *row =
+            json_pack("{so so sI sI}", "tenant", text_json(line->tenant), "queue", text_json(line->queue),
+                      "jobs", (json_int_t)line->jobs, "gpus", (json_int_t)line->gpus);
         if (!row || json_array_append_new(first, row) != 0)
             abort();
     }
-    return json_pack("{sI sI so}", "jobs", (json_int_t)prospect->ahead_jobs, "gpus", (json_int_t)prospect->ahead_gpus,
-                     "first", first);
+    return json_pack("{sI sI so}", "jobs", (json_int_t)prospect->ahead_jobs, "gpus",
+                     (json_int_t)prospect->ahead_gpus, "first", first);
 }
 
 static json_t *hints_json(const helio_prospect_t *prospect)
@@ -46,8 +48,8 @@ static json_t *hints_json(const helio_prospect_t *prospect)
     json_t *hints = json_array();
     for (uint32_t i = 0; i < prospect->hints.count; i++) {
         const helio_hint_t *hint = &prospect->hints.items[i];
-        json_t *row = json_pack("{ss so so}", "kind", helio_hint_kind_word(hint->kind), "change", text_json(hint->change),
-                                "effect", text_json(hint->effect));
+        json_t *row = json_pack("{ss so so}", "kind", helio_hint_kind_word(hint->kind), "change",
+                                text_json(hint->change), "effect", text_json(hint->effect));
         if (!row || json_array_append_new(hints, row) != 0)
             abort();
     }
@@ -81,7 +83,8 @@ static void answer(helio_exchange_t *self, const helio_prospect_t *prospect)
     free(text);
 }
 
-/*  A core that is busy, or for which the job has started meanwhile, takes nothing from what is known without it. */
+/*  A core that is busy, or for which the job has started meanwhile, takes nothing from what is known without
+ * it. */
 static void on_foreseen(helio_exchange_t *self, const helio_result_t *result)
 {
     answer(self, result->rc == HELIO_OK ? result->prospect : NULL);
@@ -99,7 +102,8 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
 {
     helio_text_t text = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
+        helio_answer_failure(self, result,
+                             helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
         return;
     }
     if (helio_answer_ambiguous(self, text))

@@ -21,7 +21,7 @@
     X(USAGE, 2, "The command line, a settings file or a job file is wrong; nothing was sent.") \
     X(NOT_FOUND, 3, "No such job, site or token.")                                             \
     X(FORBIDDEN, 4, "Not allowed: no token, an invalid one, or not enough of a role.")         \
-    X(INFEASIBLE, 5, "No site can ever run the job.")                                          \
+    X(INFEASIBLE, 5, "No site can ever run the job, or not before its deadline.")             \
     X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")      \
     X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                         \
     X(TIMEOUT, 8, "Not over: --timeout or a request's time has passed, or the job is held.")   \

@@ -79,7 +79,8 @@ bool helio_prospect_print(const helio_client_t *client, const json_t *answer)
     json_array_foreach(json_object_get(answer, "hints"), i, hint)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"), helio_output_string(hint, "effect"));
+        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"),
+                            helio_output_string(hint, "effect"));
         helio_print_line(client, i ? "" : "To start sooner", text.data);
     }
     return json_array_size(json_object_get(answer, "hints")) > 0;

@@ -149,6 +149,76 @@ static void plan__what_cannot_go_now_says_until_when(void **state)
         assert_true(helio_text_is(p->candidates.items[i].row.rejected_reason, "NoSuchGPU"));
 }
 
+static void plan__of_a_job_that_may_not_start_yet_is_of_when_it_may(void **state)
+{
+    (void)state;
+    join();
+    tell(NORTH, 6, (double[]){10, 10, 10, 10, 10, 900});
+    tell(SOUTH, 6, (double[]){900, 900, 900, 900, 900, 10});
+    tell(WEST, 6, (double[]){900, 900, 900, 900, 900, 900});
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.goal = HELIO_GOAL_GREEN;
+    assert_true(helio_text_is(plan(&spec)->decision.chosen_site, "north"));
+    int64_t at_ms = harness_wall_ms(h) + 5 * HOUR;
+    spec.not_before_wall_ms = at_ms;
+    const helio_planned_t *p = plan(&spec);
+    assert_true(helio_text_is(p->decision.reason, "Gated"));
+    assert_true(helio_text_is(p->decision.chosen_site, "south"));
+    assert_true(p->expected_ms == at_ms);
+    assert_true(p->candidates.items[0].row.start_ms == at_ms);
+    assert_non_null(strstr(p->decision.detail.data, "not before 2026-03-01T05:00Z"));
+    spec.not_before_wall_ms = harness_wall_ms(h) - HOUR; /* that has come */
+    assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
+}
+
+static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    helio_job_key_t first = harness_job(h, &spec);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, first, 1, HELIO_JOB_RUNNING);
+    harness_after_t after = {HELIO_AFTER_OK, first};
+    helio_submission_t job = harness_dependent(h, &spec, &after, 1);
+    const helio_fx_answer_t *answer = plan_of("acme", &job, 1);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(helio_text_is(answer->plan.decision.reason, "Gated"));
+    assert_true(answer->plan.expected_ms == harness_wall_ms(h) + HOUR);
+    assert_non_null(strstr(answer->prospect.basis.data, "1 job that it depends on, over by 2026-03-01T01:00Z"));
+    helio_job_key_t waits = harness_job_after(h, &spec, HELIO_AFTER_OK, first); /* when that one ends nobody knows */
+    after.on = waits;
+    job = harness_dependent(h, &spec, &after, 1);
+    answer = plan_of("acme", &job, 1);
+    assert_true(helio_text_is(answer->plan.decision.reason, "Gated"));
+    assert_true(answer->plan.expected_ms == 0);
+    assert_non_null(strstr(answer->prospect.basis.data, "nobody knows when"));
+    job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
+    assert_int_equal(plan_of("acme", &job, 1)->rc, HELIO_INVALID);
+}
+
+static void plan__says_what_would_help(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.max_cost_micro_usd = 1000000;
+    helio_submission_t job = harness_submission(h, &spec, "", "");
+    const helio_prospect_t *p = &plan_of("acme", &job, 1)->prospect;
+    assert_int_equal(p->hints.count, 1);
+    assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_MAX_COST);
+    assert_true(helio_text_is(p->hints.items[0].change, "raise `max_cost` to 12.00 USD"));
+    spec.max_cost_micro_usd = 12000000; /* it is true */
+    assert_true(helio_text_is(plan(&spec)->decision.chosen_site, "north"));
+    assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
+    spec.max_cost_micro_usd = 0;
+    harness_words(h, &spec.sites, (const char *const[]){"nowhere", NULL});
+    job = harness_submission(h, &spec, "", "");
+    p = &plan_of("acme", &job, 1)->prospect;
+    assert_int_equal(p->hints.count, 1);
+    assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_SITES);
+}
+
 static void plan__no_sites_is_a_plan_too(void **state)
 {
     (void)state;
@@ -231,6 +301,9 @@ int main(void)
         CASE(plan__says_where_and_what_it_costs_and_why_not_elsewhere),
         CASE(plan__changes_nothing),
         CASE(plan__what_cannot_go_now_says_until_when),
+        CASE(plan__of_a_job_that_may_not_start_yet_is_of_when_it_may),
+        CASE(plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most),
+        CASE(plan__says_what_would_help),
         CASE(plan__no_sites_is_a_plan_too),
         CASE(plan__refuses_what_is_no_plan),
         CASE(property__a_job_that_comes_next_gets_its_plan),

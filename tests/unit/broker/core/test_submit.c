@@ -301,10 +301,34 @@ static void bounds__a_repeated_submission_is_answered_even_when_everything_is_fu
     assert_true(helio_uuid_equal(again->jobs.items[0].job, id));
 }
 
+static void submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_possible(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1); /* an hour */
+    int64_t now_ms = harness_wall_ms(h);
+    spec.deadline_wall_ms = now_ms + 3599000;
+    const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
+    assert_int_equal(answer->rc, HELIO_INFEASIBLE);
+    assert_true(helio_text_is(answer->reason, "Deadline"));
+    assert_non_null(strstr(answer->text.data, "not before 2026-03-01T01:00:00.000Z"));
+    spec.deadline_wall_ms = now_ms + 7200000;
+    spec.not_before_wall_ms = now_ms + 3600001;
+    answer = harness_submit(h, "acme", &spec);
+    assert_int_equal(answer->rc, HELIO_INFEASIBLE);
+    assert_non_null(strstr(answer->text.data, "at `not_before`"));
+    assert_nothing_stored();
+    spec.not_before_wall_ms = now_ms + 3600000;
+    assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_OK);
+    spec.not_before_wall_ms = 0;
+    spec.deadline_wall_ms = now_ms + 3600000;
+    assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_OK);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        CASE(submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_possible),
         CASE(submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch),
         CASE(submit__the_queue_gives_the_time_limit_and_the_tenant_the_home_unless_the_job_says),
         CASE(submit__equal_requirements_share_a_class),

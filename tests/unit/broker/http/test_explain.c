@@ -1,0 +1,392 @@
+/*  What is said of a job's decision, from the core through the database to the answer: tests/golden/explain/NAME.json. What `helio
+ *  explain` makes of each is NAME.txt beside it (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of
+ *  comparing; the texts come from the JSON files, so write those first. */
+#include "tests/support/core_harness.h"
+
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/http/prospect.h"
+#include "broker/store/reader.h"
+#include "broker/store/store.h"
+#include "federation/base/clock.h"
+#include "tests/support/pg_fixture.h"
+
+enum { NORTH = 1, SOUTH = 2, WEST = 3, HOUR = 3600000, PATIENCE_MS = 60000 };
+
+static harness_t *h;
+static helio_site_profile_t *sites[3];
+static helio_pg_t *pg;
+
+/* ---- a federation of three sites: H100 at north and south, A100 at west ------------------------------------- */
+
+static int begin(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *gpu;
+        uint32_t nodes;
+        double price;
+    } table[] = {{"north", "H100", 2, 1.5}, {"south", "H100", 2, 2.5}, {"west", "A100", 2, 1}};
+    h = harness_begin(NULL);
+    for (int i = 0; i < 3; i++) {
+        sites[i] = harness_site(h, table[i].name);
+        harness_pool(h, sites[i], "a", table[i].gpu, table[i].nodes, 8, table[i].price)->base_w = 700;
+        harness_join(h, NORTH + (uint64_t)i, sites[i]);
+    }
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static helio_job_key_t job_of(const char *tenant, const helio_job_spec_t *spec)
+{
+    const helio_fx_answer_t *answer = harness_submit(h, tenant, spec);
+    assert_int_equal(answer->rc, HELIO_OK);
+    helio_job_key_t key = {answer->jobs.items[0].job, HELIO_NO_TASK};
+    harness_tick(h);
+    return key;
+}
+
+static helio_job_spec_t spec_of(const char *name, uint32_t nodes)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.name = helio_text_of(name);
+    spec.nodes = nodes;
+    return spec;
+}
+
+/*  Another tenant's jobs take all H100. */
+static void fill(void)
+{
+    for (int i = 0; i < 2; i++) {
+        helio_job_spec_t spec = spec_of("filler", 2);
+        spec.time_limit_ms = (uint64_t)(2 + i) * HOUR;
+        helio_job_key_t key = job_of("other", &spec);
+        harness_run_up_to(h, helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH, key, 1, HELIO_JOB_RUNNING);
+    }
+}
+
+static void tell_carbon(uint64_t peer, const double *hours, uint32_t count)
+{
+    double *copy = helio_arena_alloc(harness_arena(h), count, sizeof *copy);
+    memcpy(copy, hours, count * sizeof *copy);
+    helio_series_t series = {.signal = HELIO_SIGNAL_CARBON,
+                             .kind = HELIO_TEXT("average"),
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = harness_wall_ms(h),
+                             .step_s = 3600,
+                             .values = {copy, count}};
+    harness_series(h, peer, &series, 1);
+}
+
+/* ---- the way of an answer ------------------------------------------------------------------------------------ */
+
+static void commit(const char *conninfo)
+{
+    helio_error_t err = {.text = ""};
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "north", &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "other", "", &err), HELIO_OK);
+    helio_store_t *store = helio_store_new((helio_store_options_t){.conninfo = conninfo});
+    if (helio_store_open(store, &err) != HELIO_OK)
+        fail_msg("open: %s", err.text);
+    for (uint32_t kind = 0; kind < HELIO_BROKER_EFFECT_COUNT; kind++) {
+        void *record;
+        while (helio_broker_effects[kind].release == HELIO_RELEASE_ROW &&
+               (record = (void *)(uintptr_t)harness_take(h, kind))) {
+            helio_effect_t effect = {kind, HELIO_RELEASE_ROW, helio_store_open_batch(store), record};
+            helio_store_append(store, &effect);
+        }
+    }
+    uint64_t batch = helio_store_open_batch(store);
+    helio_store_seal(store, harness_mark(h));
+    int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    while (helio_store_committed(store) < batch) {
+        struct pollfd fd = {.fd = helio_store_fd(store),
+                            .events = (short)(POLLIN | (helio_store_wants_write(store) ? POLLOUT : 0))};
+        (void)poll(&fd, fd.fd >= 0, 20);
+        if (helio_store_process(store, helio_clock_boot_ms(), &err) != HELIO_OK || helio_clock_boot_ms() > give_up_ms)
+            fail_msg("not committed: %s", err.text);
+    }
+    helio_store_destroy(&store);
+}
+
+typedef struct asked {
+    sem_t answered;
+    json_t *json;
+} asked_t;
+
+static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const helio_error_t *err)
+{
+    asked_t *asked = read->arg;
+    (void)err;
+    asked->json = rc == HELIO_OK ? json_loadb(json.data, json.size, 0, NULL) : NULL;
+    (void)sem_post(&asked->answered);
+}
+
+static json_t *read_explain(const char *conninfo, helio_job_key_t key)
+{
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text(key, id);
+    asked_t asked = {.json = NULL};
+    helio_read_t read = {.query = "read_explain", .params = {id, "acme"}, .param_count = 2, .done = on_read, .arg = &asked};
+    helio_reader_t *reader = helio_reader_new(conninfo, 1);
+    (void)sem_init(&asked.answered, 0, 0);
+    assert_int_equal(helio_reader_post(reader, &read), HELIO_OK);
+    while (sem_wait(&asked.answered) != 0)
+        ;
+    helio_reader_destroy(&reader);
+    (void)sem_destroy(&asked.answered);
+    assert_non_null(asked.json);
+    return asked.json;
+}
+
+static const helio_fx_answer_t *foresee(const char *tenant, helio_job_key_t key)
+{
+    while (harness_take(h, HELIO_BROKER_FX_ANSWER))
+        ;
+    helio_ev_command_t event = {
+        .call = 9, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .role = HELIO_ROLE_USER, .key = key};
+    harness_step(h, HELIO_BROKER_EV_EXPLAIN, &event);
+    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_non_null(answer);
+    return answer;
+}
+
+static void compare(const char *name, const char *text)
+{
+    char path[256], *kept = NULL;
+    size_t size = 0;
+    (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/tests/golden/explain/%s.json", name);
+    bool write = getenv("HELIO_GOLDEN_WRITE") != NULL;
+    FILE *file = fopen(path, write ? "w" : "r");
+    if (!file)
+        fail_msg("%s cannot be opened; HELIO_GOLDEN_WRITE=1 writes it", path);
+    if (write) {
+        assert_true(fputs(text, file) >= 0);
+    } else {
+        if (getdelim(&kept, &size, '\0', file) < 0)
+            fail_msg("%s is empty", path);
+        if (strcmp(kept, text) != 0)
+            fail_msg("%s differs; HELIO_GOLDEN_WRITE=1 writes it\n--- kept\n%s\n--- is\n%s", path, kept, text);
+    }
+    free(kept);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void golden(const char *name, helio_job_key_t key)
+{
+    const char *conninfo = helio_pg_database(pg);
+    const helio_fx_answer_t *answer = foresee("acme", key);
+    commit(conninfo);
+    json_t *json = read_explain(conninfo, key);
+    helio_prospect_put(json, answer->rc == HELIO_OK ? &answer->prospect : NULL);
+    char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    compare(name, text);
+    free(text);
+    json_decref(json);
+}
+
+/* ---- the jobs ------------------------------------------------------------------------------------------------ */
+
+static void explain__of_a_job_that_waits_for_room(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("before", 1);
+    spec.queue = HELIO_TEXT("express");
+    (void)job_of("other", &spec);
+    spec = spec_of("before-too", 1);
+    (void)job_of("acme", &spec);
+    spec = spec_of("waits", 2);
+    golden("queued", job_of("acme", &spec));
+}
+
+static void explain__of_a_gang_that_has_a_reservation(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("gang", 2);
+    golden("reserved", job_of("acme", &spec));
+}
+
+static void explain__of_a_job_that_waits_for_a_better_hour(void **state)
+{
+    (void)state;
+    tell_carbon(NORTH, (double[]){500, 500, 500, 20, 20, 500}, 6);
+    helio_job_spec_t spec = spec_of("patient", 1);
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.flexible_ms = 6 * HOUR;
+    golden("window", job_of("acme", &spec));
+}
+
+static void explain__of_a_job_that_depends_on_another(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("first", 1);
+    helio_job_key_t first = job_of("acme", &spec);
+    harness_run_up_to(h, NORTH, first, 1, HELIO_JOB_RUNNING);
+    harness_wait(h, 60000);
+    spec = spec_of("second", 1);
+    spec.not_before_wall_ms = harness_wall_ms(h) + HOUR / 2;
+    helio_job_key_t second = harness_job_after(h, &spec, HELIO_AFTER_OK, first);
+    harness_tick(h);
+    golden("gated", second);
+}
+
+static void explain__of_a_job_that_was_placed(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("placed", 1);
+    helio_job_key_t key = job_of("acme", &spec);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    golden("placed", key);
+}
+
+/*  The cheapest site is full: that is why, and not that it was as good as any. */
+static void explain__of_a_job_that_was_placed_past_a_cheaper_site(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("filler", 2);
+    helio_job_key_t filler = job_of("other", &spec);
+    harness_run_up_to(h, NORTH, filler, 1, HELIO_JOB_RUNNING);
+    spec = spec_of("past-it", 1);
+    golden("placed-past-a-full-site", job_of("acme", &spec));
+}
+
+static void explain__of_a_job_whose_site_was_lost(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("moved", 1);
+    helio_job_key_t key = job_of("acme", &spec);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    harness_gone(h, NORTH);
+    for (int i = 0; i < 3; i++) {
+        harness_advance(h, 30000);
+        harness_summary(h, SOUTH, sites[1], 0, 0);
+        harness_summary(h, WEST, sites[2], 0, 0);
+        harness_tick(h);
+    }
+    assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
+    harness_tick(h);
+    harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
+    golden("moved", key);
+}
+
+static void explain__of_a_job_that_no_site_can_run_any_more(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("too-large-now", 2);
+    helio_job_key_t key = job_of("acme", &spec);
+    for (int i = 0; i < 2; i++) {
+        helio_site_profile_t *smaller = harness_site(h, i ? "south" : "north");
+        harness_pool(h, smaller, "a", "H100", 1, 8, 1.5)->base_w = 700;
+        harness_hello(h, (uint64_t)(NORTH + i), smaller);
+    }
+    harness_tick(h);
+    golden("infeasible", key);
+}
+
+static void explain__of_a_job_whose_bounds_no_hour_meets(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("thrifty", 1);
+    spec.max_cost_micro_usd = 10000000;
+    golden("capped", job_of("acme", &spec));
+}
+
+static void explain__of_a_job_that_is_held(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = spec_of("held", 1);
+    helio_job_key_t key = job_of("acme", &spec);
+    for (uint32_t epoch = 1; epoch < 9 && harness_state(h, key) != HELIO_JOB_HELD; epoch++) {
+        uint64_t peer = helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH;
+        helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_LOST);
+        report.run_ms = report.gpu_ms = 0;
+        report.reason = HELIO_TEXT("NodeFailure: it did not start");
+        harness_report(h, peer, &report);
+        harness_tick(h);
+    }
+    assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
+    golden("held", key);
+}
+
+static void explain__tells_nothing_of_others_jobs(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("of-other", 1);
+    spec.queue = HELIO_TEXT("express");
+    helio_job_key_t key = job_of("other", &spec);
+    assert_int_equal(foresee("acme", key)->rc, HELIO_NOT_FOUND);
+    assert_int_equal(foresee("other", key)->rc, HELIO_OK);
+    spec = spec_of("mine", 1);
+    const helio_prospect_t *p = &foresee("acme", job_of("acme", &spec))->prospect;
+    assert_int_equal(p->ahead_jobs, 1);
+    assert_int_equal(p->ahead.count, 1);
+    assert_int_equal(p->ahead.items[0].tenant.size, 0);
+    assert_int_equal(p->ahead.items[0].gpus, 8);
+}
+
+/*  Asking is free: the next round does what it would have done. */
+static void explain__changes_nothing(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("gang", 2);
+    helio_job_key_t key = job_of("acme", &spec);
+    helio_broker_figures_t before = harness_figures(h);
+    uint32_t decisions = harness_count(h, HELIO_BROKER_FX_ROW_DECISION), classes = harness_count(h, HELIO_BROKER_FX_ROW_CLASS);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(foresee("acme", key)->rc, HELIO_OK);
+    harness_wait(h, 1000);
+    helio_broker_figures_t after = harness_figures(h);
+    assert_memory_equal(&before, &after, sizeof before);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DECISION), decisions);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_CLASS), classes);
+}
+
+static int up(void **state)
+{
+    (void)state;
+    pg = helio_pg_up();
+    return 0;
+}
+
+static int down(void **state)
+{
+    (void)state;
+    helio_pg_down(&pg);
+    return 0;
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(explain__of_a_job_that_waits_for_room),
+        T(explain__of_a_gang_that_has_a_reservation),
+        T(explain__of_a_job_that_waits_for_a_better_hour),
+        T(explain__of_a_job_that_depends_on_another),
+        T(explain__of_a_job_that_was_placed),
+        T(explain__of_a_job_that_was_placed_past_a_cheaper_site),
+        T(explain__of_a_job_whose_site_was_lost),
+        T(explain__of_a_job_that_no_site_can_run_any_more),
+        T(explain__of_a_job_whose_bounds_no_hour_meets),
+        T(explain__of_a_job_that_is_held),
+        T(explain__tells_nothing_of_others_jobs),
+        T(explain__changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, up, down);
+}
