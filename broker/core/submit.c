@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/core/internal.h"
+#include "broker/core/evaluation.h"
 #include "federation/base/clock.h"
 
 /*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
@@ -84,17 +84,28 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
                 "%squeue: there is no queue '%.*s'; `helio queues` lists them", where, HELIO_TEXT_ARGS(job->spec.queue));
 }
 
-/*  Even a start at once, or when the document lets it, would be stopped by its time limit too late. Whether there will be room
- *  is another question, and not one for a refusal. */
+/*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether there will be
+ *  room is another question, and not one for a refusal. */
+static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, int64_t start_ms)
+{
+    self->rounds++; /* nothing is kept of it */
+    job_class_t class = {.want = *want, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
+    evaluation_t e = core_evaluate(self, &class);
+    for (uint32_t i = 0; i < e.count; i++) {
+        helio_rejection_t rejection = e.options[i].c.rejection;
+        if (rejection != HELIO_REJECTION_DEADLINE && helio_rejection_group(rejection) != HELIO_REASON_NEVER_FITS)
+            return false;
+    }
+    return true;
+}
+
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                            const helio_requirement_t *want, const char *where)
 {
-    if (!want->deadline_wall_ms)
-        return true;
-    int64_t not_before_ms = job->spec.not_before_wall_ms;
-    int64_t start_ms = not_before_ms > self->wall_ms ? not_before_ms : self->wall_ms;
+    bool gated = job->spec.not_before_wall_ms > self->wall_ms;
+    int64_t start_ms = gated ? job->spec.not_before_wall_ms : self->wall_ms;
     int64_t end_ms = start_ms + (int64_t)want->time_limit_ms;
-    if (end_ms <= want->deadline_wall_ms)
+    if (!want->deadline_wall_ms || end_ms <= want->deadline_wall_ms || !is_too_late(self, want, start_ms))
         return true;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
     helio_rfc3339(want->deadline_wall_ms, deadline);
@@ -105,10 +116,9 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
-            "%sdeadline: it ends at %s, and with a time limit of %llu minutes the job is over not before %s, were there room at "
+            "%sdeadline: it ends at %s, and by its time limit of %llu minutes the job is over not before %s, were there room at "
             "once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
-            where, deadline, (unsigned long long)(want->time_limit_ms / 60000), end,
-            start_ms == not_before_ms ? " at `not_before`" : "")),
+            where, deadline, (unsigned long long)(want->time_limit_ms / 60000), end, gated ? " at `not_before`" : "")),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
     return false;

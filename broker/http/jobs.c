@@ -171,19 +171,34 @@ void helio_jobs_show(helio_exchange_t *self)
                          (const char *[]){self->parameter, helio_exchange_tenant(self)});
 }
 
+enum { STATES_TEXT_MAX = 160 }; /* all of them, once */
+
+/*  Words of states, separated by commas; false: a problem was answered. */
+static bool check_states(helio_exchange_t *self, const char *states)
+{
+    uint32_t known;
+    for (const char *word = states; word; word = *word == ',' ? word + 1 : NULL) {
+        size_t size = strcspn(word, ",");
+        if (strlen(states) > STATES_TEXT_MAX ||
+            helio_job_state_of((helio_text_t){word, (uint32_t)size}, &known) != HELIO_OK) {
+            helio_answer_problem(self, 400, NULL, "there is no state '%.*s'", size < 32 ? (int)size : 32, word);
+            return false;
+        }
+        word += size;
+    }
+    return true;
+}
+
 void helio_jobs_list(helio_exchange_t *self)
 {
     const char *state = helio_exchange_query(self, "state"), *cursor = helio_exchange_query(self, "cursor");
     const char *asked = helio_exchange_query(self, "tenant"), *tenant = helio_exchange_tenant(self);
     uint64_t limit;
-    uint32_t known;
     helio_job_key_t key;
     if (!helio_exchange_number(self, "limit", 100, 1000, &limit))
         return;
-    if (state && helio_job_state_of(helio_text_of(state), &known) != HELIO_OK) {
-        helio_answer_problem(self, 400, NULL, "there is no state '%.32s'", state);
+    if (state && !check_states(self, state))
         return;
-    }
     if (cursor && helio_job_key_parse(helio_text_of(cursor), &key) != HELIO_OK) {
         helio_answer_problem(self, 400, NULL, "the cursor is not one that a page gave as 'next'");
         return;

@@ -29,7 +29,7 @@
     X(TIMEOUT, "timeout", 0, "DURATION", NULL, "Give up after this long (90s, 15m, 6h) with exit code 8") \
     X(KEEP_WAITING, "keep-waiting", 0, NULL, NULL, "Also for a held job to be released")                  \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
-    X(STATE, "state", 's', "STATE", NULL, "Only jobs in this state")                                      \
+    X(STATE, "state", 's', "STATES", NULL, "Only jobs in these states: running,queued")                   \
     X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only")                                             \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
     X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \

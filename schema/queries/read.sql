@@ -13,13 +13,16 @@ select case when count(*) > 1
 from found
 
 -- name: read_jobs
--- $1 tenant; $2 state; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
+-- $1 tenant; $2 states, separated by commas; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
 -- {"jobs": […], "next": cursor or null}. A state that is not over is looked for from the oldest open job on.
-with page as (
+with wanted as materialized (
+    select coalesce(array_agg(v.state) filter (where helio.state_is_over(v.state)), '{}') as over,
+        coalesce(array_agg(v.state) filter (where not helio.state_is_over(v.state)), '{}') as open
+    from (select helio.state_of(w) as state from unnest(string_to_array($2::text, ',')) w) v
+), page as (
     (select helio.task_object(t) as entry, t.job_id, t.task
      from helio.tasks_now t
-     where ($2::text is null or helio.state_is_over(helio.state_of($2::text)))
-       and ($2::text is null or t.state = helio.state_of($2::text))
+     where ($2::text is null or t.state = any ((select w.over from wanted w)::int2[]))
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
        and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
@@ -30,7 +33,7 @@ with page as (
     (select helio.task_object(t), t.job_id, t.task
      from helio.tasks_now t
      where t.job_id >= helio.open_from()
-       and not helio.state_is_over(helio.state_of($2::text)) and t.state = helio.state_of($2::text)
+       and t.state = any ((select w.open from wanted w)::int2[])
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
        and ($5::text is null or t.job_id <= helio.job_uuid($5::text))

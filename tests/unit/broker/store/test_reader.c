@@ -308,6 +308,7 @@ static void read_jobs__filters(void **state)
         {"acme", NULL, NULL, NULL, "6"},     {"other", NULL, NULL, NULL, "1"},
         {NULL, "running", NULL, NULL, "2"},  {NULL, "queued", NULL, NULL, "3"},
         {"acme", "queued", NULL, NULL, "2"}, {NULL, "succeeded", NULL, NULL, "1"},
+        {NULL, "queued,running,failed", NULL, NULL, "6"}, {NULL, "succeeded,failed", NULL, NULL, "2"},
         {NULL, "failed", NULL, NULL, "1"},   {NULL, NULL, "standard", "job4", "3"},
         {NULL, NULL, "batch", NULL, "0"},    {NULL, "nonsense", NULL, NULL, "0"},
     };

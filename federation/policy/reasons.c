@@ -1,0 +1,110 @@
+#include "federation/policy/reasons.h"
+
+static const helio_reason_doc_t reasons[HELIO_REASON_COUNT] = {
+    [HELIO_REASON_INVALID] =
+        {"The document is wrong, or names what does not exist.",
+         "The message names the place; `helio help` and docs/reference/job.md the keys."},
+    [HELIO_REASON_FORBIDDEN] = {"The token, or its tenant, may not do that.",
+                                "Ask an administrator for a token or a role."},
+    [HELIO_REASON_NEVER_FITS] =
+        {"No site could run it, even empty.",
+         "Ask for what a site has: `helio gpus` lists it; `helio explain` says what each site lacks."},
+    [HELIO_REASON_GATED] =
+        {"It waits for jobs that it depends on, for its `not_before`, or for tasks of its own array.",
+         "Nothing: its turn comes then. `helio explain` says when, as far as that is known."},
+    [HELIO_REASON_POLICY_CAP] =
+        {"A bound of its own document or a quota forbids every start at present.",
+         "Raise the bound or the quota; `helio explain` says to what, and when the bound is met by itself."},
+    [HELIO_REASON_WAITING_FOR_CAPACITY] =
+        {"Sites could run it and have no room, drain, or are silent.",
+         "Wait, or allow other sites and GPUs; `helio explain` lists what would help."},
+    [HELIO_REASON_WAITING_FOR_WINDOW] =
+        {"It could start, and waits for a cheaper or cleaner hour within `flexible`.",
+         "Nothing; without `flexible` it starts as soon as a site can take it."},
+    [HELIO_REASON_QUEUED] = {"It has not been looked at yet, or as many jobs wait as the broker takes.",
+                             "Wait a moment; when a submission is refused with it, submit again later."},
+};
+
+static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
+    [HELIO_REJECTION_SITE_PATTERN] = {"`placement.sites` excludes the site.", "Allow it there."},
+    [HELIO_REJECTION_RESIDENCY] = {"`placement.regions` excludes the site's region.",
+                                   "Allow the region, if its data may go there."},
+    [HELIO_REJECTION_BACKEND] =
+        {"`placement.backends` lacks the site's kind, or the job has keys for another kind.",
+         "Allow the kind, or take those keys away."},
+    [HELIO_REJECTION_NO_SUCH_GPU] = {"The pool has no GPU of the models or the memory that are asked for.",
+                                     "Add an alternative to `gpu`."},
+    [HELIO_REJECTION_TOO_SMALL] =
+        {"The pool could not hold it, even empty: nodes, or GPUs, CPUs or memory of one node.",
+         "Ask for fewer of them, or for more nodes with fewer GPUs each."},
+    [HELIO_REJECTION_NO_INTERCONNECT] = {"The pool's nodes are not linked as `interconnect` asks.",
+                                         "Ask for less, if the job can do with it."},
+    [HELIO_REJECTION_NO_SHARING] = {"The pool shares its GPUs among jobs, and the job wants its own.",
+                                    "Set `sharing`, if the job tolerates it."},
+    [HELIO_REJECTION_NO_CONTAINER_RUNTIME] =
+        {"The job has an `image`, and the site declares no container runtime.",
+         "Run without `image`, or have the site declare `containers`."},
+    [HELIO_REJECTION_NO_LEASES] =
+        {"The site cannot stop a job whose lease is over, and `on_site_loss: lease` needs that.",
+         "Use `strict` or `eager`, or have the site enable leases."},
+    [HELIO_REJECTION_DEADLINE] = {"Its time limit would end after `deadline`. As an answer to a submission: "
+                                  "no start could be early enough.",
+                                  "A later `deadline`, or a shorter `time`."},
+    [HELIO_REJECTION_COST_CAP] = {"Its whole time limit costs more there than `max_cost`.",
+                                  "A larger `max_cost`, or a shorter `time`."},
+    [HELIO_REJECTION_CARBON_CAP] =
+        {"The mean intensity of its hours there is above `max_carbon`, or is not told.",
+         "A larger `max_carbon`, or wait: the detail says until when."},
+    [HELIO_REJECTION_QUOTA] =
+        {"Its tenant, or the tenant's queue, holds as many GPUs as its quota allows.",
+         "Wait for its other jobs, take a smaller alternative, or ask an operator (`helio quota`)."},
+    [HELIO_REJECTION_DRAINING] = {"Operators let the site take no more jobs.",
+                                  "Wait; `helio sites -o wide` says why it drains."},
+    [HELIO_REJECTION_SITE_SILENT] = {"The site is not in session, or has not told what is free.",
+                                     "Wait, or see to its agent: `helio sites`."},
+    [HELIO_REJECTION_NO_CAPACITY] =
+        {"It fits, but not now: the GPUs are in use, kept for a gang that waits, or the site just refused.",
+         "Wait: the detail says how many are free, and until when that is expected."},
+};
+
+helio_reason_doc_t helio_reason_doc(helio_reason_t reason)
+{
+    return reason < HELIO_REASON_COUNT ? reasons[reason] : (helio_reason_doc_t){NULL, NULL};
+}
+
+helio_reason_doc_t helio_rejection_doc(helio_rejection_t rejection)
+{
+    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection] : (helio_reason_doc_t){NULL, NULL};
+}
+
+static void row(helio_buffer_t *out, const char *word, const char *group, helio_reason_doc_t doc)
+{
+    helio_buffer_printf(out, "| `%s` | ", word);
+    if (group)
+        helio_buffer_printf(out, "`%s` | ", group);
+    helio_buffer_printf(out, "%s | %s |\n", doc.meaning ? doc.meaning : "?", doc.remedy ? doc.remedy : "?");
+}
+
+void helio_reasons_page(helio_buffer_t *out)
+{
+    helio_buffer_text(out, "# Reasons\n\n"
+                           "<!-- Made from federation/policy/reasons.c by its test. -->\n\n"
+                           "Words that programs may branch on. The lists are closed: a word is added with a "
+                           "release, and keeps its meaning.\n\n"
+                           "## What a job waits for\n\n"
+                           "`reason` of a job that is queued, and of a submission that is refused. Where "
+                           "several hold, the first of this list is "
+                           "said.\n\n"
+                           "| reason | meaning | what to do |\n|---|---|---|\n");
+    for (uint32_t i = HELIO_REASON_NONE + 1; i < HELIO_REASON_COUNT; i++)
+        row(out, helio_reason_word(i), NULL, helio_reason_doc(i));
+    helio_buffer_text(
+        out, "\n## Why a site is not a candidate\n\n"
+             "`reason` of each candidate in `helio explain` and `helio plan`, and `rejected_reason` of "
+             "`helio_report.placement_candidates`. The second column is what the job waits for when no site "
+             "is better.\n\n"
+             "| reason | the job waits with | meaning | what to do |\n|---|---|---|---|\n");
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
+        row(out, helio_rejection_word(i), helio_reason_word(helio_rejection_group(i)),
+            helio_rejection_doc(i));
+}

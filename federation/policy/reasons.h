@@ -1,0 +1,18 @@
+/*  reasons.h -- what the words of choice.h mean, and what to do about them; docs/reference/reasons.md is made of it. */
+#ifndef HELIO_POLICY_REASONS_H
+#define HELIO_POLICY_REASONS_H
+
+#include "federation/policy/choice.h"
+
+typedef struct helio_reason_doc {
+    const char *meaning; /* a sentence; NULL = none was written, which a test finds */
+    const char *remedy;
+} helio_reason_doc_t;
+
+helio_reason_doc_t helio_reason_doc(helio_reason_t reason);
+helio_reason_doc_t helio_rejection_doc(helio_rejection_t rejection);
+
+/*  The reference page. */
+void helio_reasons_page(helio_buffer_t *out);
+
+#endif

@@ -1,0 +1,63 @@
+/*  Every word has a meaning and a remedy, and docs/reference/reasons.md shows them all. HELIO_GOLDEN_WRITE=1 writes the page. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "federation/policy/reasons.h"
+
+static void assert_whole(const char *word, helio_reason_doc_t doc)
+{
+    if (!doc.meaning || !doc.remedy)
+        fail_msg("%s has no meaning and remedy in federation/policy/reasons.c", word);
+    for (const char *const *text = (const char *const[]){doc.meaning, doc.remedy, NULL}; *text; text++) {
+        assert_true(strlen(*text) > 5);
+        assert_int_equal((*text)[strlen(*text) - 1], '.');
+        assert_null(strchr(*text, '|')); /* would break the table */
+    }
+}
+
+static void reasons__all_have_a_meaning_and_a_remedy(void **state)
+{
+    (void)state;
+    for (uint32_t i = HELIO_REASON_NONE + 1; i < HELIO_REASON_COUNT; i++)
+        assert_whole(helio_reason_word(i), helio_reason_doc(i));
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
+        assert_whole(helio_rejection_word(i), helio_rejection_doc(i));
+}
+
+static void reasons__the_page_is_that_of_the_tables(void **state)
+{
+    (void)state;
+    static const char path[] = HELIO_SOURCE_DIR "/docs/reference/reasons.md";
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
+    helio_reasons_page(&page);
+    if (getenv("HELIO_GOLDEN_WRITE")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
+        assert_int_equal(fclose(file), 0);
+        return;
+    }
+    char *kept = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    ssize_t got = getdelim(&kept, &size, '\0', file);
+    fclose(file);
+    if (got < 0 || strcmp(kept, page.data) != 0)
+        fail_msg("docs/reference/reasons.md differs from the tables; HELIO_GOLDEN_WRITE=1 writes it");
+    free(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reasons__all_have_a_meaning_and_a_remedy),
+                                       cmocka_unit_test(reasons__the_page_is_that_of_the_tables)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
