@@ -159,7 +159,7 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
     if (!other)
         helio_buffer_text(out, "the only one that can");
     else if (number(other, "score_usd") < number(candidate, "score_usd"))
-        helio_buffer_text(out, helio_output_string(other, "detail")[0] ? "the best that may be relied on"
+        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0 ? "the best that may be relied on"
                                                                        : "its GPU comes first in `gpu`");
     else if (number(other, "score_usd") == number(candidate, "score_usd"))
         helio_buffer_text(out, "as good as any");
@@ -191,7 +191,7 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
                     out);
         signed_text(number(candidate, "carbon_g") - number(chosen, "carbon_g"), 0.5, helio_human_mass, "",
                     out);
-        helio_buffer_printf(out, "%s%s%s", out->size ? "" : "as good", detail[0] ? "; " : "", detail);
+        helio_buffer_text(out, out->size ? "" : "as good");
     }
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
