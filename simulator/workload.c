@@ -276,6 +276,10 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
         world_violate(self, "a submission was to look again before there was anything new to see");
         return;
     }
+    if (answer->rc == HELIO_INFEASIBLE && helio_text_is(answer->reason, "Deadline") && !job->answered) {
+        job->submission.spec.deadline_wall_ms = 0; /* nothing of it was stored: it is asked for again, without */
+        return;
+    }
     if (answer->rc != HELIO_OK || answer->jobs.count != 1) {
         world_violate(self, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
         return;

@@ -80,7 +80,8 @@ static uint64_t next_bound(const advisor_t *self, helio_rejection_t cap, uint64_
     for (uint32_t i = 0; i < self->e->count; i++) {
         const option_t *o = &self->e->options[i];
         int64_t cost = o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd;
-        uint64_t value = cap == HELIO_REJECTION_COST_CAP ? cost > 0 ? (uint64_t)cost : 0 : o->c.high_mg_per_kwh;
+        uint64_t value =
+            cap == HELIO_REJECTION_COST_CAP ? cost > 0 ? (uint64_t)cost : 0 : o->c.high_mg_per_kwh;
         if (o->c.rejection == cap && value > above && (!least || value < least))
             least = value;
     }

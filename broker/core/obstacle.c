@@ -45,7 +45,8 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
         *ret_detail = core_printf(self, "%s%s", short_of(self, class, option), until(self, at_ms));
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_evict_holds(self, class, pool) && !core_reserve_allows(self, class, pool, option->c.gpus_per_node)) {
+    if (!core_evict_holds(self, class, pool) &&
+        !core_reserve_allows(self, class, pool, option->c.gpus_per_node)) {
         *ret_detail = core_printf(self, "kept for a gang that waits%s", until(self, pool->reservation.at_ms));
         return HELIO_REJECTION_NO_CAPACITY;
     }

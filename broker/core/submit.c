@@ -85,16 +85,24 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
 }
 
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether there will be
- *  room is another question, and not one for a refusal. */
-static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, int64_t start_ms)
+ *  room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there is taken to be. */
+static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                        const helio_requirement_t *want, int64_t start_ms, uint64_t *ret_run_ms)
 {
+    helio_row_job_t row = {
+        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind};
+    core_run_expect(self, &row);
     self->rounds++; /* nothing is kept of it */
     job_class_t class = {.want = *want, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
+    helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     evaluation_t e = core_evaluate(self, &class);
     for (uint32_t i = 0; i < e.count; i++) {
-        helio_rejection_t rejection = e.options[i].c.rejection;
-        if (rejection != HELIO_REJECTION_DEADLINE && helio_rejection_group(rejection) != HELIO_REASON_NEVER_FITS)
+        const helio_candidate_t *c = &e.options[i].c;
+        if (helio_rejection_group(c->rejection) == HELIO_REASON_NEVER_FITS)
+            continue;
+        if (c->rejection != HELIO_REJECTION_DEADLINE)
             return false;
+        *ret_run_ms = c->run_high_ms && c->run_high_ms < *ret_run_ms ? c->run_high_ms : *ret_run_ms;
     }
     return true;
 }
@@ -104,21 +112,22 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
 {
     bool gated = job->spec.not_before_wall_ms > self->wall_ms;
     int64_t start_ms = gated ? job->spec.not_before_wall_ms : self->wall_ms;
-    int64_t end_ms = start_ms + (int64_t)want->time_limit_ms;
-    if (!want->deadline_wall_ms || end_ms <= want->deadline_wall_ms || !is_too_late(self, want, start_ms))
+    uint64_t run_ms = want->time_limit_ms;
+    if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
+        !is_too_late(self, event, job, want, start_ms, &run_ms))
         return true;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
     helio_rfc3339(want->deadline_wall_ms, deadline);
-    helio_rfc3339(end_ms, end);
+    helio_rfc3339(start_ms + (int64_t)run_ms, end);
     helio_fx_answer_t answer = {
         .call = event->call,
         .rc = HELIO_INFEASIBLE,
         .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
-            "%sdeadline: it ends at %s, and by its time limit of %llu minutes the job is over not before %s, were there room at "
-            "once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
-            where, deadline, (unsigned long long)(want->time_limit_ms / 60000), end, gated ? " at `not_before`" : "")),
+            "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, were there room "
+            "at once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
+            where, deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "")),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
     return false;

@@ -49,10 +49,10 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
          "Use `strict` or `eager`, or have the site enable leases."},
     [HELIO_REJECTION_NO_LINK] = {"No link is known over which the job's data could get there.",
                                  "Place copies of the data nearer, or have an operator declare a link."},
-    [HELIO_REJECTION_DEADLINE] = {"Its time limit would end after `deadline`. As an answer to a submission: "
+    [HELIO_REJECTION_DEADLINE] = {"Nine runs in ten, or its time limit, would end after `deadline`. As an answer to a submission: "
                                   "no start could be early enough.",
                                   "A later `deadline`, or a shorter `time`."},
-    [HELIO_REJECTION_COST_CAP] = {"Its whole time limit costs more there than `max_cost`.",
+    [HELIO_REJECTION_COST_CAP] = {"A run as long as nine in ten, or its time limit, costs more there than `max_cost`.",
                                   "A larger `max_cost`, or a shorter `time`."},
     [HELIO_REJECTION_CARBON_CAP] =
         {"The mean intensity of its hours there is above `max_carbon`, or is not told.",
