@@ -87,13 +87,13 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether there will be
  *  room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there is taken to be. */
 static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                        const helio_requirement_t *want, int64_t start_ms, uint64_t *ret_run_ms)
+                        const helio_requirement_t *want, queue_t *queue, int64_t start_ms, uint64_t *ret_run_ms)
 {
     helio_row_job_t row = {
         .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind};
     core_run_expect(self, &row);
     self->rounds++; /* nothing is kept of it */
-    job_class_t class = {.want = *want, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
+    job_class_t class = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
     helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     evaluation_t e = core_evaluate(self, &class);
     for (uint32_t i = 0; i < e.count; i++) {
@@ -108,13 +108,13 @@ static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *even
 }
 
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                           const helio_requirement_t *want, const char *where)
+                           const helio_requirement_t *want, queue_t *queue, const char *where)
 {
     bool gated = job->spec.not_before_wall_ms > self->wall_ms;
     int64_t start_ms = gated ? job->spec.not_before_wall_ms : self->wall_ms;
     uint64_t run_ms = want->time_limit_ms;
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
-        !is_too_late(self, event, job, want, start_ms, &run_ms))
+        !is_too_late(self, event, job, want, queue, start_ms, &run_ms))
         return true;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
     helio_rfc3339(want->deadline_wall_ms, deadline);
@@ -154,7 +154,8 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         if (known)
             return true;
     }
-    if (!core_resolve(self, tenant, job, &home, &time_limit_ms)) {
+    queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
+    if (!queue) {
         core_answer_queue(self, event, job, where);
         return false;
     }
@@ -167,7 +168,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
                     where, why);
         return false;
     }
-    return check_deadline(self, event, job, &want, where);
+    return check_deadline(self, event, job, &want, queue, where);
 }
 
 static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)

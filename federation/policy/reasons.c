@@ -67,6 +67,9 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_NO_CAPACITY] =
         {"It fits, but not now: the GPUs are in use, kept for a gang that waits, or the site just refused.",
          "Wait: the detail says how many are free, and until when that is expected."},
+    [HELIO_REJECTION_OVERFLOW] =
+        {"An overflow group of the queue or the tenant keeps the site for later, or for a lower price.",
+         "Wait: the detail says when it opens; `helio overflow list` shows the groups."},
 };
 
 helio_reason_doc_t helio_reason_doc(helio_reason_t reason)
