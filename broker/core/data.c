@@ -46,11 +46,15 @@ void core_data_free(helio_broker_core_t *self)
 /* ---- looking up ------------------------------------------------------------------------------------------
  */
 
+/*  Users choose the URIs, up to hundreds of them with hundreds of slashes each: only where a prefix of the catalogue could
+ * end is it asked. */
 static dataset_t *dataset_of(const helio_broker_core_t *self, helio_text_t uri)
 {
     dataset_t *dataset = NULL;
-    for (uint32_t size = uri.size + 1; self->datasets && !dataset && helio_prefix_next(uri, &size);)
-        HASH_FIND(hh, self->datasets, uri.data, size, dataset);
+    uint32_t size = (uri.size < self->prefix_longest ? uri.size : self->prefix_longest) + 1;
+    while (self->datasets && !dataset && helio_prefix_next(uri, &size))
+        if (self->datasets_of_size[size])
+            HASH_FIND(hh, self->datasets, uri.data, size, dataset);
     return dataset;
 }
 
@@ -297,6 +301,7 @@ static void changed(helio_broker_core_t *self)
 static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 {
     HASH_DEL(self->datasets, dataset);
+    self->datasets_of_size[strlen(dataset->prefix)]--;
     free(dataset->prefix);
     free(dataset->sites);
     free(dataset);
@@ -322,6 +327,8 @@ static dataset_t *keep_dataset(helio_broker_core_t *self, helio_text_t prefix, c
             memcpy(dataset->sites[dataset->site_count++], name, sizeof name);
     }
     HASH_ADD_KEYPTR(hh, self->datasets, dataset->prefix, prefix.size, dataset);
+    self->datasets_of_size[prefix.size]++;
+    self->prefix_longest = prefix.size > self->prefix_longest ? prefix.size : self->prefix_longest;
     return dataset;
 }
 
@@ -486,7 +493,8 @@ void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row)
             sites[count++].text = (helio_text_t){row->sites.data + from, i - from};
         from = i + 1;
     }
-    (void)keep_dataset(self, row->prefix, sites, count);
+    if (row->prefix.size <= HELIO_DATA_PREFIX_MAX)
+        (void)keep_dataset(self, row->prefix, sites, count);
 }
 
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row)

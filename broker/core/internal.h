@@ -466,6 +466,8 @@ struct helio_broker_core {
     job_class_t *newest_class; /* asked for last: jobs of a burst are alike. NULL = gone */
     idempotency_t *keys;
     dataset_t *datasets; /* by prefix */
+    uint32_t datasets_of_size[HELIO_DATA_PREFIX_MAX + 1]; /* how many have a prefix of so many bytes */
+    uint32_t prefix_longest;                              /* of all that there ever were */
     link_entry_t *links;
     job_t *dirty;
     job_t *ended, *ended_last; /* of this step, in order */

@@ -180,6 +180,28 @@ static void data__the_longest_prefix_wins_and_ends_at_a_slash(void **state)
     harness_end(&h);
 }
 
+/*  They are asked for by their sizes. */
+static void data__a_prefix_is_found_after_another_of_its_size_is_gone(void **state)
+{
+    (void)state;
+    harness_t *h = begin();
+    helio_job_spec_t spec = reader(h, GB);
+    harness_link(h, "*", "*", 1000, 1000000);
+    harness_data(h, "s3://acme/corpus/en", SITES_OF("south"));
+    harness_data(h, "s3://acme/corpus/de", SITES_OF("north"));
+    harness_data(h, "s3://acme/corpus/en", SITES_OF("south")); /* in place of itself */
+    harness_data(h, "s3://acme/corpus/de", NOWHERE);
+    helio_planned_t planned = plan(h, &spec);
+    assert_true(candidate(&planned, "north")->transfer_ms > 0);
+    assert_int_equal(candidate(&planned, "south")->transfer_ms, 0);
+    harness_data(h, "s3://acme", SITES_OF("north"));
+    harness_data(h, "s3://acme/corpus/en", NOWHERE); /* the longest: a shorter one stands for it */
+    planned = plan(h, &spec);
+    assert_int_equal(candidate(&planned, "north")->transfer_ms, 0);
+    assert_true(candidate(&planned, "south")->transfer_ms > 0);
+    harness_end(&h);
+}
+
 static void data__each_item_comes_from_its_cheapest_replica(void **state)
 {
     (void)state;
@@ -540,6 +562,7 @@ int main(void)
         cmocka_unit_test(data__nonsense_is_refused_and_changes_nothing),
         cmocka_unit_test(data__a_job_goes_to_where_its_data_lies),
         cmocka_unit_test(data__the_longest_prefix_wins_and_ends_at_a_slash),
+        cmocka_unit_test(data__a_prefix_is_found_after_another_of_its_size_is_gone),
         cmocka_unit_test(data__each_item_comes_from_its_cheapest_replica),
         cmocka_unit_test(data__a_replica_that_tells_no_intensity_does_not_look_clean),
         cmocka_unit_test(links__the_most_specific_one_counts),
