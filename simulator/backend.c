@@ -53,6 +53,7 @@ static void say_of(world_t *self, const run_t *run)
         event.exit_code = run->exit_code;
         event.limit_reached = run->limit;
         event.stopped = run->stopped;
+        event.saved_run_ms = run->stopped ? run->run_ms - run->run_ms % 1000 : 0; /* a second's steps */
         event.run_ms = run->run_ms;
         event.ended_wall_ms = run->started_wall_ms + (int64_t)run->run_ms;
     }

@@ -296,6 +296,8 @@ static void put_state(helio_vdb_t *self, const helio_row_state_t *row)
         violate(self, "a job that was over changed its state", row->key, row->epoch);
     if (row->epoch < state->row.epoch)
         violate(self, "an epoch went back", row->key, row->epoch);
+    if (row->saved_ms < state->row.saved_ms)
+        violate(self, "what a job had saved was forgotten", row->key, row->epoch);
     state->row = *row;
     vjob_t *job;
     HASH_FIND(hh, self->jobs, &row->key.job, sizeof row->key.job, job);

@@ -173,6 +173,7 @@ struct job {
     int64_t ready_ms; /* wall clock: since when it stands in line; after a takeover, its submission */
     helio_account_t used;
     uint64_t units_done;
+    uint64_t saved_ms; /* of what its attempts ran, what need not run again; at most its time limit */
     site_t *site; /* while live */
     pool_t *pool;
     uint32_t gpus_per_node; /* of the current placement */

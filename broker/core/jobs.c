@@ -369,6 +369,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .units_done = job->units_done,
         .at_ms = self->wall_ms,
         .evictions = job->evictions,
+        .saved_ms = job->saved_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }

@@ -132,6 +132,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->started_ms = row->started_ms;
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
+    job->saved_ms = row->saved_ms;
     job->evictions = row->evictions < UINT8_MAX ? (uint8_t)row->evictions : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_say(job, helio_arena_string(self->effects->arena, row->reason));

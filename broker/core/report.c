@@ -185,6 +185,9 @@ static void take_used(job_t *job, const helio_report_t *report, const helio_acco
     add(&job->used.energy_j, used->energy_j);
     add(&job->used.carbon_mg, used->carbon_mg);
     add(&job->units_done, report->units_done);
+    add(&job->saved_ms, report->saved_run_ms < report->run_ms ? report->saved_run_ms : report->run_ms);
+    uint64_t limit_ms = job->submission->row.time_limit_ms;
+    job->saved_ms = job->saved_ms < limit_ms ? job->saved_ms : limit_ms;
     if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
         job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
     if (report->run_ms)

@@ -60,6 +60,7 @@ helio_columns_t helio_columns_of_job(void)
         {"Finished", "finished_at", HELIO_CELL_TIME, false},
         {"Waited", "wait_seconds", HELIO_CELL_SECONDS, false},
         {"Ran", "run_seconds", HELIO_CELL_SECONDS, false},
+        {"Saved", "saved_seconds", HELIO_CELL_SECONDS, false},
         {"GPU time", "gpu_seconds", HELIO_CELL_SECONDS, false},
         {"Cost", "cost_usd", HELIO_CELL_MONEY, false},
         {"Energy", "energy_kwh", HELIO_CELL_ENERGY, false},

@@ -21,7 +21,8 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
         then c.decision_id end as waiting_decision_id,
     s.at as changed_at,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
-        then c.expected_at end as expected_at
+        then c.expected_at end as expected_at,
+    nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -168,6 +169,7 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'wait_seconds', helio.seconds_between((t).submitted_at, coalesce((t).started_at, (t).finished_at, now())),
         'run_seconds', case when (t).started_at is not null
             then helio.seconds_between((t).started_at, coalesce((t).finished_at, now())) end,
+        'saved_seconds', (t).saved_seconds,
         'reason', (t).reason,
         'detail', (t).detail);
 
@@ -216,6 +218,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
             'run_seconds', case when a.started_at is not null then helio.seconds_between(a.started_at,
                 case when a.live + a.queued + a.held = 0 then a.finished_at else now() end) end,
+            'saved_seconds', a.saved_seconds,
             'reason', a.reason, 'detail', a.detail, 'tasks_total', a.total,
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
@@ -231,7 +234,8 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   max(t.attempts) as attempts, min(t.started_at) as started_at, max(t.finished_at) as finished_at,
                   max(t.exit_code) as exit_code, max(t.gpu_model) as gpu_model, sum(t.gpu_seconds) as gpu_seconds,
                   sum(t.cost_usd) as cost_usd, sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g,
-                  sum(t.units_done)::bigint as units_done, max(t.reason) filter (where t.state = 0) as reason,
+                  sum(t.units_done)::bigint as units_done, sum(t.saved_seconds) as saved_seconds,
+                  max(t.reason) filter (where t.state = 0) as reason,
                   max(t.detail) filter (where t.reason = 'Gated') as detail
               from helio.tasks_now t where t.job_id = job
               group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,

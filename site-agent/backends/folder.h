@@ -83,7 +83,14 @@ HELIO_MUST_CHECK helio_rc helio_folder_close_unclaimed(int folder, helio_error_t
 HELIO_MUST_CHECK helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err);
-uint64_t helio_folder_units_done(int folder); /* of HELIO_REPORT */
+
+typedef struct helio_progress {
+    uint64_t units;        /* done by the attempt */
+    uint64_t saved_run_ms; /* of its run; 0 = not known */
+} helio_progress_t;
+/*  What HELIO_REPORT tells of an attempt that has ended so. Where its last line names a checkpoint, the run is saved
+ *  up to the time of that write: as the file system has it, not as the job says, and never more than it ran. */
+helio_progress_t helio_folder_progress(int folder, const helio_done_t *done);
 /*  When its shim last showed life, in the file system's own time: only a change of it says anything.
  * NOT_FOUND: no claim. */
 HELIO_MUST_CHECK helio_rc helio_folder_beat(int folder, int64_t *ret_ns);
@@ -115,5 +122,7 @@ int64_t helio_folders_sweep(helio_folders_t *self, int64_t now_wall_ms);
 /*  The number of work in HELIO_REPORT's text: `units` is the attempt's running total, so the largest counts.
  *  Lines that are not JSON objects are passed over. */
 uint64_t helio_report_units(helio_text_t report);
+/*  Whether its last line names a checkpoint: `checkpoint` is a text that is not empty. */
+bool helio_report_saves(helio_text_t report);
 
 #endif

@@ -39,13 +39,40 @@ uint64_t helio_report_units(helio_text_t report)
     return most;
 }
 
-uint64_t helio_folder_units_done(int folder)
+bool helio_report_saves(helio_text_t report)
+{
+    uint32_t size = report.size;
+    while (size && report.data[size - 1] == '\n')
+        size--;
+    uint32_t at = size;
+    while (at && report.data[at - 1] != '\n' && size - at <= LINE_MAX_BYTES)
+        at--;
+    if (size - at > LINE_MAX_BYTES || at == size || report.data[at] != '{')
+        return false;
+    json_t *object = json_loadb(report.data + at, size - at, JSON_REJECT_DUPLICATES, NULL);
+    bool saves = json_string_length(json_object_get(object, "checkpoint")) > 0;
+    json_decref(object);
+    return saves;
+}
+
+/*  A mark that was set back or ahead saves nothing, or all of the run: the job's owner may do either to himself. */
+static uint64_t saved_run_ms(const struct stat *status, const helio_done_t *done)
+{
+    int64_t written_ms = 0, ran_ms = 0;
+    if (__builtin_mul_overflow((int64_t)status->st_mtim.tv_sec, INT64_C(1000), &written_ms) ||
+        __builtin_sub_overflow(written_ms + status->st_mtim.tv_nsec / 1000000, done->started_wall_ms, &ran_ms) ||
+        !done->started_wall_ms || ran_ms <= 0)
+        return 0;
+    return (uint64_t)ran_ms < done->run_ms ? (uint64_t)ran_ms : done->run_ms;
+}
+
+helio_progress_t helio_folder_progress(int folder, const helio_done_t *done)
 {
     int fd = openat(folder, "report", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat status;
+    helio_progress_t progress = {0};
     if (fd < 0)
-        return 0;
-    uint64_t units = 0;
+        return progress;
     if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         off_t at = status.st_size > TAIL_MAX ? status.st_size - TAIL_MAX : 0;
@@ -55,8 +82,10 @@ uint64_t helio_folder_units_done(int folder)
             helio_buffer_append(&text, piece, (size_t)got);
             at += got;
         }
-        units = helio_report_units(helio_buffer_view(&text));
+        progress.units = helio_report_units(helio_buffer_view(&text));
+        if (helio_report_saves(helio_buffer_view(&text)))
+            progress.saved_run_ms = saved_run_ms(&status, done);
     }
     (void)close(fd);
-    return units;
+    return progress;
 }

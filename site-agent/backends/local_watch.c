@@ -127,7 +127,9 @@ static void say_done(helio_local_t *self, helio_local_attempt_t *attempt, const 
         .run_ms = done->run_ms,
     };
     if (!done->failed) {
-        attempt->end.units_done = helio_folder_units_done(attempt->folder);
+        helio_progress_t progress = helio_folder_progress(attempt->folder, done);
+        attempt->end.units_done = progress.units;
+        attempt->end.saved_run_ms = progress.saved_run_ms;
         attempt->end.energy_j = energy_j(self, attempt, now_wall_ms - done->ended_wall_ms);
     }
     helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_WORD_FAILED_TO_START : HELIO_BACKEND_WORD_ENDED,

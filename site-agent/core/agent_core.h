@@ -125,7 +125,8 @@ HELIO_ENUM_DECLARE(helio_backend_word, HELIO_BACKEND_WORD, HELIO_BACKEND_WORD_TA
     F(R, U64, energy_j, 0, _)                                                           \
     F(R, U64, units_done, 0, _)                                                         \
     F(R, TEXT, reason, 256, _)                                                          \
-    F(R, TEXT, local_id, 64, _)
+    F(R, TEXT, local_id, 64, _)                                                         \
+    F(R, U64, saved_run_ms, 0, _) /* of run_ms; 0 = not known */
 HELIO_RECORD_DECLARE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
 
 /*  Capacity as the backend sees it, for backends with a scheduler of their own; and site series from feeds.

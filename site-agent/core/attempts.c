@@ -315,6 +315,7 @@ static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
     report.gpu_ms = event->run_ms * gpus_of(attempt);
     report.energy_j = event->energy_j;
     report.units_done = event->units_done;
+    report.saved_run_ms = event->saved_run_ms < event->run_ms ? event->saved_run_ms : event->run_ms;
     report.reason = end_reason(attempt, event, kind);
     report.local_id = event->local_id;
     finish(self, attempt, &report);

@@ -386,6 +386,18 @@ void lab_done(const lab_t *lab, const lab_job_t *job, helio_done_t done)
     (void)close(folder);
 }
 
+void lab_report(const lab_t *lab, const lab_job_t *job, const char *text, int64_t wall_ms)
+{
+    int folder = open_folder(lab, job);
+    int fd = openat(folder, "report", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    struct timespec at = {.tv_sec = wall_ms / 1000, .tv_nsec = wall_ms % 1000 * 1000000};
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+    assert_int_equal(futimens(fd, (struct timespec[2]){at, at}), 0);
+    (void)close(fd);
+    (void)close(folder);
+}
+
 void lab_run(lab_t *lab, const lab_job_t *job, const char *id)
 {
     lab_claim(lab, job, id);

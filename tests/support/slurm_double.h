@@ -73,6 +73,8 @@ void lab_read(const lab_t *lab, const char *file, helio_buffer_t *out);
 void lab_claim(const lab_t *lab, const lab_job_t *job, const char *id);
 void lab_started(const lab_t *lab, const lab_job_t *job);
 void lab_done(const lab_t *lab, const lab_job_t *job, helio_done_t done);
+/*  What the job wrote to HELIO_REPORT, and when. */
+void lab_report(const lab_t *lab, const lab_job_t *job, const char *text, int64_t wall_ms);
 /*  claim, started, and the job is RUNNING in the queue. */
 void lab_run(lab_t *lab, const lab_job_t *job, const char *id);
 /*  One row of accounting. */

@@ -35,7 +35,8 @@ static bool begins(const char *text, const char *head)
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, uint64_t units_done)
+void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
+                             const helio_progress_t *progress)
 {
     attempt->end = (helio_aev_backend_t){.exit_code = done->exit_code,
                                          .limit_reached = done->limit_reached,
@@ -43,7 +44,8 @@ void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t 
                                          .started_wall_ms = done->started_wall_ms,
                                          .ended_wall_ms = done->ended_wall_ms,
                                          .run_ms = done->run_ms,
-                                         .units_done = done->failed ? 0 : units_done};
+                                         .units_done = done->failed ? 0 : progress->units,
+                                         .saved_run_ms = done->failed ? 0 : progress->saved_run_ms};
     if (done->failed) {
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", done->reason);
         return;

@@ -314,7 +314,8 @@ bool helio_slurm_is_ours(helio_slurm_attempt_t *attempt, uint32_t uid);
 void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
 void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt);
-void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done, uint64_t units_done);
+void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
+                             const helio_progress_t *progress);
 /*  Claimed, and pending again. */
 void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 /*  Stopped before a shim came, and the folder is closed. */

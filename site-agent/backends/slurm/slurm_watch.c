@@ -98,8 +98,10 @@ static void on_marks(helio_slurm_attempt_t *attempt, int folder)
     }
     if (attempt->started_wall_ms)
         helio_slurm_say_started(attempt);
-    if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK)
-        helio_slurm_end_by_done(attempt, &done, helio_folder_units_done(folder));
+    if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK) {
+        helio_progress_t progress = helio_folder_progress(folder, &done);
+        helio_slurm_end_by_done(attempt, &done, &progress);
+    }
 }
 
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder)

@@ -206,6 +206,44 @@ static void end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retr
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
 }
 
+/*  Told to leave after each minute; the site says what it saved of that. */
+static void end__what_its_attempts_saved_is_added_up_and_at_most_its_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t said_ms, saved_ms;
+    } rows[] = {{40000, 40000}, {0, 40000}, {59000, 99000}, {UINT64_MAX, 150000}};
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.time_limit_ms = 150000;
+    helio_job_key_t key = harness_job(h, &spec);
+    for (uint32_t epoch = 1; epoch <= 4; epoch++) {
+        harness_tick(h);
+        harness_run_up_to(h, NORTH, key, epoch, HELIO_JOB_RUNNING);
+        helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_STOPPED);
+        report.saved_run_ms = rows[epoch - 1].said_ms;
+        harness_report(h, NORTH, &report);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+        assert_int_equal(harness_row(h, key)->saved_ms, rows[epoch - 1].saved_ms);
+        harness_report(h, NORTH, &report); /* once more: evidence */
+    }
+    harness_t *next = harness_rebuild(h);
+    harness_command(next, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+    assert_int_equal(harness_row(next, key)->saved_ms, 150000);
+    harness_end(&next);
+}
+
+static void end__no_more_is_saved_than_was_run(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    spec.time_limit_ms = 3600000;
+    helio_job_key_t key = job_in_state(&spec, HELIO_JOB_RUNNING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_STOPPED);
+    report.saved_run_ms = UINT64_MAX;
+    harness_report(h, NORTH, &report);
+    assert_int_equal(harness_row(h, key)->saved_ms, report.run_ms);
+}
+
 /* ---- sites that fail
  * --------------------------------------------------------------------------------------- */
 
@@ -700,6 +738,8 @@ int main(void)
         CASE(end__a_repeated_one_changes_nothing),
         CASE(end__twice_in_one_frame_completes_once),
         CASE(end__a_job_that_was_asked_to_move_and_failed_by_itself_is_still_retried),
+        CASE(end__what_its_attempts_saved_is_added_up_and_at_most_its_limit),
+        CASE(end__no_more_is_saved_than_was_run),
         CASE(lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released),
         CASE(lost__at_once_makes_its_pool_the_last_choice_for_a_while),
         CASE(lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone),

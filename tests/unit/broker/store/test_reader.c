@@ -190,7 +190,8 @@ static void read_job__shows_the_keys_that_are_promised(void **state)
         "id",         "name",        "tenant",    "user",         "queue",       "kind",      "tier",
         "state",      "site",        "pool",      "home_site",    "epoch",       "attempts",  "submitted_at",
         "started_at", "finished_at", "exit_code", "gpus",         "nodes",       "gpu_model", "gpu_seconds",
-        "cost_usd",   "energy_kwh",  "carbon_g",  "wait_seconds", "run_seconds", "reason",    "history"};
+        "cost_usd",   "energy_kwh",  "carbon_g",  "wait_seconds", "run_seconds", "reason",    "history",
+        "saved_seconds"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         char path[64];
         (void)snprintf(path, sizeof path, "j ? '%s'", keys[i]);
@@ -201,6 +202,10 @@ static void read_job__shows_the_keys_that_are_promised(void **state)
         "concat_ws(' ', j->>'state', j->>'exit_code', j->>'gpu_seconds', j->>'cost_usd', j->>'energy_kwh', "
         "j->>'carbon_g', j->>'wait_seconds', j->>'run_seconds')",
         "succeeded 0 3600 1.5 2 2.5 600 1800");
+    assert_json(ASK("read_job", id_of(1), NULL), "j->>'saved_seconds' is null", "t"); /* not known */
+    helio_pg_exec(conninfo, "update helio.job_state set saved_ms = 11400500");
+    assert_json(ASK("read_job", id_of(1), NULL), "j->>'saved_seconds'", "11400.5");
+    helio_pg_exec(conninfo, "update helio.job_state set saved_ms = 0");
     assert_json(ASK("read_job", id_of(1), NULL), "j->>'submitted_at' ~ '^\\d{4}-\\d\\d-\\d\\dT[0-9:.]{12}Z$'",
                 "t");
     assert_json(ASK("read_job", id_of(1), NULL),

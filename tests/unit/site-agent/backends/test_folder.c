@@ -185,11 +185,108 @@ static void folder__hostile_marks_and_logs_are_refused(void **state)
             assert_int_not_equal(helio_folder_done(folder, &done, NULL), HELIO_OK);
         assert_int_not_equal(helio_folder_claim(folder, &claim, NULL), HELIO_OK);
         assert_int_not_equal(helio_folder_started(folder, &started, NULL), HELIO_OK);
-        assert_int_equal(helio_folder_units_done(folder), 0);
+        const helio_done_t ended = {.started_wall_ms = 1, .run_ms = 1000};
+        helio_progress_t progress = helio_folder_progress(folder, &ended);
+        assert_true(progress.units == 0 && progress.saved_run_ms == 0);
         for (size_t i = 0; i < 4; i++)
             assert_int_equal(unlinkat(folder, names[i], kind == 2 ? AT_REMOVEDIR : 0), 0);
     }
     assert_int_equal(out.size, 0);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+/*  Written at 1,000.25 s; begun at 990 s. */
+static helio_progress_t progress_with(int folder, helio_text_t text, const helio_done_t *done)
+{
+    struct timespec times[2] = {{.tv_sec = 1000}, {.tv_sec = 1000, .tv_nsec = 250000000}};
+    int fd = openat(folder, "report", O_WRONLY | O_TRUNC | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text.data, text.size), text.size);
+    assert_int_equal(futimens(fd, times), 0);
+    (void)close(fd);
+    return helio_folder_progress(folder, done);
+}
+
+static void folder__a_report_whose_last_line_names_a_checkpoint_saves_the_run_up_to_its_writing(void **state)
+{
+    (void)state;
+    const struct {
+        helio_text_t report;
+        uint64_t saved_ms;
+    } rows[] = {{HELIO_TEXT(""), 0},
+                {HELIO_TEXT("\n\n"), 0},
+                {HELIO_TEXT("{\"units\": 9, \"checkpoint\": \"step-9\"}\n"), 10250},
+                {HELIO_TEXT("{\"checkpoint\": \"a\"}"), 10250},
+                {HELIO_TEXT("{\"units\": 1}\n{\"checkpoint\": \"a\"}\n\n"), 10250},
+                {HELIO_TEXT("{\"checkpoint\": \"a\"}\n{\"units\": 9}\n"), 0}, /* written since */
+                {HELIO_TEXT("{\"checkpoint\": \"\"}\n"), 0},
+                {HELIO_TEXT("{\"checkpoint\": 9}\n"), 0},
+                {HELIO_TEXT("{\"checkpoint\": \"a\""), 0},
+                {HELIO_TEXT("{\"checkpoint\": \"a\", \"checkpoint\": \"b\"}\n"), 0},
+                {HELIO_TEXT("[\"checkpoint\"]\n"), 0},
+                {HELIO_TEXT("{\"checkpoint\": \"\xff\"}\n"), 0},
+                {HELIO_TEXT("{\0\"checkpoint\": \"a\"}\n"), 0}};
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    const helio_done_t done = {.started_wall_ms = 990000, .run_ms = 60000};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(progress_with(folder, rows[i].report, &done).saved_run_ms, rows[i].saved_ms);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__no_date_of_a_report_saves_more_than_was_run(void **state)
+{
+    (void)state;
+    const struct {
+        helio_done_t done;
+        uint64_t saved_ms;
+    } rows[] = {{{.started_wall_ms = 990000, .run_ms = 10250}, 10250},
+                {{.started_wall_ms = 990000, .run_ms = 4000}, 4000}, /* dated after the end */
+                {{.started_wall_ms = 1000250, .run_ms = 4000}, 0},
+                {{.started_wall_ms = 2000000, .run_ms = 4000}, 0}, /* before the begin */
+                {{.started_wall_ms = 0, .run_ms = 4000}, 0},
+                {{.started_wall_ms = INT64_MIN, .run_ms = 4000}, 0},
+                {{.started_wall_ms = INT64_MAX, .run_ms = 4000}, 0}};
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_int_equal(progress_with(folder, HELIO_TEXT("{\"checkpoint\": \"a\"}\n"), &rows[i].done).saved_run_ms,
+                         rows[i].saved_ms);
+    (void)close(folder);
+    close_bed(&bed);
+}
+
+static void folder__of_a_report_without_end_only_the_last_bytes_are_read(void **state)
+{
+    (void)state;
+    bed_t bed = {0};
+    open_bed(&bed, true, NULL);
+    bed.how.launcher = HELIO_LAUNCHER_SLURM;
+    assert_int_equal(prepare(&bed, NULL), HELIO_OK);
+    int folder = folder_of(&bed), fd = openat(folder, "report", O_WRONLY | O_APPEND | O_CLOEXEC);
+    const helio_done_t done = {.started_wall_ms = 1, .run_ms = 4000};
+    static const char line[] = "\n{\"units\": 7, \"checkpoint\": \"a\"}\n";
+    assert_int_equal(ftruncate(fd, INT64_C(1) << 40), 0); /* a hole */
+    assert_int_equal(helio_folder_progress(folder, &done).saved_run_ms, 0);
+    assert_int_equal(write(fd, line, sizeof line - 1), sizeof line - 1);
+    helio_progress_t progress = helio_folder_progress(folder, &done);
+    assert_int_equal(progress.units, 7);
+    assert_int_equal(progress.saved_run_ms, 4000);
+    char huge[8192];
+    memset(huge, ' ', sizeof huge);
+    memcpy(huge, "{\"checkpoint\": \"a\",", 20);
+    memcpy(huge + sizeof huge - 8, "\"x\": 1}", 8);
+    assert_int_equal(write(fd, huge, sizeof huge), sizeof huge);
+    assert_int_equal(helio_folder_progress(folder, &done).saved_run_ms, 0); /* no line is so long */
+    (void)close(fd);
     (void)close(folder);
     close_bed(&bed);
 }
@@ -354,6 +451,9 @@ int main(void)
         cmocka_unit_test(folder__account_says_who_pays),
         cmocka_unit_test(folder__paths_that_cannot_be_are_refused_before_anything_is_made),
         cmocka_unit_test(folder__hostile_marks_and_logs_are_refused),
+        cmocka_unit_test(folder__a_report_whose_last_line_names_a_checkpoint_saves_the_run_up_to_its_writing),
+        cmocka_unit_test(folder__no_date_of_a_report_saves_more_than_was_run),
+        cmocka_unit_test(folder__of_a_report_without_end_only_the_last_bytes_are_read),
         cmocka_unit_test(folder__is_removed_with_all_that_is_in_it_and_nothing_else),
         cmocka_unit_test(folder__of_any_depth_and_size_is_removed_a_bounded_piece_at_a_time),
         cmocka_unit_test(folder__a_survey_passes_over_what_is_acknowledged),

@@ -328,11 +328,14 @@ static void local__units_are_the_largest_running_total_of_the_report(void **stat
     site_t site = {0};
     site_open(&site);
     attempt_t attempt = {
-        .run = "for i in 1 2 3; do echo \"{\\\"units\\\": $((i * 100))}\" >> $HELIO_REPORT; done"};
+        .run = "for i in 1 2 3; do echo \"{\\\"units\\\": $((i * 100)), \\\"checkpoint\\\": \\\"$i\\\"}\" >> $HELIO_REPORT; done; "
+               "touch -d '+1 hour' $HELIO_REPORT"};
     site_start(&site, &attempt);
     const heard_t *end = site_wait(&site, 2);
     expect_end(end, 0);
     assert_int_equal(end->event.units_done, 300);
+    assert_true(end->event.run_ms > 0);
+    assert_int_equal(end->event.saved_run_ms, end->event.run_ms); /* whatever the file is dated */
     site_close(&site);
 }
 

@@ -339,6 +339,7 @@ static void report__of_an_end_carries_what_the_backend_measured(void **state)
     ended.run_ms = 5000;
     ended.energy_j = 77;
     ended.units_done = 12;
+    ended.saved_run_ms = 4000;
     ended.ended_wall_ms = site.wall_ms + 5000;
     ended.local_id = HELIO_TEXT("4711");
     step(&site, HELIO_AGENT_EV_BACKEND, &ended);
@@ -349,6 +350,7 @@ static void report__of_an_end_carries_what_the_backend_measured(void **state)
     assert_int_equal(report->gpu_ms, 5000 * 8);
     assert_int_equal(report->energy_j, 77);
     assert_int_equal(report->units_done, 12);
+    assert_int_equal(report->saved_run_ms, 4000);
     assert_int_equal(report->started_wall_ms, site.wall_ms);
     assert_int_equal(report->ended_wall_ms, site.wall_ms + 5000);
     assert_true(helio_text_is(report->local_id, "4711"));

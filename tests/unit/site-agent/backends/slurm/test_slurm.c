@@ -34,12 +34,15 @@ static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **sta
     lab_expect(&lab, 0, WORD(STARTED), "");
     assert_string_equal(lab.heard[0].local_id, "101");
     int64_t began_ms = lab.wall_ms - 10000;
+    lab_report(&lab, &job, "{\"units\": 5, \"checkpoint\": \"step-5\"}\n", began_ms + 2500);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 3, .started_wall_ms = began_ms, .run_ms = 4000});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
     lab_expect(&lab, 1, WORD(ENDED), "");
     assert_int_equal(lab.heard[1].event.exit_code, 3);
     assert_int_equal(lab.heard[1].event.run_ms, 4000);
+    assert_int_equal(lab.heard[1].event.units_done, 5);
+    assert_int_equal(lab.heard[1].event.saved_run_ms, 2500);
     assert_int_equal(lab.heard[1].event.started_wall_ms, began_ms);
     assert_string_equal(lab.heard[1].reason, "");
     lab_pass(&lab, 60000);
