@@ -100,7 +100,7 @@ static void terms__each_is_in_dollars(void **state)
                              .queue_wait_ms = HOUR / 2,
                              .shadow_micro_usd_per_gpu_h = 1000,
                              .move_micro_usd = 77,
-                             .transfer = {.ms = HOUR / 2, .egress_micro_usd = 11, .carbon_mg = 1000000000}};
+                             .transfer = {.ms = (uint64_t)HOUR / 2, .egress_micro_usd = 11, .carbon_mg = 1000000000}};
     helio_plan_t p = plan(&extras, NOON, 0);
     assert_int_equal(p.energy_j, 28800000); /* 8 kWh */
     assert_int_equal(p.carbon_mg, 4000000); /* 4 kg */
@@ -196,7 +196,7 @@ static void terms__nothing_overflows(void **state)
                          {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
                          NOON,
                          0};
-    helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, {HOUR, INT64_MAX, 0, UINT64_MAX}, false};
+    helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX}, false};
     helio_plan_t p = helio_plan_of(&outlook, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);
