@@ -495,6 +495,7 @@ typedef struct helio_broker_figures {
     uint64_t stale_reports_total;   /* of an epoch that is not current */
     uint64_t illegal_reports_total; /* would be a transition that is not listed */
     uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
+    uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
     uint64_t open_batch;
 } helio_broker_figures_t;
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);

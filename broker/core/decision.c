@@ -244,6 +244,17 @@ static const char *window_detail(helio_broker_core_t *self, const evaluation_t *
                        place_text(self, now));
 }
 
+/*  The first pool that could take it, were there not what its site keeps. */
+static const char *kept_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
+{
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *o = &e->options[i];
+        if (!core_kept_allows(self, e->class, o->pool, o->c.gpus_per_node, 0))
+            return core_kept_text(self, e->class, o->site, o->pool, o->c.gpus_per_node, ret_expected_ms);
+    }
+    return "";
+}
+
 static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t *e)
 {
     uint32_t open = 0;
@@ -302,6 +313,11 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
     const char *evicts = core_evict_text(self, e->class, ret_expected_ms);
     if (evicts[0]) {
         *ret_detail = evicts;
+        return HELIO_REASON_WAITING_FOR_CAPACITY;
+    }
+    const char *kept = e->reserved ? "" : kept_detail(self, e, ret_expected_ms);
+    if (kept[0]) {
+        *ret_detail = kept;
         return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
     if (e->feasible) {

@@ -159,7 +159,8 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            core_option_gpus(class, option) <= core_quota_left(class) &&
            (core_evict_holds(self, class, pool) ||
             core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
-           core_evict_allows(self, class, pool, option->c.gpus_per_node);
+           core_evict_allows(self, class, pool, option->c.gpus_per_node) &&
+           core_kept_allows(self, class, pool, option->c.gpus_per_node, 0);
 }
 
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
@@ -283,7 +284,8 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
         bool taken = held->class && held->class->id != class->id && held->class->waiting;
-        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) || core_overflow_is_closed(class, option) || core_option_gpus(class, option) > core_quota_left(class))
+        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) || core_overflow_is_closed(class, option) ||
+            core_kept_excludes(class, option->pool, option->c.gpus_per_node) || core_option_gpus(class, option) > core_quota_left(class))
             continue;
         reservation_t found;
         int64_t at_ms =

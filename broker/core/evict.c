@@ -59,7 +59,8 @@ int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t 
 {
     job->intent = HELIO_INTENT_PREEMPT;
     helio_stop_mode_t mode = core_evict_mode(job);
-    job->evictions++;
+    if (why != HELIO_EVICT_WHY_WINDOW) /* every morning is not once too often */
+        job->evictions++;
     count_leaving(job);
     self->figures.preemptions_total[why]++;
     core_job_move(self, job, HELIO_JOB_STOPPING, reason, "broker");

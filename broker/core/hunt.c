@@ -140,8 +140,10 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     const helio_requirement_t *want = &hunt->class->want;
     const pool_t *pool = hunt->option->pool;
     room_t room = {0};
+    uint64_t back_gpus = 0;
     for (uint32_t i = 0; i < count; i++) {
         const job_t *job = hunt->jobs[chosen[i]];
+        back_gpus += (uint64_t)job->gpus_per_node * job->submission->class->want.nodes;
         core_room_add(&room, job->submission->class->want.nodes, job->gpus_per_node, &job->submission->class->want);
     }
     free_nodes_t fullest = hunt->others, emptiest = hunt->others;
@@ -151,7 +153,8 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     emptiest.cpus = fullest.cpus;
     emptiest.memory_bytes = fullest.memory_bytes;
     uint32_t gpus = hunt->option->c.gpus_per_node;
-    return core_room_fits(pool, &fullest, want->nodes, gpus, want->cpus, want->memory_bytes) &&
+    return core_kept_allows(hunt->core, hunt->class, pool, gpus, back_gpus) &&
+           core_room_fits(pool, &fullest, want->nodes, gpus, want->cpus, want->memory_bytes) &&
            core_room_fits(pool, &emptiest, want->nodes, gpus, want->cpus, want->memory_bytes);
 }
 

@@ -346,8 +346,28 @@ typedef struct signal_past {
     helio_past_t *past;
 } signal_past_t;
 
+/*  From a time on other than critical work may hold so many GPUs of a pool, and is expected to hold so many. */
+typedef struct kept_edge {
+    int64_t at_ms; /* wall clock */
+    uint64_t room_gpus;
+    uint64_t held_gpus; /* by their limits; of now, those that are being stopped too */
+} kept_edge_t;
+
+enum { KEPT_EDGES_MAX = 64 };
+
+/*  What a site keeps of a pool by the clock, as one round sees it (kept.c). */
+typedef struct kept {
+    const helio_series_t *series; /* NULL = nothing is kept; only within a round */
+    kept_edge_t edges[KEPT_EDGES_MAX]; /* now, and each time at which more is kept */
+    uint32_t count;
+    uint64_t room_gpus;   /* in the round before */
+    uint64_t short_gpus;  /* kept, but held by others, since short_ms */
+    int64_t short_ms;
+} kept_t;
+
 struct pool {
     helio_pool_t info;
+    kept_t *kept; /* NULL = never was anything */
     rated_t *rated; /* RATED_HOURS by hour since 1970 modulo; NULL until the first end */
     helio_outlook_t *outlook; /* made when first asked for; stands for outlook_hour_ms */
     int64_t outlook_hour_ms;  /* 0 = must be made anew */
@@ -447,11 +467,13 @@ struct helio_broker_core {
     uint64_t pools_version;    /* counts changes of which pools there are */
     uint64_t reserved_version; /* capacity_version of the reservations */
     uint64_t rounds;
-    int64_t look_ms; /* wall clock: the earliest of the classes' look_ms; INT64_MAX = none */
+    int64_t look_ms; /* wall clock: the earliest of the classes' look_ms, and kept_ms; INT64_MAX = none */
     overflow_t *overflows;
     uint64_t overflow_version; /* counts their changes */
     int64_t queues_look_ms;   /* the same of the queues' rules */
     int64_t queues_looked_ms; /* when that was found out */
+    int64_t kept_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */
+    bool keeps;      /* some site told of GPUs that it keeps */
     struct option *scratch; /* of an evaluation that is not kept */
     uint32_t scratch_capacity;
     helio_durations_t *durations;
@@ -672,6 +694,18 @@ uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, c
                           uint32_t gpus_per_node, int64_t start_ms);
 void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t start_ms, uint32_t gpus);
 void core_window_clear(job_class_t *class);
+
+/* kept.c: GPUs that sites keep by the clock, for critical queues and for work that is not the federation's */
+void core_kept_review(helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */
+/*  May a job of the class take so much now, once others gave so much back? */
+bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                      uint32_t gpus_per_node, uint64_t back_gpus);
+/*  Not even if nothing else ran there. */
+bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
+void core_kept_placed(const helio_broker_core_t *self, const job_t *job);
+/*  Why core_kept_allows says no, and when less is kept (0 = not foreseen). */
+const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
+                           uint32_t gpus_per_node, int64_t *ret_until_ms);
 
 void core_room_add(room_t *room, uint32_t nodes, uint32_t gpus, const helio_requirement_t *want);
 void core_room_return(const pool_t *pool, free_nodes_t *free_now, const room_t *room); /* to the fullest nodes */

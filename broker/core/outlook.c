@@ -44,6 +44,7 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
     core_evict_site_drop(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++) {
         free(site->pools[i].prey);
+        free(site->pools[i].kept);
         free(site->pools[i].outlook);
         free(site->pools[i].rated);
         free(site->pools[i].releases);
@@ -111,6 +112,7 @@ static void keep(helio_broker_core_t *self, site_t *site, const helio_row_series
     size_t points = (size_t)series.values.count + series.p10.count + series.p90.count;
     site->series_arenas[at] = helio_arena_new_sized(points * sizeof(double) + 512);
     helio_record_copy(&helio_series_type, site->series_arenas[at], &series, &site->series[at]);
+    self->keeps = self->keeps || series.signal == HELIO_SIGNAL_RESERVED;
     core_outlooks_drop(site);
     core_facts_changed(self, site);
 }

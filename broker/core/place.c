@@ -152,6 +152,7 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
         keep_least(e, job, least ? least : option, self->wall_ms, &row);
     core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
     core_reserve_placed(self, job);
+    core_kept_placed(self, job);
     core_order(self, job);
     self->figures.placements_total++;
 }
@@ -280,6 +281,7 @@ void core_round(helio_broker_core_t *self)
     self->rounds++;
     drop_reservations(self);
     core_evict_review(self);
+    core_kept_review(self);
     turns_t turns = core_turns(self);
     uint32_t placed = 0;
     job_class_t *class, *rival;
@@ -291,7 +293,7 @@ void core_round(helio_broker_core_t *self)
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
         self->round_wanted = true;
-    self->look_ms = INT64_MAX;
+    self->look_ms = self->kept_ms;
     for (class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
             self->look_ms = class->look_ms;

@@ -21,6 +21,7 @@ static const struct {
     {"free", "free_gpus", "GPUs"},
     {"pue", "pue", ""},
     {"power", "power_watts", "W"},
+    {"reserved", "reserved_gpus", "GPUs"},
 };
 
 enum { SIGNAL_COUNT = sizeof signals / sizeof signals[0] };

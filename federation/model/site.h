@@ -72,7 +72,7 @@ HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 
 #define HELIO_SIGNAL_TABLE(X)                                                                                \
     X(FREE_GPUS, "free_gpus") X(PRICE, "price_usd_per_gpu_h") X(ELECTRICITY, "electricity_usd_per_kwh")      \
-    X(CARBON, "carbon_g_per_kwh") X(PUE, "pue") X(POWER, "power_watts")
+    X(CARBON, "carbon_g_per_kwh") X(PUE, "pue") X(POWER, "power_watts") X(RESERVED, "reserved_gpus")
 #define HELIO_SIGNAL_ENUMERATOR(name, word) HELIO_SIGNAL_##name,
 HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 

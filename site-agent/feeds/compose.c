@@ -188,17 +188,24 @@ static void add_carbon(composer_t *self)
     series->estimated = true; /* a yearly figure stands for every hour */
 }
 
+/*  Of the hours from the running one on. */
+static uint32_t intervals_of(const composer_t *self, helio_text_t when, helio_interval_t **ret_intervals)
+{
+    helio_schedule_t schedule;
+    if (helio_schedule_parse(when, &schedule, NULL) != HELIO_OK)
+        return 0;
+    int64_t from_ms = self->hour * HOUR_MS;
+    return helio_schedule_intervals(&schedule, self->from->zone, from_ms, from_ms + HOURS * HOUR_MS, self->arena,
+                                    ret_intervals);
+}
+
 /*  How much of each hour from the running one on lies inside: 0..1. */
 static void shares_of(const composer_t *self, helio_text_t when, double shares[HOURS])
 {
-    helio_schedule_t schedule;
     helio_interval_t *intervals;
     memset(shares, 0, HOURS * sizeof *shares);
-    if (helio_schedule_parse(when, &schedule, NULL) != HELIO_OK)
-        return;
-    int64_t from_ms = self->hour * HOUR_MS, to_ms = from_ms + HOURS * HOUR_MS;
-    uint32_t count =
-        helio_schedule_intervals(&schedule, self->from->zone, from_ms, to_ms, self->arena, &intervals);
+    int64_t from_ms = self->hour * HOUR_MS;
+    uint32_t count = intervals_of(self, when, &intervals);
     for (uint32_t i = 0; i < count; i++)
         for (int64_t at_ms = intervals[i].begin_ms; at_ms < intervals[i].end_ms;) {
             int64_t hour = (at_ms - from_ms) / HOUR_MS, next_ms = from_ms + (hour + 1) * HOUR_MS;
@@ -372,6 +379,71 @@ static void add_free(composer_t *self, const helio_pool_t *pool)
     }
 }
 
+/*  The longest step that no begin or end of a window lies within: what is kept begins and ends on the minute. */
+static uint32_t step_of(const composer_t *self, helio_text_t pool)
+{
+    static const uint32_t steps_s[] = {900, 300, 60};
+    const helio_windows_t *windows = &self->from->settings->windows;
+    uint32_t at = 0;
+    for (uint32_t n = 0; n < windows->count; n++) {
+        helio_interval_t *intervals;
+        uint32_t count = helio_text_equal(windows->items[n].pool, pool)
+                             ? intervals_of(self, windows->items[n].when, &intervals)
+                             : 0;
+        for (uint32_t i = 0; i < count; i++)
+            while (at < 2 && (intervals[i].begin_ms % (steps_s[at] * INT64_C(1000)) ||
+                              intervals[i].end_ms % (steps_s[at] * INT64_C(1000))))
+                at++;
+    }
+    return steps_s[at];
+}
+
+static void add_window(composer_t *self, const helio_window_t *window, helio_series_t *series, int64_t *issued_ms)
+{
+    const int64_t from_ms = series->start_wall_ms, step_ms = INT64_C(1000) * series->step_s;
+    double reserve[HOURS] = {0};
+    if (window->series.size)
+        series->estimated |= !reserve_by_series(self, window, reserve, issued_ms);
+    helio_interval_t always = {from_ms, from_ms + HOURS * HOUR_MS}, *intervals = &always;
+    uint32_t count = window->when.size && !window->series.size ? intervals_of(self, window->when, &intervals) : 1;
+    for (uint32_t i = 0; i < series->values.count; i++) {
+        int64_t at_ms = from_ms + (int64_t)i * step_ms;
+        bool inside = false;
+        for (uint32_t n = 0; n < count; n++)
+            inside |= intervals[n].begin_ms < at_ms + step_ms && intervals[n].end_ms > at_ms;
+        if (inside)
+            series->values.items[i] +=
+                window->series.size ? reserve[(at_ms - from_ms) / HOUR_MS] : window->reserve_gpus;
+    }
+}
+
+/*  What is kept of a pool, and until when: the broker frees it in time. */
+static void add_reserved(composer_t *self, helio_text_t pool)
+{
+    const helio_windows_t *windows = self->from->settings ? &self->from->settings->windows : NULL;
+    helio_series_t series = {.signal = HELIO_SIGNAL_RESERVED,
+                             .pool = pool,
+                             .source = HELIO_TEXT("windows"),
+                             .start_wall_ms = self->hour * HOUR_MS};
+    int64_t issued_ms = self->issued_ms;
+    bool any = false;
+    for (uint32_t n = 0; windows && n < windows->count; n++) {
+        if (!helio_text_equal(windows->items[n].pool, pool))
+            continue;
+        if (!any) {
+            series.step_s = step_of(self, pool);
+            series.values.items = helio_arena_alloc(self->arena, HELIO_SERIES_POINTS_MAX, sizeof(double));
+            series.values.count = HELIO_SERIES_POINTS_MAX;
+            memset(series.values.items, 0, HELIO_SERIES_POINTS_MAX * sizeof(double));
+        }
+        any = true;
+        add_window(self, &windows->items[n], &series, &issued_ms);
+    }
+    series.issued_wall_ms = issued_ms;
+    if (any)
+        self->out->series.items[self->out->series.count++] = series;
+}
+
 /*  What the backend says of pools without windows, and of anything else. */
 static void add_backend(composer_t *self)
 {
@@ -414,7 +486,7 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
                        .arena = arena,
                        .out = &all};
     self.issued_ms = self.hour * HOUR_MS > from->opened_wall_ms ? self.hour * HOUR_MS : from->opened_wall_ms;
-    size_t most = 4 + 2 * (size_t)from->profile->pools.count +
+    size_t most = 4 + 3 * (size_t)from->profile->pools.count +
                   (from->settings ? from->settings->feeds.count : 0) +
                   (from->backend ? from->backend->series.count : 0);
     all.series.items = helio_arena_alloc(arena, most, sizeof *all.series.items);
@@ -422,8 +494,10 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
     add_electricity(&self);
     add_pue(&self);
     add_prices(&self);
-    for (uint32_t p = 0; p < from->profile->pools.count; p++)
+    for (uint32_t p = 0; p < from->profile->pools.count; p++) {
         add_free(&self, &from->profile->pools.items[p]);
+        add_reserved(&self, from->profile->pools.items[p].name);
+    }
     add_backend(&self);
     all.power_w = power_of(&self);
     helio_zone_destroy(&utc);
