@@ -408,7 +408,37 @@ static void compose__windows_keep_gpus_by_local_time(void **state)
     assert_true(free_gpus->values.items[11] == 0 && free_gpus->values.items[18] == 8 &&
                 free_gpus->values.items[19] == 28);
     assert_null(find(&all, HELIO_SIGNAL_FREE_GPUS, "q"));
+    const helio_series_t *reserved = find(&all, HELIO_SIGNAL_RESERVED, "p");
+    assert_true(reserved->step_s == 900 && reserved->values.count == 192);
+    const double *kept = reserved->values.items; /* quarters from midnight UTC: 08:30 in Berlin is the 31st */
+    assert_true(kept[0] == 4 && kept[29] == 4 && kept[30] == 24 && kept[43] == 24 && kept[44] == 54 &&
+                kept[47] == 54 && kept[48] == 24 && kept[75] == 24 && kept[76] == 4);
+    assert_null(find(&all, HELIO_SIGNAL_RESERVED, "q"));
     helio_zone_destroy(&zone);
+}
+
+static void compose__what_is_kept_begins_and_ends_on_the_minute(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *when;
+        uint32_t step_s;
+        int64_t begin_min, end_min;
+    } cases[] = {
+        {"08:30-20:00", 900, 510, 1200}, {"08:05-09:00", 300, 485, 540}, {"00:07-01:59", 60, 7, 119}, {"02:00-24:00", 900, 120, 1440}};
+    for (uint32_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const char *text = helio_arena_string(
+            arena, helio_arena_printf(arena, SITE "windows: [{pool: p, reserve_gpus: 6, when: \"%s\"}]\n", cases[c].when));
+        helio_aev_series_t all =
+            compose(read_site(text, arena), NULL, NULL, ms_of("2026-11-23T00:00:00Z"));
+        const helio_series_t *reserved = find(&all, HELIO_SIGNAL_RESERVED, "p");
+        assert_int_equal(reserved->step_s, cases[c].step_s);
+        for (uint32_t i = 0; i < reserved->values.count; i++) {
+            int64_t of_day = (int64_t)i * cases[c].step_s / 60 % 1440;
+            bool inside = of_day >= cases[c].begin_min && of_day < cases[c].end_min;
+            assert_true(reserved->values.items[i] == (inside ? 6 : 0));
+        }
+    }
 }
 
 static void compose__windows_follow_a_series_of_demand(void **state)
@@ -564,6 +594,7 @@ int main(void)
         TEST(compose__prices_below_zero_and_pue_below_one_are_treated_as_they_should),
         TEST(compose__a_tariff_is_local_time_hour_by_hour),
         TEST(compose__windows_keep_gpus_by_local_time),
+        TEST(compose__what_is_kept_begins_and_ends_on_the_minute),
         TEST(compose__windows_follow_a_series_of_demand),
         TEST(compose__what_the_backend_foresees_goes_along_less_the_windows),
         WITH_DIRECTORY(store__the_memory_survives_a_restart_for_the_same_feed_only),
