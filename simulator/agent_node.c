@@ -148,8 +148,12 @@ static void send(world_t *self, uint32_t site, const helio_effect_t *effect)
     case HELIO_AGENT_FX_SEND_SUMMARY: {
         helio_ev_site_summary_t summary = {agent->connection, *(const helio_site_summary_t *)effect->payload};
         if (world_has_windows(self)) {
-            summary.summary.series.items = world_forecast(self, site, world_wall_ms(self, &agent->clock));
-            summary.summary.series.count = 1;
+            int64_t wall_ms = world_wall_ms(self, &agent->clock);
+            helio_series_t *told = helio_arena_alloc(self->arena, 2, sizeof *told);
+            told[0] = *world_forecast(self, site, wall_ms);
+            told[1] = *world_reserved(self, site, wall_ms);
+            summary.summary.series.items = told;
+            summary.summary.series.count = 2;
         }
         network_up(self, site, HELIO_BROKER_EV_SITE_SUMMARY, &helio_ev_site_summary_type, &summary);
         break;

@@ -191,6 +191,8 @@ bool world_has_tiers(const world_t *self);
 /*  g/kWh. What is issued of an hour lies above it, by less than the noise. */
 uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms);
 helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
+/*  GPUs that a site keeps for itself, two minutes by two; none after the first minutes, so that all comes to its end. */
+helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms);
 enum { WORLD_NOISE_G = 80 };
 #define WORLD_BROKER WORLD_SITES_MAX
 

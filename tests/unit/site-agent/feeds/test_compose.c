@@ -94,7 +94,8 @@ static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *
     helio_compose(&from, at, arena, &all);
     for (uint32_t i = 0; i < all.series.count; i++) {
         const helio_series_t *series = &all.series.items[i];
-        assert_true(series->values.count == 48 && series->step_s == 3600 &&
+        assert_true(series->values.count * series->step_s <= 48 * 3600 &&
+                    (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
                     series->start_wall_ms == at / H * H);
         assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
         assert_true(series->source.size <= 64);
