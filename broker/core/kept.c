@@ -161,6 +161,7 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
         if (job->pool != pool || is_critical(job->submission->queue) || !holds_at(self, job, edge))
             continue;
         held += gpus_of(job);
+        *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
         if (!gpus_of(job) || !core_evict_can(self, job, true))
             continue;
         if (count == capacity) {
@@ -169,7 +170,6 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
         }
         leavers[count++] = (leaver_t){job, job->submission->queue->tier, gpus_of(job), core_evict_lost_ms(self, job),
                                       false};
-        *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
     }
     uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
     uint32_t taken = 0;
@@ -197,7 +197,7 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
     helio_rfc3339(edge.at_ms, from);
     const char *reason = core_printf(self, "GPUs of %s/%.*s are reserved from %.16sZ", site->name,
                                      HELIO_TEXT_ARGS(pool->info.name), from);
-    if (count && edge.at_ms - longest_ms > self->wall_ms) { /* until then some may be over, and others there */
+    if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* until then some are over, or have begun */
         wake(self, edge.at_ms - longest_ms);
         count = 0;
     }

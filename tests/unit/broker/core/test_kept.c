@@ -168,6 +168,20 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     assert_true(resumes);
 }
 
+static void kept__who_begins_and_nothing_else_happens_leaves_in_time_too(void **state)
+{
+    (void)state;
+    join(1, 8);
+    tell((double[]){0, 6, 0}, 3, harness_wall_ms(h), 3600);
+    helio_job_key_t train = saving(8, 24 * HOUR);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, train, 1, HELIO_JOB_RUNNING); /* no round follows from that */
+    harness_wait(h, HOUR - 120 * SECOND - 1);
+    assert_state(train, HELIO_JOB_RUNNING);
+    harness_wait(h, 1);
+    assert_state(train, HELIO_JOB_STOPPING);
+}
+
 static void kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain(void **state)
 {
     (void)state;
@@ -384,6 +398,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_evening),
         TEST(kept__those_in_the_way_leave_their_grace_and_a_margin_before),
+        TEST(kept__who_begins_and_nothing_else_happens_leaves_in_time_too),
         TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
         TEST(kept__who_has_not_begun_is_waited_for_and_counted),
         TEST(kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too),
