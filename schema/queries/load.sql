@@ -11,7 +11,10 @@ select f.incarnation, f.broker_epoch,
 from helio.federation f
 
 -- name: load_tenant
-select tenant, coalesce(home_site, '') from helio.tenants order by tenant
+-- Tokens did not always make their tenant's row.
+select tenant, max(coalesce(home_site, ''))
+from (select tenant, home_site from helio.tenants union all select tenant, null from helio.tokens) as known
+group by tenant order by tenant
 
 -- name: load_queue
 select queue, priority, tier::int4, time_limit_ms, false from helio.queues order by queue

@@ -263,6 +263,10 @@ from unnest($1::int8[], $2::text[], $3::text[], $4::text[], $5::text[])
 order by n.place
 
 -- name: put_token
+-- The first token of a tenant makes it.
+with made as (
+    insert into helio.tenants (tenant) select distinct tenant from unnest($3::text[]) as n (tenant) on conflict do nothing
+)
 insert into helio.tokens as t (token_id, hash, tenant, user_name, role, created_at, expires_at, revoked_at)
 select distinct on (n.token_id) n.token_id, n.hash, n.tenant, n.user_name, n.role, helio.ms_at(n.created_ms),
     helio.ms_time(n.expires_ms), helio.ms_time(n.revoked_ms)

@@ -1383,6 +1383,35 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
     helio_store_destroy(&store);
 }
 
+/*  Else a new leader finds jobs of a tenant that it does not know. */
+static void store__the_first_token_of_a_tenant_makes_the_tenant(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_row_token_t token = {.token_id = HELIO_TEXT("t1"),
+                               .hash = {hash_b, 32},
+                               .tenant = HELIO_TEXT("acme"),
+                               .user = HELIO_TEXT("ada"),
+                               .role = HELIO_TEXT("user"),
+                               .created_ms = 5000};
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL), HELIO_OK);
+    helio_store_t *store = opened(conninfo);
+    append(store, HELIO_BROKER_FX_ROW_TOKEN, &token);
+    token.token_id = HELIO_TEXT("t2");
+    token.tenant = HELIO_TEXT("blue");
+    append(store, HELIO_BROKER_FX_ROW_TOKEN, &token);
+    commit(store);
+    assert_value(conninfo, "select string_agg(tenant || ' ' || coalesce(home_site, '-'), ', ' order by tenant) from helio.tenants",
+                 "acme lulea, blue -");
+    helio_pg_exec(conninfo, "delete from helio.tenants where tenant = 'blue'"); /* as tokens once left it */
+    loaded_t all = load(store);
+    const helio_row_tenant_t *home = nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 0);
+    const helio_row_tenant_t *blue = nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 1);
+    assert_true(home && helio_text_is(home->tenant, "acme") && helio_text_is(home->home_site, "lulea"));
+    assert_true(blue && helio_text_is(blue->tenant, "blue") && blue->home_site.size == 0);
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static int up(void **state)
 {
     *state = helio_pg_up();
@@ -1431,6 +1460,7 @@ int main(void)
         cmocka_unit_test(store__a_database_that_cannot_be_reached_is_unavailable),
         cmocka_unit_test(store__a_stored_job_that_no_longer_parses_names_itself),
         cmocka_unit_test(store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them),
+        cmocka_unit_test(store__the_first_token_of_a_tenant_makes_the_tenant),
     };
     return cmocka_run_group_tests(tests, up, down);
 }
