@@ -1,7 +1,9 @@
 -- What the views and the broker's own reads stand on: jobs with their state now, and the series that hold now.
 -- Inside schema helio: not a contract.
 
--- One row per task. No row in job_state = queued, never placed; why it waits is said once for its class.
+-- One row per task. No row in job_state = queued, never placed; why it waits is said once for its class. It ran as long as
+-- its attempts did: those that ended, fenced ones aside as in gpu_seconds, and the one that runs. started_at stays the begin
+-- of an attempt that ended until the next one runs: such a begin does not tick.
 create or replace view helio.tasks_now as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, j.queue, j.tier, j.kind,
     j.home_site, j.gpus, j.nodes, j.time_limit_ms, j.class_id, j.submitted_at,
@@ -22,7 +24,14 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
     s.at as changed_at,
     case when coalesce(s.state, 0) = 0 and (g.job_id is null or g.opened_at is not null)
         then c.expected_at end as expected_at,
-    nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds
+    nullif(s.saved_ms, 0) / 1000.0::float8 as saved_seconds,
+    case when s.started_at is not null then
+        (select coalesce(sum(a.run_ms) filter (where not a.fenced), 0) / 1000.0::float8
+             + case when (s.state between 4 and 6 or (s.state = 7 and s.before between 4 and 6))
+                     and not coalesce(bool_or(a.epoch = s.epoch or a.started_at = s.started_at), false)
+                 then helio.seconds_between(s.started_at, now()) else 0 end
+         from helio.attempts a
+         where a.job_id = j.job_id and a.task = t.task) end as run_seconds
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
@@ -167,8 +176,7 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'carbon_g', (t).carbon_g,
         'units_done', (t).units_done,
         'wait_seconds', helio.seconds_between((t).submitted_at, coalesce((t).started_at, (t).finished_at, now())),
-        'run_seconds', case when (t).started_at is not null
-            then helio.seconds_between((t).started_at, coalesce((t).finished_at, now())) end,
+        'run_seconds', (t).run_seconds,
         'saved_seconds', (t).saved_seconds,
         'reason', (t).reason,
         'detail', (t).detail);
@@ -216,8 +224,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'gpu_seconds', a.gpu_seconds, 'cost_usd', a.cost_usd, 'energy_kwh', a.energy_kwh, 'carbon_g', a.carbon_g,
             'units_done', a.units_done,
             'wait_seconds', helio.seconds_between(a.submitted_at, coalesce(a.started_at, now())),
-            'run_seconds', case when a.started_at is not null then helio.seconds_between(a.started_at,
-                case when a.live + a.queued + a.held = 0 then a.finished_at else now() end) end,
+            'run_seconds', a.run_seconds,
             'saved_seconds', a.saved_seconds,
             'reason', a.reason, 'detail', a.detail, 'tasks_total', a.total,
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
@@ -235,6 +242,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   max(t.exit_code) as exit_code, max(t.gpu_model) as gpu_model, sum(t.gpu_seconds) as gpu_seconds,
                   sum(t.cost_usd) as cost_usd, sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g,
                   sum(t.units_done)::bigint as units_done, sum(t.saved_seconds) as saved_seconds,
+                  sum(t.run_seconds) as run_seconds,
                   max(t.reason) filter (where t.state = 0) as reason,
                   max(t.detail) filter (where t.reason = 'Gated') as detail
               from helio.tasks_now t where t.job_id = job

@@ -124,12 +124,14 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
     helio.kind_word(t.kind) as kind, helio.state_word(t.state) as state, t.home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at,
     helio.seconds_between(t.submitted_at, coalesce(t.started_at, t.finished_at, now())) as wait_seconds,
-    case when t.started_at is not null
-        then helio.seconds_between(t.started_at, coalesce(t.finished_at, now())) end as run_seconds,
+    t.run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
     t.submitted_at as time
 from helio.tasks_now t;
 comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at.';
+comment on column helio_report.jobs.started_at is 'The begin of its last attempt that ran; wait_seconds ends there.';
+comment on column helio_report.jobs.run_seconds is
+    'What its attempts ran, added up, and the running one until now; it stands still while the job is queued again.';
 
 create or replace view helio_report.job_transitions as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,

@@ -66,7 +66,7 @@ static const char world[] =
     "  null, 'site:lulea' from generate_series(1, 2) i;"
     "insert into helio.attempts values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, 5, true, false, 0, "
     "now(), now(),"
-    "  now(), 1, 3600000, 7200000, 12, 'lulea', null, 'l1');"
+    "  now(), 1800000, 3600000, 7200000, 12, 'lulea', null, 'l1');"
     "insert into helio.ledger values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, date_trunc('hour', "
     "now()), 3600000,"
     "  7200000, 2500, 1500000, false, 'acme', 'lulea', 'h100', 'H100', 'standard', 'model');"
