@@ -41,6 +41,9 @@ bool core_room_take(const pool_t *pool, free_nodes_t *free_now, uint32_t nodes, 
 {
     if (!core_room_fits(pool, free_now, nodes, gpus, cpus, memory_bytes))
         return false;
+#ifdef HELIO_MUTANT_room_given_twice
+    return true;
+#endif
     uint32_t left = nodes;
     for (uint32_t k = gpus; gpus && k <= pool->info.gpus_per_node && left; k++) {
         uint32_t n = free_now->by_gpus[k] < left ? free_now->by_gpus[k] : left;
@@ -86,8 +89,12 @@ void core_job_give_back(helio_broker_core_t *self, job_t *job)
     job->counted = false;
     const helio_requirement_t *want = &job->submission->class->want;
     core_pool_give(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+#ifdef HELIO_MUTANT_freed_unseen
+    (void)self;
+#else
     self->capacity_version++;
     self->round_wanted = true;
+#endif
 }
 
 static uint32_t largest_block(const pool_t *pool)

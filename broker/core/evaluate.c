@@ -18,6 +18,14 @@ static int by_preference(const void *a_, const void *b_)
         return a->step < b->step ? -1 : 1;
     if (a->c.ask != b->c.ask)
         return a->c.ask < b->c.ask ? -1 : 1;
+#ifdef HELIO_MUTANT_registered_first
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+#endif
+#ifdef HELIO_MUTANT_dearest_first
+    if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
+        return a->c.now.score_micro_usd > b->c.now.score_micro_usd ? -1 : 1;
+#endif
     if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
         return a->c.now.score_micro_usd < b->c.now.score_micro_usd ? -1 : 1;
     if (a->home != b->home)

@@ -145,6 +145,9 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
                          uint32_t gpus_per_node)
 {
     const reservation_t *held = &pool->reservation;
+#ifdef HELIO_MUTANT_reservation_ignored
+    return true;
+#endif
     if (!held->class || held->class->id == class->id || !held->class->waiting ||
         core_class_turn_at(class, held->class, held->site) < 0 ||
         self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)

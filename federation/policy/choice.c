@@ -202,8 +202,12 @@ static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t 
     *ret_high = (helio_plan_t){0};
     if (caps_need_a_plan(want))
         *ret_high = helio_plan_of(outlook, &bounds->high, &bounds->now->extras, weighed_ms);
+#ifdef HELIO_MUTANT_deadline_ignored
+    (void)start_ms;
+#else
     if (want->deadline_wall_ms && start_ms + takes_ms(bounds) > want->deadline_wall_ms)
         return HELIO_REJECTION_DEADLINE;
+#endif
     int64_t cost = ret_high->cost_micro_usd + bounds->now->extras.transfer.egress_micro_usd;
     if (want->max_cost_micro_usd && cost > (int64_t)want->max_cost_micro_usd)
         return HELIO_REJECTION_COST_CAP;

@@ -94,7 +94,7 @@ static field_job_t *make_job(field_t *field, uint32_t index)
     helio_rng_t rng = of(field->seed, 3, index);
     uint64_t limit = 2 * FIELD_MINUTE + helio_rng_below(&rng, 58) * FIELD_MINUTE;
     uint64_t run = FIELD_MINUTE + 1 + helio_rng_below(&rng, limit - FIELD_MINUTE);
-    uint32_t nodes = helio_rng_below(&rng, 4) ? 1 : 1 + (uint32_t)helio_rng_below(&rng, 6);
+    uint32_t nodes = helio_rng_below(&rng, 4) ? 1 : 1 + (uint32_t)helio_rng_below(&rng, 4);
     field_job_t *job = field_job(field, helio_rng_below(&rng, 4) ? models[helio_rng_below(&rng, 3)] : "",
                                  UINT32_C(1) << helio_rng_below(&rng, 4), nodes, limit, run);
     job->tenant = (uint32_t)helio_rng_below(&rng, FIELD_TENANTS);
@@ -119,7 +119,7 @@ static field_job_t *make_job(field_t *field, uint32_t index)
 static void change_quota(field_t *field)
 {
     uint32_t tenant = (uint32_t)field_below(field, FIELD_TENANTS), queue = (uint32_t)field_below(field, FIELD_QUEUES + 1);
-    uint32_t burst = 48 + (uint32_t)field_below(field, 32), owed = (uint32_t)field_below(field, 24);
+    uint32_t burst = 32 + (uint32_t)field_below(field, 16), owed = (uint32_t)field_below(field, 24);
     field_quota(field, tenant, queue, owed, burst, 500 + (uint32_t)field_below(field, 4000));
 }
 
@@ -137,7 +137,7 @@ static field_t *run_all(const settings_t *settings, uint64_t seed, uint64_t shif
     join_all(field, shift % field->site_count);
     uint32_t count = jobs_of(settings, seed);
     for (uint32_t i = 0; i < count; i++) {
-        if (seed % 2 && i % 8 == 0)
+        if (seed % 2 && i % 4 == 0)
             change_quota(field);
         field_submit(field, make_job(field, i));
         if (field_below(field, 3) == 0)
@@ -405,8 +405,11 @@ static bool is_caught(const settings_t *settings, uint64_t seed, verdict_t total
 {
     (void)fflush(stdout);
     pid_t child = fork();
-    if (child == 0)
-        _exit(run_seed(settings, seed, totals) ? 0 : 1);
+    if (child == 0) {
+        bool good = run_seed(settings, seed, totals);
+        (void)fflush(stdout);
+        _exit(good ? 0 : 1);
+    }
     int status = 0;
     return child > 0 && waitpid(child, &status, 0) == child && status != 0;
 }
