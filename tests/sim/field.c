@@ -201,15 +201,21 @@ static void leave(field_t *self, field_job_t *job)
     job->waits_ms = 0;
 }
 
-/*  What fits nowhere is refused at once, and nothing else is. */
+/*  The most that it may take ends too late: whether the most that is expected does, the broker knows. */
+static bool may_be_late(const field_t *self, const field_job_t *job)
+{
+    return job->spec.deadline_wall_ms && field_wall_ms(self) + (int64_t)job->spec.time_limit_ms > job->spec.deadline_wall_ms;
+}
+
+/*  What fits nowhere is refused at once, or what would be over too late; nothing else is. */
 static void on_answer(field_t *self, const helio_fx_answer_t *answer)
 {
     field_job_t *job = answer->call == self->submitting ? &self->jobs[self->job_count - 1] : NULL;
     if (job && job->hopeless && answer->rc == HELIO_OK)
         field_violate(self, "job %u fits nowhere and was taken", self->job_count - 1);
-    if (answer->rc != HELIO_OK && !(job && job->hopeless))
+    if (answer->rc != HELIO_OK && !(job && (job->hopeless || may_be_late(self, job))))
         field_violate(self, "a good request was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
-    if (job && job->hopeless)
+    if (job && answer->rc != HELIO_OK)
         job->state = HELIO_JOB_CANCELLED;
     if (answer->rc == HELIO_OK && answer->jobs.count)
         self->jobs[self->job_count - 1].key = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};

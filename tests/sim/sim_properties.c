@@ -194,7 +194,7 @@ static void property_determinism(const settings_t *settings, uint64_t seed, verd
     end(&c, verdict);
 }
 
-/*  One job in an idle fleet: it starts at once if any start meets its deadline, and else never. */
+/*  One job of which nothing is known, in an idle fleet: it starts at once if its limit meets its deadline, and is else refused. */
 static void property_admission(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = field_new(seed, settings->trace);
@@ -208,6 +208,8 @@ static void property_admission(const settings_t *settings, uint64_t seed, verdic
         job->spec.deadline_wall_ms = field_wall_ms(field) + 1;
     bool feasible = slack_ms >= 0 && !job->hopeless;
     field_submit(field, job);
+    if (!feasible && !field_is_over(field, job))
+        field_violate(field, "a job with %lld ms to spare was taken", (long long)slack_ms);
     field_run(field, 20 * FIELD_SECOND);
     if (!field->violation[0] && feasible != (job->placed_ms >= 0))
         field_violate(field, "a job with %lld ms to spare was%s placed", (long long)slack_ms, feasible ? " not" : "");
