@@ -26,6 +26,10 @@ static void print_choice(const helio_client_t *client, const json_t *explained)
     if (difference.size)
         helio_buffer_printf(&text, " rather than %.64s, the next best: %s",
                             helio_output_string(other, "site"), difference.data);
+    const char *first = helio_output_string(explained, "first_choice");
+    if (first[0])
+        helio_buffer_printf(&text, "%s %.64s, the first choice, was taken by jobs like it", difference.size ? ";" : ":",
+                            first);
     print_buffer(client, "Chosen", &text);
     helio_why_terms(chosen, other, &terms);
     print_buffer(client, "Weighed", &terms);

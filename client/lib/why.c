@@ -43,6 +43,17 @@ const json_t *helio_why_chosen(const json_t *answer)
     return NULL;
 }
 
+/*  Comes before where it is, and was full: jobs like it that were placed with it went there. */
+static bool is_taken(const json_t *answer, const json_t *candidate)
+{
+    const char *first = helio_output_string(answer, "first_choice");
+    if (!first[0] || is_rejected(candidate) || is_chosen(answer, candidate))
+        return false;
+    return number(candidate, "score_usd") < number(helio_why_chosen(answer), "score_usd") ||
+           (strcmp(first, helio_output_string(candidate, "site")) == 0 &&
+            strcmp(helio_output_string(answer, "first_choice_pool"), helio_output_string(candidate, "pool")) == 0);
+}
+
 const json_t *helio_why_next_best(const json_t *answer)
 {
     const json_t *best = NULL;
@@ -51,7 +62,7 @@ const json_t *helio_why_next_best(const json_t *answer)
     json_array_foreach(candidates_of(answer), i, candidate)
     {
         double score = number(candidate, "score_usd");
-        if (is_chosen(answer, candidate) || is_rejected(candidate) || isnan(score))
+        if (is_chosen(answer, candidate) || is_rejected(candidate) || is_taken(answer, candidate) || isnan(score))
             continue;
         if (!best || score < number(best, "score_usd"))
             best = candidate;
@@ -156,7 +167,9 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
     const json_t *other = helio_why_next_best(answer);
     bool cheapest = is_least(answer, candidate, "cost_usd"),
          cleanest = is_least(answer, candidate, "carbon_g");
-    if (!other)
+    if (helio_output_string(answer, "first_choice")[0])
+        helio_buffer_text(out, "the best that was left");
+    else if (!other)
         helio_buffer_text(out, "the only one that can");
     else if (number(other, "score_usd") < number(candidate, "score_usd"))
         helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0 ? "the best that may be relied on"
@@ -186,6 +199,8 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
         why_chosen(answer, candidate, flexible_s, out);
+    else if (is_taken(answer, candidate))
+        helio_buffer_text(out, "taken by jobs like it");
     else if (chosen) {
         signed_text(number(candidate, "cost_usd") - number(chosen, "cost_usd"), 0.005, helio_human_money, "",
                     out);
@@ -235,7 +250,8 @@ void helio_why_run(const json_t *answer, helio_buffer_t *out)
     const json_t *run = json_object_get(answer, "run");
     double expected = number(run, "duration_s"), high = number(run, "duration_p90_s"), limit = number(answer, "time_limit_s");
     double runs = number(run, "runs"), failed = number(run, "failed");
-    if (!json_is_object(run) || isnan(expected) || isnan(high) || isnan(runs))
+    bool never_fits = strcmp(helio_output_string(answer, "reason"), "NeverFits") == 0;
+    if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))
         return;
     char text[HELIO_HUMAN_SIZE], high_text[HELIO_HUMAN_SIZE];
     helio_human_duration(expected, text);

@@ -250,7 +250,9 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   t.time_limit_ms, t.submitted_at) a;
     end;
 
--- Which decision says why: that of the newest placement; while it waits, that of its class.
+-- Which decision says why: that of the newest placement; while it waits, that of its class. Placements share a decision
+-- while its best pool fills up: the chosen place is the placement's, and the decision's own, where another, the first choice.
+-- Who waits has chosen nothing, except an hour; starts that others of its class were offered are not its own.
 create or replace function helio.explain_json(job uuid, of_task integer) returns text language sql stable
     begin atomic
         select json_build_object(
@@ -259,8 +261,14 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'attempts', t.attempts, 'submitted_at', helio.rfc3339(t.submitted_at),
             'expected_start', helio.rfc3339(t.expected_at),
             'decided_at', helio.rfc3339(d.at), 'policy_version', d.policy_version,
-            'forecast_issued_at', helio.rfc3339(d.forecast_at), 'chosen', d.chosen_site,
-            'chosen_pool', d.chosen_pool,
+            'forecast_issued_at', helio.rfc3339(d.forecast_at),
+            'chosen', case when t.state <> 0 then placed.site when t.reason = 'WaitingForWindow' then d.chosen_site end,
+            'chosen_pool', case when t.state <> 0 then placed.pool
+                when t.reason = 'WaitingForWindow' then d.chosen_pool end,
+            'first_choice', case when t.state <> 0 and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
+                then d.chosen_site end,
+            'first_choice_pool', case when t.state <> 0 and (placed.site, placed.pool) <> (d.chosen_site, d.chosen_pool)
+                then d.chosen_pool end,
             'time_limit_s', t.time_limit_ms / 1000.0::float8,
             'run', (select json_build_object('duration_s', coalesce(placed.expected_ms, best.run_ms) / 1000.0::float8,
                         'duration_p90_s', coalesce(placed.expected_high_ms, best.run_high_ms) / 1000.0::float8,
@@ -272,7 +280,8 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                         where c.decision_id = d.decision_id and c.run_ms is not null order by c.rank limit 1) best on true
                     where j.job_id = t.job_id and j.expected_basis is not null),
             'candidates', coalesce((
-                select json_agg(json_build_object('site', c.site, 'pool', c.pool, 'start', helio.rfc3339(c.start_at),
+                select json_agg(json_build_object('site', c.site, 'pool', c.pool,
+                    'start', case when t.state <> 0 or d.reason <> '' then helio.rfc3339(c.start_at) end,
                     'score_usd', c.score_micro_usd / 1000000.0::float8,
                     'cost_usd', (c.cost_micro_usd + c.egress_micro_usd) / 1000000.0::float8,
                     'energy_kwh', (c.energy_j + c.transfer_j) / 3600000.0::float8,
@@ -289,11 +298,11 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             'history', helio.history_json(t.job_id, t.task))::text
         from helio.tasks_now t
         left join lateral (
-            select p.decision_id, case when t.waiting_decision_id is null then p.expected_ms end as expected_ms,
-                case when t.waiting_decision_id is null then p.expected_high_ms end as expected_high_ms
+            select p.decision_id, p.site, p.pool, p.expected_ms, p.expected_high_ms
             from helio.placements p
-            where p.job_id = t.job_id and p.task = t.task order by p.epoch desc limit 1
+            where p.job_id = t.job_id and p.task = t.task and t.state <> 0 order by p.epoch desc limit 1
         ) placed on true
-        left join helio.decisions d on d.decision_id = coalesce(t.waiting_decision_id, placed.decision_id)
+        left join helio.decisions d
+            on d.decision_id = case when t.state <> 0 then placed.decision_id else t.waiting_decision_id end
         where t.job_id = job and t.task = of_task;
     end;

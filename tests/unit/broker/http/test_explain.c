@@ -262,6 +262,34 @@ static void explain__of_a_job_that_was_placed_past_a_cheaper_site(void **state)
     golden("placed-past-a-full-site", job_of("acme", &spec));
 }
 
+/*  Of equal jobs that were placed in one round, and share its decision: the one at `index`; 0 is at the first choice. */
+static helio_job_key_t one_of_three(uint32_t index)
+{
+    helio_job_key_t keys[3];
+    for (int i = 0; i < 3; i++) {
+        helio_job_spec_t spec = spec_of("flood", 2);
+        const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
+        assert_int_equal(answer->rc, HELIO_OK);
+        keys[i] = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    }
+    harness_tick(h);
+    return keys[index];
+}
+
+static void explain__of_a_job_that_went_past_what_its_like_took(void **state)
+{
+    (void)state;
+    helio_job_key_t key = one_of_three(1);
+    assert_true(helio_text_is(harness_row(h, key)->site, "south"));
+    golden("second-of-a-flood", key);
+}
+
+static void explain__of_a_job_for_which_its_like_left_no_room(void **state)
+{
+    (void)state;
+    golden("left-by-a-flood", one_of_three(2));
+}
+
 static void explain__of_a_job_whose_site_was_lost(void **state)
 {
     (void)state;
@@ -381,6 +409,8 @@ int main(void)
         T(explain__of_a_job_that_depends_on_another),
         T(explain__of_a_job_that_was_placed),
         T(explain__of_a_job_that_was_placed_past_a_cheaper_site),
+        T(explain__of_a_job_that_went_past_what_its_like_took),
+        T(explain__of_a_job_for_which_its_like_left_no_room),
         T(explain__of_a_job_whose_site_was_lost),
         T(explain__of_a_job_that_no_site_can_run_any_more),
         T(explain__of_a_job_whose_bounds_no_hour_meets),

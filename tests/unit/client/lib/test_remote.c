@@ -1028,6 +1028,25 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     }
 }
 
+static void explain__of_what_fits_nowhere_expects_no_run(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"NeverFits", "WaitingForCapacity"};
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"%s\","
+                       "\"time_limit_s\":21600,\"candidates\":[],\"run\":{\"duration_s\":2520,\"duration_p90_s\":4200,"
+                       "\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":\"finetune\"}}",
+                       reasons[i]);
+        outcome_t outcome = play_with(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                      WORDS("explain", "abcdefgh"), "");
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "Expected to run") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
 static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
 {
     (void)state;
@@ -1246,6 +1265,7 @@ int main(void)
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
+        cmocka_unit_test(explain__of_what_fits_nowhere_expects_no_run),
         cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
         cmocka_unit_test(plan__is_made_of_one_good_job),
         cmocka_unit_test(explain__has_a_sentence_for_every_state),
