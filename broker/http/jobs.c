@@ -181,7 +181,11 @@ static bool check_states(helio_exchange_t *self, const char *states)
         size_t size = strcspn(word, ",");
         if (strlen(states) > STATES_TEXT_MAX ||
             helio_job_state_of((helio_text_t){word, (uint32_t)size}, &known) != HELIO_OK) {
-            helio_answer_problem(self, 400, NULL, "there is no state '%.*s'", size < 32 ? (int)size : 32, word);
+            HELIO_AUTO(helio_buffer_clear) helio_buffer_t words = {0};
+            for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
+                helio_buffer_printf(&words, "%s%s", i ? ", " : "", helio_job_state_word(i));
+            helio_answer_problem(self, 400, NULL, "there is no state '%.*s'; there are: %s", size < 32 ? (int)size : 32, word,
+                                 words.data);
             return false;
         }
         word += size;

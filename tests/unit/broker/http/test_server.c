@@ -203,6 +203,9 @@ static void http__headers_that_cannot_be_met_are_refused(void **state)
             fail_msg("%s %s: %d instead of %d: %s", cells[i].method, cells[i].target, r.status,
                      cells[i].status, r.body);
     }
+    ask(w, &r, "GET", "/v1/jobs?state=sleeping", w->admin.text, "", NULL);
+    assert_contains(r.body, "there is no state 'sleeping'; there are: queued, offered, ");
+    assert_contains(r.body, ", lost, held");
     assert_int_equal(w->read_calls + w->events, 0);
 }
 
