@@ -33,6 +33,16 @@ int helio_cmd_token_ls(helio_client_t *client)
     return list(client, "/v1/tokens", "tokens", helio_columns_of_tokens());
 }
 
+/*  The two baselines hold different sets of jobs: their lines are not to be compared without knowing by how many. */
+static void say_not_at_home(const helio_client_t *client, const json_t *totals)
+{
+    json_int_t jobs = json_integer_value(json_object_get(totals, "jobs_not_at_home"));
+    if (jobs > 0)
+        fprintf(client->io->out,
+                "\n%lld %s cannot run at home (no home site, or no pool there for it): not in the lines against home.\n",
+                (long long)jobs, jobs == 1 ? "job" : "jobs");
+}
+
 int helio_cmd_report(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
@@ -58,6 +68,7 @@ int helio_cmd_report(helio_client_t *client)
     if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {
         fputc('\n', client->io->out);
         rc = helio_output_rows(&client->output, baselines, helio_columns_of_baselines());
+        say_not_at_home(client, totals);
     }
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }

@@ -1,4 +1,5 @@
 /*  Commands on jobs that ask one thing of each: ls, show, cancel, release. */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,25 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
+/*  Whoever sees several tenants' jobs must see whose each is; who sees one tenant's knows. */
+static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
+{
+    helio_columns_t columns = helio_columns_of_jobs();
+    helio_column_t shown[32];
+    assert(columns.count <= sizeof shown / sizeof shown[0]);
+    const char *first = helio_output_string(json_array_get(rows, 0), "tenant");
+    bool several = false;
+    for (size_t i = 1; !several && i < json_array_size(rows); i++)
+        several = strcmp(helio_output_string(json_array_get(rows, i), "tenant"), first) != 0;
+    for (size_t i = 0; i < columns.count; i++) {
+        shown[i] = columns.items[i];
+        if (strcmp(shown[i].key, "tenant") == 0)
+            shown[i].wide = !several;
+    }
+    return helio_output_rows(&client->output, rows,
+                             (helio_columns_t){shown, columns.count, columns.name_key});
+}
+
 int helio_cmd_ls(helio_client_t *client)
 {
     uint64_t limit;
@@ -70,7 +90,7 @@ int helio_cmd_ls(helio_client_t *client)
         if (code != HELIO_EXIT_OK)
             return code;
     } while (cursor.size && json_array_size(rows) < limit);
-    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_jobs());
+    helio_rc rc = print_jobs(client, rows);
     if (cursor.size)
         helio_client_say(client, "There are more: --limit N or --all shows them.");
     return printed(rc);
@@ -92,6 +112,23 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
     return HELIO_EXIT_OK;
 }
 
+/*  What a job used is known when an attempt ends. Before the first end, zeros would say that it is free. */
+static bool leave_out_unknown_use(const json_t *job, json_t *shown)
+{
+    static const char *const over[] = {"succeeded", "failed", "timeout", "cancelled", "lost"};
+    static const char *const keys[] = {"gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"};
+    const char *state = helio_output_string(job, "state");
+    for (size_t i = 0; i < sizeof over / sizeof over[0]; i++)
+        if (strcmp(state, over[i]) == 0)
+            return false;
+    bool used = false;
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        used = used || json_number_value(json_object_get(job, keys[i])) != 0;
+    for (size_t i = 0; !used && i < sizeof keys / sizeof keys[0]; i++)
+        (void)json_object_del(shown, keys[i]);
+    return used;
+}
+
 static helio_rc print_job(const helio_client_t *client, const json_t *job)
 {
     FILE *out = client->io->out;
@@ -99,7 +136,10 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     const json_t *gpus = json_object_get(job, "gpus");
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
         (void)json_object_del(shown, "gpu_model"); /* its pool's; the job has none of them */
+    bool so_far = leave_out_unknown_use(job, shown);
     helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job());
+    if (so_far)
+        fputs("\nGPU time, cost, energy and CO2e so far: of the attempts that ended.\n", out);
     const json_t *tasks = json_object_get(job, "tasks");
     const char *state;
     json_t *count;

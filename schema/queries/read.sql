@@ -310,7 +310,8 @@ select json_build_object('broken_at', helio.audit_verify(), 'entries', (select c
 -- name: read_report
 -- $1 tenant; $2 days (1 to 400), today's among them. As read_totals, and by day (UTC) and tenant, newest first: "usage", by
 -- the ledger; "baselines", what the jobs that ended on the day used, would have used, and saved by that, one entry for
--- each baseline and kind of intensity (null: not known, nor then the carbon).
+-- each baseline and kind of intensity (null: not known, nor then the carbon). "jobs_not_at_home": of those jobs, the ones
+-- that are in no entry of the baseline home: they have no home site, or none of its pools can run them.
 with day as (
     select date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1) as first
 ), by_state as (
@@ -351,7 +352,9 @@ select json_build_object(
             'baseline_carbon_g', h.baseline_carbon_g, 'baseline_wait_seconds', h.baseline_wait_seconds,
             'saved_cost_usd', h.cost_usd_saved, 'saved_energy_kwh', h.energy_kwh_saved,
             'saved_carbon_g', h.carbon_g_saved, 'saved_wait_seconds', h.wait_seconds_saved)
-        order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h))::text
+        order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h),
+    'jobs_not_at_home', (select count(*) from helio.baselines b, day
+        where b.ended_at >= day.first and b.home_site is null and ($1::text is null or b.tenant = $1::text)))::text
 from by_state
 
 -- name: read_totals

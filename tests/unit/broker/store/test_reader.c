@@ -450,6 +450,21 @@ static void views__hold_the_same_figures(void **state)
     }
 }
 
+static void read_report__counts_the_jobs_that_are_not_held_against_home(void **state)
+{
+    (void)state;
+    assert_json(ASK("read_report", NULL, "7"), "j->>'jobs_not_at_home'", "0");
+    helio_pg_exec(conninfo,
+                  "insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, "
+                  "home_energy_j, home_carbon_mg, home_cost_micro_usd, least_site, least_wait_ms, least_energy_j, least_carbon_mg, "
+                  "least_cost_micro_usd, estimated) values ('0199aaaa-0000-7000-8000-000000000002', -1, 'roaming', now(), 1, 1, 1, 1, "
+                  "1, 0, 0, 0, 'lulea', 1, 1, 1, 1, false)");
+    assert_json(ASK("read_report", "roaming", "7"),
+                "concat_ws(' ', jsonb_array_length(j->'baselines'), j->'baselines'->0->>'baseline', j->>'jobs_not_at_home')",
+                "1 least-wait 1");
+    assert_json(ASK("read_report", "acme", "7"), "j->>'jobs_not_at_home'", "0");
+}
+
 static void reader__many_reads_at_once_are_each_answered(void **state)
 {
     (void)state;
@@ -551,6 +566,7 @@ int main(void)
         cmocka_unit_test(read_job_where__says_where_the_newest_attempt_is),
         cmocka_unit_test(reads__of_the_fleet_and_the_books),
         cmocka_unit_test(views__hold_the_same_figures),
+        cmocka_unit_test(read_report__counts_the_jobs_that_are_not_held_against_home),
         cmocka_unit_test(reader__many_reads_at_once_are_each_answered),
         cmocka_unit_test(reader__without_a_database_is_unavailable_and_says_where),
         cmocka_unit_test(reader__answers_what_is_queued_when_it_is_destroyed),

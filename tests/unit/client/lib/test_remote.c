@@ -541,6 +541,27 @@ static void ls__a_cursor_that_stands_still_ends(void **state)
     end(&outcome);
 }
 
+static void ls__names_the_tenant_where_there_are_several(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tenant;
+        bool named;
+    } cases[] = {{"acme", false}, {"other", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"jobs\":[" JOB(ID_A, "running", ",\"tenant\":\"acme\"") ",{\"id\":\"" ID_B
+                       "\",\"state\":\"queued\",\"tenant\":\"%s\"}],\"next\":null}",
+                       cases[i].tenant);
+        outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "TENANT") != NULL, cases[i].named);
+        assert_int_equal(strstr(outcome.out, "acme") != NULL, cases[i].named);
+        end(&outcome);
+    }
+}
+
 /*  ---- wait ---- */
 
 #define STREAM_OPEN                                            \
@@ -909,6 +930,58 @@ static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
     }
 }
 
+static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *gpu_seconds;
+        bool shown, so_far;
+    } cases[] = {{"running", "0", false, false},
+                 {"running", "160", true, true},
+                 {"queued", "160", true, true},
+                 {"queued", "0", false, false},
+                 {"cancelled", "0", true, false},
+                 {"succeeded", "160", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A
+                       "\",\"name\":\"t\",\"state\":\"%s\",\"gpus\":8,\"gpu_seconds\":%s,\"cost_usd\":0,\"energy_kwh\":0,"
+                       "\"carbon_g\":0}",
+                       cases[i].state, cases[i].gpu_seconds);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "GPU time  ") != NULL, cases[i].shown);
+        assert_int_equal(strstr(outcome.out, "$0.00") != NULL, cases[i].shown);
+        assert_int_equal(strstr(outcome.out, "so far: of the attempts that ended") != NULL, cases[i].so_far);
+        end(&outcome);
+    }
+}
+
+static void report__says_how_many_jobs_are_not_held_against_home(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *jobs, *said;
+    } cases[] = {{"0", NULL}, {"1", "1 job cannot run at home"}, {"7", "7 jobs cannot run at home"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"jobs_total\":9,\"baselines\":[{\"day\":\"2026-11-21\",\"tenant\":\"acme\",\"baseline\":\"home\","
+                       "\"jobs\":2}],\"jobs_not_at_home\":%s}",
+                       cases[i].jobs);
+        outcome_t outcome = play(RULES({"GET /v1/report ", 0, 200, NULL, body, WHOLE, 0}), WORDS("report"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_non_null(strstr(outcome.out, "SAVED-COST"));
+        assert_non_null(strstr(outcome.out, "SAVED-WAIT"));
+        assert_int_equal(strstr(outcome.out, "cannot run at home") != NULL, cases[i].said != NULL);
+        if (cases[i].said)
+            assert_non_null(strstr(outcome.out, cases[i].said));
+        end(&outcome);
+    }
+}
+
 static void explain__says_it_in_sentences(void **state)
 {
     (void)state;
@@ -1262,6 +1335,9 @@ int main(void)
         cmocka_unit_test(events__go_on_after_the_last_one_that_was_seen),
         cmocka_unit_test(events__without_follow_end_when_it_is_quiet),
         cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
+        cmocka_unit_test(show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use),
+        cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
+        cmocka_unit_test(ls__names_the_tenant_where_there_are_several),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
