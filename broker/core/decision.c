@@ -70,7 +70,7 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
     if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
         if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
             return "its intensity is not told";
-        unsigned long long grams = o->c.high_mg_per_kwh / 1000;
+        unsigned long long grams = (o->c.high_mg_per_kwh + 500) / 1000;
         return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)

@@ -169,18 +169,21 @@ void core_evict_free(helio_broker_core_t *self)
 }
 
 /*  It starts there: the one that has least left to wait for. */
-void core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
+uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
 {
     eviction_t *least = NULL, *eviction;
     if (!class->evictions)
-        return;
+        return 0;
     DL_FOREACH(self->evictions, eviction)
     {
         if (eviction->class == class && eviction->pool == pool && (!least || eviction->left < least->left))
             least = eviction;
     }
-    if (least)
-        drop(self, least);
+    if (!least)
+        return 0;
+    uint32_t victims = least->left ? 0 : least->victims; /* they are there yet: its room is another */
+    drop(self, least);
+    return victims;
 }
 
 void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class)

@@ -731,7 +731,8 @@ bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class
                        uint32_t gpus_per_node);
 /*  Others are leaving the pool for it: a gang that reserved it since does not keep it out. */
 bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool);
-void core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool); /* before it leaves the queue */
+/*  Before it leaves the queue. How many jobs were told to leave for the room that it takes. */
+uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool);
 void core_evict_left(helio_broker_core_t *self, job_t *job); /* a job leaves its site: it may be one that was told to */
 void core_evict_trim(helio_broker_core_t *self, job_class_t *class); /* fewer wait than are waited for */
 void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class); /* it waits by choice */

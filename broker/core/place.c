@@ -111,9 +111,11 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     const option_t *least = job->attempts ? NULL : least_wait(self, e);
     job->epoch++;
     job->attempts++;
-    core_evict_placed(self, e->class, option->pool);
-    core_job_move(self, job, HELIO_JOB_OFFERED, core_printf(self, "placed at %s", option->site->name),
-                  "broker");
+    uint32_t victims = core_evict_placed(self, e->class, option->pool);
+    const char *placed = core_printf(self, "placed at %s", option->site->name);
+    if (victims)
+        placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
+    core_job_move(self, job, HELIO_JOB_OFFERED, placed, "broker");
     job->site = option->site;
     job->pool = option->pool;
     const helio_requirement_t *want = &e->class->want;

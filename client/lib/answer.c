@@ -77,6 +77,26 @@ int helio_answer_complain_rc(const helio_client_t *client, helio_rc rc, const he
     return helio_client_fail(client, code, "%s%s", err->text, help);
 }
 
+/*  Where names that are not known are listed: by the first word of the command. */
+static const struct {
+    const char *command, *help;
+} lists[] = {
+    {"token", ""},
+    {"quota", "\nhelp: `helio quota` lists the tenants and their quotas"},
+    {"links", "\nhelp: `helio links list` shows what there is"},
+    {"data", "\nhelp: `helio data list` shows what there is"},
+    {"overflow", "\nhelp: `helio overflow list` shows what there is"},
+    {"queues", "\nhelp: `helio queues` shows what there is"},
+};
+
+static const char *where_listed(const char *command)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strncmp(command, lists[i].command, strlen(lists[i].command)) == 0)
+            return lists[i].help;
+    return "\nhelp: `helio ls` and `helio sites` show what there is";
+}
+
 static const char *remedy(const helio_client_t *client, long status)
 {
     const helio_settings_t *settings = client->settings;
@@ -92,9 +112,8 @@ static const char *remedy(const helio_client_t *client, long status)
         return "\nhelp: the token is wrong, expired or revoked; `helio doctor` says where it comes from";
     if (status == 403)
         return "\nhelp: this needs another role; `helio doctor` says which one your token has";
-    if (status == 404 && strncmp(client->command->name, "token", 5) != 0 &&
-        client->arguments->positional_count)
-        return "\nhelp: `helio ls` and `helio sites` show what there is";
+    if (status == 404 && client->arguments->positional_count)
+        return where_listed(client->command->name);
     if (status == 503)
         return "\nhelp: the broker is up but not ready (starting, or without its database); try again "
                "shortly";

@@ -52,7 +52,8 @@ static const struct {
 static const struct {
     const char *state, *advice;
 } ways_out[] = {
-    {"held", "`helio release ID` lets it be placed again once its cause is mended; `helio cancel ID` ends it"},
+    {"held", "an operator lets it be placed again with `helio release ID` once its cause is mended; `helio cancel ID` "
+             "ends it"},
     {"suspect", "its site is silent: if it is known to run nothing any more, an operator says so with `helio attest "
                 "SITE --dead`; jobs that may be started again say `on_site_loss: lease`"},
 };
@@ -66,6 +67,13 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
         if (strcmp(state, ways_out[i].state) == 0)
             helio_print_line(client, "Way out", ways_out[i].advice);
     bool hinted = helio_prospect_print(client, explained);
+    bool of_quota = strncmp(helio_output_string(explained, "detail"), "quota of ", strlen("quota of ")) == 0;
+    if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
+        helio_print_line(client, "To start sooner",
+                         "ask for fewer GPUs, or let other jobs of the tenant end; an operator raises the quota "
+                         "with `helio quota set`");
+        return;
+    }
     for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
         if (strcmp(reason, advices[i].reason) == 0)
             helio_print_line(client, "To start sooner", advices[i].advice);

@@ -52,6 +52,15 @@ void helio_human_duration(double seconds, char ret_text[HELIO_HUMAN_SIZE])
                        (int)(s / 3600 % 24));
 }
 
+void helio_human_run(double seconds, char ret_text[HELIO_HUMAN_SIZE])
+{
+    int64_t s = isfinite(seconds) && fabs(seconds) < 3600 ? (int64_t)(seconds + 0.5) : 0;
+    if (s > 60 && s < 3600 && s % 60)
+        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%dm%02ds", (int)(s / 60), (int)(s % 60));
+    else
+        helio_human_duration(seconds, ret_text);
+}
+
 void helio_human_money(double usd, char ret_text[HELIO_HUMAN_SIZE])
 {
     if (!isfinite(usd) || fabs(usd) > 1e15) {

@@ -13,6 +13,7 @@ enum { HELIO_HUMAN_SIZE = 48 };
 
 void helio_human_number(double value, char ret_text[HELIO_HUMAN_SIZE]);     /* 0.0312, 4.5, 398, 12000 */
 void helio_human_duration(double seconds, char ret_text[HELIO_HUMAN_SIZE]); /* 4s 11m 2h05m 3d04h */
+void helio_human_run(double seconds, char ret_text[HELIO_HUMAN_SIZE]);      /* 4s 11m 1m57s 2h05m */
 void helio_human_money(double usd, char ret_text[HELIO_HUMAN_SIZE]);        /* $0.42 $12.30 $312 */
 void helio_human_energy(double kwh, char ret_text[HELIO_HUMAN_SIZE]);       /* 350 Wh, 71 kWh, 1.2 MWh */
 void helio_human_mass(double g, char ret_text[HELIO_HUMAN_SIZE]);           /* 850 g, 1.9 kg, 2.3 t */

@@ -99,7 +99,7 @@ static bool number_cell(helio_cell_t cell, const json_t *value, char ret_text[HE
         helio_human_number(number, ret_text);
         return true;
     case HELIO_CELL_SECONDS:
-        helio_human_duration(number, ret_text);
+        helio_human_run(number, ret_text);
         return true;
     case HELIO_CELL_MONEY:
         helio_human_money(number, ret_text);

@@ -254,8 +254,8 @@ void helio_why_run(const json_t *answer, helio_buffer_t *out)
     if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))
         return;
     char text[HELIO_HUMAN_SIZE], high_text[HELIO_HUMAN_SIZE];
-    helio_human_duration(expected, text);
-    helio_human_duration(high, high_text);
+    helio_human_run(expected, text);
+    helio_human_run(high, high_text);
     const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
     helio_buffer_printf(out, "%s (p90 %s) from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
     if (strcmp(basis, "user") == 0)

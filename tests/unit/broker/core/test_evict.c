@@ -99,6 +99,7 @@ static void evict__critical_work_takes_the_place_of_best_effort_work_at_once(voi
     stopped(low, 1);
     harness_tick(h);
     assert_state(urgent, HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, urgent)->reason, "placed at north, on the room of 1 preempted job"));
     assert_state(low, HELIO_JOB_QUEUED);
     assert_true(helio_text_is(harness_row(h, low)->reason, expected));
     assert_int_equal(harness_row(h, low)->evictions, 1);

@@ -285,7 +285,7 @@ static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void *
 {
     (void)state;
     harness_join(h, NORTH, north);
-    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, DIP);
+    tell(NORTH, HELIO_SIGNAL_CARBON, "", 6, (double[]){499.6, 499.6, 499.6, 20, 20, 499.6});
     helio_job_spec_t spec = green(8, 0);
     spec.max_carbon_mg_per_kwh = 100000;
     helio_job_key_t key = harness_job(h, &spec);

@@ -1101,6 +1101,36 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     }
 }
 
+static void explain__of_a_job_that_its_quota_holds_says_who_raises_that(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"PolicyCap\","
+        "\"detail\":\"quota of nlp: 8 of 8 GPUs in use, it needs 4\",\"candidates\":[]}";
+    outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                             WORDS("explain", "abcdefgh"));
+    assert_non_null(strstr(outcome.out, "an operator raises the quota with `helio quota set`"));
+    assert_null(strstr(outcome.out, "max_cost"));
+    end(&outcome);
+}
+
+static void not_found__says_where_the_known_ones_are_listed(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL, "{\"detail\":\"no such link\"}", WHOLE, 0}),
+                             WORDS("links", "rm", "a", "b"));
+    expect(&outcome, 3, "", "`helio links list` shows what there is");
+    end(&outcome);
+    outcome = play(RULES({"DELETE /v1/data", 0, 404, NULL, "{\"detail\":\"no such data\"}", WHOLE, 0}),
+                   WORDS("data", "rm", "s3://a/"));
+    expect(&outcome, 3, "", "`helio data list` shows what there is");
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/jobs/abcdefgh/release", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0}),
+                   WORDS("release", "abcdefgh"));
+    expect(&outcome, 3, "", "`helio ls` and `helio sites` show what there is");
+    end(&outcome);
+}
+
 static void explain__of_what_fits_nowhere_expects_no_run(void **state)
 {
     (void)state;
@@ -1160,9 +1190,8 @@ static void explain__has_a_sentence_for_every_state(void **state)
         {"queued", "", "t (" ID_A ") is queued\n"},
         {"held", "",
          "t (" ID_A ") is held\n"
-         "Way out           `helio release ID` lets it be placed again once its cause is mended; `helio "
-         "cancel ID` "
-         "ends it\n"},
+         "Way out           an operator lets it be placed again with `helio release ID` once its cause is mended; "
+         "`helio cancel ID` ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
@@ -1341,6 +1370,8 @@ int main(void)
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
+        cmocka_unit_test(explain__of_a_job_that_its_quota_holds_says_who_raises_that),
+        cmocka_unit_test(not_found__says_where_the_known_ones_are_listed),
         cmocka_unit_test(explain__of_what_fits_nowhere_expects_no_run),
         cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
         cmocka_unit_test(plan__is_made_of_one_good_job),
