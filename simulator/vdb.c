@@ -778,6 +778,8 @@ static void load_runs(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
                                .kind = job->row.kind,
                                .gpu_model = run->gpu_model,
                                .run_ms = run->run_ms,
+                               .gpus = job->row.gpus,
+                               .time_limit_ms = job->row.time_limit_ms,
                                .whole = state == HELIO_JOB_SUCCEEDED || state == HELIO_JOB_TIMEOUT};
         emit(arg, HELIO_BROKER_EV_LOAD_RUN, &row);
     }

@@ -8,7 +8,7 @@
 
 void core_run_expect(const helio_broker_core_t *self, helio_row_job_t *row)
 {
-    helio_runner_t runner = {row->tenant, row->user, row->name, row->kind};
+    helio_runner_t runner = {row->tenant, row->user, row->name, row->kind, row->gpus, row->time_limit_ms};
     helio_duration_t expected = helio_durations_expect(self->durations, &runner);
     row->expected_ms = expected.p50_ms;
     row->expected_high_ms = expected.p90_ms;
@@ -22,7 +22,9 @@ void core_run_note(helio_broker_core_t *self, const job_t *job, const helio_repo
     if (job->attempts != 1 || !report->run_ms)
         return;
     const kept_row_t *row = &job->submission->row;
-    helio_runner_t runner = {row->tenant, row->user, row->name, row->kind};
+    const helio_requirement_t *want = &job->submission->class->want;
+    helio_runner_t runner = {row->tenant,       row->user, row->name, row->kind, helio_requirement_gpus(want),
+                             row->time_limit_ms};
     bool whole = report->kind == HELIO_REPORT_KIND_ENDED && (report->limit_reached || report->exit_code == 0);
     helio_text_t model = job->pool ? job->pool->info.gpu : (helio_text_t){0};
     helio_durations_note(self->durations, &runner, report->run_ms, helio_gpu_weight_milli(model), whole);
@@ -30,7 +32,7 @@ void core_run_note(helio_broker_core_t *self, const job_t *job, const helio_repo
 
 void core_run_load(helio_broker_core_t *self, const helio_row_run_t *row)
 {
-    helio_runner_t runner = {row->tenant, row->user, row->name, row->kind};
+    helio_runner_t runner = {row->tenant, row->user, row->name, row->kind, row->gpus, row->time_limit_ms};
     helio_durations_note(self->durations, &runner, row->run_ms, helio_gpu_weight_milli(row->gpu_model),
                          row->whole);
 }

@@ -4,13 +4,23 @@
 
 #include "broker/core/internal.h"
 
+/*  Each leader draws other numbers, else the tails of ids, by which people name jobs, would repeat from one
+ * to the next. */
+static uint64_t seed_of(const helio_row_federation_t *row)
+{
+    uint64_t state = helio_hash(HELIO_HASH_SEED, &row->seed, sizeof row->seed);
+    state = helio_hash(state, &row->incarnation, sizeof row->incarnation);
+    state = helio_hash(state, &row->broker_epoch, sizeof row->broker_epoch);
+    return helio_hash(state, row->newest_job.bytes, sizeof row->newest_job.bytes);
+}
+
 static void load_federation(helio_broker_core_t *self, const helio_row_federation_t *row)
 {
     self->incarnation = row->incarnation;
     self->broker_epoch = row->broker_epoch;
     self->transition_seq = row->last_transition_seq;
     self->decision_id = row->last_decision_id;
-    self->rng.state = row->seed;
+    self->rng.state = seed_of(row);
     self->leases_left_ms = row->leases_left_ms;
     core_ids_go_on_from(self, row->newest_job);
 }
@@ -94,8 +104,8 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
     helio_row_job_t row = event->row;
     submission_t *submission = core_submission_new(self, &row, &event->spec);
     if (event->row.idempotency_key.size)
-        core_key_put(self, event->row.tenant, event->row.idempotency_key, (const uint8_t *)event->row.spec_hash.data,
-                     event->row.job);
+        core_key_put(self, event->row.tenant, event->row.idempotency_key,
+                     (const uint8_t *)event->row.spec_hash.data, event->row.job);
     if (!event->row.tasks.count)
         (void)core_job_new(self, submission, HELIO_NO_TASK);
     for (uint32_t i = 0; i < event->row.tasks.count; i++)
@@ -103,8 +113,8 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
     core_gate_load(self, submission, &event->spec);
 }
 
-/*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when it was
- *  placed. Where the pool has changed since, the first one asked for is the best guess. */
+/*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when
+ * it was placed. Where the pool has changed since, the first one asked for is the best guess. */
 static uint32_t gpus_per_node_of(const job_t *job)
 {
     const helio_requirement_t *want = &job->submission->class->want;

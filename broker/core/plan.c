@@ -5,19 +5,20 @@
 #include "broker/core/evaluation.h"
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
-static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, const foresight_t *gate, const char **ret_detail,
-                            int64_t *ret_expected_ms)
+static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, const foresight_t *gate,
+                            const char **ret_detail, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
-    *ret_expected_ms = gate->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
+    *ret_expected_ms =
+        gate->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
     *ret_detail = core_printf(self, "%s%s", gate->text,
                               gate->latest_ms ? "; shown as of then" : "; shown as if it could start now");
     return HELIO_REASON_GATED;
 }
 
 /*  As if it were the newest job of all, alone in its class. */
-static void judge(helio_broker_core_t *self, job_class_t *class, const foresight_t *gate, helio_planned_t *plan,
-                  helio_prospect_t *prospect)
+static void judge(helio_broker_core_t *self, job_class_t *class, const foresight_t *gate,
+                  helio_planned_t *plan, helio_prospect_t *prospect)
 {
     self->rounds++; /* what comes back when is found anew */
     evaluation_t e = core_evaluate(self, class);
@@ -75,11 +76,6 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         core_answer_queue(self, event, document, "");
         return;
     }
-    helio_row_job_t row = {.tenant = event->tenant,
-                           .user = event->user,
-                           .name = document->spec.name,
-                           .kind = document->spec.kind};
-    core_run_expect(self, &row);
     job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
     job_class_t class = {
@@ -90,6 +86,13 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .waiting_count = 1,
         .judged_ms = gate.latest_ms > self->wall_ms ? gate.latest_ms : 0,
     };
+    helio_row_job_t row = {.tenant = event->tenant,
+                           .user = event->user,
+                           .name = document->spec.name,
+                           .kind = document->spec.kind,
+                           .gpus = helio_requirement_gpus(&class.want),
+                           .time_limit_ms = time_limit_ms};
+    core_run_expect(self, &row);
     helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
     answer.plan = (helio_planned_t){

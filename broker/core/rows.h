@@ -516,7 +516,9 @@ HELIO_RECORD_DECLARE(helio_row_usage, HELIO_ROW_USAGE_FIELDS)
     F(R, U32, kind, 0, _)                                                                                    \
     F(R, TEXT, gpu_model, 64, _)                                                                             \
     F(R, U64, run_ms, 0, _)                                                                                  \
-    F(R, BOOL, whole, 0, _) /* it succeeded, or ran into its limit */
+    F(R, BOOL, whole, 0, _) /* it succeeded, or ran into its limit */                                        \
+    F(R, U32, gpus, 0, _)   /* as asked, over all nodes */                                                   \
+    F(R, U64, time_limit_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_run, HELIO_ROW_RUN_FIELDS)
 
 /*  An idempotency key that a finished job keeps occupied. */

@@ -90,7 +90,8 @@ static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *even
                         const helio_requirement_t *want, queue_t *queue, int64_t start_ms, uint64_t *ret_run_ms)
 {
     helio_row_job_t row = {
-        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind};
+        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind,
+        .gpus = helio_requirement_gpus(want), .time_limit_ms = want->time_limit_ms};
     core_run_expect(self, &row);
     self->rounds++; /* nothing is kept of it */
     job_class_t class = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};

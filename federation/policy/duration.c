@@ -126,6 +126,11 @@ static void put(whose_t *key, const char *data, uint32_t size)
     key->size += most;
 }
 
+static char bits_of(uint64_t value)
+{
+    return (char)(value ? 64 - __builtin_clzll(value) : 0);
+}
+
 /*  False: the runner has none on that basis. */
 static bool key_of(const helio_runner_t *runner, helio_duration_basis_t basis, whose_t *ret_key)
 {
@@ -141,8 +146,11 @@ static bool key_of(const helio_runner_t *runner, helio_duration_basis_t basis, w
         put(key, &kind, 1);
     else
         put(key, runner->user.data, runner->user.size);
+    char size[2] = {bits_of(runner->gpus), (char)(bits_of(runner->limit_ms / 1000) / 2)};
     if (stem_size)
         put(key, stem, stem_size);
+    else
+        put(key, size, sizeof size);
     return true;
 }
 
@@ -242,7 +250,9 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     for (uint32_t basis = HELIO_DURATION_BASIS_NAME; basis < HELIO_DURATION_BASIS_COUNT; basis++) {
         whose_t key;
         const past_t *past = key_of(runner, basis, &key) ? find(self, basis, &key) : NULL;
-        if (!past || past->run_count < HELIO_DURATION_RUNS_MIN)
+        uint32_t least =
+            basis == HELIO_DURATION_BASIS_NAME ? HELIO_DURATION_RUNS_MIN : HELIO_DURATION_OTHERS_MIN;
+        if (!past || past->run_count < least)
             continue;
         weighed_t runs[HELIO_DURATION_RUNS];
         uint32_t sum = sorted(past, runs), count = past->run_count;

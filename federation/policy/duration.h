@@ -2,7 +2,9 @@
  *
  *  Asked of the runs of the same tenant, user and job name; where those are fewer than
  * HELIO_DURATION_RUNS_MIN, of the tenant and user, then of the tenant's jobs of that kind (train, batch,
- * ...). Nothing known: the time limit stands. Names count without their numbers, so that "finetune-17" is a
+ * ...). Those two speak for jobs of the same size alone: as many GPUs to a power of two, and a time limit to a power
+ * of four, since a minute's CPU job says nothing of four hours on eight GPUs; and only with HELIO_DURATION_OTHERS_MIN
+ * runs. Nothing known: the time limit stands. Names count without their numbers, so that "finetune-17" is a
  * run of "finetune".
  *
  *  A sample is a run from its begin to its own end: success, or the time limit, which it would at least have
@@ -26,9 +28,10 @@
 enum {
     HELIO_DURATION_RUNS = 32,    /* of a key; the weight of a run halves with every 16 after it */
     HELIO_DURATION_RUNS_MIN = 3, /* fewer are no answer */
+    HELIO_DURATION_OTHERS_MIN = 8, /* of jobs that share no name */
     HELIO_DURATION_NAMES = 8192, /* keys (tenant, user, name) */
     HELIO_DURATION_OTHERS =
-        4096, /* keys (tenant, user) and (tenant, kind): a flood of names does not drive them out */
+        4096, /* keys (tenant, user, size) and (tenant, kind, size): a flood of names does not drive them out */
     HELIO_DURATION_HISTORY = 20000, /* ends that a new leader reads: load_run (schema/queries/load.sql) */
     HELIO_DURATION_STEM_MAX = 64,
     HELIO_DURATION_KEY_MAX = 192
@@ -48,6 +51,8 @@ typedef struct helio_runner {
     helio_text_t user;
     helio_text_t name; /* the job's, with or without its numbers; "" = it has none */
     uint32_t kind;
+    uint32_t gpus; /* over all nodes */
+    uint64_t limit_ms;
 } helio_runner_t;
 
 /*  As on an A100, in ms; p50 <= p75 <= p90. */

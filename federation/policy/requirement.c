@@ -71,6 +71,11 @@ uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_te
     return helio_duration_at(self->expected_high_ms, helio_gpu_weight_milli(gpu_model), self->time_limit_ms);
 }
 
+uint32_t helio_requirement_gpus(const helio_requirement_t *self)
+{
+    return self->gpus.count ? self->gpus.items[0].count * self->nodes : 0;
+}
+
 helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena)
 {
     helio_text_t text = {"", 0};

@@ -50,6 +50,9 @@ void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 
+/*  Over all nodes, of the first alternative; 0 = a CPU job. */
+uint32_t helio_requirement_gpus(const helio_requirement_t *self);
+
 /*  "8×H100 ×2 nodes" for people, in the arena. */
 helio_text_t helio_requirement_text(const helio_requirement_t *self, helio_arena_t *arena);
 

@@ -124,7 +124,7 @@ order by n.site, n.signal, n.pool, n.issued_at
 -- Jobs that were over with their first attempt, in the order of their ends: HELIO_DURATION_HISTORY of them. What a leader
 -- learnt before that is forgotten with it.
 select j.tenant, coalesce(j.user_name, ''), coalesce(j.name, ''), j.kind::int4, coalesce(p.gpu_model, ''), a.run_ms,
-    t.to_state in (8, 10)
+    t.to_state in (8, 10), j.gpus, j.time_limit_ms
 from (
     select seq, job_id, task, to_state from helio.transitions
     where epoch = 1 and to_state between 8 and 12

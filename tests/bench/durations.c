@@ -110,7 +110,7 @@ static double error(double predicted_ms, uint64_t run_ms)
 static void judge(tally_t *tally, const helio_durations_t *durations, mean_t *means, const run_t *run)
 {
     const char *user = run->user[0] ? run->user : "-";
-    helio_runner_t runner = {HELIO_TEXT("trace"), helio_text_of(user), helio_text_of(run->name), 0};
+    helio_runner_t runner = {HELIO_TEXT("trace"), helio_text_of(user), helio_text_of(run->name), 0, 0, 0};
     helio_duration_t expected = helio_durations_expect(durations, &runner);
     const mean_t *mean = mean_of(means, user);
     tally->by_basis[expected.basis]++;
@@ -130,7 +130,7 @@ static void judge(tally_t *tally, const helio_durations_t *durations, mean_t *me
 static void learn(helio_durations_t *durations, mean_t *means, const run_t *run)
 {
     const char *user = run->user[0] ? run->user : "-";
-    helio_runner_t runner = {HELIO_TEXT("trace"), helio_text_of(user), helio_text_of(run->name), 0};
+    helio_runner_t runner = {HELIO_TEXT("trace"), helio_text_of(user), helio_text_of(run->name), 0, 0, 0};
     helio_durations_note(durations, &runner, run->run_ms, WEIGHT, true);
     mean_t *mean = mean_of(means, user);
     mean->sum_ms += (double)run->run_ms;

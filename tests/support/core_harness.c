@@ -770,6 +770,8 @@ static void load_runs(harness_t *self, const harness_t *from)
                                .kind = job->kind,
                                .gpu_model = helio_text_of(run->gpu_model),
                                .run_ms = run->run_ms,
+                               .gpus = job->gpus,
+                               .time_limit_ms = job->time_limit_ms,
                                .whole = task->state == HELIO_JOB_SUCCEEDED || task->state == HELIO_JOB_TIMEOUT};
         harness_step(self, HELIO_BROKER_EV_LOAD_RUN, &row);
     }

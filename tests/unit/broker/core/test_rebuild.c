@@ -246,6 +246,23 @@ static void rebuild__keys_of_open_and_finished_jobs_are_known(void **state)
     harness_end(&next);
 }
 
+/*  People name jobs by the last characters of their ids. */
+static void rebuild__a_new_leader_gives_ids_with_other_tails(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t first = harness_job(h, &spec);
+    harness_t *next = harness_rebuild(h);
+    helio_job_key_t second = harness_job(next, &spec);
+    harness_t *third = harness_rebuild(next);
+    helio_job_key_t last = harness_job(third, &spec);
+    assert_memory_not_equal(first.job.bytes + 9, second.job.bytes + 9, 7);
+    assert_memory_not_equal(second.job.bytes + 9, last.job.bytes + 9, 7);
+    assert_memory_not_equal(first.job.bytes + 9, last.job.bytes + 9, 7);
+    harness_end(&third);
+    harness_end(&next);
+}
+
 static void rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease(void **state)
 {
     (void)state;
@@ -417,6 +434,7 @@ int main(void)
         CASE(rebuild__an_offer_that_never_arrived_is_ordered_again_just_as_it_was),
         CASE(rebuild__what_is_held_is_not_given_away_again),
         CASE(rebuild__keys_of_open_and_finished_jobs_are_known),
+        CASE(rebuild__a_new_leader_gives_ids_with_other_tails),
         CASE(rebuild__a_new_leader_gives_every_site_its_full_grace_and_lease),
         CASE(rebuild__a_long_lease_of_a_former_leader_is_waited_for_however_many_came_since),
         CASE(rebuild__an_attempt_that_ended_while_nobody_led_is_still_the_jobs_end),

@@ -443,7 +443,7 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
         assert_int_equal(run->run_ms, expected[i].run_ms);
         assert_int_equal(run->whole, expected[i].whole);
         assert_true(helio_text_is(run->gpu_model, "H100") && helio_text_equal(run->tenant, open.tenant) &&
-                    helio_text_equal(run->name, open.name) && run->kind == open.kind);
+                    helio_text_equal(run->name, open.name) && run->kind == open.kind && run->gpus == open.gpus && run->time_limit_ms == open.time_limit_ms);
     }
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_RUN, 3));
     const helio_ev_load_job_t *job = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);

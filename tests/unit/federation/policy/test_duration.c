@@ -34,7 +34,7 @@ static int end(void **state)
 static helio_runner_t runner(const char *tenant, const char *user, const char *name)
 {
     return (helio_runner_t){helio_text_of(tenant), helio_text_of(user), helio_text_of(name),
-                            HELIO_JOB_KIND_TRAIN};
+                            HELIO_JOB_KIND_TRAIN, 8, 4 * 60 * MINUTE};
 }
 
 static void ran(const char *user, const char *name, uint64_t minutes)
@@ -109,17 +109,39 @@ static void expect__nothing_is_known_before_three_runs(void **state)
 static void expect__falls_back_to_the_user_and_then_to_the_kind(void **state)
 {
     (void)state;
-    ran("ada", "a", 10);
-    ran("ada", "b", 20);
+    for (int i = 0; i < 7; i++)
+        ran("ada", i % 2 ? "a" : "", 20); /* a job need not have a name */
+    assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_NONE); /* seven of hers are no answer */
     ran("bob", "c", 30);
     assert_int_equal(expected("eve", "z").basis, HELIO_DURATION_BASIS_KIND);
     assert_int_equal(expected("eve", "z").p50_ms, 20 * MINUTE);
-    assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_KIND); /* two of hers are no answer */
-    ran("ada", "", 60);                                                      /* a job need not have a name */
+    assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_KIND);
+    ran("ada", "", 60);
     assert_int_equal(expected("ada", "z").basis, HELIO_DURATION_BASIS_USER);
     assert_int_equal(expected("ada", "").p50_ms, 20 * MINUTE);
     helio_runner_t other = runner("other", "ada", "a");
     assert_int_equal(helio_durations_expect(d, &other).basis, HELIO_DURATION_BASIS_NONE);
+}
+
+/*  Of 8 GPUs and four hours: a job of one GPU, or of a minute, is not told by it. By its name it would be. */
+static void expect__only_jobs_of_the_same_size_speak_for_one_another(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        ran("ada", "a", 20);
+    static const struct {
+        uint32_t gpus;
+        uint64_t limit_ms;
+        bool told;
+    } rows[] = {{8, 240 * MINUTE, true},  {15, 270 * MINUTE, true}, {16, 240 * MINUTE, false}, {7, 240 * MINUTE, false},
+                {0, 240 * MINUTE, false}, {8, 5 * MINUTE, false},   {8, 6000 * MINUTE, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_runner_t who = runner("acme", "ada", "z"), named = runner("acme", "ada", "a-2");
+        who.gpus = named.gpus = rows[i].gpus;
+        who.limit_ms = named.limit_ms = rows[i].limit_ms;
+        assert_int_equal(helio_durations_expect(d, &who).basis, rows[i].told ? HELIO_DURATION_BASIS_USER : 0);
+        assert_int_equal(helio_durations_expect(d, &named).basis, HELIO_DURATION_BASIS_NAME);
+    }
 }
 
 static void expect__follows_what_ran_lately(void **state)
@@ -235,7 +257,7 @@ static void step__is_within_a_fifth_and_ascends(void **state)
 static void memory__is_bounded_and_names_do_not_drive_out_users(void **state)
 {
     (void)state;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 8; i++)
         ran("ada", "first", 5);
     char name[16];
     for (uint32_t i = 0; i < 2 * HELIO_DURATION_NAMES; i++) {
@@ -279,7 +301,7 @@ static void note__hostile_texts_and_figures_are_bounded(void **state)
     static char text[100000];
     memset(text, 'x', sizeof text);
     helio_text_t longest = {text, sizeof text};
-    helio_runner_t who = {longest, longest, longest, UINT32_MAX};
+    helio_runner_t who = {longest, longest, longest, UINT32_MAX, UINT32_MAX, UINT64_MAX};
     for (int i = 0; i < 3; i++)
         helio_durations_note(d, &who, UINT64_MAX, UINT32_MAX, true);
     helio_duration_t e = helio_durations_expect(d, &who);
@@ -319,6 +341,7 @@ int main(void)
         CASE(stem__of_a_stem_is_itself_and_never_longer_than_its_bound),
         CASE(expect__nothing_is_known_before_three_runs),
         CASE(expect__falls_back_to_the_user_and_then_to_the_kind),
+        CASE(expect__only_jobs_of_the_same_size_speak_for_one_another),
         CASE(expect__follows_what_ran_lately),
         CASE(expect__failures_are_counted_and_are_no_samples),
         CASE(expect__a_run_on_one_model_foresees_one_on_another),
