@@ -75,6 +75,18 @@ int helio_command_keygen(const helio_arguments_t *arguments)
     return 0;
 }
 
+/*  Without a home a tenant's jobs run, but are never held against what they would have used at home. */
+static void say_without_home(const char *conninfo, const char *tenant)
+{
+    bool has = true;
+    if (helio_store_has_home(conninfo, tenant, &has, NULL) == HELIO_OK && !has)
+        (void)fprintf(
+            stderr,
+            "tenant %s has no home site: no job is preferred there or compared with it in `helio report`\n"
+            "help: helio-broker tenant add %s --home SITE, or `home: SITE` in a job file\n",
+            tenant, tenant);
+}
+
 int helio_command_tenant(const helio_arguments_t *arguments)
 {
     if (arguments->word_count != 3 || strcmp(arguments->words[1], "add") != 0)
@@ -91,6 +103,7 @@ int helio_command_tenant(const helio_arguments_t *arguments)
             HELIO_OK)
         return helio_complain(&err);
     (void)printf("tenant %s added; a running broker learns of it when it starts next\n", arguments->words[2]);
+    say_without_home(settings.database.data, arguments->words[2]);
     return 0;
 }
 
@@ -136,6 +149,7 @@ int helio_command_token(const helio_arguments_t *arguments)
     (void)puts(fresh.text); /* shown this once */
     (void)fputs("a running broker accepts it when it starts next; POST /v1/tokens issues one at once\n",
                 stderr);
+    say_without_home(settings.database.data, arguments->tenant);
     return 0;
 }
 

@@ -14,7 +14,8 @@ static helio_rc put_rows(PGconn *connection, uint32_t kind, const void *record, 
         formats[i] = 1;
     const char *name = helio_batch_put_name(kind);
     HELIO_AUTO(helio_columns_destroy)
-    helio_columns_t *columns = helio_columns_new(helio_broker_effects[kind].type, HELIO_COLUMNS_EMPTY_IS_TEXT);
+    helio_columns_t *columns =
+        helio_columns_new(helio_broker_effects[kind].type, HELIO_COLUMNS_EMPTY_IS_TEXT);
     helio_columns_append(columns, record);
     int count = helio_columns_params(columns, values, lengths);
     HELIO_AUTO(helio_session_clear_result)
@@ -55,6 +56,19 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
     return rc == HELIO_OK
                ? end(connection, "tenant.put", helio_text_of(tenant), helio_text_of(home_site), err)
                : rc;
+}
+
+helio_rc helio_store_has_home(const char *conninfo, const char *tenant, bool *ret_has, helio_error_t *err)
+{
+    HELIO_AUTO(helio_session_finish)
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker", err);
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    helio_rc rc = connection ? helio_session_query(connection, "tenant_home", 1,
+                                                   (const char *const[]){tenant}, &result, err)
+                             : HELIO_UNAVAILABLE;
+    if (rc == HELIO_OK)
+        *ret_has = PQgetvalue(result, 0, 0)[0] != '\0';
+    return rc;
 }
 
 helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token, helio_error_t *err)

@@ -25,6 +25,9 @@ insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::
 insert into helio.tenants (tenant, home_site) values ($1::text, nullif($2::text, ''))
 on conflict (tenant) do update set home_site = excluded.home_site
 
+-- name: tenant_home
+select coalesce((select t.home_site from helio.tenants t where t.tenant = $1::text), '')
+
 -- name: each_token
 select token_id, hash, tenant, user_name, role, helio.time_ms(created_at), helio.time_ms(expires_at),
     helio.time_ms(revoked_at)

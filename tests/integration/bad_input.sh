@@ -52,7 +52,8 @@ psql -qX "$database" -c "drop schema helio cascade" -c "drop schema helio_report
 sed 's/listen_http/listen_htp/' "$lab/broker.yaml" >"$lab/typo.yaml"
 expect "an unknown setting" 1 "typo.yaml:2" "listen_http" -- "$broker" run --config "$lab/typo.yaml"
 expect "no such settings file" 1 "nowhere.yaml" -- "$broker" run --config "$lab/nowhere.yaml"
-"$broker" tenant add demo --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+expect "a tenant without a home" 0 "demo has no home site" "tenant add demo --home SITE" -- "$broker" tenant add demo --config "$lab/broker.yaml"
+expect "a token for a tenant without a home" 0 "other has no home site" "tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
 token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
 for site in near far; do "$agent" keygen "$lab/$site.key" >"$lab/$site.pub"; done
 "$broker" site add near "$(tail -n 1 "$lab/near.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1

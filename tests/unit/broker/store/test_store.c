@@ -1352,8 +1352,15 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
                                .created_ms = 5000};
     helio_row_site_key_t key = {
         .public_key = HELIO_TEXT("z85"), .site = HELIO_TEXT("lulea"), .created_ms = 1};
+    bool has = true;
+    assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
+    assert_false(has); /* there is no such tenant */
     assert_int_equal(helio_store_put_tenant(conninfo, "acme", "lulea", NULL), HELIO_OK);
+    assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
+    assert_true(has);
     assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL), HELIO_OK);
+    assert_int_equal(helio_store_has_home(conninfo, "acme", &has, NULL), HELIO_OK);
+    assert_false(has);
     assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
     assert_int_equal(helio_store_put_site_key(conninfo, &key, NULL), HELIO_OK);
     helio_store_t *store = opened(conninfo);
