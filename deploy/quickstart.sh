@@ -165,6 +165,11 @@ key_file: $state/broker.key
 CONF
 "$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
 "$state/bin/helio-broker" tenant add demo --home brisbane --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
+# Whoever looks at the figures needs no more than to read them: migrate made the login, a password makes it usable.
+reader_file=$state/reader.pass
+[ -s "$reader_file" ] || (umask 077 && echo "*:*:*:helio_reader:$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$reader_file")
+echo "alter role helio_reader password '$(cut -d: -f5 "$reader_file")'" | psql -qX "$database"
+reader="host=127.0.0.1 port=$pg_port user=helio_reader dbname=helio passfile=$reader_file"
 echo "http://127.0.0.1:$http_port" >"$state/client/url"
 if [ ! -s "$state/client/token" ]; then
   (umask 077 && "$state/bin/helio-broker" token add --tenant demo --user "$(id -un)" --role admin --config "$state/broker.yaml" >"$state/client/token" 2>>"$state/log/migrate.log")
@@ -297,7 +302,7 @@ cat <<END
 
 The federation is running:
   API and metrics   http://127.0.0.1:$http_port        (/v1, /metrics, /readyz)
-  PostgreSQL        psql "$database"    (schema helio_report)
+  PostgreSQL        psql "$reader"    (reads schema helio_report: docs/reference/views.md)
   logs              $state/log
 Use it:
   export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH

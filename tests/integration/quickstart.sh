@@ -21,7 +21,11 @@ if [ -f "${HELIO_DATA:-}/energy/carboncast_actual_2020_2021.csv.gz" ]; then
 else
   echo "SKIPPED: the typical day made anew; HELIO_DATA names no folder with energy/carboncast_actual_2020_2021.csv.gz"
 fi
-run          # leaves the federation running
+run | tee "$(dirname "$state")/output" # leaves the federation running
+# The connection that it prints reads the views and nothing else.
+reader=$(sed -n 's/^ *PostgreSQL *psql "\([^"]*\)".*/\1/p' "$(dirname "$state")/output")
+[ "$(env -u PGPASSFILE psql -qXAt "$reader" -c "select count(*) > 0 from helio_report.jobs")" = t ] || { echo "the connection that is printed reads nothing: $reader"; exit 1; }
+! psql -qXAt "$reader" -c "select 1 from helio.jobs" >/dev/null 2>&1 || { echo "the connection that is printed reads more than the views: $reader"; exit 1; }
 url=$(cat "$state/client/url")
 [ "$(curl -fs -o /dev/null -w '%{http_code}' "$url/readyz")" = 200 ] || { echo "it does not keep running"; exit 1; }
 metrics=$(curl -fs "$url/metrics") # not into a pipe: grep -q would leave before curl has written all
