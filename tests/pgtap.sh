@@ -42,4 +42,16 @@ for file in "$root"/schema/tests/*.sql; do
         echo "ok $name: $(grep -c '^ok' "$work/$name.out") tests"
     fi
 done
+
+# The page that lists the views is what their comments say.
+page=$root/docs/reference/views.md
+psql -qXAt -v ON_ERROR_STOP=1 -f "$root/schema/views_page.sql" "$conninfo" >"$work/views.md"
+[ -z "${HELIO_GOLDEN_WRITE:-}" ] || cp "$work/views.md" "$page"
+if diff "$page" "$work/views.md" >"$work/views.diff"; then
+    echo "ok views.md: $(grep -c '^## ' "$page") views"
+else
+    head -n 20 "$work/views.diff"
+    echo "FAILED docs/reference/views.md differs from schema/report; HELIO_GOLDEN_WRITE=1 writes it"
+    failed=1
+fi
 exit $failed

@@ -1,0 +1,19 @@
+-- docs/reference/views.md, from the comments of the views: tests/pgtap.sh compares both (HELIO_GOLDEN_WRITE=1 writes the page).
+with view as (
+    select c.oid, c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says
+    from pg_class c where c.relnamespace = 'helio_report'::regnamespace and c.relkind = 'v'
+), line as (
+    select '' as view, -1 as at, e'# Views\n\n<!-- Made from schema/report by tests/pgtap.sh. -->\n\n'
+        || e'Schema `helio_report` is the contract for dashboards: columns are only ever added. The login `helio_reader` reads it, and\n'
+        || e'nothing else: at most 20 connections, read-only, 30 s a query. Times are `timestamptz`; units are in the names.\n\n'
+        || e'The login has no password. A superuser of the database sets one (`alter role helio_reader password ''…''`), or `pg_hba.conf`\n'
+        || 'lets it in by `peer`.' as text
+    union all
+    select name, 0, format(e'\n## %s\n\n%s\n\n| column | type | |\n|---|---|---|', name, says) from view
+    union all
+    select v.name, a.attnum, format('| `%s` | %s | %s |', a.attname,
+        replace(replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz'), 'double precision', 'float8'),
+        replace(coalesce(col_description(v.oid, a.attnum), ''), '|', '\|'))
+    from view v join pg_attribute a on a.attrelid = v.oid and a.attnum > 0 and not a.attisdropped
+)
+select regexp_replace(text, ' +\|$', ' |') from line order by view collate "C", at;
