@@ -1,7 +1,7 @@
 #!/bin/bash
 # The one test command. Installs what it needs from Debian, builds, runs everything, prints a summary line.
 #
-#   tests/run.sh            everything: at most 25 minutes on two cores
+#   tests/run.sh            everything: at most 35 minutes on two cores
 #   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
 set -uo pipefail
@@ -33,8 +33,13 @@ verdict() { # NAME STATUS SECONDS LOG
   elif [ "$2" = 77 ]; then
     skipped=$((skipped + 1)); printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$3" "$(tail -n 1 "$4" | cut -c1-110)"
   else
-    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$3"; tail -n "${HELIO_FAILURE_LINES:-60}" "$4" | sed 's/^/    | /'
+    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$3"; failure "$4" | sed 's/^/    | /'
   fi
+}
+# What failed first, the end of the log after it: whoever reads this may be shown its beginning alone.
+failure() { # LOG
+  grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) ' "$1" | head -n 20
+  grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
 }
 stage() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
   local name=$1 status=0 start=$SECONDS
@@ -79,6 +84,7 @@ stage queues tests/integration/queues.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
+slow windows tests/integration/windows.py --build build-release
 stage units tests/integration/units.sh build-release
 
 # Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.

@@ -702,7 +702,7 @@ bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class,
                       uint32_t gpus_per_node, uint64_t back_gpus);
 /*  Not even if nothing else ran there. */
 bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
-void core_kept_placed(const helio_broker_core_t *self, const job_t *job);
+void core_kept_placed(helio_broker_core_t *self, const job_t *job);
 /*  Why core_kept_allows says no, and when less is kept (0 = not foreseen). */
 const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
                            uint32_t gpus_per_node, int64_t *ret_until_ms);

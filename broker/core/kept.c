@@ -115,10 +115,22 @@ static void find_held(const helio_broker_core_t *self, const site_t *site, const
     }
 }
 
-void core_kept_placed(const helio_broker_core_t *self, const job_t *job)
+static int64_t lead_ms(const submission_t *submission)
 {
-    if (job->pool->kept && !is_critical(job->submission->queue))
-        add_held(self, job->pool->kept, job);
+    bool killed = submission->queue->tier == HELIO_TIER_BEST_EFFORT;
+    return MARGIN_MS + (killed ? 0 : (int64_t)submission->grace_ms);
+}
+
+/*  Nothing else may happen until it has to leave: the look at that time is asked for here. */
+void core_kept_placed(helio_broker_core_t *self, const job_t *job)
+{
+    kept_t *kept = job->pool->kept;
+    if (!kept || is_critical(job->submission->queue))
+        return;
+    add_held(self, kept, job);
+    for (uint32_t i = 1; i < kept->count; i++)
+        if (kept->edges[i].held_gpus > kept->edges[i].room_gpus)
+            wake(self, kept->edges[i].at_ms - lead_ms(job->submission));
 }
 
 /* ---- who leaves ------------------------------------------------------------------------------------------ */
@@ -140,12 +152,6 @@ static int by_loss(const void *a_, const void *b_)
     if (a->lost_ms != b->lost_ms)
         return a->lost_ms < b->lost_ms ? -1 : 1;
     return core_job_by_age(b->job, a->job);
-}
-
-static int64_t lead_ms(const submission_t *submission)
-{
-    bool killed = submission->queue->tier == HELIO_TIER_BEST_EFFORT;
-    return MARGIN_MS + (killed ? 0 : (int64_t)submission->grace_ms);
 }
 
 /*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they can. */

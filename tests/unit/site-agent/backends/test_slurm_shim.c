@@ -24,17 +24,17 @@
 
 enum { ENV_MAX = 24 };
 
-/*  Starts a task for each node, as srun does; TERM kills them all. What it was called with is in `srun.args`.
- */
+/*  Starts a task for each node, as srun does; TERM kills them all. What it was called with is in `srun.args`. On TERM it
+ * forks nothing: whatever of the job is not called srun is being killed by then. */
 static const char fake_srun[] =
     "#!/bin/bash\n"
-    "echo \"$@\" > \"$(dirname \"$0\")/srun.args\"; env > \"$(dirname \"$0\")/srun.env\"\n"
-    "[ -e \"$(dirname \"$0\")/srun.broken\" ] && { echo 'srun: error: Unable to create step' >&2; exit 9; }\n"
+    "here=${0%/*}; pids=(); worst=0\n"
+    "trap ': > \"$here/srun.term\"; kill -9 \"${pids[@]}\"; exit 137' TERM\n"
+    "echo \"$@\" > \"$here/srun.args\"; env > \"$here/srun.env\"\n"
+    "[ -e \"$here/srun.broken\" ] && { echo 'srun: error: Unable to create step' >&2; exit 9; }\n"
     "while [ \"${1#-}\" != \"$1\" ]; do case $1 in --nodes=*) n=${1#*=} ;; esac; shift; done\n"
-    "pids=(); worst=0\n"
-    "trap 'touch \"$(dirname \"$0\")/srun.term\"; kill -9 \"${pids[@]}\"; exit 137' TERM\n"
     "for ((i = 0; i < n; i++)); do\n"
-    "  [ -e \"$(dirname \"$0\")/rank.$i.broken\" ] && export SLURM_JOB_NODELIST='n['\n"
+    "  [ -e \"$here/rank.$i.broken\" ] && export SLURM_JOB_NODELIST='n['\n"
     "  SLURM_NODEID=$i SLURM_PROCID=$i SLURM_STEP_ID=0 CUDA_VISIBLE_DEVICES=$i,7 \"$@\" & pids+=($!)\n"
     "done\n"
     "for pid in \"${pids[@]}\"; do wait $pid; code=$?; [ $code -gt $worst ] && worst=$code; done\n"
@@ -723,7 +723,6 @@ static void gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tas
     (void)snprintf(path, sizeof path, "%s/srun.env", bed.dir);
     for (int i = 0; i < 500 && access(path, F_OK); i++)
         (void)poll(NULL, 0, 10);
-    (void)poll(NULL, 0, 200); /* until its trap is set */
     assert_int_equal(kill(bed.shim, SIGUSR2), 0);
     assert_int_equal(wait_for(bed.shim), 137);
     (void)snprintf(path, sizeof path, "%s/srun.term", bed.dir);

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""GPUs kept by the clock, with a real broker, PostgreSQL and processes: training saves and leaves before the window begins,
+inference finds its GPUs free in it, and training goes on from its file when it ends. Passes at any time of day.
+  tests/integration/windows.py --build BUILD_DIR"""
+import argparse, datetime, json, os, shutil, sys, tempfile, time, zoneinfo
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
+from federation import OWNED, Federation, LocalSite  # noqa: E402
+
+AHEAD_S = 75  # until the window begins, from when the site file is written: training is to run for a while before
+ZONE = zoneinfo.ZoneInfo("Europe/Stockholm")  # the site's
+
+TRAIN = r"""
+at=$HELIO_CHECKPOINT_DIR/step
+step=$(cat "$at" 2>/dev/null || echo 0)
+echo "from $step resume ${HELIO_RESUME:-0}"
+trap 'echo "$step" >"$at"; echo "saved $step"; exit 0' USR1
+while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
+"""
+
+
+class OneNode(LocalSite):
+    def site_keys(self):
+        self.begin = (int(time.time()) + AHEAD_S + 59) // 60 * 60
+        hours = "-".join(f"{datetime.datetime.fromtimestamp(at, ZONE):%H:%M}" for at in (self.begin, self.begin + 60))
+        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, "
+                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+                f'windows:\n  - {{pool: h100, reserve_gpus: 6, when: "{hours}"}}\n')
+
+
+def check(good, complaint):
+    if not good:
+        raise SystemExit(complaint)
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    options = args.parse_args()
+    folder = tempfile.mkdtemp(prefix="helio-windows-")
+    site = OneNode("north", 2.0)
+    f = Federation(options.build, folder, [site])
+    until = lambda at: time.sleep(max(0, at - time.time()))
+    submit = lambda **doc: f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+    state = lambda job: f.sql(f"select state from helio_report.jobs where job_id = '{job}'")[0][0]
+    logs = lambda job: f.helio("logs", job, check=False).stdout
+    try:
+        f.up()
+        train = submit(name="train", queue="standard", gpu="H100:8", cpus=1, time="10h", run=TRAIN,
+                       checkpoint={"signal": "USR1", "grace": "5s"})
+        f.wait_for(lambda: state(train) == "running", 20, "training does not start")
+        f.wait_for(lambda: "from 0 resume 0" in logs(train), 20, "training says nothing")
+        check(time.time() < site.begin - 40, "this machine is too slow for the test")
+        until(site.begin - 38)
+        check(state(train) == "running", "training left too early")
+        until(site.begin)
+        check(state(train) == "queued", f"training is {state(train)} when the window begins")
+        print("training has saved and left when the window begins")
+        explain = f.helio("explain", train).stdout
+        check("GPUs of north/h100 are reserved until" in explain, f"explain does not say why it waits:\n{explain}")
+        asked = time.time()
+        urgent = submit(name="answer", queue="express", gpu="H100:6", cpus=1, time="10m", run="exec sleep 10")
+        f.wait_for(lambda: state(urgent) == "running", 5, "inference waits")
+        print(f"inference ran after {time.time() - asked:.1f} s")
+        f.wait_for(lambda: state(urgent) == "succeeded", 30, "inference does not end")
+        until(site.begin + 57)
+        check(state(train) == "queued", "training is back before the window ends")
+        f.wait_for(lambda: state(train) == "running", 10, "training does not come back")
+        print(f"training came back {time.time() - site.begin - 60:.1f} s after the window's end")
+        f.wait_for(lambda: "resume 1" in logs(train), 10, "training does not know that it was here before")
+        check("from 0" not in logs(train), f"training began anew:\n{logs(train)}")
+        why = f.sql("select reason from helio_report.job_transitions where to_state = 'stopping'")
+        check(len(why) == 1 and why[0][0].startswith("GPUs of north/h100 are reserved from "), f"stopped: {why}")
+        f.helio("cancel", train)
+        f.wait_for(lambda: f.open_jobs() == 0, 30, "jobs are not over")
+    finally:
+        f.down()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
