@@ -293,6 +293,29 @@ static bool gives_way(const helio_broker_core_t *self, const job_class_t *class,
     return saves && at_ms - self->wall_ms > lead_ms(submission) + helio_evict_young_ms(tier);
 }
 
+/*  What is held then once all evictions under way there are over and those who wait for them have started; of the
+ * class's own, one is what it asks for. */
+static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                           const kept_edge_t *edge, uint64_t held_gpus)
+{
+    uint64_t back = 0, expected = 0;
+    bool own = false;
+    const eviction_t *eviction;
+    DL_FOREACH(self->evictions, eviction)
+    {
+        const job_class_t *other = eviction->class;
+        if (eviction->pool != pool)
+            continue;
+        for (uint32_t k = 1; edge == pool->kept->edges && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+            back += (uint64_t)k * eviction->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
+        bool mine = other->id == class->id && !own;
+        own = own || mine;
+        if (!mine && !is_critical(other->queue) && edge->at_ms - self->wall_ms < (int64_t)other->want.time_limit_ms)
+            expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
+    }
+    return (held_gpus > back ? held_gpus - back : 0) + expected;
+}
+
 /*  The first time at which it would be in the way; NULL = it may start. */
 static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                                    uint32_t gpus_per_node, uint64_t back_gpus)
@@ -304,6 +327,8 @@ static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_cl
         if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
             break;
         uint64_t held = edge->held_gpus > back_gpus ? edge->held_gpus - back_gpus : 0;
+        uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held) : 0;
+        held = after > held ? after : held;
         if (held + gpus > edge->room_gpus && (i == 0 || !gives_way(self, class, edge->at_ms)))
             return edge;
     }

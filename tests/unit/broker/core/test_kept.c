@@ -227,6 +227,28 @@ static void kept__who_has_not_begun_is_waited_for_and_counted(void **state)
     assert_true(short_ms() == counted);
 }
 
+/*  Room that is there now, but not any more once he has started for whom another leaves. */
+static void kept__what_another_is_leaving_for_is_not_taken_meanwhile(void **state)
+{
+    (void)state;
+    join(2, 8);
+    tell((double[]){6}, 1, harness_wall_ms(h), 3600);
+    helio_job_key_t low = run(job_of("batch", 4, HOUR));
+    harness_wait(h, 10 * MINUTE);
+    helio_job_key_t train = job_of("standard", 8, HOUR);
+    harness_tick(h);
+    assert_state(low, HELIO_JOB_STOPPING);
+    helio_job_key_t four = job_of("batch", 4, HOUR), two = job_of("batch", 2, HOUR);
+    harness_tick(h);
+    assert_state(four, HELIO_JOB_QUEUED);
+    assert_state(two, HELIO_JOB_OFFERED);
+    harness_say(h, NORTH, low, 1, HELIO_REPORT_KIND_STOPPED);
+    harness_tick(h);
+    assert_state(train, HELIO_JOB_OFFERED);
+    assert_int_equal(harness_figures(h).preemptions_total[HELIO_EVICT_WHY_TIER], 1);
+    assert_int_equal(short_ms(), 0);
+}
+
 static void kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too(void **state)
 {
     (void)state;
@@ -401,6 +423,7 @@ int main(void)
         TEST(kept__who_begins_and_nothing_else_happens_leaves_in_time_too),
         TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
         TEST(kept__who_has_not_begun_is_waited_for_and_counted),
+        TEST(kept__what_another_is_leaving_for_is_not_taken_meanwhile),
         TEST(kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too),
         TEST(kept__three_days_of_inference_by_day_and_training_by_night),
     };
