@@ -11,7 +11,10 @@
 
 #include "broker/core/internal.h"
 
-enum { OVERDUE_MS = 60000 }; /* after its last grace: it comes to nothing */
+enum {
+    OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
+    UNHEARD_MS = 20000  /* agents find a new leader within seconds; who has not by then is not waited for */
+};
 
 /* ---- one job told to leave ------------------------------------------------------------------------------- */
 
@@ -73,6 +76,26 @@ void core_evict_load(job_t *job)
 {
     if (job->intent == HELIO_INTENT_PREEMPT)
         count_leaving(job);
+}
+
+void core_evict_loaded(helio_broker_core_t *self)
+{
+    self->unheard_until_ms = self->now_ms + UNHEARD_MS;
+}
+
+/*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
+int64_t core_evict_unheard_ms(const helio_broker_core_t *self)
+{
+    const job_t *job;
+    if (self->now_ms >= self->unheard_until_ms)
+        return 0;
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        DL_FOREACH(site->inventory_closed ? NULL : site->live, job)
+        {
+            if (job->intent == HELIO_INTENT_PREEMPT)
+                return self->unheard_until_ms - self->now_ms;
+        }
+    return 0;
 }
 
 /* ---- evictions under way --------------------------------------------------------------------------------- */

@@ -368,6 +368,12 @@ bool core_evict(helio_broker_core_t *self, evaluation_t *e)
     core_evict_give_up(self, class);
     if (e->capped_gpus || !e->feasible)
         return false;
+    int64_t unheard_ms = core_evict_unheard_ms(self);
+    if (unheard_ms) {
+        int64_t at_ms = self->wall_ms + unheard_ms;
+        class->look_ms = class->look_ms && class->look_ms < at_ms ? class->look_ms : at_ms;
+        return false;
+    }
     hunt_t *hunt = helio_new(1, sizeof *hunt);
     hunt->core = self;
     hunt->class = class;

@@ -474,6 +474,7 @@ struct helio_broker_core {
     int64_t queues_looked_ms; /* when that was found out */
     int64_t kept_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */
     bool keeps;      /* some site told of GPUs that it keeps */
+    int64_t unheard_until_ms; /* monotonic: evictions of the last leader may be under way at sites not heard of until then */
     struct option *scratch; /* of an evaluation that is not kept */
     uint32_t scratch_capacity;
     helio_durations_t *durations;
@@ -741,6 +742,9 @@ void core_evict_review(helio_broker_core_t *self); /* begin of a round: gives up
 void core_evict_free(helio_broker_core_t *self); /* all of them */
 helio_stop_mode_t core_evict_mode(const job_t *job); /* of a job that is being stopped */
 void core_evict_load(job_t *job); /* live, and was being evicted when the last leader went */
+void core_evict_loaded(helio_broker_core_t *self);
+/*  How long a new leader still waits to hear of evictions that the last one began; 0 = it may begin its own. */
+int64_t core_evict_unheard_ms(const helio_broker_core_t *self);
 
 /* hunt.c: whom it makes leave, and where */
 /*  For a class whose turn found no room: evicts for as many of its jobs as may be. True when something was evicted; fills in

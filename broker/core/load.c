@@ -181,6 +181,7 @@ static void finish(helio_broker_core_t *self)
     }
     for (job_t *job = self->jobs; job; job = job->hh.next)
         core_gate_refuse(self, job->submission);
+    core_evict_loaded(self);
     self->loaded = true;
     self->round_wanted = true;
     self->next_watch_ms = self->now_ms + 1000;

@@ -379,6 +379,67 @@ static void evict__a_new_leader_waits_for_those_who_were_told_to_leave(void **st
     harness_end(&before);
 }
 
+/*  Two full sites; one job was told to leave, and the new leader hears of the other one's site first. */
+typedef struct handover {
+    helio_site_profile_t *sites[2];
+    helio_job_key_t jobs[2], urgent;
+    uint64_t left; /* the peer of the one that was told */
+    harness_t *before;
+} handover_t;
+
+static void heard(const handover_t *self, uint64_t peer, uint32_t state)
+{
+    helio_holding_t holding = {.key = self->jobs[peer - NORTH], .epoch = 1, .state = state, .dispatch_seq = 1};
+    harness_hello(h, peer, self->sites[peer - NORTH]);
+    harness_inventory(h, peer, &holding, 1);
+    harness_summary(h, peer, self->sites[peer - NORTH], 0, 1);
+    harness_wait(h, 2000);
+}
+
+static handover_t hand_over(void)
+{
+    handover_t self = {.sites = {north, harness_site(h, "south")}};
+    for (uint64_t peer = NORTH; peer <= SOUTH; peer++) {
+        harness_pool(h, self.sites[peer - NORTH], "a", "H100", 1, 8, 0);
+        harness_join(h, peer, self.sites[peer - NORTH]);
+        self.jobs[peer - NORTH] = of("acme", "standard", 1, 8);
+        harness_tick(h);
+        harness_run_up_to(h, peer, self.jobs[peer - NORTH], 1, HELIO_JOB_RUNNING);
+    }
+    harness_wait(h, 2 * MINUTE);
+    self.urgent = of("other", "express", 1, 8);
+    harness_tick(h);
+    self.left = harness_state(h, self.jobs[0]) == HELIO_JOB_STOPPING ? NORTH : SOUTH;
+    assert_state(self.jobs[self.left - NORTH], HELIO_JOB_STOPPING);
+    self.before = h;
+    h = harness_rebuild(self.before);
+    heard(&self, NORTH + SOUTH - self.left, HELIO_JOB_RUNNING);
+    assert_state(self.jobs[SOUTH - self.left], HELIO_JOB_RUNNING);
+    return self;
+}
+
+static void evict__a_new_leader_tells_nobody_to_leave_before_it_has_heard_who_was_told(void **state)
+{
+    (void)state;
+    handover_t all = hand_over();
+    heard(&all, all.left, HELIO_JOB_STOPPING);
+    harness_say(h, all.left, all.jobs[all.left - NORTH], 1, HELIO_REPORT_KIND_STOPPED);
+    harness_tick(h);
+    assert_state(all.urgent, HELIO_JOB_OFFERED);
+    assert_state(all.jobs[SOUTH - all.left], HELIO_JOB_RUNNING);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
+    harness_end(&all.before);
+}
+
+static void evict__a_new_leader_does_not_wait_for_ever_for_a_site_that_is_gone(void **state)
+{
+    (void)state;
+    handover_t all = hand_over();
+    harness_wait(h, 20000);
+    assert_state(all.jobs[SOUTH - all.left], HELIO_JOB_STOPPING);
+    harness_end(&all.before);
+}
+
 static void evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not(void **state)
 {
     (void)state;
@@ -456,6 +517,8 @@ int main(void)
         T(evict__nobody_is_reclaimed_from_below_his_own_guarantee),
         T(evict__critical_work_is_never_reclaimed),
         T(evict__a_new_leader_waits_for_those_who_were_told_to_leave),
+        T(evict__a_new_leader_tells_nobody_to_leave_before_it_has_heard_who_was_told),
+        T(evict__a_new_leader_does_not_wait_for_ever_for_a_site_that_is_gone),
         T(evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not),
         T(evict__a_hold_at_a_site_that_comes_back_changed_is_dropped),
         T(evict__victims_that_never_leave_hold_nothing_for_ever),
