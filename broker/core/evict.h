@@ -1,0 +1,75 @@
+/*  evict.h -- running work that makes room (evict.c); whom it makes leave, and where (hunt.c). */
+#ifndef HELIO_BROKER_CORE_EVICT_H
+#define HELIO_BROKER_CORE_EVICT_H
+
+#include "broker/core/capacity.h"
+#include "broker/core/nouns.h"
+#include "federation/policy/victims.h"
+
+/*  Running jobs that were told to leave, so that one job of a class finds room; what they give back is held for it.
+ *  Over when that starts, wherever; when nobody is left whom it was for; and when it comes to nothing (evict.c). */
+struct eviction {
+    job_class_t *class;
+    site_t *site;
+    pool_t *pool;
+    uint32_t gpus_per_node;
+    uint32_t tier;      /* of the class, when it began */
+    uint32_t why;       /* helio_evict_why_t */
+    uint32_t victims;   /* told to leave for it */
+    uint32_t left;      /* of all that it waits for, those that are still there */
+    room_t back;        /* what those give back */
+    uint32_t within_s;  /* when it began: until the last grace ends */
+    int64_t at_ms;      /* wall clock: the end of that */
+    eviction_t *prev, *next; /* of the core, in order of their begin */
+};
+
+/*  A job that may be evicted: of a pool, in one round. */
+typedef struct prey {
+    job_t *job;
+    int64_t young_until_ms; /* wall clock */
+    uint64_t lost_gpu_ms;
+} prey_t;
+
+/* evict.c: running work that makes room, under way (the table of who may evict whom: federation/policy/victims.h) */
+/*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once,
+ *  others by their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has
+ *  left. Reason: of its transition. Returns when it is gone at the latest, by the wall clock. Only of one that
+ *  core_evict_can. */
+int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const char *reason);
+/*  It runs, is of a tier that may be evicted, and was not evicted too often. young too: not begun a moment ago. */
+bool core_evict_can(const helio_broker_core_t *self, const job_t *job, bool young_too);
+uint64_t core_evict_lost_ms(const helio_broker_core_t *self, const job_t *job); /* run in vain, if it leaves now */
+uint64_t core_evict_ran_ms(const helio_broker_core_t *self, const job_t *job); /* its current attempt */
+uint32_t core_evict_tier(const job_t *job);                                     /* its queue's */
+/*  One that has begun: owned from here on. Its jobs are told to leave, and point at it. */
+void core_evict_add(helio_broker_core_t *self, eviction_t *eviction);
+/*  Drops those of the class whose victims have all gone, and which still found no room. */
+void core_evict_give_up(helio_broker_core_t *self, const job_class_t *class);
+/*  What it evicts, in words, and by when (wall clock); "" = nothing. */
+const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms);
+/*  May a job of the class take so much of the pool now, without taking what is held for those others make room for? */
+bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                       uint32_t gpus_per_node);
+/*  Others are leaving the pool for it: a gang that reserved it since does not keep it out. */
+bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool);
+/*  Before it leaves the queue. How many jobs were told to leave for the room that it takes. */
+uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool);
+void core_evict_left(helio_broker_core_t *self, job_t *job); /* a job leaves its site: it may be one that was told to */
+void core_evict_trim(helio_broker_core_t *self, job_class_t *class); /* fewer wait than are waited for */
+void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class); /* it waits by choice */
+void core_evict_site_drop(helio_broker_core_t *self, const site_t *site);
+void core_evict_review(helio_broker_core_t *self); /* begin of a round: gives up what comes to nothing */
+void core_evict_free(helio_broker_core_t *self); /* all of them */
+helio_stop_mode_t core_evict_mode(const job_t *job); /* of a job that is being stopped */
+void core_evict_load(job_t *job); /* live, and was being evicted when the last leader went */
+void core_evict_loaded(helio_broker_core_t *self);
+/*  How long a new leader still waits to hear of evictions that the last one began; 0 = it may begin its own. */
+int64_t core_evict_unheard_ms(const helio_broker_core_t *self);
+
+/* hunt.c: whom it makes leave, and where */
+/*  For a class whose turn found no room: evicts for as many of its jobs as may be. True when something was evicted;
+ *  fills in e->evicts, e->loss_micro_usd. */
+struct evaluation;
+bool core_evict(helio_broker_core_t *self, struct evaluation *e);
+
+#endif

@@ -1,0 +1,125 @@
+/*  jobs.h -- jobs, the submissions that they came with, their rows (jobs.c). */
+#ifndef HELIO_BROKER_CORE_JOBS_H
+#define HELIO_BROKER_CORE_JOBS_H
+
+#include <uthash.h>
+
+#include "broker/core/nouns.h"
+#include "federation/energy/account.h"
+
+/*  Of a job's row what is asked for later. A million may wait: the rest is in the database only. */
+typedef struct kept_row {
+    helio_uuid_t job;
+    helio_text_t tenant; /* the tenant's own, as is the queue's */
+    helio_text_t queue;
+    helio_text_t user;
+    helio_text_t source;
+    helio_text_t name; /* its stem (duration.h) */
+    helio_u32s_t tasks;
+    uint64_t time_limit_ms;
+    int64_t submitted_ms;
+    uint32_t kind;
+} kept_row_t;
+
+/*  What all tasks of one submitted document share. Freed with its last open task; one piece of memory, with
+ * what the row's views show behind it. */
+struct submission {
+    kept_row_t row;
+    uint32_t retries; /* of the spec only what is asked for later */
+    uint32_t tasks_at_once;
+    uint32_t on_site_loss;
+    bool signalled; /* saves when it is signalled (checkpoint.signal) */
+    uint64_t grace_ms, checkpoint_every_ms;
+    tenant_t *tenant;
+    queue_t *queue;
+    job_class_t *class;
+    uint32_t open_tasks;
+    uint32_t unsettled_tasks; /* of those, whose end nobody who waits for it was told */
+    uint32_t failed_tasks;    /* ended otherwise than successful */
+    gate_t *gate;             /* closed; NULL = open, or there never was one */
+    bool begun;               /* loaded with a task that was placed: its gate had opened */
+    uint32_t fed_tasks; /* of a throttled array: in the class's queue or live */
+    job_t *throttled;   /* tasks that wait for the gate or the throttle, FIFO */
+    submission_t *buried_next;
+};
+
+/*  Where a job was placed last, by name: the pool may be gone. Not part of the job, which may wait long
+ * before it has one. least: where it could have started first, when it was first placed. */
+typedef struct place_name {
+    char site[33];
+    char pool[33];
+    uint32_t gpus; /* that its tenant is charged with now; 0 = none */
+    uint32_t weight_milli;
+    char least_pool[33];
+    site_t *least; /* NULL = not known */
+    int64_t least_ms;
+    helio_transfer_t transfer; /* of its data there, charged when the attempt has ended */
+} place_name_t;
+
+struct job {
+    helio_job_key_t key;
+    submission_t *submission;
+    uint32_t state;
+    uint32_t before;
+    uint32_t intent;
+    uint32_t epoch;
+    uint32_t attempts;
+    uint32_t failures;
+    uint32_t site_failures;
+    int32_t exit_code;
+    int64_t started_ms;
+    int64_t finished_ms;
+    int64_t ready_ms; /* wall clock: since when it stands in line; after a takeover, its submission */
+    helio_account_t used;
+    uint64_t units_done;
+    uint64_t saved_ms; /* of what its attempts ran, what need not run again; at most its time limit */
+    site_t *site; /* while live */
+    pool_t *pool;
+    uint32_t gpus_per_node; /* of the current placement */
+    uint64_t dispatch_seq;  /* 0 = not instructed in this session */
+    uint64_t inventory;     /* session in whose inventory it was seen */
+    bool counted;           /* its capacity is deducted from pool.free */
+    bool ran;               /* some epoch ran: HELIO_RESUME */
+    bool fed;               /* past its array's throttle */
+    bool dirty;             /* its row must be written at the end of the step */
+    bool leaving;           /* counted in its tenant's leaving_gpus */
+    uint8_t evictions;      /* how often it was evicted */
+    eviction_t *eviction;   /* whose room it makes; NULL = nobody's */
+    char *reason; /* of the last move; NULL = none */
+    place_name_t *last;           /* of the latest placement; NULL = never placed */
+    job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
+    job_t *dirty_next;
+    job_t *ended_next;
+    UT_hash_handle hh;
+};
+
+/*  Where an array's tasks are found by its id alone. */
+typedef struct array {
+    helio_uuid_t job;
+    submission_t *submission;
+    UT_hash_handle hh;
+} array_t;
+
+job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
+submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
+/*  Keeps no view of the row; fills in its class. */
+submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
+                                  const helio_job_spec_t *spec);
+job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
+int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
+void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
+void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as many as gate and throttle let through */
+/*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
+ *  dirty. A terminal job is freed at the end of the step. */
+void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
+void core_job_say(job_t *job, const char *reason);
+void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
+const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
+const char *core_job_pool(const job_t *job);
+void core_job_touch(helio_broker_core_t *self, job_t *job);
+void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
+void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
+void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
+void core_jobs_free(helio_broker_core_t *self);
+
+#endif

@@ -1,0 +1,39 @@
+/*  submit.h -- documents as they come: submitted, planned, explained; and commands on them. */
+#ifndef HELIO_BROKER_CORE_SUBMIT_H
+#define HELIO_BROKER_CORE_SUBMIT_H
+
+#include <uthash.h>
+
+#include "broker/core/nouns.h"
+
+typedef struct idempotency {
+    uint8_t digest[16]; /* of tenant and key */
+    uint8_t spec_hash[32];
+    helio_uuid_t job;
+    UT_hash_handle hh;
+} idempotency_t;
+
+/* submit.c */
+void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest);
+void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
+/*  What a submission becomes once the queue's and the tenant's defaults are known. NULL: there is no such queue. */
+queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
+                      helio_text_t *ret_home, uint64_t *ret_time_limit_ms);
+tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event); /* NULL: answered */
+void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                       const char *where); /* there is none of that name */
+void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
+                  helio_uuid_t job);
+
+/* plan.c, prospect.c */
+void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event);
+void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event);
+
+/* commands.c */
+void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
+void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
+void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event);
+void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event);
+void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event);
+
+#endif
