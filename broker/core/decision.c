@@ -12,6 +12,13 @@ const char *core_minute_text(helio_broker_core_t *self, int64_t wall_ms)
     return core_printf(self, "%.16sZ", text);
 }
 
+const char *core_second_text(helio_broker_core_t *self, int64_t wall_ms)
+{
+    char text[HELIO_RFC3339_SIZE];
+    helio_rfc3339(wall_ms + 999, text);
+    return core_printf(self, "%.19sZ", text);
+}
+
 const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd)
 {
     int64_t cents = (micro_usd < 0 ? -micro_usd : micro_usd) / 10000;
@@ -19,7 +26,7 @@ const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd)
                        (int)(cents % 100));
 }
 
-static const char *place_text(helio_broker_core_t *self, const option_t *option)
+const char *core_place_text(helio_broker_core_t *self, const option_t *option)
 {
     return core_printf(self, "%s/%.*s", option->site->name, HELIO_TEXT_ARGS(option->pool->info.name));
 }
@@ -107,8 +114,11 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     bool later = plan == &o->c.later;
     const char *detail;
     helio_rejection_t rejection = reason_against(self, e, o, later, &detail);
+    bool foreseen = o == e->chosen && o == e->evicts && e->evicts_text;
+    if (foreseen)
+        detail = detail[0] ? core_printf(self, "%s; %s", e->evicts_text, detail) : e->evicts_text;
     int64_t now_ms = core_judged_ms(self, e->class);
-    int64_t start_ms = later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : now_ms;
+    int64_t start_ms = foreseen ? e->evicts_at_ms : later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : now_ms;
     int64_t loss = o == e->evicts ? e->loss_micro_usd : 0;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,
@@ -235,13 +245,13 @@ void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reaso
 static const char *window_detail(helio_broker_core_t *self, const evaluation_t *e)
 {
     const option_t *chosen = e->chosen, *now = e->feasible ? &e->options[0] : NULL;
-    const char *from = core_printf(self, "%s from %s", place_text(self, chosen),
+    const char *from = core_printf(self, "%s from %s", core_place_text(self, chosen),
                                    core_minute_text(self, chosen->c.later.start_ms));
     if (!now)
         return from;
     int64_t saved = now->c.now.score_micro_usd - chosen->c.later.score_micro_usd;
     return core_printf(self, "%s: worth %s more than %s now", from, core_money_text(self, saved),
-                       place_text(self, now));
+                       core_place_text(self, now));
 }
 
 /*  The first pool that could take it, were there not what its site keeps. */
@@ -262,7 +272,7 @@ static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t
         open += !core_overflow_is_closed(e->class, &e->options[i]);
     const char *here;
     if (e->reserved)
-        here = core_printf(self, "the first in line; %s is kept for it from %s", place_text(self, e->reserved),
+        here = core_printf(self, "the first in line; %s is kept for it from %s", core_place_text(self, e->reserved),
                            core_minute_text(self, e->reservation.at_ms));
     else
         here = open == 1 ? "one pool could run it and has no room now"

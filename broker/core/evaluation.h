@@ -27,6 +27,8 @@ typedef struct evaluation {
     uint64_t decision_id;     /* 0 until written */
     const option_t *evicts;   /* where it evicts others; NULL = nowhere */
     int64_t loss_micro_usd;   /* of those */
+    int64_t evicts_at_ms;     /* foreseen only: when they will have left, wall clock, and who */
+    const char *evicts_text;
     const option_t *least;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;
 
@@ -69,6 +71,12 @@ const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t
 /*  Why the option is closed or rejected. */
 const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 
+/* hunt.c */
+/*  Whom core_evict would tell to leave for one more job of a class that was decided and has no room; tells nobody. False:
+ *  nobody. Fills in evicts, loss_micro_usd, evicts_at_ms and evicts_text ("would preempt 3 jobs of queue preemptible"). Of
+ *  those that have just begun it is foreseen when they may be told. */
+bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e);
+
 /* obstacle.c */
 /*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of the
  *  step's effects). NONE: it could. */
@@ -90,6 +98,8 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
 
 /* decision.c */
 const char *core_minute_text(helio_broker_core_t *self, int64_t wall_ms); /* "2026-03-01T14:00Z" */
+const char *core_second_text(helio_broker_core_t *self, int64_t wall_ms); /* "2026-03-01T14:00:05Z", rounded up */
+const char *core_place_text(helio_broker_core_t *self, const option_t *option); /* "lulea/h100" */
 const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd); /* "$12.30" */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
                          const char *detail);

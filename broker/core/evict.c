@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/core/internal.h"
+#include "broker/core/evaluation.h"
 
 enum {
     OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
@@ -326,11 +326,10 @@ const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class,
     if (!first)
         return "";
     *ret_expected_ms = first->at_ms;
-    const char *others = elsewhere ? " and elsewhere" : "";
+    const char *others = elsewhere ? " and elsewhere" : "", *at = core_second_text(self, first->at_ms);
     if (!victims)
-        return core_printf(self, "waits for jobs that are leaving %s/%.*s%s, expected start in %u s",
-                           first->site->name, HELIO_TEXT_ARGS(first->pool->info.name), others, first->within_s);
-    return core_printf(self, "preempts %u %s at %s/%.*s%s, expected start in %u s", victims,
-                       victims == 1 ? "job" : "jobs", first->site->name, HELIO_TEXT_ARGS(first->pool->info.name),
-                       others, first->within_s);
+        return core_printf(self, "waits for jobs that are leaving %s/%.*s%s, expected start %s", first->site->name,
+                           HELIO_TEXT_ARGS(first->pool->info.name), others, at);
+    return core_printf(self, "preempts %u %s at %s/%.*s%s, expected start %s", victims, victims == 1 ? "job" : "jobs",
+                       first->site->name, HELIO_TEXT_ARGS(first->pool->info.name), others, at);
 }

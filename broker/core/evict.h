@@ -18,7 +18,6 @@ struct eviction {
     uint32_t victims;   /* told to leave for it */
     uint32_t left;      /* of all that it waits for, those that are still there */
     room_t back;        /* what those give back */
-    uint32_t within_s;  /* when it began: until the last grace ends */
     int64_t at_ms;      /* wall clock: the end of that */
     eviction_t *prev, *next; /* of the core, in order of their begin */
 };

@@ -48,6 +48,10 @@ static const char *effect_of(const advisor_t *self, job_class_t *changed)
     if (e.waits && (!self->expected_ms || e.chosen->c.later.start_ms < self->expected_ms))
         return core_printf(core, "starts %s at %s", core_minute_text(core, e.chosen->c.later.start_ms),
                            place_and_cost(core, e.chosen, &e.chosen->c.later));
+    if (!e.waits && !choice.now && core_evict_foresee(core, &e) &&
+        (!self->expected_ms || e.evicts_at_ms < self->expected_ms))
+        return core_printf(core, "starts by %s at %s; %s", core_second_text(core, e.evicts_at_ms),
+                           place_and_cost(core, e.evicts, &e.evicts->c.now), e.evicts_text);
     if (e.reserved && (!self->expected_ms || e.reservation.at_ms < self->expected_ms))
         return core_printf(core, "starts by %s at %s", core_minute_text(core, e.reservation.at_ms),
                            place_and_cost(core, e.reserved, &e.reserved->c.now));

@@ -14,7 +14,8 @@ enum {
     EVICTIONS_MAX = 256,         /* under way at once */
     EVICTIONS_OF_CLASS_MAX = 64, /* the same, for one class */
     EVICTION_POOLS_MAX = 16,     /* pools where victims are looked for, the best first */
-    OWNERS_MAX = 256             /* tenants and their queues that are reclaimed from at once */
+    OWNERS_MAX = 256,            /* tenants and their queues that are reclaimed from at once */
+    QUEUES_NAMED = 3             /* of those whose jobs would leave */
 };
 
 static uint32_t gpus_of(const job_t *job)
@@ -64,6 +65,7 @@ typedef struct hunt {
     uint32_t owner_count;
     free_nodes_t others; /* free, once all evictions under way there are over */
     bool others_fit;
+    bool young_too;         /* as if those were old enough: of a plan */
     int64_t young_until_ms; /* the first that may be evicted later; 0 = none */
 } hunt_t;
 
@@ -111,7 +113,7 @@ static void take_prey(hunt_t *hunt, const prey_t *prey)
         return;
     if (!leaves && !helio_evict_allowed(evictor, tier, false) && !take_owners(hunt, job, &victim))
         return;
-    if (!leaves && prey->young_until_ms) {
+    if (!leaves && prey->young_until_ms && !hunt->young_too) {
         if (!hunt->young_until_ms || prey->young_until_ms < hunt->young_until_ms)
             hunt->young_until_ms = prey->young_until_ms;
         return;
@@ -312,7 +314,6 @@ static void begin(hunt_t *hunt, const helio_victims_t *set)
         .why = set->worst_tier < class->queue->tier ? HELIO_EVICT_WHY_TIER : HELIO_EVICT_WHY_GUARANTEE,
         .victims = set->count - set->leaving,
         .left = set->count,
-        .within_s = (uint32_t)((grace_of(hunt, set) + 999) / 1000),
         .at_ms = self->wall_ms + (int64_t)grace_of(hunt, set),
     };
     const char *reason = reason_of(self, class);
@@ -327,8 +328,8 @@ static void begin(hunt_t *hunt, const helio_victims_t *set)
     core_evict_add(self, eviction);
 }
 
-/*  The best pool for one more of the class, what is lost there counted in. */
-static bool evict_one(hunt_t *hunt, evaluation_t *e)
+/*  The best pool for one more of the class, what is lost there counted in. Then the hunt is of that pool. */
+static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
 {
     helio_victims_t best_set = {.count = 0};
     const option_t *best = NULL;
@@ -356,9 +357,18 @@ static bool evict_one(hunt_t *hunt, evaluation_t *e)
         return false;
     hunt->option = best;
     (void)hunt_at(hunt); /* its victims again: the last one looked at may be another pool's */
-    begin(hunt, &best_set);
+    *ret_set = best_set;
     e->evicts = best;
     e->loss_micro_usd = best_loss;
+    return true;
+}
+
+static bool evict_one(hunt_t *hunt, evaluation_t *e)
+{
+    helio_victims_t set;
+    if (!find_best(hunt, e, &set))
+        return false;
+    begin(hunt, &set);
     return true;
 }
 
@@ -384,6 +394,72 @@ bool core_evict(helio_broker_core_t *self, evaluation_t *e)
     if (class->evictions < class->waiting_count && hunt->young_until_ms &&
         (!class->look_ms || hunt->young_until_ms < class->look_ms))
         class->look_ms = hunt->young_until_ms;
+    free(hunt);
+    return any;
+}
+
+/* ---- whom it would tell to leave ------------------------------------------------------------------------- */
+
+/*  "3 jobs of queue preemptible and 1 job of queue batch" */
+static const char *victims_text(const hunt_t *hunt, const helio_victims_t *set)
+{
+    helio_broker_core_t *self = hunt->core;
+    const queue_t *queues[QUEUES_NAMED];
+    uint32_t jobs[QUEUES_NAMED] = {0}, count = 0, others = 0;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const queue_t *queue = hunt->jobs[set->chosen[i]]->submission->queue;
+        uint32_t at = 0;
+        while (at < count && queues[at] != queue)
+            at++;
+        if (hunt->victims[set->chosen[i]].leaves)
+            continue;
+        if (at == QUEUES_NAMED) {
+            others++;
+            continue;
+        }
+        count += at == count;
+        queues[at] = queue;
+        jobs[at]++;
+    }
+    const char *text = "";
+    for (uint32_t i = 0; i < count; i++)
+        text = core_printf(self, "%s%s%u job%s of queue %s", text, !i ? "" : others || i + 1 < count ? ", " : " and ",
+                           jobs[i], jobs[i] == 1 ? "" : "s", queues[i]->name);
+    return others ? core_printf(self, "%s and %u more", text, others) : text;
+}
+
+/*  The latest at which all of them may be told to. */
+static int64_t told_ms(const hunt_t *hunt, const helio_victims_t *set)
+{
+    int64_t at_ms = hunt->core->wall_ms;
+    for (uint32_t i = 0; i < set->count; i++) {
+        const job_t *job = hunt->jobs[set->chosen[i]];
+        int64_t young_ms =
+            helio_evict_young_ms(core_evict_tier(job)) - (int64_t)core_evict_ran_ms(hunt->core, job);
+        if (!hunt->victims[set->chosen[i]].leaves && hunt->core->wall_ms + young_ms > at_ms)
+            at_ms = hunt->core->wall_ms + young_ms;
+    }
+    return at_ms;
+}
+
+bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e)
+{
+    helio_victims_t set;
+    if (e->capped_gpus || !e->feasible || e->class->judged_ms)
+        return false;
+    hunt_t *hunt = helio_new(1, sizeof *hunt);
+    hunt->core = self;
+    hunt->class = e->class;
+    bool any = find_best(hunt, e, &set);
+    if (!any && hunt->young_until_ms) {
+        hunt->young_too = true;
+        any = find_best(hunt, e, &set);
+    }
+    if (any) {
+        const char *whom = victims_text(hunt, &set);
+        e->evicts_at_ms = told_ms(hunt, &set) + (int64_t)grace_of(hunt, &set);
+        e->evicts_text = whom[0] ? core_printf(self, "would preempt %s", whom) : "waits for jobs that are leaving";
+    }
     free(hunt);
     return any;
 }

@@ -16,6 +16,20 @@ static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, co
     return HELIO_REASON_GATED;
 }
 
+/*  Nothing starts now: what it waits for, or whom it would make leave. */
+static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
+                                const char **ret_detail, int64_t *ret_expected_ms)
+{
+    core_decide(self, e, choice);
+    if (e->waits || choice->now || !core_evict_foresee(self, e))
+        return core_decision_reason(self, e, ret_detail, ret_expected_ms);
+    e->chosen = e->evicts;
+    *ret_expected_ms = e->evicts_at_ms;
+    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->evicts_text, core_place_text(self, e->evicts),
+                              core_second_text(self, e->evicts_at_ms));
+    return HELIO_REASON_WAITING_FOR_CAPACITY;
+}
+
 /*  As if it were the newest job of all, alone in its class. */
 static void judge(helio_broker_core_t *self, job_class_t *class, const foresight_t *gate,
                   helio_planned_t *plan, helio_prospect_t *prospect)
@@ -29,8 +43,7 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const foresight
     if (choice.now && !choice.later) {
         e.chosen = choice.now;
     } else {
-        core_decide(self, &e, &choice);
-        reason = core_decision_reason(self, &e, &detail, &plan->expected_ms);
+        reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
     }
     if (gate->text[0] && reason != HELIO_REASON_NEVER_FITS)
         reason = gated(self, &e, gate, &detail, &plan->expected_ms);
@@ -52,6 +65,11 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const foresight
     }
     core_prospect_ahead(self, class, class->waiting, class->want.tenant, prospect);
     core_prospect_expect(self, &e, reason, plan->expected_ms, prospect);
+    if (e.evicts_text) {
+        prospect->earliest_ms = self->wall_ms;
+        prospect->latest_ms = prospect->ahead_jobs ? 0 : e.evicts_at_ms;
+        prospect->basis = core_cut(detail, 256);
+    }
     core_hints(self, &e, reason, plan->expected_ms, prospect);
 }
 
