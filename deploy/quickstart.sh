@@ -176,6 +176,7 @@ if [ ! -s "$state/client/token" ]; then
 fi
 
 # Six sites, one file each in deploy/quickstart/sites. Their GPUs are declared: jobs see them as CUDA_VISIBLE_DEVICES.
+# Who else may run there is said in STATE/NAME/site.yaml under `agent.users`; the next run keeps those lines.
 # Their carbon intensity is a typical day, put on the dates from yesterday to a fortnight ahead: past hours are what was,
 # those to come are the forecast.
 sites=(lulea frankfurt virginia california singapore brisbane)
@@ -189,8 +190,13 @@ series() {
 }
 series >"$state/typical_day.csv"
 if [ "$(id -u)" = 0 ]; then job_user=nobody; else job_user=$(id -un); fi
+users_of() { # FILE: whom its jobs run as: the lines of `users`, as its operator left them
+  [ ! -f "$1" ] || awk '/^  users:/ { take = 1; print; next } take && /^(   |  -|[[:space:]]*(#|$))/ { print; next } { take = 0 }' "$1"
+}
 site() { # NAME
+  local users
   mkdir -p "$state/$1"
+  users=$(users_of "$state/$1/site.yaml")
   [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
   "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
   { sed "s|@FEED@|$state/typical_day.csv|" "$top/deploy/quickstart/sites/$1.yaml" && cat; } >"$state/$1/site.yaml" <<CONF
@@ -199,7 +205,7 @@ site() { # NAME
   broker_key: "$(tail -n 1 "$state/broker.pub")"
   key_file: $state/$1/agent.key
   shim: $state/bin/helio-shim
-  users: [{tenant: demo, user: "*", unix: $job_user}]
+${users:-  users: [{tenant: demo, user: "*", unix: $job_user}]}
 CONF
 }
 for name in "${sites[@]}"; do site "$name"; done

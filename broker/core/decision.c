@@ -83,6 +83,8 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
         return core_printf(self, "%s > max_cost%s", core_money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
+    if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
+        return core_misfit_detail(self, want, o->site, &o->pool->info, o->c.rejection);
     return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
 }
 
@@ -297,6 +299,10 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
             mildest = o;
     }
     helio_reason_t reason = helio_rejection_group(mildest->c.rejection);
+    if (reason == HELIO_REASON_NEVER_FITS && mildest->c.rejection != HELIO_REJECTION_NO_LINK) {
+        *ret_detail = core_misfit_text(self, &e->class->want);
+        return reason;
+    }
     *ret_detail =
         core_printf(self, "%s: %s", mildest->site->name, helio_rejection_word(mildest->c.rejection));
     if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {

@@ -152,6 +152,16 @@ static void other_gpus(const advisor_t *self)
     }
 }
 
+/*  Less of it, where it fits nowhere as it is. */
+static void what_fits(const advisor_t *self)
+{
+    const char *site = "";
+    job_class_t changed = *self->e->class;
+    const char *change = core_misfit_remedy(self->core, &self->e->class->want, &changed.want, &site);
+    if (change[0])
+        (void)try(self, &changed, HELIO_HINT_KIND_GPU, change);
+}
+
 static void more_sites(const advisor_t *self)
 {
     job_class_t changed = *self->e->class;
@@ -251,6 +261,8 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     if (e->capped_gpus)
         add(&own, HELIO_HINT_KIND_QUOTA, "a larger quota: an operator sets it with `helio quota set`",
             core_quota_text(self, e->class, e->capped_gpus));
+    if (reason == HELIO_REASON_NEVER_FITS)
+        what_fits(&own);
     raise_cost(&own);
     raise_carbon(&own);
     if (is_rejected(&own, HELIO_REJECTION_DEADLINE)) {

@@ -17,6 +17,7 @@
 #include "broker/core/gates.h"
 #include "broker/core/jobs.h"
 #include "broker/core/kept.h"
+#include "broker/core/misfit.h"
 #include "broker/core/place.h"
 #include "broker/core/price.h"
 #include "broker/core/queues.h"

@@ -319,21 +319,3 @@ int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most)
     int64_t left = self->look_ms > self->wall_ms ? self->look_ms - self->wall_ms : 0;
     return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
-
-bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why)
-{
-    helio_text_t why = {"", 0};
-    uint32_t pools = 0;
-    for (site_t *site = self->sites; site; site = site->hh.next)
-        for (uint32_t i = 0; i < site->pool_count; i++) {
-            helio_candidate_t c = helio_choice_filter(want, &site->profile, &site->pools[i].info);
-            if (c.rejection == HELIO_REJECTION_NONE)
-                return true;
-            if (pools++ < 8)
-                why = helio_arena_printf(
-                    self->effects->arena, "%.*s%s%s/%.*s %s", HELIO_TEXT_ARGS(why), why.size ? ", " : "",
-                    site->name, HELIO_TEXT_ARGS(site->pools[i].info.name), helio_rejection_word(c.rejection));
-        }
-    *ret_why = why.data;
-    return pools == 0;
-}

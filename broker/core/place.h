@@ -15,8 +15,6 @@ void core_look(helio_broker_core_t *self); /* at the clock: what classes wait fo
 int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 void core_order(helio_broker_core_t *self, job_t *job); /* (again) instruct the site of an offered job */
 void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason);
-/*  Could it ever run on a site that is known? True too when no site is known. The text says why not, per site. */
-bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want, const char **ret_why);
 
 /* overflow.c: overflow groups (their part in an evaluation: evaluation.h) */
 void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *event);

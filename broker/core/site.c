@@ -142,6 +142,7 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     helio_record_copy(&helio_site_profile_type, arena, profile, &site->profile);
     site->profile.name = helio_text_of(site->name); /* the principal, whatever the message says */
     core_profile_bound(&site->profile);
+    helio_site_tenants_sort(&site->profile); /* whatever the order in which it told them */
     core_site_pools_free(self, site);
     site->pool_count = site->profile.pools.count;
     site->pools = helio_new(site->pool_count, sizeof *site->pools);

@@ -163,10 +163,9 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     if (!core_gate_check(self, event, job, where))
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
-    const char *why = "";
-    if (!core_fits_somewhere(self, &want, &why)) {
+    if (!core_fits_somewhere(self, &want)) {
         core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
-                    where, why);
+                    where, core_misfit_text(self, &want));
         return false;
     }
     return check_deadline(self, event, job, &want, queue, where);

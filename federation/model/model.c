@@ -1,4 +1,5 @@
 /*  model.c -- the descriptions and tables behind the model's headers. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "federation/model/attempt.h"
@@ -150,4 +151,27 @@ uint32_t helio_gpu_sevenths(helio_text_t gpu)
     helio_text_t slice = helio_gpu_slice(gpu);
     bool named = slice.size > 1 && slice.data[0] >= '1' && slice.data[0] <= '7' && slice.data[1] == 'g';
     return named ? (uint32_t)(slice.data[0] - '0') : 7;
+}
+
+static int by_name(const void *a_, const void *b_)
+{
+    const helio_text_t a = ((const helio_word_t *)a_)->text, b = ((const helio_word_t *)b_)->text;
+    uint32_t least = a.size < b.size ? a.size : b.size;
+    int order = least ? memcmp(a.data, b.data, least) : 0;
+    return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+void helio_site_tenants_sort(helio_site_profile_t *profile)
+{
+    if (profile->tenants.count)
+        qsort(profile->tenants.items, profile->tenants.count, sizeof *profile->tenants.items, by_name);
+}
+
+bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant)
+{
+    const helio_word_t all = {HELIO_TEXT("*")}, own = {tenant}, *items = profile->tenants.items;
+    uint32_t count = profile->tenants.count;
+    return !profile->tenants_told ||
+           (count && (bsearch(&own, items, count, sizeof *items, by_name) ||
+                       bsearch(&all, items, count, sizeof *items, by_name)));
 }

@@ -9,7 +9,7 @@
 #include "federation/base/record.h"
 #include "federation/model/job.h"
 
-enum { HELIO_SITE_NAME_MAX = 32, HELIO_SITE_POOLS_MAX = 64, HELIO_SERIES_POINTS_MAX = 192, HELIO_SERIES_MAX = 512 };
+enum { HELIO_SITE_NAME_MAX = 32, HELIO_SITE_POOLS_MAX = 64, HELIO_SITE_TENANTS_MAX = 1000, HELIO_SERIES_POINTS_MAX = 192, HELIO_SERIES_MAX = 512 };
 
 /*  A pool's `gpu` is a model, or a MIG slice of one: "H100", "H100/1g.10gb". What counts as a GPU there, everywhere, is the
  *  slice: gpus_per_node, memory, power and price are those of slices. Views into the text; slice "" = whole GPUs. */
@@ -52,8 +52,15 @@ HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
     F(R, F64, electricity_usd_per_kwh, 0, _) /* static figure; may be negative */                            \
     F(R, BOOL, containers, 0, _)     /* a container runtime is declared */                                   \
     F(R, BOOL, leases, 0, _)         /* lease and eager jobs can be stopped below the agent */               \
-    F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)
+    F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                      \
+    F(R, BOOL, tenants_told, 0, _)   /* false: it is not known whose jobs have a Unix user there */          \
+    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_word) /* who has one; "*" = all. Ascending */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
+
+/*  Puts them in order, as helio_site_maps wants them. */
+void helio_site_tenants_sort(helio_site_profile_t *profile);
+/*  Has the tenant a Unix user there, as far as the site has told? */
+bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant);
 
 #define HELIO_POOL_CAPACITY_FIELDS(F, R)                                                                     \
     F(R, TEXT, pool, 32, _)                                                                                  \

@@ -166,6 +166,8 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
         c.rejection = HELIO_REJECTION_NO_CONTAINER_RUNTIME;
     if (c.rejection == HELIO_REJECTION_NONE && want->lease && !site->leases)
         c.rejection = HELIO_REJECTION_NO_LEASES;
+    if (c.rejection == HELIO_REJECTION_NONE && !helio_site_maps(site, want->tenant))
+        c.rejection = HELIO_REJECTION_NO_USER_MAPPING;
     return c;
 }
 

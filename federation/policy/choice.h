@@ -24,6 +24,7 @@
     X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                   \
     X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
     X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
+    X(NO_USER_MAPPING, "NoUserMapping", NEVER_FITS)     /* no Unix user for its tenant there */             \
     X(NO_LINK, "NoLink", NEVER_FITS)                    /* no link leads its data there */                   \
     X(DEADLINE, "Deadline", POLICY_CAP)                 /* nine runs in ten would end by it, no fewer */     \
     X(COST_CAP, "CostCap", POLICY_CAP)                  /* the same */                                       \

@@ -47,6 +47,9 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_NO_LEASES] =
         {"The site cannot stop a job whose lease is over, and `on_site_loss: lease` needs that.",
          "Use `strict` or `eager`, or have the site enable leases."},
+    [HELIO_REJECTION_NO_USER_MAPPING] =
+        {"The site has no Unix user for the job's tenant, so it could not start it.",
+         "The site's operator adds a line under `agent.users` of the site file, and starts the agent again."},
     [HELIO_REJECTION_NO_LINK] = {"No link is known over which the job's data could get there.",
                                  "Place copies of the data nearer, or have an operator declare a link."},
     [HELIO_REJECTION_DEADLINE] = {"Nine runs in ten, or its time limit, would end after `deadline`. As an answer to a submission: "

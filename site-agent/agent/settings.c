@@ -258,6 +258,7 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
         helio_buffer_printf(complaint, "%s: error: %s\n", path, err.text);
         return rc;
     }
+    helio_job_rules_tell(&settings.rules, arena, &settings.site);
     *ret_settings = settings;
     return HELIO_OK;
 }

@@ -50,7 +50,8 @@ static const helio_spec_field_t rules_fields[] = {
      .most = 10000,
      .table = &user_table,
      .example = "[{tenant: acme, user: \"*\", unix: acme-batch}]",
-     .doc = "Who runs as whom on this machine. A user that no line fits is refused: NoUserMapping."},
+     .doc = "Who runs as whom on this machine. The broker is told which tenants have a line and sends jobs of no others; a "
+            "user that no line fits is refused: NoUserMapping."},
     {.key = "secrets",
      .kind = HELIO_SPEC_PATH,
      AT(secrets),
@@ -103,6 +104,33 @@ helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenan
         }
     }
     return HELIO_NOT_FOUND;
+}
+
+static bool is_listed(const helio_site_profile_t *profile, helio_text_t tenant)
+{
+    for (uint32_t i = 0; i < profile->tenants.count; i++)
+        if (helio_text_equal(profile->tenants.items[i].text, tenant))
+            return true;
+    return false;
+}
+
+void helio_job_rules_tell(const helio_job_rules_t *rules, helio_arena_t *arena, helio_site_profile_t *profile)
+{
+    profile->tenants.items = helio_arena_alloc(arena, HELIO_SITE_TENANTS_MAX, sizeof *profile->tenants.items);
+    profile->tenants.count = 0;
+    for (uint32_t i = 0; i < rules->users.count; i++) {
+        helio_text_t tenant = rules->users.items[i].tenant;
+        if (is_listed(profile, tenant))
+            continue;
+        if (profile->tenants.count == HELIO_SITE_TENANTS_MAX) {
+            profile->tenants.count = 0;
+            profile->tenants_told = false;
+            return;
+        }
+        profile->tenants.items[profile->tenants.count++].text = tenant;
+    }
+    profile->tenants_told = true;
+    helio_site_tenants_sort(profile);
 }
 
 void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, helio_job_rules_t *ret_rules)

@@ -4,6 +4,7 @@
 #ifndef HELIO_BACKENDS_RULES_H
 #define HELIO_BACKENDS_RULES_H
 
+#include "federation/model/site.h"
 #include "federation/spec/spec.h"
 
 typedef struct helio_user_rule {
@@ -32,6 +33,9 @@ extern const helio_spec_table_t helio_job_rules_table;
 /*  NOT_FOUND: no line fits. Views of *ret_rule point into the rules. */
 HELIO_MUST_CHECK helio_rc helio_job_rules_user(const helio_job_rules_t *rules, helio_text_t tenant,
                                                helio_text_t user, helio_user_rule_t *ret_rule);
+
+/*  Which tenants have a line here, into the profile that the broker is told; not told where they are too many. */
+void helio_job_rules_tell(const helio_job_rules_t *rules, helio_arena_t *arena, helio_site_profile_t *profile);
 
 /*  A deep copy; everything of it lives in the arena. */
 void helio_job_rules_copy(const helio_job_rules_t *from, helio_arena_t *arena, helio_job_rules_t *ret_rules);

@@ -88,10 +88,49 @@ static void settings__are_read_with_paths_beside_the_file(void **state)
     assert_int_equal(settings.site.pools.count, 1);
     assert_int_equal(settings.brokers.count, 1);
     assert_int_equal(settings.rules.users.count, 1);
+    assert_true(helio_site_maps(&settings.site, HELIO_TEXT("demo"))); /* the broker is told so */
+    assert_false(helio_site_maps(&settings.site, HELIO_TEXT("other")));
     assert_int_equal(settings.attempts_max, 10000);
     assert_int_equal(settings.kill_margin_ms, 60000);
     assert_int_equal(settings.log_level, 1);
     helio_buffer_clear(&complaint);
+}
+
+static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *users;
+        uint32_t count;
+        bool acme, zeta;
+    } cases[] = {
+        {"[]", 0, false, false},
+        {"[{tenant: zeta, unix: a}, {tenant: acme, user: ada, unix: b}, {tenant: acme, unix: c}]", 2, true, true},
+        {"[{tenant: acme, unix: a}, {user: root, unix: b}]", 2, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        helio_agent_settings_t settings;
+        helio_buffer_t complaint = {0};
+        char text[2000];
+        (void)snprintf(text, sizeof text, "%.*s  users: %s\n", (int)(strstr(good, "  users:") - good), good,
+                       cases[i].users);
+        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) != HELIO_OK)
+            fail_msg("%s", complaint.data);
+        assert_true(settings.site.tenants_told);
+        assert_int_equal(settings.site.tenants.count, cases[i].count);
+        assert_int_equal(helio_site_maps(&settings.site, HELIO_TEXT("acme")), cases[i].acme);
+        assert_int_equal(helio_site_maps(&settings.site, HELIO_TEXT("zeta")), cases[i].zeta);
+        helio_buffer_clear(&complaint);
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t many = {0}, complaint = {0};
+    helio_buffer_printf(&many, "%.*s  users:\n", (int)(strstr(good, "  users:") - good), good);
+    for (int i = 0; i <= HELIO_SITE_TENANTS_MAX; i++)
+        helio_buffer_printf(&many, "  - {tenant: t%d, unix: a}\n", i);
+    helio_agent_settings_t settings;
+    if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) != HELIO_OK)
+        fail_msg("%s", complaint.data);
+    assert_false(settings.site.tenants_told); /* more than a message holds: the site itself refuses */
+    assert_true(helio_site_maps(&settings.site, HELIO_TEXT("nobody")));
 }
 
 static void settings__an_unknown_time_zone_names_its_line_and_the_remedy(void **state)
@@ -293,6 +332,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(settings__are_read_with_paths_beside_the_file),
+        TEST(settings__the_broker_is_told_which_tenants_have_a_user),
         TEST(settings__an_unknown_time_zone_names_its_line_and_the_remedy),
         TEST(settings__know_what_a_gpu_draws_and_where_figures_come_from),
         TEST(settings__the_documents_site_file_is_accepted),
