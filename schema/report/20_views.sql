@@ -17,7 +17,6 @@ select c.at as time, c.site, c.pool, p.gpu as gpu_model, c.gpus_total, c.gpus_al
     c.largest_block_gpus, c.nodes_up, c.jobs_running, c.jobs_queued
 from helio.capacity_samples c left join helio.pools p using (site, pool);
 comment on view helio_report.site_capacity is 'A sample a minute per site and pool.';
-comment on column helio_report.site_capacity.largest_block_gpus is 'The largest gang that would have fitted.';
 
 -- Figures of a sample are those of its hour, by the latest word on it; where a feed was silent its last good one of a day,
 -- which is an estimate, and then the site file's.
@@ -41,7 +40,6 @@ left join lateral (
     order by a.hour desc limit 1
 ) q on true;
 comment on view helio_report.site_energy is 'Draw and carbon intensity of each site, a sample a minute.';
-comment on column helio_report.site_energy.gpu_power_watts is 'Null: not reported apart from the site''s draw yet.';
 
 create or replace view helio_report.site_price as
 select c.at as time, c.site, c.pool,
@@ -108,7 +106,6 @@ join lateral (
 where f.time > f.issued_at and f.value is not null and a.value < 'infinity';
 comment on view helio_report.forecast_error is
     'Forecasts as issued against what came true, hour by hour. Filter on issued_at: it looks at every issue.';
-comment on column helio_report.forecast_error.horizon_h is 'Whole hours from the issue to the begin of the hour.';
 
 create or replace view helio_report.forecast_error_by_horizon as
 select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hours,
@@ -129,9 +126,6 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
     t.submitted_at as time
 from helio.tasks_now t;
 comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at.';
-comment on column helio_report.jobs.started_at is 'The begin of its last attempt that ran; wait_seconds ends there.';
-comment on column helio_report.jobs.run_seconds is
-    'What its attempts ran, added up, and the running one until now; it stands still while the job is queued again.';
 
 create or replace view helio_report.job_transitions as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
@@ -168,8 +162,6 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds
 from helio.placements p join helio.candidates c using (decision_id);
 comment on view helio_report.placement_candidates is 'What each offer was chosen from.';
-comment on column helio_report.placement_candidates.transfer_s is
-    'To bring its data there, between start_at and the begin of the run; cost, energy and carbon contain it.';
 
 -- Of jobs that were over with their first attempt, and whose run was foreseen: the runs that the next ones are told by.
 create or replace view helio_report.duration_error as
@@ -185,7 +177,6 @@ where a.epoch = 1 and a.completes and a.run_ms > 0
 group by 1, 2, 3;
 comment on view helio_report.duration_error is
     'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected.';
-comment on column helio_report.duration_error.within_p90_ratio is 'Share that took no longer than the p90 foresaw: 0.9 is meant.';
 
 create or replace view helio_report.queue_wait as
 select date_trunc('hour', s.started_at) as time, j.queue, j.tenant, count(*) as jobs,
@@ -230,9 +221,6 @@ left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoc
 left join helio.rates r on r.rates_id = l.rates_id
 group by 1, 2, 3, 4, 5;
 comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too.';
-comment on column helio_report.usage_daily.carbon_estimated_ratio is 'Share of the energy whose intensity is an estimate.';
-comment on column helio_report.usage_daily.transfer_cost_usd is 'Part of cost_usd: bringing data to where its jobs ran.';
-comment on column helio_report.usage_daily.measured_ratio is 'Share of the energy that was measured; the rest is modelled.';
 
 -- What fenced attempts used is the federation's doing: no baseline has it.
 create or replace view helio_report.savings_daily as
@@ -269,10 +257,6 @@ from (
 group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
     'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run.';
-comment on column helio_report.savings_daily.carbon_kind is
-    'Intensity that both sides are stated in: its kind and factor. mixed: the sides differ. null: not known, nor is any saving.';
-comment on column helio_report.savings_daily.placements is 'As jobs.';
-comment on column helio_report.savings_daily.jobs_estimated is 'Jobs of which some figure is an estimate.';
 
 create or replace view helio_report.utilization_hourly as
 select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
@@ -282,6 +266,3 @@ select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
 from helio.capacity_samples c left join helio.pools p using (site, pool)
 group by 1, 2, 3;
 comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour.';
-comment on column helio_report.utilization_hourly.sm_active_ratio is 'Null: not collected yet.';
-comment on column helio_report.utilization_hourly.memory_used_ratio is 'Null: not collected yet.';
-comment on column helio_report.utilization_hourly.units_per_gpu_hour is 'Null: see usage_daily.units_done.';

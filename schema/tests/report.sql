@@ -27,6 +27,10 @@ select has_column('helio_report', view, c::name, view || '.' || c) from promised
 select col_type_is('helio_report', view, 'time', 'timestamp with time zone', view || '.time is a time')
 from promised where columns like 'time,%';
 select ok(obj_description(('helio_report.' || view)::regclass) is not null, view || ' says what it is') from promised;
+select is((select string_agg(c.relname || '.' || a.attname, ', ' order by c.relname, a.attnum)
+           from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+           where c.relnamespace = 'helio_report'::regnamespace and coalesce(col_description(c.oid, a.attnum), '') = ''),
+          null, 'every column says what it holds');
 select is((select count(*) from pg_class where relnamespace = 'helio_report'::regnamespace and relkind <> 'v'), 0::bigint,
     'nothing but views in helio_report');
 
