@@ -1,0 +1,211 @@
+/*  news.c -- what the agent is told: by the brokers, by the backend, by the feeds and by the clock. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "federation/base/clock.h"
+#include "site-agent/agent/internal.h"
+
+enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000 };
+
+/* ---- the brokers ----------------------------------------------------------------------------------------- */
+
+static void on_note(void *arg, helio_uplink_note_t note, const char *endpoint, const char *text)
+{
+    static const struct {
+        helio_level_t level;
+        const char *event;
+    } lines[] = {
+        [HELIO_UPLINK_CONNECTED] = {HELIO_INFO, "broker_connected"},
+        [HELIO_UPLINK_OPEN] = {HELIO_INFO, "session_open"},
+        [HELIO_UPLINK_DISCONNECTED] = {HELIO_WARN, "broker_disconnected"},
+        [HELIO_UPLINK_FAILED] = {HELIO_WARN, "broker_unreachable"},
+        [HELIO_UPLINK_REFUSED] = {HELIO_ERROR, "broker_refused"},
+        [HELIO_UPLINK_GIVEN_UP] = {HELIO_WARN, "broker_given_up"},
+    };
+    helio_agent_t *self = arg;
+    char quoted[700];
+    helio_log(self->parts.log, lines[note].level, lines[note].event, "endpoint=%s text=%s", endpoint,
+              helio_log_quote(helio_text_of(text), quoted, sizeof quoted));
+}
+
+static void on_uplink_event(void *arg, uint32_t event, const void *payload)
+{
+    agent_step(arg, event, payload);
+}
+
+static void on_log_read(void *arg, const helio_msg_log_read_t *request)
+{
+    helio_agent_t *self = arg;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t bytes = {.max = LOG_PIECE_MAX};
+    helio_msg_log_data_t answer = {.request = request->request, .offset = request->offset};
+    size_t most = request->size_max < LOG_PIECE_MAX ? request->size_max : LOG_PIECE_MAX;
+    uint64_t next = request->offset;
+    helio_error_t err;
+    answer.rc = self->backend->class->log_read
+                    ? self->backend->class->log_read(self->backend, request->key, request->epoch,
+                                                     request->offset, most, &bytes, &next, &answer.end, &err)
+                    : HELIO_NOT_FOUND;
+    answer.data = helio_buffer_view(&bytes);
+    helio_uplink_log_data(self->uplink, &answer);
+}
+
+helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
+{
+    const helio_agent_settings_t *settings = self->parts.settings;
+    uint8_t random[18] = {0};
+    if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random)
+        return helio_fail(err, HELIO_IO, "the system gave no random bytes");
+    uint64_t seed;
+    memcpy(&seed, random + 10, sizeof seed);
+    helio_dialer_target_t *targets = helio_new(settings->brokers.count, sizeof *targets);
+    for (uint32_t i = 0; i < settings->brokers.count; i++) {
+        targets[i].endpoint = helio_arena_string(self->spec_arena, settings->brokers.items[i].text);
+        targets[i].server_key = self->broker_key;
+    }
+    helio_uplink_options_t options = {
+        .targets = targets,
+        .target_count = settings->brokers.count,
+        .secret_key = self->keys.secret_key,
+        .identity = {.agent_version = HELIO_RELEASE, .profile = &settings->site},
+        .seed = seed,
+        .on_event = on_uplink_event,
+        .on_log_read = on_log_read,
+        .on_note = on_note,
+        .arg = self};
+    options.identity.boot_id = helio_uuid_v7(helio_clock_wall_ms(), random);
+    helio_rc rc = helio_uplink_new(self->net, self->parts.loop, &options, &self->uplink, err);
+    free(targets);
+    return rc;
+}
+
+/* ---- the backend ----------------------------------------------------------------------------------------- */
+
+static void on_backend_event(void *arg, const helio_aev_backend_t *event)
+{
+    agent_step(arg, HELIO_AGENT_EV_BACKEND, event);
+}
+
+static void on_backend_capacity(void *arg, const helio_aev_capacity_t *capacity)
+{
+    agent_step(arg, HELIO_AGENT_EV_CAPACITY, capacity);
+}
+
+static void on_backend_series(void *arg, const helio_aev_series_t *series)
+{
+    helio_agent_t *self = arg;
+    helio_arena_reset(self->backend_series_arena);
+    helio_record_copy(&helio_aev_series_type, self->backend_series_arena, series, &self->backend_series);
+    if (self->feeds)
+        agent_tell_series(self);
+}
+
+static void on_backend_silence(void *arg, bool silent, uint64_t for_ms)
+{
+    helio_agent_t *self = arg;
+    if (silent)
+        helio_log(self->parts.log, HELIO_WARN, "scheduler_silent",
+                  "for_ms=%llu text=\"it does not answer: no GPUs are offered until it does; "
+                  "jobs stay what they were\"",
+                  (unsigned long long)for_ms);
+    else
+        helio_log(self->parts.log, HELIO_INFO, "scheduler_back",
+                  "after_ms=%llu text=\"it answers again; nothing was offered meanwhile\"",
+                  (unsigned long long)for_ms);
+}
+
+helio_rc agent_open_backend(helio_agent_t *self, helio_error_t *err)
+{
+    helio_backend_sink_t sink = {.arg = self,
+                                 .on_event = on_backend_event,
+                                 .on_capacity = on_backend_capacity,
+                                 .on_series = on_backend_series,
+                                 .on_silence = on_backend_silence};
+    return self->parts.make_backend(self->parts.settings, &sink, &self->backend, err);
+}
+
+static void process_backend(void *arg)
+{
+    helio_agent_t *self = arg;
+    self->backend->class->process(self->backend, helio_clock_boot_ms(), helio_clock_wall_ms());
+}
+
+/*  The journal cannot say what runs here: ask the backend, before the broker is told what does. */
+void agent_survey(helio_agent_t *self)
+{
+    if (!self->backend->class->survey)
+        return;
+    self->backend->class->survey(self->backend);
+    for (int i = 0; i < SURVEY_ROUNDS_MAX && self->backend->class->next_ms(self->backend) == 0; i++) {
+        process_backend(self);
+        agent_seal(self);
+    }
+}
+
+/* ---- the feeds ------------------------------------------------------------------------------------------- */
+
+/*  The hours to come, as the feeds and the backend see them now. */
+void agent_tell_series(helio_agent_t *self)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_aev_series_t series;
+    helio_feeds_publish(self->feeds, &self->backend_series, helio_clock_wall_ms(), arena, &series);
+    agent_step(self, HELIO_AGENT_EV_SERIES, &series);
+    helio_arena_destroy(&arena);
+}
+
+static void process_feeds(void *arg)
+{
+    helio_agent_t *self = arg;
+    int64_t wall_ms = helio_clock_wall_ms();
+    helio_feeds_process(self->feeds, helio_clock_boot_ms(), wall_ms);
+    if (helio_feeds_news(self->feeds, wall_ms))
+        agent_tell_series(self);
+}
+
+static void on_feed_note(void *arg, const helio_feed_note_t *note)
+{
+    helio_agent_t *self = arg;
+    char quoted[900], name[80];
+    const char *signal = note->feed ? helio_feed_signal_word(note->feed->signal) : "all";
+    (void)helio_log_quote(note->feed ? note->feed->name : HELIO_TEXT("memory"), name, sizeof name);
+    if (note->well)
+        helio_log(self->parts.log, HELIO_INFO, "feed_well", "signal=%s feed=%s", signal, name);
+    else
+        helio_log(self->parts.log, HELIO_WARN, "feed_failed", "signal=%s feed=%s text=%s", signal, name,
+                  helio_log_quote(helio_text_of(note->text), quoted, sizeof quoted));
+}
+
+helio_rc agent_open_feeds(helio_agent_t *self, helio_error_t *err)
+{
+    const helio_agent_settings_t *settings = self->parts.settings;
+    helio_feeds_options_t options = {.settings = &settings->feeds,
+                                     .profile = &settings->site,
+                                     .state_dir = settings->state_dir.data,
+                                     .on_note = on_feed_note,
+                                     .arg = self,
+                                     .now_boot_ms = helio_clock_boot_ms(),
+                                     .wall_ms = helio_clock_wall_ms()};
+    return helio_feeds_new(&options, &self->feeds, err);
+}
+
+/* ---- the clock ------------------------------------------------------------------------------------------- */
+
+static void on_tick(void *arg)
+{
+    static const helio_aev_nothing_t nothing = {0};
+    agent_step(arg, HELIO_AGENT_EV_TICK, &nothing);
+}
+
+void agent_make_timers(helio_agent_t *self)
+{
+    helio_loop_t *loop = self->parts.loop;
+    self->tick_timer = helio_timer_new(loop, on_tick, self);
+    self->feeds_timer = helio_timer_new(loop, process_feeds, self);
+    self->feeds_source =
+        helio_source_new(loop, helio_feeds_fd(self->feeds), HELIO_LOOP_IN, process_feeds, self);
+    self->backend_timer = helio_timer_new(loop, process_backend, self);
+    int fd = self->backend->class->fd(self->backend);
+    if (fd >= 0)
+        self->backend_source = helio_source_new(loop, fd, HELIO_LOOP_IN, process_backend, self);
+}
