@@ -1,0 +1,149 @@
+/*  compose_feed.c -- what one feed says of the hours to come, and what stands in for what it does not say. */
+#include <math.h>
+
+#include "federation/base/clock.h"
+#include "site-agent/feeds/composer.h"
+
+helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t source)
+{
+    helio_series_t *series = &self->out->series.items[self->out->series.count++];
+    *series = (helio_series_t){.signal = signal,
+                               .source = source,
+                               .issued_wall_ms = self->issued_ms,
+                               .start_wall_ms = self->hour * HOUR_MS,
+                               .step_s = 3600};
+    series->values.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
+    series->values.count = HOURS;
+    return series;
+}
+
+helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_text_t source, double value)
+{
+    helio_series_t *series = composer_add(self, signal, source);
+    for (uint32_t i = 0; i < HOURS; i++)
+        series->values.items[i] = value;
+    return series;
+}
+
+/*  "NAME, last good 2026-11-20T06Z" */
+static helio_text_t last_good_source(composer_t *self, const helio_feed_t *feed, int64_t last_hour)
+{
+    char time[HELIO_RFC3339_SIZE];
+    helio_rfc3339(last_hour * HOUR_MS, time);
+    return helio_arena_printf(self->arena, "%.*s, last good %.13sZ", HELIO_TEXT_ARGS(feed->name), time);
+}
+
+/*  The running hour as it came true, then what the source foresees, then what we do. Returns how many hours
+ * after the running one are the source's. */
+static uint32_t fill(const helio_track_t *track, int64_t hour, const helio_forecast_t *own, double *values)
+{
+    helio_hours_t hours = helio_track_hours(track);
+    uint32_t theirs = 0;
+    double before = NAN;
+    for (uint32_t i = 0; i < HOURS; i++) {
+        double actual = i == 0 ? helio_hours_at(&hours, hour) : NAN;
+        double ahead = helio_track_ahead(track, hour + (int64_t)i);
+        theirs += i > 0 && !isnan(ahead);
+        values[i] = !isnan(actual) ? actual : !isnan(ahead) ? ahead : own->count ? own->values[i] : before;
+        if (isnan(values[i])) /* a source without a past that says nothing of this hour: its next word will do
+                               */
+            for (uint32_t n = i + 1; n < HOURS && isnan(values[i]); n++)
+                values[i] = helio_track_ahead(track, hour + (int64_t)n);
+        before = values[i];
+    }
+    return theirs;
+}
+
+/*  As wide as the built-in forecaster's, around whatever the value is; nothing where it knows none. */
+static void add_band(composer_t *self, helio_series_t *series, const helio_track_t *track,
+                     const helio_forecast_t *own, double least)
+{
+    if (!own->p10)
+        return;
+    helio_hours_t hours = helio_track_hours(track);
+    bool running_known = !isnan(helio_hours_at(&hours, self->hour));
+    series->p10.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
+    series->p90.items = helio_arena_alloc(self->arena, HOURS, sizeof(double));
+    series->p10.count = series->p90.count = HOURS;
+    for (uint32_t i = 0; i < HOURS; i++) {
+        double value = series->values.items[i];
+        double low = i == 0 && running_known ? 0 : own->values[i] - own->p10[i];
+        double high = i == 0 && running_known ? 0 : own->p90[i] - own->values[i];
+        series->p10.items[i] = fmax(value - low, fmin(least, value));
+        series->p90.items[i] = value + high;
+    }
+}
+
+static void add_fresh(composer_t *self, uint32_t signal, const helio_feed_t *feed, const helio_track_t *track,
+                      double least)
+{
+    helio_series_t *series = composer_add(self, signal, feed->name);
+    helio_hours_t hours = helio_track_hours(track);
+    helio_forecast_t own;
+    helio_forecast_make(&hours, self->hour, HOURS, least, self->arena, &own);
+    uint32_t theirs = fill(track, self->hour, &own, series->values.items);
+    if (theirs == 0)
+        series->source =
+            helio_arena_printf(self->arena, "%.*s, built-in forecast", HELIO_TEXT_ARGS(feed->name));
+    else if (theirs < HOURS - 1)
+        series->source = helio_arena_printf(self->arena, "%.*s, %uh of it built-in",
+                                            HELIO_TEXT_ARGS(feed->name), HOURS - 1 - theirs);
+    if (track->success_wall_ms > series->issued_wall_ms && track->success_wall_ms <= self->wall_ms)
+        series->issued_wall_ms = track->success_wall_ms;
+    int64_t last = helio_hours_last(&hours, self->hour + 1);
+    series->estimated = last != INT64_MIN && track->estimated[last - hours.first_hour];
+    add_band(self, series, track, &own, least);
+}
+
+static void add_last_good(composer_t *self, uint32_t signal, const helio_feed_t *feed, const helio_track_t *track)
+{
+    helio_hours_t hours = helio_track_hours(track);
+    int64_t last = helio_hours_last(&hours, self->hour + 1);
+    helio_series_t *series = composer_add(self, signal, feed->name);
+    series->estimated = true;
+    if (last == INT64_MIN) { /* it only ever foresaw */
+        (void)fill(track, self->hour, &(helio_forecast_t){0}, series->values.items);
+        series->source = last_good_source(self, feed, track->ahead_wall_ms / HOUR_MS);
+    } else {
+        (void)helio_forecast_last_day(&hours, self->hour + 1, HOURS - 1, series->values.items + 1);
+        double running = helio_hours_at(&hours, self->hour);
+        if (isnan(running))
+            (void)helio_forecast_last_day(&hours, self->hour, 1, &running);
+        series->values.items[0] = running;
+        series->source = last_good_source(self, feed, last);
+    }
+}
+
+/*  False: the feed says nothing, something else has to stand in. */
+bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *feed, double least)
+{
+    double factor;
+    (void)helio_feed_unit(feed, &factor);
+    if (feed->source == HELIO_SOURCE_STATIC) {
+        composer_add_constant(self, signal, feed->name, feed->value * factor)->estimated =
+            feed->signal == HELIO_FEED_CARBON;
+        return true;
+    }
+    const helio_track_t *track = &self->from->tracks[feed - self->from->settings->feeds.items];
+    switch (helio_track_state(track, feed->every_ms, self->wall_ms)) {
+    case HELIO_TRACK_FRESH:
+        add_fresh(self, signal, feed, track, least);
+        return true;
+    case HELIO_TRACK_LAST_GOOD:
+        add_last_good(self, signal, feed, track);
+        return true;
+    case HELIO_TRACK_NOTHING:
+        break;
+    }
+    return false;
+}
+
+const helio_feed_t *composer_feed_of(const composer_t *self, uint32_t signal, helio_text_t pool)
+{
+    for (uint32_t i = 0; self->from->settings && i < self->from->settings->feeds.count; i++) {
+        const helio_feed_t *feed = &self->from->settings->feeds.items[i];
+        if (feed->signal == signal && helio_text_equal(feed->pool, pool))
+            return feed;
+    }
+    return NULL;
+}

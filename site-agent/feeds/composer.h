@@ -1,0 +1,35 @@
+/*  composer.h -- the series of the hours to come, under construction. Only compose*.c includes it. */
+#ifndef HELIO_SITE_AGENT_FEEDS_COMPOSER_H
+#define HELIO_SITE_AGENT_FEEDS_COMPOSER_H
+
+#include "site-agent/feeds/compose.h"
+
+enum { HOURS = HELIO_COMPOSE_HOURS };
+static const int64_t HOUR_MS = 3600000;
+
+typedef struct composer {
+    const helio_compose_t *from;
+    int64_t wall_ms, hour; /* the running one */
+    int64_t issued_ms;     /* of what no feed says */
+    helio_arena_t *arena;
+    helio_aev_series_t *out;
+} composer_t;
+
+/* compose_feed.c */
+/*  One more, of an hour a value, from the running hour on; values zero. */
+helio_series_t *composer_add(composer_t *self, uint32_t signal, helio_text_t source);
+helio_series_t *composer_add_constant(composer_t *self, uint32_t signal, helio_text_t source, double value);
+/*  False: the feed says nothing, something else has to stand in. least: no value of its band is lower. */
+bool composer_add_feed(composer_t *self, uint32_t signal, const helio_feed_t *feed, double least);
+const helio_feed_t *composer_feed_of(const composer_t *self, uint32_t signal, helio_text_t pool); /* NULL = none */
+
+/* compose_windows.c */
+/*  Of the hours from the running one on. */
+uint32_t composer_intervals(const composer_t *self, helio_text_t when, helio_interval_t **ret_intervals);
+/*  How much of each hour from the running one on lies inside: 0..1. */
+void composer_shares(const composer_t *self, helio_text_t when, double shares[HOURS]);
+/*  What windows leave free of a pool, and what they keep of it; nothing of one that has none. */
+void composer_add_free(composer_t *self, const helio_pool_t *pool);
+void composer_add_reserved(composer_t *self, helio_text_t pool);
+
+#endif
