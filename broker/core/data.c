@@ -1,96 +1,11 @@
-/*  data.c -- where data lies, what leads from site to site, and what bringing a job's data to a pool costs.
+/*  data.c -- what bringing a job's data to a pool costs.
  *
- *  A replica at the site itself costs nothing. Else each item comes from the replica that is best by money, carbon and the
- * time that the job's GPUs wait for it, at the job's own prices. Where no link at all is set nothing is charged.
+ *  A replica at the site itself costs nothing. Else each item comes from the replica that is best by money, carbon and
+ *  the time that the job's GPUs wait for it, at the job's own prices. Where no link at all is set nothing is charged.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "broker/core/internal.h"
-
-struct dataset {
-    char *prefix;
-    char (*sites)[33];
-    uint32_t site_count;
-    UT_hash_handle hh;
-};
-
-typedef struct link_key {
-    char from[33], to[33];
-} link_key_t;
-
-struct link_entry {
-    link_key_t key;
-    helio_link_t link;
-    UT_hash_handle hh;
-};
-
-void core_data_free(helio_broker_core_t *self)
-{
-    dataset_t *dataset, *next;
-    HASH_ITER(hh, self->datasets, dataset, next)
-    {
-        HASH_DEL(self->datasets, dataset);
-        free(dataset->prefix);
-        free(dataset->sites);
-        free(dataset);
-    }
-    link_entry_t *entry, *next_entry;
-    HASH_ITER(hh, self->links, entry, next_entry)
-    {
-        HASH_DEL(self->links, entry);
-        free(entry);
-    }
-}
-
-/* ---- looking up ------------------------------------------------------------------------------------------
- */
-
-/*  Users choose the URIs, up to hundreds of them with hundreds of slashes each: only where a prefix of the catalogue could
- * end is it asked. */
-static dataset_t *dataset_of(const helio_broker_core_t *self, helio_text_t uri)
-{
-    dataset_t *dataset = NULL;
-    uint32_t size = (uri.size < self->prefix_longest ? uri.size : self->prefix_longest) + 1;
-    while (self->datasets && !dataset && helio_prefix_next(uri, &size))
-        if (self->datasets_of_size[size])
-            HASH_FIND(hh, self->datasets, uri.data, size, dataset);
-    return dataset;
-}
-
-static bool lies_at(const dataset_t *dataset, const char *site)
-{
-    for (uint32_t i = 0; i < dataset->site_count; i++)
-        if (strcmp(dataset->sites[i], site) == 0)
-            return true;
-    return false;
-}
-
-static link_entry_t *link_at(const helio_broker_core_t *self, helio_text_t from, helio_text_t to)
-{
-    link_key_t key;
-    memset(&key, 0, sizeof key);
-    (void)helio_text_copy(from, key.from, sizeof key.from);
-    (void)helio_text_copy(to, key.to, sizeof key.to);
-    link_entry_t *entry;
-    HASH_FIND(hh, self->links, &key, sizeof key, entry);
-    return entry;
-}
-
-/*  The most specific one: the pair, what leaves `from`, what comes to `to`, any. */
-static const helio_link_t *link_of(const helio_broker_core_t *self, const char *from, const char *to)
-{
-    helio_text_t any = HELIO_TEXT("*"), a = helio_text_of(from), b = helio_text_of(to);
-    const helio_text_t ways[][2] = {{a, b}, {a, any}, {any, b}, {any, any}};
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
-        const link_entry_t *entry = link_at(self, ways[i][0], ways[i][1]);
-        if (entry)
-            return &entry->link;
-    }
-    return NULL;
-}
-
-/* ---- what it costs --------------------------------------------------------------------------------------- */
 
 typedef enum bringing_kind { IS_THERE, IS_BROUGHT, IS_UNKNOWN, IS_FREE, HAS_NO_LINK } bringing_kind_t;
 
@@ -108,7 +23,8 @@ static uint64_t whole_mg(double mg_per_kwh)
 
 /*  What is booked of the way, and what it is weighed as: an end that tells nothing must not look clean. */
 static helio_transfer_t way(helio_broker_core_t *self, const char *from, const site_t *to, const pool_t *pool,
-                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms, helio_transfer_t *ret_weighed)
+                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms,
+                            helio_transfer_t *ret_weighed)
 {
     static const double untold = HELIO_RISK_UNTOLD_G_PER_KWH * 1000;
     const site_t *source = core_site_find(self, helio_text_of(from));
@@ -121,10 +37,10 @@ static helio_transfer_t way(helio_broker_core_t *self, const char *from, const s
 static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *want, const helio_data_ask_t *ask,
                         const site_t *site, const pool_t *pool, int64_t at_ms)
 {
-    const dataset_t *dataset = dataset_of(self, ask->uri);
+    const dataset_t *dataset = core_dataset_of(self, ask->uri);
     if (!dataset)
         return (bringing_t){.kind = IS_UNKNOWN};
-    if (lies_at(dataset, site->name))
+    if (core_dataset_lies_at(dataset, site->name))
         return (bringing_t){.kind = IS_THERE};
     bringing_t best = {.kind = self->links ? HAS_NO_LINK : IS_FREE, .from = dataset->sites[0]};
     helio_prices_t prices = {.carbon_micro_usd_per_t = want->carbon_price_micro_usd_per_t,
@@ -134,7 +50,7 @@ static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *wa
     uint32_t best_rtt_ms = UINT32_MAX;
     for (uint32_t i = 0; i < dataset->site_count; i++) {
         const char *from = dataset->sites[i];
-        const helio_link_t *link = link_of(self, from, site->name);
+        const helio_link_t *link = core_link_of(self, from, site->name);
         if (!link)
             continue;
         helio_transfer_t weighed;
@@ -169,6 +85,13 @@ void core_transfer_charge(helio_account_t *account, const helio_transfer_t *tran
     account->carbon_mg += transfer->carbon_mg;
     if (__builtin_add_overflow(account->cost_micro_usd, transfer->egress_micro_usd, &account->cost_micro_usd))
         account->cost_micro_usd = INT64_MAX;
+}
+
+void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row)
+{
+    job_t *job = core_job_find(self, row->key);
+    if (job && job->last && job->epoch == row->epoch)
+        job->last->transfer = (helio_transfer_t){row->ms, row->egress_micro_usd, row->energy_j, row->carbon_mg};
 }
 
 /* ---- in words -------------------------------------------------------------------------------------------- */
@@ -245,266 +168,8 @@ const char *core_transfer_text(helio_broker_core_t *self, const helio_requiremen
                                   size_text(self, freely->bytes), freely->from, freely->several ? " and others" : ""));
     if (unknown_count)
         text = joined(self, text,
-                      unknown_count > 1 ? core_printf(self, "%s and %u more: not in the catalogue", unknown, unknown_count - 1)
-                                        : core_printf(self, "%s: not in the catalogue", unknown));
+                      unknown_count > 1
+                          ? core_printf(self, "%s and %u more: not in the catalogue", unknown, unknown_count - 1)
+                          : core_printf(self, "%s: not in the catalogue", unknown));
     return text;
-}
-
-/* ---- setting them ----------------------------------------------------------------------------------------
- */
-
-static bool is_place(helio_text_t text)
-{
-    if (!text.size || text.size > HELIO_SITE_NAME_MAX)
-        return false;
-    for (uint32_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
-            return false;
-    }
-    return true;
-}
-
-/*  A slash at the end says nothing: "s3://acme/" is "s3://acme". That of "s3://" does. */
-static helio_text_t prefix_of(helio_text_t text)
-{
-    while (text.size > 1 && text.data[text.size - 1] == '/' && text.data[text.size - 2] != '/')
-        text.size--;
-    return text;
-}
-
-static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
-{
-    if (!prefix.size || prefix.size > HELIO_DATA_PREFIX_MAX)
-        return core_printf(self, "prefix: 1 to %d bytes, such as s3://acme-eu/corpus", HELIO_DATA_PREFIX_MAX);
-    for (uint32_t i = 0; i < prefix.size; i++)
-        if ((unsigned char)prefix.data[i] <= ' ' || prefix.data[i] == 0x7f)
-            return "prefix: no blanks or control characters; write them as %20";
-    if (event->sites.count > HELIO_DATA_SITES_MAX)
-        return core_printf(self, "sites: at most %d", HELIO_DATA_SITES_MAX);
-    for (uint32_t i = 0; i < event->sites.count; i++)
-        if (!is_place(event->sites.items[i].text))
-            return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_cut(
-                                   helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
-    return NULL;
-}
-
-/*  Classes that want data are judged anew, and everybody looks again. */
-static void changed(helio_broker_core_t *self)
-{
-    self->facts_version++;
-    self->capacity_version++;
-    self->round_wanted = true;
-}
-
-static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
-{
-    HASH_DEL(self->datasets, dataset);
-    self->datasets_of_size[strlen(dataset->prefix)]--;
-    free(dataset->prefix);
-    free(dataset->sites);
-    free(dataset);
-}
-
-/*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
-static dataset_t *keep_dataset(helio_broker_core_t *self, helio_text_t prefix, const helio_word_t *sites, uint32_t count)
-{
-    dataset_t *dataset;
-    HASH_FIND(hh, self->datasets, prefix.data, prefix.size, dataset);
-    if (dataset)
-        drop_dataset(self, dataset);
-    if (!count)
-        return NULL;
-    dataset = helio_new(1, sizeof *dataset);
-    dataset->prefix = helio_new(prefix.size + 1, 1);
-    memcpy(dataset->prefix, prefix.data, prefix.size);
-    dataset->sites = helio_new(count, sizeof *dataset->sites);
-    for (uint32_t i = 0; i < count; i++) {
-        char name[33];
-        (void)helio_text_copy(sites[i].text, name, sizeof name);
-        if (!lies_at(dataset, name))
-            memcpy(dataset->sites[dataset->site_count++], name, sizeof name);
-    }
-    HASH_ADD_KEYPTR(hh, self->datasets, dataset->prefix, prefix.size, dataset);
-    self->datasets_of_size[prefix.size]++;
-    self->prefix_longest = prefix.size > self->prefix_longest ? prefix.size : self->prefix_longest;
-    return dataset;
-}
-
-static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *dataset, const char *between)
-{
-    helio_text_t text = {"", 0};
-    for (uint32_t i = 0; dataset && i < dataset->site_count; i++)
-        text = helio_arena_printf(self->effects->arena, "%.*s%s%s", HELIO_TEXT_ARGS(text), i ? between : "",
-                                  dataset->sites[i]);
-    return text;
-}
-
-/*  A place that is no site is allowed: data lies in clouds, too, and sites join later. Said, since it may be a slip. */
-static const char *strangers_text(helio_broker_core_t *self, const dataset_t *dataset)
-{
-    for (uint32_t i = 0; i < dataset->site_count; i++)
-        if (!core_site_find(self, helio_text_of(dataset->sites[i])))
-            return core_printf(self, "; %s is not a site that has joined", dataset->sites[i]);
-    return "";
-}
-
-static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role, const char *what)
-{
-    if (role >= HELIO_ROLE_OPERATOR)
-        return true;
-    core_answer(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin", what);
-    return false;
-}
-
-static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, helio_text_t prefix,
-                       const dataset_t *dataset)
-{
-    helio_row_data_t row = {.prefix = prefix, .sites = sites_text(self, dataset, " "), .at_ms = self->wall_ms};
-    core_emit(self, HELIO_BROKER_FX_ROW_DATA, &row);
-    helio_text_t words = sites_text(self, dataset, ", ");
-    core_audit(self, event->user, dataset ? "data-set" : "data-rm",
-               core_cut(helio_arena_string(self->effects->arena, prefix), 96),
-               core_cut(helio_arena_string(self->effects->arena, words), 512));
-    if (dataset)
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s",
-                    HELIO_TEXT_ARGS(core_cut(helio_arena_string(self->effects->arena, words), 400)),
-                    strangers_text(self, dataset));
-    else
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
-}
-
-void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
-{
-    if (!is_operator(self, event->call, event->role, "changing the data catalogue"))
-        return;
-    helio_text_t prefix = prefix_of(event->prefix);
-    const char *fault = data_fault(self, prefix, event);
-    if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
-        return;
-    }
-    dataset_t *known;
-    HASH_FIND(hh, self->datasets, prefix.data, prefix.size, known);
-    if (!known && !event->sites.count) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "the catalogue has no such prefix; `helio data list` shows it");
-        return;
-    }
-    if (!known && HASH_COUNT(self->datasets) >= HELIO_DATA_MAX) {
-        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
-                    "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
-        return;
-    }
-    dataset_t *dataset = keep_dataset(self, prefix, event->sites.items, event->sites.count);
-    changed(self);
-    write_data(self, event, prefix, dataset);
-}
-
-static bool is_end(helio_text_t text)
-{
-    return is_place(text) || helio_text_is(text, "*");
-}
-
-static const char *link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
-{
-    if (!is_end(event->from) || !is_end(event->to))
-        return "from, to: the name of a site, or * for any";
-    if (event->removed)
-        return NULL;
-    if (!event->mbps || event->mbps > HELIO_LINK_MBPS_MAX)
-        return core_printf(self, "gbps: 0.001 to %d", HELIO_LINK_MBPS_MAX / 1000);
-    if (event->egress_micro_usd_per_gb < 0 || event->egress_micro_usd_per_gb > HELIO_LINK_EGRESS_MAX_MICRO_USD)
-        return "egress_usd_per_gb: 0 to 1000";
-    if (event->rtt_ms > HELIO_LINK_RTT_MS_MAX)
-        return core_printf(self, "rtt_ms: at most %d", HELIO_LINK_RTT_MS_MAX);
-    return NULL;
-}
-
-static link_entry_t *link_get(helio_broker_core_t *self, helio_text_t from, helio_text_t to)
-{
-    link_entry_t *entry = link_at(self, from, to);
-    if (entry)
-        return entry;
-    entry = helio_new(1, sizeof *entry);
-    (void)helio_text_copy(from, entry->key.from, sizeof entry->key.from);
-    (void)helio_text_copy(to, entry->key.to, sizeof entry->key.to);
-    HASH_ADD(hh, self->links, key, sizeof entry->key, entry);
-    return entry;
-}
-
-static const char *link_text(helio_broker_core_t *self, const helio_link_t *link)
-{
-    return core_printf(self, "%.10g Gbit/s, %.10g USD/GB, %u ms", (double)link->mbps / 1000,
-                       (double)link->egress_micro_usd_per_gb / 1e6, link->rtt_ms);
-}
-
-void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
-{
-    if (!is_operator(self, event->call, event->role, "changing links"))
-        return;
-    const char *fault = link_fault(self, event);
-    if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
-        return;
-    }
-    link_entry_t *entry = link_at(self, event->from, event->to);
-    if (!entry && event->removed) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no such link; `helio links list` shows them");
-        return;
-    }
-    if (!entry && HASH_COUNT(self->links) >= HELIO_LINKS_MAX) {
-        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE, "there are %d links, and no more may be: use *",
-                    HELIO_LINKS_MAX);
-        return;
-    }
-    helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
-    const char *words = "removed";
-    if (event->removed) {
-        HASH_DEL(self->links, entry);
-        free(entry);
-    } else {
-        entry = link_get(self, event->from, event->to);
-        entry->link = (helio_link_t){event->mbps, event->egress_micro_usd_per_gb, event->rtt_ms};
-        row.mbps = event->mbps;
-        row.egress_micro_usd_per_gb = event->egress_micro_usd_per_gb;
-        row.rtt_ms = event->rtt_ms;
-        words = link_text(self, &entry->link);
-    }
-    changed(self);
-    core_emit(self, HELIO_BROKER_FX_ROW_LINK, &row);
-    const char *object = core_printf(self, "%.*s -> %.*s", HELIO_TEXT_ARGS(event->from), HELIO_TEXT_ARGS(event->to));
-    core_audit(self, event->user, event->removed ? "link-rm" : "link-set", helio_text_of(object), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
-}
-
-/* ---- a new leader ---------------------------------------------------------------------------------------- */
-
-void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row)
-{
-    helio_word_t sites[HELIO_DATA_SITES_MAX];
-    uint32_t count = 0, from = 0;
-    for (uint32_t i = 0; i <= row->sites.size && count < HELIO_DATA_SITES_MAX; i++) {
-        if (i < row->sites.size && row->sites.data[i] != ' ')
-            continue;
-        if (i > from)
-            sites[count++].text = (helio_text_t){row->sites.data + from, i - from};
-        from = i + 1;
-    }
-    if (row->prefix.size <= HELIO_DATA_PREFIX_MAX)
-        (void)keep_dataset(self, row->prefix, sites, count);
-}
-
-void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row)
-{
-    link_get(self, row->from, row->to)->link = (helio_link_t){row->mbps, row->egress_micro_usd_per_gb, row->rtt_ms};
-}
-
-void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row)
-{
-    job_t *job = core_job_find(self, row->key);
-    if (job && job->last && job->epoch == row->epoch)
-        job->last->transfer = (helio_transfer_t){row->ms, row->egress_micro_usd, row->energy_j, row->carbon_mg};
 }
