@@ -1,0 +1,169 @@
+/*  core_harness_rows.h -- a core in a test's hands, from within. Only core_harness*.c includes it. */
+#ifndef HELIO_TESTS_SUPPORT_CORE_HARNESS_ROWS_H
+#define HELIO_TESTS_SUPPORT_CORE_HARNESS_ROWS_H
+
+#include <uthash.h>
+
+#include "tests/support/core_harness.h"
+
+enum { POOLS_MAX = 8 };
+
+typedef struct said {
+    uint32_t kind;
+    bool taken;
+    void *record;
+} said_t;
+
+/*  What the rows say of one job or task. */
+typedef struct task {
+    helio_job_key_t key;
+    uint32_t state;
+    uint32_t epoch; /* of the last placement */
+    bool completed;
+    bool written;
+    helio_row_state_t row;
+    uint32_t gpus; /* of the last placement */
+    char gpu_model[65];
+    UT_hash_handle hh;
+} task_t;
+
+typedef struct dataset {
+    helio_row_data_t row;
+    struct dataset *next;
+} dataset_t;
+
+typedef struct link {
+    helio_row_link_t row;
+    struct link *next;
+} link_t;
+
+typedef struct line {
+    helio_row_queue_t row;
+    struct line *next;
+} line_t;
+
+typedef struct group {
+    helio_row_overflow_t row;
+    struct group *next;
+} group_t;
+
+typedef struct rule {
+    helio_row_queue_rule_t row;
+    struct rule *next;
+} rule_t;
+
+typedef struct quota {
+    helio_row_quota_t row;
+    struct quota *next;
+} quota_t;
+
+typedef struct usage {
+    helio_row_usage_t row;
+    struct usage *next;
+} usage_t;
+
+typedef struct document {
+    helio_ev_load_job_t load;
+    helio_uuid_t job;
+    UT_hash_handle hh;
+    struct document *next;
+} document_t;
+
+typedef struct place {
+    helio_row_site_t site;
+    helio_row_pool_t pools[POOLS_MAX];
+    uint32_t pool_count;
+    uint64_t peer;
+    uint64_t dispatch_seq;
+    struct place *next;
+} place_t;
+
+typedef struct dependency {
+    helio_row_dependency_t row;
+    struct dependency *next;
+} dependency_t;
+
+/*  What hours came to, the newest series, and where jobs could have started first: as the tables keep them. */
+typedef struct actual {
+    helio_row_actual_t row;
+    struct actual *next;
+} actual_t;
+
+typedef struct issue {
+    helio_row_series_t row;
+    struct issue *next;
+} issue_t;
+
+typedef struct least {
+    helio_row_least_t row;
+    helio_row_transfer_t transfer;
+    struct least *next;
+} least_t;
+
+/*  A job that was over with its first attempt, in order of the ends. */
+typedef struct run {
+    helio_job_key_t key;
+    uint64_t run_ms;
+    char gpu_model[65];
+    struct run *next;
+} run_t;
+
+typedef struct gate {
+    helio_uuid_t job;
+    helio_row_gate_t row;
+    UT_hash_handle hh;
+} gate_t;
+
+struct harness {
+    helio_broker_options_t options;
+    helio_broker_core_t *core;
+    helio_effects_t *effects;
+    helio_arena_t *arena;
+    int64_t now_ms, wall_ms;
+    int64_t began_ms; /* when this leader did */
+    uint64_t calls;
+    uint64_t report_seq;
+    uint64_t summary_seq;
+    helio_row_federation_t federation;
+    said_t *said;
+    uint32_t said_count, said_capacity;
+    task_t *tasks;
+    document_t *documents, **documents_end, *documents_by_job;
+    dependency_t *dependencies, **dependencies_end;
+    gate_t *gates;
+    line_t *queues;
+    rule_t *rules;
+    group_t *groups;
+    quota_t *quotas;
+    dataset_t *datasets; /* the newest word on each first */
+    link_t *links;
+    usage_t *usage;
+    actual_t *actuals;
+    issue_t *issues;
+    least_t *leasts;
+    least_t *transfers; /* the newest first */
+    run_t *runs, **runs_end;
+    place_t *places;
+    const helio_ev_submit_t *submitting;
+};
+
+/* core_harness.c */
+harness_t *harness_new(const helio_broker_options_t *options);
+
+/* core_harness_rows.c: what the tables hold */
+/*  As a committed row of a kind: asserts what was promised of it. */
+void harness_keep(harness_t *self, uint32_t kind, const void *record);
+void harness_keep_run(harness_t *self, helio_job_key_t key, uint64_t run_ms, const char *gpu_model);
+void harness_keep_least(harness_t *self, const helio_row_least_t *row);
+void harness_keep_transfer(harness_t *self, const helio_row_transfer_t *row);
+void harness_put_document(harness_t *self, document_t *document);
+const helio_row_job_t *harness_document_of(const harness_t *self, helio_uuid_t job);
+task_t *harness_task_get(harness_t *self, helio_job_key_t key); /* made when new */
+task_t *harness_task_find(const harness_t *self, helio_job_key_t key); /* NULL = none */
+place_t *harness_place_get(harness_t *self, helio_text_t name); /* made when new */
+uint32_t harness_found(const harness_t *self, helio_job_key_t on); /* as the database would say: helio_found_t */
+
+/* core_harness_load.c: tenants and queues; from: whose queues, NULL = those there are at first */
+void harness_load_static(harness_t *self, const harness_t *from);
+
+#endif
