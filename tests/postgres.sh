@@ -1,11 +1,11 @@
 #!/bin/bash
-# A throw-away PostgreSQL for tests: its own data folder, a unix socket in it, 127.0.0.1 on an unused port, fsync on.
+# A throw-away PostgreSQL for tests: its own data folder, a unix socket in it and no TCP port, fsync on.
 #
-#   tests/postgres.sh up DIR [PORT] [--watch PID]   makes and starts one, prints its libpq connection string;
-#                                                   --watch takes it down again when that process is gone
-#   tests/postgres.sh kill DIR                      kill -9 of its postmaster: a crash
-#   tests/postgres.sh start DIR                     starts it again after kill
-#   tests/postgres.sh down DIR                      stops it and removes DIR
+#   tests/postgres.sh up DIR [--watch PID]   makes and starts one, prints its libpq connection string;
+#                                            --watch takes it down again when that process is gone
+#   tests/postgres.sh kill DIR               kill -9 of its postmaster: a crash
+#   tests/postgres.sh start DIR              starts it again after kill
+#   tests/postgres.sh down DIR               stops it and removes DIR
 #
 # HELIO_PGCONF holds more lines of configuration, if set.
 # PostgreSQL refuses to run as root: as root it runs as HELIO_PGUSER (default: postgres), else as oneself.
@@ -26,28 +26,26 @@ as_owner() {
     if [ "$(id -u)" = 0 ]; then (cd / && runuser -u "${HELIO_PGUSER:-postgres}" -- "$@"); else "$@"; fi
 }
 
-free_port() {
-    local port
-    while :; do
-        port=$((20000 + (RANDOM * 32768 + RANDOM) % 40000))
-        if ! (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then echo "$port"; return; fi
-    done
-}
-
 # A unix socket's path has at most 107 bytes; a deep DIR keeps its socket elsewhere.
 socket_dir() {
     if [ ${#1} -le 80 ]; then echo "$1"; else echo "/tmp/helio-pg-$(printf %s "$1" | cksum | cut -d' ' -f1)"; fi
 }
 
-conninfo() { echo "host=$(socket_dir "$1") port=$(cat "$1/port") user=postgres dbname=postgres"; }
+conninfo() { echo "host=$(socket_dir "$1") port=5432 user=postgres dbname=postgres"; } # the port is part of the socket's name
 
-# After a crash the old server's children need a moment to leave its shared memory.
+# The server that a pg_ctl started which did not wait for it long enough.
+lives() { local pid; pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && [ "$(readlink -f "/proc/$pid/cwd")" = "$(readlink -f "$1/data")" ]; }
+
+# After a crash the old server's children need a moment to leave its shared memory; then every file is synced before the
+# recovery, for a minute and more where the disk is busy with others' work.
 start() {
-    local dir=$1 try
+    local dir=$1 try end=$((SECONDS + 280))
     for try in 1 2 3 4 5 6 7 8; do
-        if as_owner "$bin/pg_ctl" -D "$dir/data" -w -t 60 -l "$dir/log" start >/dev/null 2>&1; then return; fi
-        [ "$try" -lt 8 ] || break
-        if [ "${2:-}" = any-port ]; then free_port >"$dir/port"; configure "$dir"; fi
+        if as_owner "$bin/pg_ctl" -D "$dir/data" -w -t 240 -l "$dir/log" start >/dev/null 2>&1; then return; fi
+        while lives "$dir" && [ "$SECONDS" -lt "$end" ]; do
+            if as_owner "$bin/pg_isready" -q -h "$(socket_dir "$dir")" -p 5432; then return; fi
+            sleep 0.2
+        done
         sleep 0.3
     done
     tail -n 20 "$dir/log" >&2
@@ -57,12 +55,13 @@ start() {
 configure() {
     local dir=$1
     cat >"$dir/data/postgresql.auto.conf" <<CONF
-listen_addresses = '127.0.0.1'
-port = $(cat "$dir/port")
+listen_addresses = ''
+port = 5432
 unix_socket_directories = '$(socket_dir "$dir")'
 max_connections = 120
 shared_buffers = 64MB
 log_min_messages = warning
+$([ "$(cat "$dir/data/PG_VERSION")" -lt 14 ] || echo "recovery_init_sync_method = syncfs") # one call, not one for each file
 ${HELIO_PGCONF:-}
 CONF
 }
@@ -70,22 +69,16 @@ CONF
 up() {
     local dir=$1
     shift
-    local port="" watch=""
-    while [ $# -gt 0 ]; do
-        case $1 in
-        --watch) watch=$2; shift 2 ;;
-        *) port=$1; shift ;;
-        esac
-    done
+    local watch=""
+    if [ "${1:-}" = --watch ]; then watch=$2; fi
     [ ! -e "$dir/data" ] || fail "$dir holds a server already"
     mkdir -p "$dir" "$(socket_dir "$dir")"
     chmod 755 "$dir"
     if [ "$(id -u)" = 0 ]; then chown "${HELIO_PGUSER:-postgres}" "$dir" "$(socket_dir "$dir")"; fi
     as_owner "$bin/initdb" -D "$dir/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 -k >"$dir/initdb.log" 2>&1 ||
         { cat "$dir/initdb.log" >&2; fail "initdb failed"; }
-    if [ -n "$port" ]; then echo "$port" >"$dir/port"; else free_port >"$dir/port"; fi
     configure "$dir"
-    if [ -n "$port" ]; then start "$dir"; else start "$dir" any-port; fi
+    start "$dir"
     if [ -n "$watch" ]; then
         (trap '' HUP INT TERM
          while kill -0 "$watch" 2>/dev/null && [ -e "$dir/data" ]; do sleep 1; done
@@ -109,7 +102,7 @@ down() {
     rm -rf "$dir"
 }
 
-[ $# -ge 2 ] || { sed -n '2,13p' "$0" | cut -c3- >&2; exit 2; }
+[ $# -ge 2 ] || { sed -n '2,12p' "$0" | cut -c3- >&2; exit 2; }
 bin=$(bin_dir)
 command=$1
 mkdir -p "$(dirname "$2")"

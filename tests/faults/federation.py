@@ -1,15 +1,21 @@
 """A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
 with SIGKILL, paused and brought back. A kind of site is a class with the same few methods; what runs on it is the
 same table of jobs for all of them (workload.py)."""
-import collections, json, os, pwd, signal, socket, subprocess, time
+import collections, json, os, pwd, random, signal, socket, subprocess, time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """One that nobody has, and that the kernel gives to nobody's outgoing connection while its daemon is dead."""
+    while True:
+        with socket.socket() as s:
+            port = random.randrange(20000, 32768)
+            try:
+                s.bind(("127.0.0.1", port))
+                return port
+            except OSError:
+                pass
 
 
 def run(*args, **kw):

@@ -29,7 +29,7 @@ expect() {
     if ! grep -qiE -- "$pattern" <<<"$out"; then echo "FAULT $name: does not say '$pattern':"; echo "$out" | head -8; faults=$((faults + 1)); return; fi
   done
 }
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { PYTHONPATH=$top/tests/faults python3 -c 'import federation; print(federation.free_port())'; }
 http=$(free_port) sites=$(free_port)
 broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
 

@@ -21,7 +21,7 @@ same() { # NAME EXPECTED GOT
   checks=$((checks + 1))
   [ "$2" = "$3" ] || fault "$1: '$3', expected '$2'"
 }
-free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+free_port() { PYTHONPATH=$top/tests/faults python3 -c 'import federation; print(federation.free_port())'; }
 http=$(free_port) sites=$(free_port)
 broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
 

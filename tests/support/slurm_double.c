@@ -217,10 +217,35 @@ void lab_stop(lab_t *lab, const lab_job_t *job, uint32_t mode)
 /* ---- the clock -------------------------------------------------------------------------------------------
  */
 
-/*  Also one that was told to hang and no longer is: its like may be among those that run. */
-static bool any_hung(const lab_t *lab)
+/*  There, and nobody has killed it: a process that has been is there for a moment yet. */
+static bool hangs(const char *pid)
 {
-    return lab_has(lab, "hung");
+    char path[64], line[200];
+    bool alive = false, killed = false;
+    (void)snprintf(path, sizeof path, "/proc/%.20s/status", pid);
+    FILE *status = fopen(path, "re");
+    while (status && fgets(line, sizeof line, status)) {
+        if (strncmp(line, "State:", 6) == 0)
+            alive = !strchr(line, 'Z') && !strchr(line, 'X');
+        else if (strncmp(line, "SigPnd:", 7) == 0 || strncmp(line, "ShdPnd:", 7) == 0)
+            killed = killed || strtoull(line + 7, NULL, 16) != 0;
+    }
+    if (status)
+        (void)fclose(status);
+    return alive && !killed;
+}
+
+/*  Programs that were told to hang, and still do. */
+static uint32_t hung_count(const lab_t *lab)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t pids = {0};
+    uint32_t count = 0;
+    lab_read(lab, "hung", &pids);
+    char *rest = NULL;
+    for (char *pid = pids.data ? strtok_r(pids.data, "\n", &rest) : NULL; pid;
+         pid = strtok_r(NULL, "\n", &rest))
+        count += hangs(pid);
+    return count;
 }
 
 void lab_settle(lab_t *lab)
@@ -231,11 +256,11 @@ void lab_settle(lab_t *lab)
         class->process(lab->backend, lab->boot_ms, lab->wall_ms);
         if (class->next_ms(lab->backend) <= lab->boot_ms)
             continue;
-        if (!helio_commands_busy(helio_slurm_of(lab->backend)->commands))
-            return;
+        uint32_t busy = helio_commands_busy(helio_slurm_of(lab->backend)->commands);
         struct pollfd fd = {.fd = class->fd(lab->backend), .events = POLLIN};
-        if (poll(&fd, 1, 100) == 0 && any_hung(lab))
+        if (!busy || (busy <= hung_count(lab) && poll(&fd, 1, 0) == 0))
             return;
+        (void)poll(&fd, 1, 100);
     }
     fail_msg("it does not come to rest");
 }

@@ -35,7 +35,7 @@ if [ "$program" = sbatch ]; then
     if [ -e "$base/twice" ]; then submit; fi
   fi
 fi
-[ -e "$base/hung.$program" ] && : >"$base/hung" && exec tail -f /dev/null
+[ -e "$base/hung.$program" ] && echo $$ >>"$base/hung" && exec tail -f /dev/null
 if [ -e "$base/rc.$program" ]; then
   [ -e "$base/out.$program" ] && cat "$base/out.$program"
   [ -e "$base/err.$program" ] && cat "$base/err.$program" >&2

@@ -5,12 +5,14 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "broker/engine/engine.h"
@@ -84,8 +86,7 @@ static void start(broker_t *broker)
                                       .secret_key_path = broker->key_path,
                                       .record_path = broker->record_path,
                                       .batch_rows_max = 20000};
-    helio_engine_listener_t listener = {
-        .on_transition = on_transition, .on_token = on_token, .arg = broker};
+    helio_engine_listener_t listener = {.on_transition = on_transition, .on_token = on_token, .arg = broker};
     broker->engine = helio_engine_new(&options, listener, NULL);
     assert_int_equal(pthread_create(&broker->thread, NULL, run, broker), 0);
 }
@@ -111,11 +112,30 @@ static void clean(broker_t *broker)
     assert_int_equal(rmdir(broker->folder), 0);
 }
 
-/*  Ports of this test program's own: engines bind before they can be asked for a port they picked. */
+static bool is_free(uint16_t port)
+{
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    bool yes = bind(fd, (const struct sockaddr *)&address, sizeof address) == 0;
+    (void)close(fd);
+    return yes;
+}
+
+/*  Two in a row that nobody has; engines bind before they can be asked for a port they picked. Below those
+ * that the kernel gives to outgoing connections. */
 static uint16_t next_port(void **state)
 {
     (void)state;
-    return (uint16_t)(20000 + (getpid() * 7 + helio_clock_boot_us() % 997) % 9000);
+    uint32_t at = (uint32_t)(getpid() * 7 + helio_clock_boot_us() % 997);
+    for (uint32_t i = 0; i < 5000; i++) {
+        uint16_t port = (uint16_t)(20000 + (at + 2 * i) % 12000);
+        if (is_free(port) && is_free((uint16_t)(port + 1)))
+            return port;
+    }
+    fail_msg("no free port");
+    return 0;
 }
 
 /* ---- calls
