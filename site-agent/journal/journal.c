@@ -12,8 +12,15 @@
 #include <sqlite3.h>
 
 #include "federation/wire/codec.h"
+#include "site-agent/journal/format.h"
 
-enum { FORMAT = 1, APPLICATION = 0x48454c4a, ID_MAX = 24, BYTES_MAX = 4 << 20, PATH_SIZE = 4096 };
+enum {
+    FORMAT = HELIO_JOURNAL_FORMAT,
+    APPLICATION = HELIO_JOURNAL_APPLICATION,
+    ID_MAX = 24,
+    BYTES_MAX = 4 << 20,
+    PATH_SIZE = 4096
+};
 #define SEEN_KEPT_MS (INT64_C(30) * 24 * 3600 * 1000)
 
 typedef enum kind { KIND_META = 1, KIND_SEEN = 2, KIND_ATTEMPT = 3, KIND_REPORT = 4 } kind_t;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Slurm's commands as a test wants them: called as BASE/bin/{sbatch,squeue,scontrol,sacct,scancel}, steered by files in BASE.
 #   jobs/<id>       one job: shell assignments name= state= reason= exit= start= end= uid= (else the caller's) listed= (no: not in squeue) known= (no: nowhere)
-#   nodes partitions reservations accounting   what scontrol show and sacct print; without `accounting`: disabled
+#   nodes partitions reservations config accounting   what scontrol show and sacct print; without `accounting`: disabled
 #   down            the controller does not answer
 #   hung.<program>  that program never ends
 #   out.<program>, err.<program>, rc.<program>  what it prints and ends with, instead (out may be missing)
@@ -69,6 +69,7 @@ case $program in
       *"show node") cat "$base/nodes" ;;
       *"show partition") cat "$base/partitions" ;;
       *"show reservation") cat "$base/reservations" ;;
+      *"show config") [ ! -e "$base/config" ] || cat "$base/config" ;;
       *"show job "*)
         file=$base/jobs/${all##* }
         known=no

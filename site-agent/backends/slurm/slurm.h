@@ -51,6 +51,7 @@ typedef struct helio_slurm_settings {
     uint64_t poll_ms;      /* 1000..60000 */
     uint64_t timeout_ms;   /* of one command */
     uint64_t clock_tolerance_ms;
+    uint64_t prolog_ms; /* most from Slurm's start of a job to its first program; 0 = not known */
     uint64_t
         withdraw_ms; /* a job that the cluster keeps from starting for so long is taken back; 0 = never */
     struct {
@@ -80,9 +81,9 @@ HELIO_MUST_CHECK helio_rc helio_slurm_new(const helio_slurm_options_t *options, 
                                           helio_error_t *err);
 
 /*  Fills what the site file leaves out from what the cluster is (nodes, gpus_per_node, cpus_per_node,
- * node_memory of each pool; pools themselves when there are none: one for each partition and GRES type).
- * Waits for the commands. Texts go to the arena. INVALID: the file says something that the cluster
- * contradicts; UNAVAILABLE: the controller cannot be asked and the file alone does not suffice. */
+ * node_memory of each pool; pools themselves when there are none: one for each partition and GRES type;
+ * prolog_ms).  * Waits for the commands. Texts go to the arena. INVALID: the file says something that the
+ * cluster contradicts; UNAVAILABLE: the controller cannot be asked and the file alone does not suffice. */
 HELIO_MUST_CHECK helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_t *settings,
                                                 helio_arena_t *arena, helio_error_t *err);
 

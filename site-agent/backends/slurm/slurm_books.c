@@ -1,9 +1,9 @@
 /*  slurm_books.c -- what is booked of an attempt: what its marks say, as far as it can be.
  *
- *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there what
- * they like. So the times of the marks are held against what users cannot write: when sbatch was called, in
- * which lists Slurm showed the job on its nodes, and Slurm's own start and end of it. A figure outside of that is
- * replaced by the nearest one inside, and the attempt's reason says so.
+ *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there
+ * what they like. So the times of the marks are held against what users cannot write: when sbatch was called,
+ * in which lists Slurm showed the job on its nodes, and Slurm's own start and end of it. A figure outside of
+ * that is replaced by the nearest one inside, and the attempt's reason says so.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -12,9 +12,11 @@
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum {
-    BEGIN_MS = 120000, /* from Slurm's start of a job to its first program: prologs, slow disks */
-    SLACK_MS = 15000,  /* by which times of several clocks and of lists may be off */
-    MOVED_MS = 60000   /* of an hour that is only shown */
+    SLACK_MS = 15000,    /* by which times of several clocks and of lists may be off */
+    WHOLE_MS = 2000,     /* and Slurm's own start and end: one clock, in whole seconds */
+    LEFT_OUT_MS = 30000, /* marks are looked at every ten seconds */
+    AWAIT_MS = 15000,
+    MOVED_MS = 60000 /* of an hour that is only shown */
 };
 
 /* ---- what is seen ----------------------------------------------------------------------------------------
@@ -89,7 +91,16 @@ static uint64_t most_ms(const helio_slurm_attempt_t *attempt)
     return ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
 }
 
-/*  Slurm showed it on its nodes to us: from then on, or where another agent handed it in from Slurm's start. */
+/*  From Slurm's start of a job to its first program. Its end is that of the program: epilogs are not in it.
+ */
+static int64_t prolog_ms(const helio_slurm_attempt_t *attempt)
+{
+    uint64_t ms = attempt->backend->settings.prolog_ms;
+    return ms ? (int64_t)ms : HELIO_SLURM_PROLOG_MS;
+}
+
+/*  Slurm showed it on its nodes to us: from then on, or where another agent handed it in from Slurm's start.
+ */
 static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
@@ -99,7 +110,7 @@ static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
     int64_t from_ms = witness->first_ms;
     if (!attempt->first_ms && witness->start_s)
         from_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_s * 1000);
-    from_ms += BEGIN_MS;
+    from_ms += prolog_ms(attempt);
     if (attempt->said_started && attempt->said_started_ms < from_ms)
         from_ms = attempt->said_started_ms;
     return witness->last_ms - from_ms;
@@ -109,10 +120,12 @@ static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
 static uint64_t least_ms(const helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_witness_t *witness = &attempt->witness;
-    int64_t ms = shown_ms(attempt);
-    if (witness->start_s && witness->end_s && (witness->end_s - witness->start_s) * 1000 - BEGIN_MS > ms)
-        ms = (witness->end_s - witness->start_s) * 1000 - BEGIN_MS;
-    return ms > SLACK_MS ? (uint64_t)(ms - SLACK_MS) : 0;
+    int64_t ms = shown_ms(attempt) - SLACK_MS;
+    if (witness->start_s && witness->end_s) {
+        int64_t own_ms = (witness->end_s - witness->start_s) * 1000 - prolog_ms(attempt) - WHOLE_MS;
+        ms = own_ms > ms ? own_ms : ms;
+    }
+    return ms > 0 ? (uint64_t)ms : 0;
 }
 
 static int64_t between(int64_t value, int64_t least, int64_t most)
@@ -123,6 +136,21 @@ static int64_t between(int64_t value, int64_t least, int64_t most)
 int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms)
 {
     return between(said_ms, earliest_wall_ms(attempt), attempt->backend->now_wall_ms);
+}
+
+bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (!runs(&attempt->seen) || self->poll.failures || !attempt->said_started ||
+        attempt->phase == HELIO_SLURM_AT_LEAVING)
+        return false;
+    int64_t left_out_ms =
+        self->now_boot_ms - attempt->said_started_ms - between((int64_t)done->run_ms, 0, INT64_MAX);
+    if (left_out_ms < LEFT_OUT_MS)
+        return false;
+    if (!attempt->doubted_ms)
+        attempt->doubted_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+    return self->now_boot_ms - attempt->doubted_ms < AWAIT_MS;
 }
 
 /* ---- the books -------------------------------------------------------------------------------------------
@@ -145,13 +173,15 @@ static void doubt_unstarted(helio_slurm_attempt_t *attempt)
     if (!attempt->claimed || !ran_ms)
         return;
     (void)snprintf(reason, sizeof reason, "%s", attempt->reason);
-    (void)snprintf(attempt->reason, sizeof attempt->reason,
-                   "Doubted: said not to have run, but Slurm showed it on its nodes: booked are %llu ms (%.120s)",
-                   (unsigned long long)ran_ms, reason);
+    (void)snprintf(
+        attempt->reason, sizeof attempt->reason,
+        "Doubted: said not to have run, but Slurm showed it on its nodes: booked are %llu ms (%.120s)",
+        (unsigned long long)ran_ms, reason);
     attempt->end.word = HELIO_BACKEND_WORD_VANISHED;
     attempt->end.run_ms = ran_ms;
     attempt->end.ended_wall_ms = attempt->backend->now_wall_ms;
-    attempt->end.started_wall_ms = helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
+    attempt->end.started_wall_ms =
+        helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
 }
 
 void helio_slurm_book(helio_slurm_attempt_t *attempt)
@@ -168,8 +198,9 @@ void helio_slurm_book(helio_slurm_attempt_t *attempt)
     end->ended_wall_ms = between(said_end_ms, early_ms, now_ms);
     end->started_wall_ms = between(said_start_ms, early_ms, end->ended_wall_ms);
     end->run_ms = said_ms > most ? most : said_ms < least ? least : said_ms;
-    bool moved = said_start_ms - end->started_wall_ms > MOVED_MS || said_end_ms - end->ended_wall_ms > MOVED_MS ||
-                 end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
+    bool moved =
+        said_start_ms - end->started_wall_ms > MOVED_MS || said_end_ms - end->ended_wall_ms > MOVED_MS ||
+        end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
     char doubt[132];
     if (end->run_ms != said_ms)
         (void)snprintf(doubt, sizeof doubt, "its mark says %llu ms, by Slurm and the agent it ran %s %llu ms",

@@ -122,6 +122,23 @@ static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_s
     return rc == HELIO_OK;
 }
 
+static void check_prolog(const check_t *self, const helio_slurm_settings_t *settings)
+{
+    char detail[DETAIL_SIZE];
+    bool some = false, known = helio_slurm_ask_prologs(settings, self->arena, &some) == HELIO_OK;
+    unsigned long long most_s = (settings->prolog_ms ? settings->prolog_ms : HELIO_SLURM_PROLOG_MS) / 1000;
+    (void)snprintf(detail, sizeof detail,
+                   "%s; up to %llu s between a job's start and its first program are not held against it%s",
+                   !known ? "the cluster does not say"
+                   : some ? "the cluster has some, or powers nodes up"
+                          : "none",
+                   most_s,
+                   some && !self->options->settings->prolog_ms
+                       ? "; agent.slurm.prolog says how long they really take"
+                       : "");
+    say(self, "prolog", HELIO_OK, detail);
+}
+
 /* ---- a job of our own ------------------------------------------------------------------------------------
  */
 
@@ -275,6 +292,8 @@ void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_s
     helio_slurm_settings_t settings = *options->settings;
     bool good = check_commands(&self) && check_controller(&self);
     good = check_shared(&self) && good && check_pools(&self, &site, &settings);
+    if (good)
+        check_prolog(&self, &settings);
     if (probe && good)
         probe_pools(&self, &site, &settings);
     else if (probe)

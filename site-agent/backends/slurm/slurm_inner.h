@@ -30,7 +30,10 @@ enum {
     HELIO_SLURM_LIST_BYTES = 64 << 20,
     HELIO_SLURM_ANSWER_BYTES = 256 << 10,
     HELIO_SLURM_NO_STOP = HELIO_STOP_MODE_COUNT,
-    HELIO_SLURM_GIVE_UP_MS = 60000 /* of handing an attempt in: another site may have room for it meanwhile */
+    HELIO_SLURM_GIVE_UP_MS =
+        60000, /* of handing an attempt in: another site may have room for it meanwhile */
+    HELIO_SLURM_PROLOG_MS = 120000, /* where nobody says how long prologs may take, and some may run; */
+    HELIO_SLURM_LAUNCH_MS = 10000   /* and where none do */
 };
 
 typedef enum helio_slurm_phase {
@@ -102,7 +105,7 @@ typedef struct helio_slurm_attempt {
     uint32_t since_list;          /* lists asked for before this one say nothing of it */
     char id[HELIO_SLURM_ID_SIZE]; /* of the job that counts; "" = not known */
     bool claimed;
-    bool unproven; /* claimed, by a job that is not known to be ours: its marks are not believed */
+    bool unproven;           /* claimed, by a job that is not known to be ours: its marks are not believed */
     bool closed;             /* claimed for nobody: nothing of it will ever run */
     bool locked;             /* its folder is there, and cannot be opened: its user's doing */
     uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
@@ -111,6 +114,7 @@ typedef struct helio_slurm_attempt {
     bool said_started;
     int64_t said_started_ms;
     helio_slurm_witness_t witness;
+    int64_t doubted_ms;             /* since when Slurm's word of its end is waited for; 0 = it is not */
     int64_t beat_ns, beat_ms;       /* its shim's last sign of life, and when we saw it change (0 = never) */
     helio_slurm_seen_t seen, other; /* other: a second job of its name */
     uint32_t uid;                   /* whose jobs count, */
@@ -139,6 +143,7 @@ typedef struct helio_slurm_attempt {
     bool cancel_out;      /* a scancel of what nobody needs is on its way */
 
     int64_t gone_ms;
+    bool gone_killed;
     helio_aev_backend_t end;
     char reason[256];
 } helio_slurm_attempt_t;
@@ -245,6 +250,13 @@ void helio_slurm_say_started(helio_slurm_attempt_t *attempt);
 /*  Says the end; the attempt is GONE or freed then. */
 void helio_slurm_say_end(helio_slurm_attempt_t *attempt);
 
+/* ---- slurm_site.c */
+/*  Whether programs of the cluster's run between a job's start and its own (Prolog, PrologSlurmctld, nodes
+ * that are powered up), of `scontrol show config`. INVALID: it does not say. */
+HELIO_MUST_CHECK helio_rc helio_slurm_read_prologs(helio_text_t config, bool *ret_some);
+HELIO_MUST_CHECK helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings,
+                                                  helio_arena_t *arena, bool *ret_some);
+
 /* ---- slurm_settings.c */
 void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena,
                                helio_slurm_settings_t *ret);
@@ -323,7 +335,11 @@ void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_books.c */
 void helio_slurm_witness(helio_slurm_attempt_t *attempt); /* of a whole list */
-void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s); /* accounting's */
+void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s,
+                             int64_t end_s); /* accounting's */
+/*  Its `done` leaves out much of the time for which we saw it run, while Slurm has not yet said when it
+ * ended: Slurm is waited for, for a while. */
+bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done);
 /*  Its start as a mark says it, if it can be. */
 int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms);
 /*  Before its end is said: the times that can be, and the difference in its reason. */
@@ -336,8 +352,8 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt);
 void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
 /*  A job that holds nodes although its folder is closed. */
 void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
-/*  A job waits that nobody asks for, as after a restart: its attempt, GONE, if its folder is closed, so that it is
- * cancelled; else NULL: another federation's, maybe. */
+/*  A job waits that nobody asks for, as after a restart: its attempt, GONE, if its folder is closed, so that
+ * it is cancelled; else NULL: another federation's, maybe. */
 helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
 
 #endif

@@ -111,6 +111,19 @@ static const helio_spec_field_t fields[] = {
             "or down, the partition closed) or while it is held; then it is taken back, unless it has begun, "
             "and "
             "placed anew. `0s`: never."},
+    {.key = "prolog",
+     .kind = HELIO_SPEC_DURATION,
+     AT(prolog_ms),
+     .least = 1000,
+     .most = 3600000,
+     .example = "30s",
+     .doc = "The most that the cluster's prologs, nodes that are powered up, and its disks take from Slurm's "
+            "start of "
+            "a job to "
+            "its first program. A job whose own record leaves out more of the time that Slurm had it on its "
+            "nodes is "
+            "booked "
+            "by Slurm's. Not said: `10s`, and `2m` where the cluster has prologs or powers nodes up."},
     {.key = "clock_tolerance",
      .kind = HELIO_SPEC_DURATION,
      AT(clock_tolerance_ms),

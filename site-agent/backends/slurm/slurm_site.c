@@ -49,6 +49,35 @@ static helio_rc ask_cluster(const helio_slurm_settings_t *settings, helio_arena_
     return rc ? rc : helio_slurm_read_partitions(text, arena, &ret_cluster->partitions, err);
 }
 
+static bool is_set(helio_text_t config, const char *key)
+{
+    size_t size = strlen(key);
+    for (const char *at = config.data, *end = at + config.size; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        const char *is = memchr(at, '=', (size_t)((stop ? stop : end) - at));
+        if (is && (size_t)(is - at) > size && memcmp(at, key, size) == 0 && at[size] == ' ')
+            return (size_t)((stop ? stop : end) - is) < 8 || memcmp(is, "= (null)", 8) != 0;
+        at = stop ? stop + 1 : end;
+    }
+    return false;
+}
+
+helio_rc helio_slurm_read_prologs(helio_text_t config, bool *ret_some)
+{
+    if (!config.size || !memmem(config.data, config.size, "\nProlog  ", 9))
+        return HELIO_INVALID;
+    *ret_some =
+        is_set(config, "Prolog") || is_set(config, "PrologSlurmctld") || is_set(config, "ResumeProgram");
+    return HELIO_OK;
+}
+
+helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings, helio_arena_t *arena, bool *ret_some)
+{
+    helio_text_t text;
+    helio_rc rc = ask(settings, "config", arena, &text, NULL);
+    return rc ? rc : helio_slurm_read_prologs(text, ret_some);
+}
+
 /* ---- pools that the file names ---------------------------------------------------------------------------
  */
 
@@ -321,6 +350,9 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
         rc = fill_pool(&picture, &cluster, &mine.pools.items[i], i, &mapped, arena, err);
     if (rc)
         return rc;
+    bool prologs = true;
+    if (!mapped.prolog_ms && helio_slurm_ask_prologs(settings, arena, &prologs) == HELIO_OK)
+        mapped.prolog_ms = prologs ? HELIO_SLURM_PROLOG_MS : HELIO_SLURM_LAUNCH_MS;
     *site = mine;
     *settings = mapped;
     return HELIO_OK;

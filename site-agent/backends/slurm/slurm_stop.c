@@ -205,7 +205,11 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
     } else if (for_ms >= GONE_MOST_MS) {
         helio_slurm_remove(attempt);
     } else if (for_ms >= GONE_STUCK_MS && !attempt->cancel_out) {
-        attempt->cancel_out = scancel(attempt, NULL, NULL, held->id, on_cancelled);
+        /* Nobody pays for what runs by now: no KillWait, which the plain form grants. */
+        bool kill = !attempt->gone_killed;
+        attempt->gone_killed = true;
+        attempt->cancel_out =
+            scancel(attempt, kill ? "--full" : NULL, kill ? "--signal=KILL" : NULL, held->id, on_cancelled);
     }
 }
 

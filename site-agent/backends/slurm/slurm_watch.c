@@ -98,7 +98,8 @@ static void on_marks(helio_slurm_attempt_t *attempt, int folder)
     }
     if (attempt->started_wall_ms)
         helio_slurm_say_started(attempt);
-    if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK) {
+    if (!attempt->leaving.done_read && !attempt->unproven && helio_folder_done(folder, &done, NULL) == HELIO_OK &&
+        !helio_slurm_awaits_slurm(attempt, &done)) {
         helio_progress_t progress = helio_folder_progress(folder, &done);
         helio_slurm_end_by_done(attempt, &done, &progress);
     }

@@ -43,9 +43,10 @@ static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
     static const struct {
         const char *job_state, *says;
         uint32_t word;
-    } cases[] = {{"COMPLETED", "Vanished: Slurm says COMPLETED, and its folder cannot be opened", WORD(VANISHED)},
-                 {"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
-                 {"TIMEOUT", "", WORD(ENDED)}};
+    } cases[] = {
+        {"COMPLETED", "Vanished: Slurm says COMPLETED, and its folder cannot be opened", WORD(VANISHED)},
+        {"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
+        {"TIMEOUT", "", WORD(ENDED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -81,7 +82,8 @@ static void a_new_agent_ends_an_attempt_whose_folder_was_shut(void **state)
     lab_adopt(&lab, &job);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(VANISHED), "Vanished: Slurm knows nothing of it, and its folder cannot be opened");
+    lab_expect(&lab, 0, WORD(VANISHED),
+               "Vanished: Slurm knows nothing of it, and its folder cannot be opened");
     lab_close(&lab);
 }
 
@@ -180,13 +182,33 @@ static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
         {4000000, false, {.run_ms = 3999000}, 3999000, 3999000, "", WORD(ENDED)},
         {4000000, false, {.run_ms = 1}, 3900000, 4020000, "Doubted: its mark says 1 ms", WORD(ENDED)},
         {4000000, true, {.run_ms = 1}, 3800000, 4020000, "Doubted: its mark says 1 ms", WORD(ENDED)},
-        {4000000, false, {.run_ms = UINT64_C(9000000000000000)}, 3900000, 4050000,
-         "Doubted: its mark says 9000000000000000 ms", WORD(ENDED)},
-        {4000000, false, {.run_ms = 3999000, .started_wall_ms = 5}, 3999000, 3999000,
-         "Doubted: its marks' times", WORD(ENDED)},
-        {4000000, true, {.failed = true, .reason = "StartFailed: so it says"}, 3800000, 4020000,
-         "Doubted: said not to have run", WORD(VANISHED)},
-        {20000, true, {.failed = true, .reason = "StartFailed: so it was"}, 0, 0, "StartFailed: so it was",
+        {4000000,
+         false,
+         {.run_ms = UINT64_C(9000000000000000)},
+         3900000,
+         4050000,
+         "Doubted: its mark says 9000000000000000 ms",
+         WORD(ENDED)},
+        {4000000,
+         false,
+         {.run_ms = 3999000, .started_wall_ms = 5},
+         3999000,
+         3999000,
+         "Doubted: its marks' times",
+         WORD(ENDED)},
+        {4000000,
+         true,
+         {.failed = true, .reason = "StartFailed: so it says"},
+         3800000,
+         4020000,
+         "Doubted: said not to have run",
+         WORD(VANISHED)},
+        {20000,
+         true,
+         {.failed = true, .reason = "StartFailed: so it was"},
+         0,
+         0,
+         "StartFailed: so it was",
          WORD(FAILED_TO_START)},
         {20000, false, {.run_ms = 3}, 3, 3, "", WORD(ENDED)},
     };
@@ -221,6 +243,63 @@ static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
                     last->event.started_wall_ms >= INT64_C(1790000000000) - 15000);
         lab_close(&lab);
     }
+}
+
+/*  A job of 119 s says that it ran for 1 ms: what it may leave out is what the cluster's prologs take. */
+static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t prolog_ms, says_ms, least, most;
+    } cases[] = {{10000, 1, 107000, 107000},
+                 {60000, 1, 57000, 90000},
+                 {0, 1, 57000, 90000},
+                 {10000, 118500, 118500, 118500},
+                 {10000, 107500, 107500, 107500}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        char start[32], end[32];
+        lab_open(&lab);
+        lab.settings.prolog_ms = cases[i].prolog_ms;
+        lab_reopen(&lab);
+        lab_start(&lab, &job);
+        lab_settle(&lab);
+        (void)snprintf(start, sizeof start, "%lld", (long long)(lab.wall_ms / 1000));
+        lab_set(&lab, "101", "start", start);
+        lab_run(&lab, &job, "101");
+        lab_pass(&lab, 119000);
+        (void)snprintf(end, sizeof end, "%lld", (long long)(lab.wall_ms / 1000));
+        lab_set(&lab, "101", "end", end);
+        lab_set(&lab, "101", "state", "COMPLETED");
+        lab_done(&lab, &job,
+                 (helio_done_t){.started_wall_ms = lab.wall_ms - 119000, .run_ms = cases[i].says_ms});
+        lab.backend->class->process(lab.backend, lab.boot_ms, lab.wall_ms);
+        lab_pass(&lab, 20000);
+        const lab_event_t *last = lab_last(&lab);
+        assert_non_null(last);
+        assert_int_equal(last->event.word, WORD(ENDED));
+        if (last->event.run_ms < cases[i].least || last->event.run_ms > cases[i].most)
+            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last->event.run_ms, last->reason);
+        assert_int_equal(last->reason[0] != '\0', last->event.run_ms != cases[i].says_ms);
+        lab_close(&lab);
+    }
+}
+
+static void what_runs_on_after_its_own_done_is_killed_without_more_time(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms, .run_ms = 20});
+    lab_pass(&lab, 12000);
+    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_pass(&lab, 30000); /* Slurm shows it on its nodes still */
+    assert_int_equal(lab_calls(&lab, "--full --signal=KILL 101"), 1);
+    lab_pass(&lab, 30000);
+    assert_true(lab_calls(&lab, "scancel ") > 1); /* and then the plain form, which has it gone */
+    lab_close(&lab);
 }
 
 static void slurms_own_start_and_end_go_before_the_mark_also_after_a_restart(void **state)
@@ -262,7 +341,8 @@ static void a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_beli
     lab_pass(&lab, 90000);
     assert_int_equal(lab.heard_count, 1);
     lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: ");
-    assert_int_equal(lab_calls(&lab, " 77") + lab_calls(&lab, "=77"), 0); /* and nobody asks or cancels by that number */
+    assert_int_equal(lab_calls(&lab, " 77") + lab_calls(&lab, "=77"),
+                     0); /* and nobody asks or cancels by that number */
     lab_close(&lab);
 }
 
@@ -274,6 +354,8 @@ int main(void)
         cmocka_unit_test(a_job_whose_folder_was_shut_can_be_stopped),
         cmocka_unit_test(a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent),
         cmocka_unit_test(what_is_booked_is_what_was_seen_whatever_the_mark_says),
+        cmocka_unit_test(of_a_short_job_no_more_is_hidden_than_prologs_take),
+        cmocka_unit_test(what_runs_on_after_its_own_done_is_killed_without_more_time),
         cmocka_unit_test(slurms_own_start_and_end_go_before_the_mark_also_after_a_restart),
         cmocka_unit_test(a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_believed),
         cmocka_unit_test(an_acknowledgement_that_the_user_wrote_is_none),

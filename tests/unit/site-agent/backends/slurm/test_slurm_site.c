@@ -213,6 +213,40 @@ static void slurm_check__says_line_by_line_what_is_there_and_what_is_not(void **
     }
 }
 
+static void slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unless_the_file_says(void **state)
+{
+    (void)state;
+    static const char none[] =
+        "Configuration data as of 2026-11-21T15:00:00\nPriorityType           = (null)\n"
+        "Prolog                  = (null)\nPrologSlurmctld         = (null)\n"
+        "ResumeProgram           = (null)\nTaskProlog              = /etc/task\n";
+    static const char some[] =
+        "Slurm\nProlog                  = (null)\nPrologSlurmctld         = /etc/slurm/p\n"
+        "ResumeProgram           = (null)\n";
+    static const char power[] = "Slurm\nProlog                  = (null)\nPrologSlurmctld         = (null)\n"
+                                "ResumeProgram           = /etc/slurm/up";
+    static const struct {
+        const char *config;
+        uint64_t says_ms, is_ms;
+    } cases[] = {{none, 0, 10000},
+                 {some, 0, 120000},
+                 {power, 0, 120000},
+                 {"", 0, 0},
+                 {"slurm_load_ctl_conf", 0, 0},
+                 {none, 45000, 45000},
+                 {some, 45000, 45000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_t site;
+        open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
+        lab_put(&site.lab, "config", "%s", cases[i].config);
+        site.settings.prolog_ms = cases[i].says_ms;
+        assert_int_equal(fill(&site), HELIO_OK);
+        if (site.settings.prolog_ms != cases[i].is_ms)
+            fail_msg("case %zu: %llu ms", i, (unsigned long long)site.settings.prolog_ms);
+        close_site(&site);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -221,6 +255,8 @@ int main(void)
         cmocka_unit_test(slurm_site__a_contradiction_is_named),
         cmocka_unit_test(slurm_site__without_pools_each_sort_of_gpu_becomes_one_and_none_is_counted_twice),
         cmocka_unit_test(slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out),
+        cmocka_unit_test(
+            slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unless_the_file_says),
         cmocka_unit_test(slurm_check__says_line_by_line_what_is_there_and_what_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

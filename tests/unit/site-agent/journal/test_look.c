@@ -1,0 +1,179 @@
+/*  What a check says of a journal, without a trace of the check. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "site-agent/journal/journal.h"
+#include "site-agent/journal/look.h"
+
+#define WALL INT64_C(1795000000000)
+
+static char directory[64];
+
+static int begin(void **state)
+{
+    (void)state;
+    (void)snprintf(directory, sizeof directory, "/tmp/helio-look-XXXXXX");
+    return mkdtemp(directory) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
+{
+    (void)status, (void)type, (void)walk;
+    return remove(path);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void expect(helio_rc expected, const char *part)
+{
+    char text[HELIO_JOURNAL_LOOK_SIZE] = "";
+    helio_error_t err = {.text = ""};
+    helio_rc rc = helio_journal_look(directory, text, &err);
+    if (rc != expected || !strstr(rc ? err.text : text, part))
+        fail_msg("%s: '%s%s', not %s '%s'", helio_rc_name(rc), text, err.text, helio_rc_name(expected), part);
+}
+
+static bool has(const char *name)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/%s", directory, name);
+    return access(path, F_OK) == 0;
+}
+
+static helio_journal_t *opened(void)
+{
+    helio_journal_t *journal = NULL;
+    helio_journal_state_t state;
+    assert_int_equal(helio_journal_open(directory, WALL, &journal, &state, NULL), HELIO_OK);
+    helio_jrow_seen_t seen = {.key = {.task = HELIO_NO_TASK}, .epoch = 7, .wall_ms = WALL};
+    for (int32_t i = 0; i < 300; i++) {
+        seen.key.task = i;
+        helio_effect_t row = {.kind = HELIO_AGENT_FX_ROW_SEEN, .payload = &seen};
+        assert_int_equal(helio_journal_put(journal, &row, NULL), HELIO_OK);
+    }
+    assert_int_equal(helio_journal_commit(journal, NULL), HELIO_OK);
+    return journal;
+}
+
+static void overwrite(off_t at, const void *bytes, size_t size)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/journal.db", directory);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, size, at), (ssize_t)size);
+    (void)close(fd);
+}
+
+static void look__a_first_run_has_none_and_none_is_made(void **state)
+{
+    (void)state;
+    expect(HELIO_OK, "none yet");
+    assert_false(has("journal.db"));
+}
+
+static void look__one_that_was_closed_is_whole_and_stays_as_it_is(void **state)
+{
+    (void)state;
+    helio_journal_t *journal = opened();
+    helio_journal_close(&journal);
+    expect(HELIO_OK, "whole; no agent has it open");
+    assert_false(has("journal.db-wal"));
+    assert_false(has("journal.db-shm"));
+}
+
+/*  In another process: one's own locks are never in one's way. */
+static void look__one_that_a_process_has_open_names_it_and_goes_on(void **state)
+{
+    (void)state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)opened();
+        (void)!write(ready[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    char text[64];
+    (void)snprintf(text, sizeof text, "held by the agent that runs (process %ld)", (long)child);
+    expect(HELIO_OK, text);
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    expect(HELIO_OK, "not closed in order");
+    helio_journal_t *journal = NULL;
+    helio_journal_state_t found;
+    assert_int_equal(helio_journal_open(directory, WALL, &journal, &found, NULL), HELIO_OK);
+    assert_int_equal(found, HELIO_JOURNAL_INTACT);
+    helio_journal_close(&journal);
+    (void)close(ready[0]);
+    (void)close(ready[1]);
+}
+
+static void look__a_newer_release_a_stranger_and_damage_are_told_apart(void **state)
+{
+    (void)state;
+    static const uint8_t newer[4] = {0, 0, 0, 99}, format[4] = {0, 0, 0, 1};
+    char junk[8192];
+    helio_journal_t *journal = opened();
+    helio_journal_close(&journal);
+    overwrite(60, newer, sizeof newer);
+    expect(HELIO_VERSION, "format 99");
+    overwrite(60, format, sizeof format);
+    expect(HELIO_OK, "whole");
+    memset(junk, 0x5a, sizeof junk);
+    overwrite(8192, junk, sizeof junk);
+    expect(HELIO_PROTOCOL, "is damaged");
+    overwrite(0, junk, 100);
+    expect(HELIO_PROTOCOL, "no journal of this program");
+}
+
+static void look__one_that_may_not_be_written_is_refused(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) {
+        skip(); /* root may write everything */
+        return;
+    }
+    helio_journal_t *journal = opened();
+    helio_journal_close(&journal);
+    char path[128];
+    (void)snprintf(path, sizeof path, "%s/journal.db", directory);
+    assert_int_equal(chmod(path, 0400), 0);
+    expect(HELIO_FORBIDDEN, "journal.db");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(look__a_first_run_has_none_and_none_is_made),
+        TEST(look__one_that_was_closed_is_whole_and_stays_as_it_is),
+        TEST(look__one_that_a_process_has_open_names_it_and_goes_on),
+        TEST(look__a_newer_release_a_stranger_and_damage_are_told_apart),
+        TEST(look__one_that_may_not_be_written_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
