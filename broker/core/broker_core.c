@@ -63,6 +63,7 @@ HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
 HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ahead, HELIO_AHEAD_FIELDS)
 HELIO_RECORD_DEFINE(helio_hint, HELIO_HINT_FIELDS)
@@ -283,6 +284,9 @@ static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
         break;
     case HELIO_BROKER_EV_SITE_GONE:
         core_on_gone(self, payload);
+        break;
+    case HELIO_BROKER_EV_SITE_REFUSED:
+        core_on_refused(self, payload);
         break;
     case HELIO_BROKER_EVENT_COUNT:
     default:

@@ -226,6 +226,13 @@ HELIO_RECORD_DECLARE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
     F(R, TEXT, reason, 128, _)
 HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
 
+/*  A session was refused or ended for what the site sent, before or without the core: for people to see. */
+#define HELIO_EV_SITE_REFUSED_FIELDS(F, R)                                                                   \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, U32, rc, HELIO_TIMEOUT, _)                                                                          \
+    F(R, TEXT, text, 256, _)
+HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
+
 /*  NAME, record */
 #define HELIO_BROKER_EVENT_TABLE(X)                                                                          \
     X(LOAD_FEDERATION, helio_row_federation)                                                                 \
@@ -272,7 +279,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
     X(QUEUE, helio_ev_queue)                                                                                 \
     X(QUEUE_RULE, helio_ev_queue_rule)                                                                       \
     X(OVERFLOW, helio_ev_overflow)                                                                           \
-    X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */
+    X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */ \
+    X(SITE_REFUSED, helio_ev_site_refused)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -51,6 +51,9 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     site->draining = row->draining;
     (void)helio_text_copy(row->drain_reason, site->drain_reason, sizeof site->drain_reason);
     (void)helio_text_copy(row->agent_version, site->agent_version, sizeof site->agent_version);
+    (void)helio_text_copy(row->refused, site->refused, sizeof site->refused);
+    site->refused_wall_ms = row->refused_ms;
+    site->refused_ms = self->now_ms;
     helio_site_profile_t profile = {
         .name = row->site,
         .backend = row->backend,

@@ -294,7 +294,9 @@ HELIO_RECORD_DECLARE(helio_row_class, HELIO_ROW_CLASS_FIELDS)
     F(R, BOOL, containers, 0, _)                                                                             \
     F(R, BOOL, leases, 0, _)                                                                                 \
     F(R, TEXT, agent_version, 32, _)                                                                         \
-    F(R, I64, seen_ms, 0, _)
+    F(R, I64, seen_ms, 0, _)                                                                                 \
+    F(R, TEXT, refused, 256, _)  /* why its agent was refused last; "" = it was not of late */ \
+    F(R, I64, refused_ms, 0, _)  /* since when */
 HELIO_RECORD_DECLARE(helio_row_site, HELIO_ROW_SITE_FIELDS)
 
 #define HELIO_ROW_POOL_FIELDS(F, R)                                                                          \

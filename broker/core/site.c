@@ -75,6 +75,8 @@ void core_site_row(helio_broker_core_t *self, site_t *site)
         .leases = profile->leases,
         .agent_version = helio_text_of(site->agent_version),
         .seen_ms = site->heard_wall_ms,
+        .refused = helio_text_of(site->refused),
+        .refused_ms = site->refused_wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_SITE, &row);
     site->row_ms = self->now_ms;
@@ -123,11 +125,46 @@ static void set_state(helio_broker_core_t *self, site_t *site, helio_site_state_
     core_site_row(self, site);
 }
 
+/*  One that sends ever other versions costs a row now and then, not one for each. */
+static void refuse(helio_broker_core_t *self, site_t *site, uint32_t rc, helio_text_t text)
+{
+    bool other = !helio_text_is(text, site->refused);
+    if (other && site->refused[0] && self->now_ms - site->refused_row_ms < REFUSED_ROW_MS)
+        return;
+    site->refused_ms = self->now_ms;
+    site->refused_rc = rc;
+    if (!other)
+        return;
+    site->refused_row_ms = self->now_ms;
+    site->refused_wall_ms = self->wall_ms;
+    (void)helio_text_copy(text, site->refused, sizeof site->refused);
+    core_site_row(self, site);
+}
+
+/*  A session opened, or goes on. A refusal is shown for a while beside one: who sent what cannot be read gets sessions all the
+ * same, and another agent of the site may be refused. */
+static void forgive(const helio_broker_core_t *self, site_t *site, bool opened)
+{
+    bool lasts = !opened || site->refused_rc == HELIO_PROTOCOL;
+    if (lasts && self->now_ms - site->refused_ms < REFUSED_KEPT_MS)
+        return;
+    site->refused[0] = '\0';
+    site->refused_rc = HELIO_OK;
+    site->refused_wall_ms = 0;
+}
+
+void core_on_refused(helio_broker_core_t *self, const helio_ev_site_refused_t *event)
+{
+    refuse(self, core_site_get(self, event->site), event->rc, event->text);
+}
+
 /*  Every word from a site proves that it lives. */
 void core_site_heard(helio_broker_core_t *self, site_t *site)
 {
     site->heard_ms = self->now_ms;
     site->heard_wall_ms = self->wall_ms;
+    if (site->refused[0])
+        forgive(self, site, false);
     if (site->stale)
         core_facts_changed(self, site);
     site->stale = false;
@@ -174,6 +211,7 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
                                                              (unsigned long long)self->incarnation,
                                                              (unsigned long long)event->incarnation_seen))};
         core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
+        refuse(self, site, refusal.rc, refusal.text);
         return;
     }
     if (site->peer) { /* the last authenticated HELLO wins */
@@ -195,6 +233,7 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
     site->unanswered = 0;
     core_site_lease(self, site, 0);
     HASH_ADD(hh_peer, self->peers, peer, sizeof site->peer, site);
+    forgive(self, site, true);
     core_site_heard(self, site);
     core_site_row(self, site);
     helio_fx_welcome_t welcome = {event->peer,           self->incarnation,       self->broker_epoch,

@@ -10,6 +10,8 @@
 #include "broker/core/reserve.h"
 
 enum {
+    REFUSED_ROW_MS = 10000,          /* a site that is refused for ever other reasons is written so often */
+    REFUSED_KEPT_MS = 600000,        /* a refusal is shown so long beside a session */
     LEASE_MARGIN_MS = 10000,
     LOST_ATTEMPTS_MAX = 20, /* a job that lost so many sites is LOST */
     SITE_POWER_MAX_W = 2000000000,
@@ -63,6 +65,11 @@ struct site {
     bool draining;
     char drain_reason[257];
     char agent_version[33];
+    char refused[257];       /* why its agent was refused last; "" = it was not */
+    uint32_t refused_rc;
+    int64_t refused_ms;      /* when last */
+    int64_t refused_row_ms;  /* when for another reason than before */
+    int64_t refused_wall_ms; /* since when for this */
     uint64_t peer;         /* 0 = no session */
     uint64_t session;      /* counts HELLOs over all sites */
     bool inventory_closed;
@@ -94,6 +101,7 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
 void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_t *event);
 void core_on_renew(helio_broker_core_t *self, const helio_ev_site_renew_t *event);
 void core_on_gone(helio_broker_core_t *self, const helio_ev_site_gone_t *event);
+void core_on_refused(helio_broker_core_t *self, const helio_ev_site_refused_t *event);
 void core_watch(helio_broker_core_t *self); /* silence, leases: at next_watch_ms */
 void core_site_attest(helio_broker_core_t *self, site_t *site, const char *actor);
 void core_sites_free(helio_broker_core_t *self);

@@ -136,8 +136,11 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
         helio_sessions_figures(helio_gateway_sessions(self->gateway), &sessions);
         figures.frames_in_total = sessions.frames_in_total;
         figures.frames_out_total = sessions.frames_out_total;
-        for (uint32_t i = 0; i < HELIO_BAD_FRAME_COUNT; i++)
-            figures.frames_bad_total += sessions.frames_bad_total[i];
+        _Static_assert((int)HELIO_BAD_FRAME_COUNT < (int)HELIO_ENGINE_BAD_FRAMES_MAX, "all reasons, and the end");
+        for (uint32_t i = 0; i < HELIO_BAD_FRAME_COUNT; i++) {
+            figures.frames_bad_total[i].why = helio_bad_frame_word(i);
+            figures.frames_bad_total[i].count = sessions.frames_bad_total[i];
+        }
     }
     self->step_us_max = 0;
     call->on_figures(call, &figures);

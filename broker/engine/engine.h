@@ -27,6 +27,8 @@ typedef struct helio_log_piece {
     bool end; /* the attempt is over and this is the last of it */
 } helio_log_piece_t;
 
+enum { HELIO_ENGINE_BAD_FRAMES_MAX = 16 };
+
 typedef struct helio_engine_figures {
     bool ready;      /* leader, loaded, database connected */
     bool leader;
@@ -37,7 +39,10 @@ typedef struct helio_engine_figures {
     uint64_t step_us_max;  /* since the last snapshot */
     uint64_t frames_in_total;
     uint64_t frames_out_total;
-    uint64_t frames_bad_total;
+    struct {
+        const char *why;
+        uint64_t count;
+    } frames_bad_total[HELIO_ENGINE_BAD_FRAMES_MAX]; /* NULL ends them */
     uint64_t calls_total;
 } helio_engine_figures_t;
 

@@ -13,7 +13,7 @@
 
 #include "broker/core/broker_core.h"
 
-enum { HELIO_RECORDING_VERSION = 7, HELIO_RECORDING_CHECK_EVERY = 1000 };
+enum { HELIO_RECORDING_VERSION = 8, HELIO_RECORDING_CHECK_EVERY = 1000 };
 
 typedef struct helio_recorder helio_recorder_t;
 

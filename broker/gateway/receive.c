@@ -6,33 +6,50 @@
 #include "broker/gateway/internal.h"
 #include "federation/wire/codec.h"
 
-static uint32_t smaller(uint32_t a, uint32_t b)
+/*  The sender cannot know why otherwise, and the core tells people. */
+static void refuse_site(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_bad_frame_t why, helio_rc rc,
+                         const char *text)
 {
-    return a < b ? a : b;
+    helio_sessions_bad(self, site, why, text);
+    helio_sessions_refuse(self, peer, rc, text);
+    helio_ev_site_refused_t event = {.site = site, .rc = (uint32_t)rc, .text = helio_text_cut(helio_text_of(text), 256)};
+    self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REFUSED, &event);
 }
 
-/*  The checks that HELLO must pass; a failed one is answered, as its sender cannot know why otherwise. The name goes first:
- * a HELLO of a version that nobody speaks is told of it, and opens nothing. */
+static void version_text(uint32_t least, uint32_t most, char *ret_text, size_t text_size)
+{
+    (void)snprintf(ret_text, text_size,
+                   "no protocol version in common: the broker speaks %d to %d, the agent %u to %u: update the %s",
+                   HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION, least, most,
+                   least > HELIO_PROTOCOL_VERSION ? "broker" : "agent");
+}
+
+/*  The checks that HELLO must pass. The versions go first: of a peer that we have none in common with, not even the name can be
+ * believed. Version 0 only asks, beside an agent that runs (`helio-agent check`): it is told of a wrong name, and opens
+ * nothing. */
 static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer,
                              const helio_msg_hello_t *hello)
 {
     char text[256];
+    if (hello->protocol && !helio_protocol_agreed(hello->protocol_min, hello->protocol)) {
+        version_text(hello->protocol_min, hello->protocol, text, sizeof text);
+        refuse_site(self, site, peer, HELIO_BAD_FRAME_VERSION, HELIO_VERSION, text);
+        return false;
+    }
     if (!helio_text_equal(hello->profile.name, site)) {
         (void)snprintf(text, sizeof text,
                        "this key belongs to site '%.*s', but the site file says '%.*s': correct one",
                        HELIO_TEXT_ARGS(site), HELIO_TEXT_ARGS(hello->profile.name));
-        helio_sessions_bad(self, site, HELIO_BAD_FRAME_IDENTITY, text);
-        helio_sessions_refuse(self, peer, HELIO_FORBIDDEN, text);
+        if (hello->protocol) {
+            refuse_site(self, site, peer, HELIO_BAD_FRAME_IDENTITY, HELIO_FORBIDDEN, text);
+        } else {
+            helio_sessions_bad(self, site, HELIO_BAD_FRAME_IDENTITY, text);
+            helio_sessions_refuse(self, peer, HELIO_FORBIDDEN, text);
+        }
         return false;
     }
-    if (hello->protocol_min > HELIO_PROTOCOL_VERSION || hello->protocol < HELIO_PROTOCOL_VERSION_MIN ||
-        hello->protocol < hello->protocol_min) {
-        (void)snprintf(
-            text, sizeof text,
-            "no protocol version in common: the broker speaks %d to %d, the agent %u to %u: update the older",
-            HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION, hello->protocol_min, hello->protocol);
-        if (hello->protocol) /* version 0 only asks, beside an agent that runs: `helio-agent check` */
-            helio_sessions_bad(self, site, HELIO_BAD_FRAME_VERSION, text);
+    if (!hello->protocol) {
+        version_text(hello->protocol_min, hello->protocol, text, sizeof text);
         helio_sessions_refuse(self, peer, HELIO_VERSION, text);
         return false;
     }
@@ -58,7 +75,7 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
         helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
         return;
     }
-    (void)helio_session_add(self, peer, site, smaller(hello->protocol, HELIO_PROTOCOL_VERSION));
+    (void)helio_session_add(self, peer, site, helio_protocol_agreed(hello->protocol_min, hello->protocol));
     helio_ev_site_hello_t event = {.site = site,
                                    .peer = peer,
                                    .agent_version = hello->agent_version,
@@ -121,6 +138,27 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
     }
 }
 
+/*  What cannot be read may be a report that a site then believes to be heard, so the session that it came by is over: the
+ * site says HELLO again and repeats what was not acknowledged. A HELLO that cannot be read is told why, by its versions if it
+ * has others than we speak. */
+static void on_unreadable(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_text_t frame, const char *why)
+{
+    char text[256];
+    uint32_t least, most;
+    bool hello = helio_wire_hello_versions(frame, &least, &most);
+    helio_session_t *session = helio_session_find(self, peer);
+    if (hello && !session && most && !helio_protocol_agreed(least, most)) {
+        version_text(least, most, text, sizeof text);
+        refuse_site(self, site, peer, HELIO_BAD_FRAME_VERSION, HELIO_VERSION, text);
+    } else if (hello || session) {
+        (void)snprintf(text, sizeof text, "a message of this site cannot be read: %.200s", why);
+        refuse_site(self, site, peer, HELIO_BAD_FRAME_MALFORMED, HELIO_PROTOCOL, text);
+        helio_sessions_gone(self, peer, "a message that cannot be read");
+    } else {
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_MALFORMED, why);
+    }
+}
+
 void helio_sessions_frame(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_text_t frame)
 {
     assert(self->arena_depth == 0);
@@ -133,8 +171,11 @@ void helio_sessions_frame(helio_sessions_t *self, helio_text_t site, uint64_t pe
         return;
     }
     self->arena_depth++;
-    if (helio_wire_decode(frame, self->arena, &message, &record, &err) != HELIO_OK) {
-        helio_sessions_bad(self, site, HELIO_BAD_FRAME_MALFORMED, err.text);
+    helio_rc rc = helio_wire_decode(frame, self->arena, &message, &record, &err);
+    if (rc == HELIO_VERSION) {
+        helio_sessions_bad(self, site, HELIO_BAD_FRAME_UNKNOWN, err.text);
+    } else if (rc != HELIO_OK) {
+        on_unreadable(self, site, peer, frame, err.text);
     } else if (message == HELIO_MSG_HELLO) {
         on_hello(self, site, peer, record);
     } else {

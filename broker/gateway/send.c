@@ -21,7 +21,7 @@ void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message
 
 void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text)
 {
-    helio_msg_refusal_t refusal = {(uint32_t)rc, helio_text_of(text)};
+    helio_msg_refusal_t refusal = {(uint32_t)rc, helio_text_of(text), HELIO_PROTOCOL_VERSION, HELIO_PROTOCOL_VERSION_MIN};
     helio_sessions_send(self, peer, HELIO_MSG_REFUSAL, &refusal);
 }
 
@@ -116,7 +116,7 @@ static void carry_welcome(helio_sessions_t *self, const helio_session_t *session
 static void carry_refusal(helio_sessions_t *self, const helio_fx_peer_t *fx)
 {
     helio_session_t *session = helio_session_find(self, fx->peer);
-    helio_msg_refusal_t refusal = {fx->rc, fx->text};
+    helio_msg_refusal_t refusal = {fx->rc, fx->text, HELIO_PROTOCOL_VERSION, HELIO_PROTOCOL_VERSION_MIN};
     if (session)
         flush(self, session, false);
     helio_sessions_send(self, fx->peer, HELIO_MSG_REFUSAL, &refusal);

@@ -25,7 +25,8 @@ typedef struct helio_sessions helio_sessions_t;
 
 /*  Why a frame was dropped. */
 #define HELIO_BAD_FRAME_TABLE(X)                                                             \
-    X(MALFORMED, "malformed")   /* the codec refused it: bytes, bounds, unknown number */    \
+    X(MALFORMED, "malformed")   /* the codec refused it: bytes, bounds; ends the session */  \
+    X(UNKNOWN, "unknown")       /* a message number that is not in the table */              \
     X(DIRECTION, "direction")   /* a message that only the broker sends */                   \
     X(NO_SESSION, "no_session") /* anything but HELLO before HELLO */                        \
     X(REPEATED, "repeated")     /* HELLO within a session of the same connection: ends it */ \

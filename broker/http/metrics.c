@@ -122,8 +122,6 @@ static void engine_text(const helio_engine_figures_t *engine, helio_buffer_t *ou
         {"engine_step_max_seconds", "gauge", "The longest step of the core since the last scrape.",
          (double)engine->step_us_max / 1e6},
         {"engine_calls_total", "counter", "Calls from this HTTP service.", (double)engine->calls_total},
-        {"agent_frames_bad_total", "counter", "Frames from sites that were refused.",
-         (double)engine->frames_bad_total},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
@@ -131,6 +129,10 @@ static void engine_text(const helio_engine_figures_t *engine, helio_buffer_t *ou
     for (uint32_t why = 0; why < HELIO_EVICT_WHY_COUNT; why++)
         labelled(out, "preemptions_total", "reason", helio_evict_why_word(why),
                  (double)engine->core.preemptions_total[why]);
+    head(out, "agent_frames_bad_total", "counter", "Frames from sites that were refused, by why.");
+    for (uint32_t i = 0; i < HELIO_ENGINE_BAD_FRAMES_MAX && engine->frames_bad_total[i].why; i++)
+        labelled(out, "agent_frames_bad_total", "reason", engine->frames_bad_total[i].why,
+                 (double)engine->frames_bad_total[i].count);
     head(out, "agent_frames_total", "counter", "Frames exchanged with sites.");
     labelled(out, "agent_frames_total", "direction", "in", (double)engine->frames_in_total);
     labelled(out, "agent_frames_total", "direction", "out", (double)engine->frames_out_total);
@@ -151,23 +153,32 @@ static bool up_of(const json_t *site, double *ret_value)
     return state;
 }
 
+static bool refused_of(const json_t *site, double *ret_value)
+{
+    *ret_value = json_is_string(json_object_get(site, "refused"));
+    return true;
+}
+
 static void sites_text(helio_text_t json, helio_buffer_t *out)
 {
     static const struct {
         const char *name, *key, *help;
+        bool (*of)(const json_t *site, double *ret_value);
     } rows[] = {
-        {"site_up", NULL, "1 when the site's agent is connected and reconciled."},
-        {"site_summary_age_seconds", "seen_s", "Since the site was last heard of."},
-        {"site_gpus", "gpus_total", "GPUs of nodes that are up."},
-        {"site_gpus_free", "gpus_free", "GPUs that nobody uses."},
-        {"site_gpus_reserved", "gpus_reserved", "GPUs kept for others by a window."},
-        {"site_jobs_running", "jobs_running", "Jobs that run there, whosever."},
-        {"site_jobs_queued", "jobs_queued", "Jobs in the site's own queue."},
-        {"site_power_watts", "power_watts", "Power of the whole site."},
-        {"site_carbon_intensity_grams_per_kilowatt_hour", "carbon_g_per_kwh", "Of the grid, now."},
-        {"site_electricity_price_usd_per_kilowatt_hour", "electricity_usd_per_kwh", "Now."},
-        {"site_gpu_price_usd_per_hour", "price_usd_per_gpu_h", "Of one GPU, mean over its pools."},
-        {"site_pue_ratio", "pue", "Power usage effectiveness."},
+        {"site_up", NULL, "1 when the site's agent is connected and reconciled.", up_of},
+        {"site_refused", NULL, "1 when the site's agent was refused of late: its version, its name, or what it sent.",
+         refused_of},
+        {"site_summary_age_seconds", "seen_s", "Since the site was last heard of.", NULL},
+        {"site_gpus", "gpus_total", "GPUs of nodes that are up.", NULL},
+        {"site_gpus_free", "gpus_free", "GPUs that nobody uses.", NULL},
+        {"site_gpus_reserved", "gpus_reserved", "GPUs kept for others by a window.", NULL},
+        {"site_jobs_running", "jobs_running", "Jobs that run there, whosever.", NULL},
+        {"site_jobs_queued", "jobs_queued", "Jobs in the site's own queue.", NULL},
+        {"site_power_watts", "power_watts", "Power of the whole site.", NULL},
+        {"site_carbon_intensity_grams_per_kilowatt_hour", "carbon_g_per_kwh", "Of the grid, now.", NULL},
+        {"site_electricity_price_usd_per_kilowatt_hour", "electricity_usd_per_kwh", "Now.", NULL},
+        {"site_gpu_price_usd_per_hour", "price_usd_per_gpu_h", "Of one GPU, mean over its pools.", NULL},
+        {"site_pue_ratio", "pue", "Power usage effectiveness.", NULL},
     };
     json_t *sites = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
     for (size_t row = 0; row < sizeof rows / sizeof rows[0] && json_array_size(sites); row++) {
@@ -179,7 +190,7 @@ static void sites_text(helio_text_t json, helio_buffer_t *out)
             const char *name = json_string_value(json_object_get(site, "site"));
             const json_t *figure = rows[row].key ? json_object_get(site, rows[row].key) : NULL;
             double value = json_number_value(figure);
-            bool known = rows[row].key ? json_is_number(figure) : up_of(site, &value);
+            bool known = rows[row].key ? json_is_number(figure) : rows[row].of(site, &value);
             if (name && known) /* what is not known has no sample: 0 would be a claim */
                 labelled(out, rows[row].name, "site", name, value);
         }

@@ -150,6 +150,7 @@ helio_columns_t helio_columns_of_sites(void)
         {"WATTS", "power_watts", F, true},
         {"AGENT", "agent_version", T, true},
         {"DRAIN-REASON", "drain_reason", T, true},
+        {"REFUSED", "refused", T, true},
     };
     return HELIO_COLUMNS(columns, "site");
 }

@@ -174,14 +174,22 @@ static void check_sites(checkup_t *self)
     long status;
     HELIO_AUTO(helio_json_clear) json_t *answer = look(self, "/v1/sites", &status);
     const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
-    size_t i, ready = 0, count = json_array_size(sites);
+    size_t i, ready = 0, refused = 0, count = json_array_size(sites);
     json_t *site;
-    char text[96];
+    char text[96], some[48] = "";
     if (!json_is_array(sites))
         return; /* the identity was the reason, and has been told */
-    json_array_foreach(sites, i, site) ready += strcmp(helio_output_string(site, "state"), "ready") == 0;
-    (void)snprintf(text, sizeof text, "%zu of %zu ready", ready, count);
-    if (ready)
+    json_array_foreach(sites, i, site)
+    {
+        ready += strcmp(helio_output_string(site, "state"), "ready") == 0;
+        refused += helio_output_string(site, "refused")[0] != '\0';
+    }
+    if (refused)
+        (void)snprintf(some, sizeof some, ", %zu refused", refused);
+    (void)snprintf(text, sizeof text, "%zu of %zu ready%s", ready, count, some);
+    if (refused)
+        bad(self, ready ? HELIO_EXIT_OK : HELIO_EXIT_FAILURE, "sites", text, "`helio sites` shows why");
+    else if (ready)
         good(self, "sites", text);
     else
         bad(self, HELIO_EXIT_FAILURE, "sites", text,

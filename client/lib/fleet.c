@@ -5,6 +5,7 @@
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
+#include "client/lib/humanise.h"
 
 static int list(helio_client_t *client, const char *path, const char *key, helio_columns_t columns)
 {
@@ -18,9 +19,40 @@ static int list(helio_client_t *client, const char *path, const char *key, helio
     return helio_output_rows(&client->output, rows, columns) == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
+/*  Too long for a column, and too important for a wide one. */
+static void say_refused(const helio_client_t *client, const json_t *sites)
+{
+    size_t i;
+    const json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        const char *why = helio_output_string(site, "refused");
+        if (!why[0])
+            continue;
+        char since[HELIO_HUMAN_SIZE];
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_human_time(helio_output_string(site, "refused_at"), since);
+        helio_buffer_printf(&text, "%s is refused since %s: %s", helio_output_string(site, "site"), since, why);
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+        helio_safe_text(text.data, false, &safe);
+        fprintf(client->io->out, "\n%s\n", safe.data);
+    }
+}
+
 int helio_cmd_sites(helio_client_t *client)
 {
-    return list(client, "/v1/sites", "sites", helio_columns_of_sites());
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *sites;
+    int code = helio_ask_get(client, "/v1/sites", &answer);
+    if (code == HELIO_EXIT_OK)
+        code = helio_answer_list(client, answer, "sites", &sites);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (helio_output_rows(&client->output, sites, helio_columns_of_sites()) != HELIO_OK)
+        return HELIO_EXIT_OWN;
+    if (client->output.format <= HELIO_FORMAT_WIDE)
+        say_refused(client, sites);
+    return HELIO_EXIT_OK;
 }
 
 int helio_cmd_gpus(helio_client_t *client)

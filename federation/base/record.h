@@ -14,6 +14,10 @@
  *  bound: TEXT and BYTES, most bytes; lists, most items; U32, largest value (0 = any). Fields are encoded by
  *  position: a newer version may append fields at the end, which an older reader skips; fields are never reordered,
  *  removed or given another kind. Text, bytes and lists are borrowed views into whatever the record was made from.
+ *
+ *  An appended field says last since which version it exists: F (R, U64, saved_run_ms, 0, _, 3); without that it is of
+ *  version 1. Where an older writer left it out it is read as zero: 0, false, "", nothing in the list. So an appended field
+ *  is one whose zero means "not told". Versions: HELIO_PROTOCOL_VERSION in wire/messages.h.
  */
 #ifndef HELIO_BASE_RECORD_H
 #define HELIO_BASE_RECORD_H
@@ -46,11 +50,11 @@ typedef struct helio_record_type helio_record_type_t;
 
 typedef struct helio_field {
     const char *name;
-    const char *doc_type; /* nested record's name, or "_" */
     helio_kind_t kind;
     size_t offset;
     uint64_t bound;
     const helio_record_type_t *nested; /* RECORD, LIST */
+    uint32_t since;                    /* version; ascends within a record */
 } helio_field_t;
 
 struct helio_record_type {
@@ -110,9 +114,20 @@ typedef struct helio_list {
 #define HELIO_NESTED_RECORD(type) &type##_type
 #define HELIO_NESTED_LIST(type) &type##_type
 
-#define HELIO_RECORD_MEMBER_(record, kind, name, bound, type) HELIO_CTYPE_##kind(type) name;
-#define HELIO_RECORD_FIELD_(record, kind, name, bound, type)                                                 \
-    {#name, #type, HELIO_KIND_##kind, offsetof(record##_t, name), bound, HELIO_NESTED_##kind(type)},
+/*  `...` is the type, and the version since which the field exists unless that is 1. */
+#define HELIO_RECORD_FIRST_(first, ...) first
+#define HELIO_RECORD_SECOND_(first, second, ...) second
+#define HELIO_RECORD_MEMBER_(record, kind, name, bound, ...)                                                 \
+    HELIO_RECORD_CTYPE_(kind, HELIO_RECORD_FIRST_(__VA_ARGS__, _)) name;
+#define HELIO_RECORD_CTYPE_(kind, type) HELIO_CTYPE_##kind(type)
+#define HELIO_RECORD_FIELD_(record, kind, name, bound, ...)                                                  \
+    {#name,                                                                                                  \
+     HELIO_KIND_##kind,                                                                                      \
+     offsetof(record##_t, name),                                                                             \
+     bound,                                                                                                  \
+     HELIO_RECORD_NESTED_(kind, HELIO_RECORD_FIRST_(__VA_ARGS__, _)),                                        \
+     HELIO_RECORD_SECOND_(__VA_ARGS__, 1, _)},
+#define HELIO_RECORD_NESTED_(kind, type) HELIO_NESTED_##kind(type)
 
 #define HELIO_RECORD_DECLARE(record, FIELDS)                                                                 \
     typedef struct record {                                                                                  \

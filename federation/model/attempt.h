@@ -73,7 +73,7 @@ HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE
     F(R, TEXT, reason, 256, _)       /* REFUSED, LOST, STOPPED: a word of the closed list, then detail;      \
                                       * STARTING, said again: what it waits for at the site */               \
     F(R, TEXT, local_id, 64, _)      /* the backend's own name for it */                                     \
-    F(R, U64, saved_run_ms, 0, _)    /* of run_ms, what a later attempt need not run again; 0 = not known */
+    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = not known */
 HELIO_RECORD_DECLARE(helio_report, HELIO_REPORT_FIELDS)
 
 /*  One line of an agent's inventory: what its journal and its backend hold. `state` is a job state. */

@@ -53,8 +53,8 @@ HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
     F(R, BOOL, containers, 0, _)     /* a container runtime is declared */                                   \
     F(R, BOOL, leases, 0, _)         /* lease and eager jobs can be stopped below the agent */               \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                      \
-    F(R, BOOL, tenants_told, 0, _)   /* false: it is not known whose jobs have a Unix user there */          \
-    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_word) /* who has one; "*" = all. Ascending */
+    F(R, BOOL, tenants_told, 0, _, 3) /* false: it is not known whose jobs have a Unix user there */          \
+    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_word, 3) /* who has one; "*" = all. Ascending */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
 /*  Puts them in order, as helio_site_maps wants them. */
@@ -73,7 +73,7 @@ bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant);
     F(R, U64, memory_free_bytes, 0, _)                                                                       \
     F(R, U32, jobs_running, 0, _)    /* of everybody, not the federation's alone */                          \
     F(R, U32, jobs_queued, 0, _)     /* in the local queue */                                                \
-    F(R, U32S, expected_wait_s, 16, _) /* until a gang of 1, 2, 4, … whole nodes could start, as the local     \
+    F(R, U32S, expected_wait_s, 16, _, 2) /* until a gang of 1, 2, 4, … whole nodes could start, as the local     \
                                         * scheduler expects; none = not told, UINT32_MAX = not foreseeable */
 HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 

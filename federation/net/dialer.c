@@ -117,8 +117,10 @@ static void leave(helio_dialer_t *self, const char *why)
     helio_timer_arm(self->timer, 0, 0);
 }
 
-void helio_dialer_redial(helio_dialer_t *self, const char *why)
+void helio_dialer_redial(helio_dialer_t *self, const char *why, uint32_t times)
 {
+    if (times && self->failures < times - 1)
+        self->failures = times - 1;
     leave(self, why ? why : "redial");
 }
 

@@ -60,7 +60,8 @@ bool helio_dialer_is_connected(const helio_dialer_t *self);
 /*  The endpoint in use or being tried; lives as long as the dialer. */
 const char *helio_dialer_endpoint(const helio_dialer_t *self);
 /*  Hangs up and goes to the next target after the back-off (a server that says it does not lead, or that has
- * not answered for too long). on_disconnected follows if it was connected. */
-void helio_dialer_redial(helio_dialer_t *self, const char *why);
+ * not answered for too long). on_disconnected follows if it was connected. times: how often in a row that was
+ * needed, 0 or 1 for the first back-off; connections that were made do not count as failures otherwise. */
+void helio_dialer_redial(helio_dialer_t *self, const char *why, uint32_t times);
 
 #endif

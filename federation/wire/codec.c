@@ -85,7 +85,7 @@ static helio_rc pack_fields(const helio_record_type_t *type, const char *record,
 static helio_rc pack_record(const helio_record_type_t *type, const void *record, msgpack_packer *packer,
                             helio_error_t *err)
 {
-    (void)msgpack_pack_array(packer, type->field_count);
+    (void)msgpack_pack_array(packer, helio_wire_fields(type, HELIO_PROTOCOL_VERSION));
     return pack_fields(type, record, packer, err);
 }
 
@@ -151,7 +151,8 @@ static helio_rc pack_field(const helio_record_type_t *type, const helio_field_t 
 static helio_rc pack_fields(const helio_record_type_t *type, const char *record, msgpack_packer *packer,
                             helio_error_t *err)
 {
-    for (size_t i = 0; i < type->field_count; i++) {
+    size_t count = helio_wire_fields(type, HELIO_PROTOCOL_VERSION);
+    for (size_t i = 0; i < count; i++) {
         helio_rc rc = pack_field(type, &type->fields[i], record + type->fields[i].offset, packer, err);
         if (rc)
             return rc;
@@ -195,7 +196,7 @@ helio_rc helio_wire_encode(uint32_t message, const void *record, helio_buffer_t 
         return helio_fail(err, HELIO_TOO_BIG, "%s: the buffer has overflowed before", type->name);
     msgpack_packer packer;
     msgpack_packer_init(&packer, out, buffer_write);
-    (void)msgpack_pack_array(&packer, 1 + type->field_count);
+    (void)msgpack_pack_array(&packer, 1 + helio_wire_fields(type, HELIO_PROTOCOL_VERSION));
     (void)msgpack_pack_uint32(&packer, message);
     helio_rc rc = pack_fields(type, record, &packer, err);
     return finish_packing(rc, type->name, out, start, HELIO_WIRE_FRAME_MAX, err);

@@ -6,9 +6,10 @@
  * records give equal bytes: this is also the canonical form of what the cores record.
  *
  *  Both directions enforce the same: the bounds of the field table, U32 in range, F64 finite, TEXT valid
- * UTF-8 without NUL. Reading is strict about kinds (no float for an int, no str for a bin) and about the
- * number of fields: fewer than the table is HELIO_PROTOCOL; more are skipped, so that a newer sender may
- * append. Integers are accepted in any of msgpack's integer forms that hold the value. Errors name record and
+ * UTF-8 without NUL. Reading is strict about kinds (no float for an int, no str for a bin). An older writer
+ * may have left out what was appended since (record.h): that is read as zero. Fewer fields than
+ * HELIO_PROTOCOL_VERSION_MIN had are HELIO_PROTOCOL; more than the table has are a newer writer's and are
+ * skipped, after the pre-scan has held them to its bounds like all others. Integers are accepted in any of msgpack's integer forms that hold the value. Errors name record and
  * field: "helio_report.reason: …".
  *
  *  Any thread; no state. Reading first checks everything with helio_wire_prescan and allocates only in the
@@ -38,6 +39,11 @@ HELIO_MUST_CHECK helio_rc helio_wire_encode(uint32_t message, const void *record
  *  (*ret_message is set even then, so that it can be named); HELIO_PROTOCOL for everything else. */
 HELIO_MUST_CHECK helio_rc helio_wire_decode(helio_text_t frame, helio_arena_t *arena, uint32_t *ret_message,
                                             void **ret_record, helio_error_t *err);
+
+/*  What a HELLO says of the versions that its sender speaks, even if the rest of it cannot be read here: these
+ * two fields keep their place in every version, so that a peer that nobody understands is told so. False: the
+ * frame is no HELLO. */
+bool helio_wire_hello_versions(helio_text_t frame, uint32_t *ret_least, uint32_t *ret_most);
 
 /*  One line for people, JSON-like: {"seq":7,"data":"4:deadbeef"}; BYTES as length and the first 16 hex
  * digits. For any record, valid or not: quotes, control characters and bytes that are not UTF-8 are escaped.

@@ -190,7 +190,7 @@ static helio_rc read_list(reader_t *self, helio_list_t *ret_list)
                                                    : field->nested->size;
     size_t least = field->kind == HELIO_KIND_U32S   ? 1
                    : field->kind == HELIO_KIND_F64S ? 9
-                                                    : 1 + field->nested->field_count;
+                                                    : 1 + helio_wire_fields(field->nested, HELIO_PROTOCOL_VERSION_MIN);
     uint32_t count;
     if (!take_array(self, &count))
         return refuse(self, "is not an array");
@@ -262,20 +262,22 @@ static helio_rc read_field(reader_t *self, void *at)
     return HELIO_PROTOCOL;
 }
 
-/*  `present` fields follow, of which the description knows a prefix. */
+/*  `present` fields follow. Fewer than the description has are those of an older version: what it did not know stays
+ * zero, as `record` is. More are those of a newer one. */
 static helio_rc read_fields(reader_t *self, const helio_record_type_t *type, uint32_t present, char *record)
 {
-    if (present < type->field_count)
+    size_t fields = helio_wire_fields(type, HELIO_PROTOCOL_VERSION), known = present < fields ? present : fields;
+    if (present < helio_wire_fields(type, HELIO_PROTOCOL_VERSION_MIN))
         return helio_fail(self->err, HELIO_PROTOCOL, "%s.%s: is missing (%u of %zu fields)", type->name,
-                          type->fields[present].name, present, type->field_count);
-    for (size_t i = 0; i < type->field_count; i++) {
+                          type->fields[present].name, present, fields);
+    for (size_t i = 0; i < known; i++) {
         self->type = type;
         self->field = &type->fields[i];
         helio_rc rc = read_field(self, record + self->field->offset);
         if (rc)
             return rc;
     }
-    for (size_t i = type->field_count; i < present; i++)
+    for (size_t i = known; i < present; i++)
         skip_one(self);
     return HELIO_OK;
 }
@@ -315,6 +317,26 @@ helio_rc helio_wire_unpack(const helio_record_type_t *type, helio_text_t bytes, 
     if (!rc)
         memcpy(ret_record, record, type->size);
     return rc;
+}
+
+bool helio_wire_hello_versions(helio_text_t frame, uint32_t *ret_least, uint32_t *ret_most)
+{
+    if (frame.size > HELIO_WIRE_FRAME_MAX || helio_wire_prescan(frame, HELIO_WIRE_ELEMENTS_MAX, NULL) != HELIO_OK)
+        return false;
+    reader_t reader = reader_of(frame, NULL, NULL);
+    uint32_t present = 0;
+    bool negative[3] = {false, false, false}, array = take_array(&reader, &present);
+    uint64_t values[3] = {0, 0, 0}; /* the message, its newest and its oldest version */
+    assert(array);
+    (void)array;
+    for (uint32_t i = 0; i < 3; i++)
+        if (present <= i || !take_int(&reader, &negative[i], &values[i]) || negative[i] || values[i] > UINT32_MAX)
+            return false;
+    if (values[0] != HELIO_MSG_HELLO)
+        return false;
+    *ret_most = (uint32_t)values[1];
+    *ret_least = (uint32_t)values[2];
+    return true;
 }
 
 helio_rc helio_wire_decode(helio_text_t frame, helio_arena_t *arena, uint32_t *ret_message, void **ret_record,

@@ -1,9 +1,13 @@
 /*  messages.h -- every message between a site agent and the broker, once.
  *
  *  A frame is one msgpack array: [type, field, field, …], fields in the order of the tables below and of the
- *  model's records. Numbers are never reused. A newer sender may append fields; a reader skips what it does
- * not know. Even numbers go to the agent, odd ones to the broker. docs/protocol.md is the prose; its tables
- * come from here.
+ *  model's records. Numbers are never reused. Even numbers go to the agent, odd ones to the broker.
+ *  docs/protocol.md is the prose; its tables come from here.
+ *
+ *  Versions are one count for messages, journals and all records. To append a field, a message or a value of an
+ *  enumeration: add 1 to HELIO_PROTOCOL_VERSION (once a release), and say it beside what was appended (the last
+ *  argument of F; HELIO_WIRE_LATER_TABLE; HELIO_MESSAGE_TABLE). To remove or change anything: raise
+ *  HELIO_PROTOCOL_VERSION_MIN too, which refuses all older peers.
  *
  *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> RULINGS… (last=true) -> everything
  * else. The broker gives no order before the inventory is closed.
@@ -14,15 +18,25 @@
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
 
+/*  Tests build peers of other versions from the same sources (tests/peers): what came after HELIO_PROTOCOL_SPEAKS is then
+ * neither written nor read. */
+#ifndef HELIO_PROTOCOL_SPEAKS
+#define HELIO_PROTOCOL_SPEAKS 3
+#endif
+#ifndef HELIO_PROTOCOL_SPEAKS_MIN
+#define HELIO_PROTOCOL_SPEAKS_MIN 1
+#endif
 enum {
-    HELIO_PROTOCOL_VERSION = 1,     /* this version */
-    HELIO_PROTOCOL_VERSION_MIN = 1, /* oldest that is still spoken */
+    HELIO_PROTOCOL_VERSION = HELIO_PROTOCOL_SPEAKS,         /* this version */
+    HELIO_PROTOCOL_VERSION_MIN = HELIO_PROTOCOL_SPEAKS_MIN, /* oldest that is still spoken */
     HELIO_WIRE_FRAME_MAX = 1 << 20,
     HELIO_WIRE_BATCH_MAX = 1000 /* items of one list message */
 };
 
+/*  The first two of HELLO and of REFUSAL keep their place in every version: by them peers learn that they have none in
+ *  common. */
 #define HELIO_MSG_HELLO_FIELDS(F, R)                                                         \
-    F(R, U32, protocol, 0, _)                                                                \
+    F(R, U32, protocol, 0, _)        /* newest and oldest version that the agent speaks */   \
     F(R, U32, protocol_min, 0, _)                                                            \
     F(R, TEXT, agent_version, 32, _)                                                         \
     F(R, UUID, boot_id, 0, _)         /* new at every start of the agent */                  \
@@ -71,7 +85,9 @@ enum {
     F(R, BOOL, end, 0, _) /* the attempt has ended and this is the last of its log */
 #define HELIO_MSG_REFUSAL_FIELDS(F, R) \
     F(R, U32, rc, HELIO_TIMEOUT, _)    \
-    F(R, TEXT, text, 512, _)
+    F(R, TEXT, text, 512, _)           \
+    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not told */ \
+    F(R, U32, protocol_min, 0, _, 3)
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
 /*  number, NAME, record, who sends it, what it means */
@@ -92,6 +108,11 @@ enum {
     X(14, STOPS, stops, "broker", "stop these attempts")                                      \
     X(16, RESYNC, resync, "broker", "a change did not follow its base: send a full summary")  \
     X(18, REFUSAL, refusal, "broker", "no session, or no longer one; says why")
+
+/*  Values of enumerations that came later. A sender leaves out the item (of `list`) that has one, unless the version
+ *  agreed on has it: an older reader would refuse the whole message. record, field, value, word, since, what is left out */
+#define HELIO_WIRE_LATER_TABLE(X) \
+    X(helio_series, signal, HELIO_SIGNAL_RESERVED, "reserved_gpus", 3, "the series")
 
 #define HELIO_MESSAGE_ENUMERATOR_(number, NAME, record, sender, doc) HELIO_MSG_##NAME = number,
 typedef enum helio_message {
@@ -118,5 +139,12 @@ HELIO_RECORD_DECLARE(helio_msg_bye, HELIO_MSG_BYE_FIELDS)
 /*  The record of a message type; NULL when the number is not in the table. And its name ("HELLO"). */
 const helio_record_type_t *helio_message_type(uint32_t number);
 const char *helio_message_name(uint32_t number);
+/*  How many of a record's fields a version has: a prefix of them. */
+size_t helio_wire_fields(const helio_record_type_t *type, uint32_t version);
+
+/*  The version to speak with a peer that speaks `least` to `most`: the newest that both do; 0 = there is none. */
+uint32_t helio_protocol_agreed(uint32_t least, uint32_t most);
+/*  Since which version a value of a record's field may be sent: HELIO_WIRE_LATER_TABLE, else 1. */
+uint32_t helio_wire_value_since(const helio_record_type_t *type, const char *field, uint32_t value);
 
 #endif

@@ -48,7 +48,7 @@ from helio.links order by from_site, to_site
 -- name: load_site
 select site, state::int4, draining, coalesce(drain_reason, ''), coalesce(backend, ''), coalesce(region, ''), latitude,
     longitude, coalesce(timezone, ''), pue, carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases,
-    coalesce(agent_version, ''), helio.time_ms(seen_at)
+    coalesce(agent_version, ''), helio.time_ms(seen_at), coalesce(refused, ''), helio.time_ms(refused_at)
 from helio.sites order by site
 
 -- name: load_pool

@@ -161,21 +161,23 @@ on conflict (class_id) do update set tenant = excluded.tenant, queue = excluded.
 
 -- name: put_site
 insert into helio.sites as s (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
-    carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at)
+    carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_at, refused, refused_at)
 select distinct on (n.site) n.site, n.state, n.draining, nullif(n.drain_reason, ''), nullif(n.backend, ''),
     nullif(n.region, ''), n.latitude, n.longitude, nullif(n.timezone, ''), n.pue, n.carbon_g_per_kwh,
-    n.electricity_usd_per_kwh, n.containers, n.leases, nullif(n.agent_version, ''), helio.ms_time(n.seen_ms)
+    n.electricity_usd_per_kwh, n.containers, n.leases, nullif(n.agent_version, ''), helio.ms_time(n.seen_ms),
+    nullif(n.refused, ''), helio.ms_time(n.refused_ms)
 from unnest($1::text[], $2::int4[], $3::bool[], $4::text[], $5::text[], $6::text[], $7::float8[], $8::float8[],
-        $9::text[], $10::float8[], $11::float8[], $12::float8[], $13::bool[], $14::bool[], $15::text[], $16::int8[])
+        $9::text[], $10::float8[], $11::float8[], $12::float8[], $13::bool[], $14::bool[], $15::text[], $16::int8[],
+        $17::text[], $18::int8[])
     with ordinality as n (site, state, draining, drain_reason, backend, region, latitude, longitude, timezone, pue,
-        carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_ms, place)
+        carbon_g_per_kwh, electricity_usd_per_kwh, containers, leases, agent_version, seen_ms, refused, refused_ms, place)
 order by n.site, n.place desc
 on conflict (site) do update set state = excluded.state, draining = excluded.draining,
     drain_reason = excluded.drain_reason, backend = excluded.backend, region = excluded.region,
     latitude = excluded.latitude, longitude = excluded.longitude, timezone = excluded.timezone, pue = excluded.pue,
     carbon_g_per_kwh = excluded.carbon_g_per_kwh, electricity_usd_per_kwh = excluded.electricity_usd_per_kwh,
     containers = excluded.containers, leases = excluded.leases, agent_version = excluded.agent_version,
-    seen_at = excluded.seen_at
+    seen_at = excluded.seen_at, refused = excluded.refused, refused_at = excluded.refused_at
 
 -- name: put_pool
 insert into helio.pools as p (site, pool, gpu, gpu_memory_bytes, nodes, max_nodes, gpus_per_node, cpus_per_node,

@@ -113,7 +113,7 @@ from found
 -- All sites, with their pools.
 select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,
     'state', case when s.draining then 'draining' else helio.site_state_word(s.state) end, 'draining', s.draining,
-    'drain_reason', s.drain_reason,
+    'drain_reason', s.drain_reason, 'refused', s.refused, 'refused_at', helio.rfc3339(s.refused_at),
     'last_seen', helio.rfc3339(s.seen_at), 'seen_s', helio.seconds_between(s.seen_at, now()),
     'gpus_total', coalesce(s.gpus_total, 0), 'gpus_allocated', coalesce(s.gpus_allocated, 0),
     'gpus_free', coalesce(s.gpus_free, 0), 'gpus_reserved', coalesce(s.gpus_reserved, 0),

@@ -84,7 +84,8 @@ select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_
              case when s.carbon_g_per_kwh >= 0 then s.carbon_g_per_kwh end) as carbon_g_per_kwh,
     coalesce((select v.value from helio.signals_now v where v.site = s.site and v.signal = 2
               order by v.issued_at desc limit 1), s.electricity_usd_per_kwh) as electricity_usd_per_kwh,
-    c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.jobs_running, c.jobs_queued, c.power_w
+    c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved, c.jobs_running, c.jobs_queued, c.power_w,
+    s.refused, s.refused_at
 from helio.sites s
 left join lateral (
     select sum(n.gpus_total)::integer as gpus_total, sum(n.gpus_allocated)::integer as gpus_allocated,

@@ -62,6 +62,7 @@ typedef struct knock {
     bool connected, failed, answered;
     helio_rc rc; /* of the answer */
     char why[300];
+    char fault[200]; /* of the versions */
 } knock_t;
 
 static void on_connected(void *arg, const char *endpoint)
@@ -81,7 +82,7 @@ static void on_failed(void *arg, const char *endpoint, const char *why)
 static void on_message(void *arg, helio_text_t frame)
 {
     knock_t *knock = arg;
-    if (helio_question_answer(frame, &knock->rc, knock->why, sizeof knock->why))
+    if (helio_question_answer(frame, &knock->rc, knock->why, sizeof knock->why, knock->fault, sizeof knock->fault))
         knock->answered = true;
 }
 
@@ -99,6 +100,8 @@ static helio_rc ask_name(helio_dialer_t *dialer, helio_loop_t *loop, const helio
         rc = helio_loop_turn(loop, 100, err);
     if (rc == HELIO_OK && knock->answered && knock->rc == HELIO_FORBIDDEN)
         return helio_fail(err, HELIO_FORBIDDEN, "%s: `name:` in the site file, or the key", knock->why);
+    if (rc == HELIO_OK && knock->answered && knock->fault[0])
+        return helio_fail(err, HELIO_VERSION, "%s", knock->fault);
     return rc;
 }
 

@@ -105,6 +105,7 @@ helio_rc helio_mapping_event(uint32_t message, const void *record, helio_arena_t
 
 struct helio_framer {
     helio_identity_t identity;
+    uint32_t protocol;
     helio_framer_fn *send;
     void *arg;
     helio_buffer_t frame;
@@ -117,6 +118,7 @@ helio_framer_t *helio_framer_new(const helio_identity_t *identity, helio_framer_
 {
     helio_framer_t *self = helio_new(1, sizeof *self);
     self->identity = *identity;
+    self->protocol = HELIO_PROTOCOL_VERSION_MIN;
     self->send = send;
     self->arg = arg;
     self->arena = helio_arena_new();
@@ -134,6 +136,11 @@ void helio_framer_destroy(helio_framer_t **self_p)
     free(self->reports);
     free(self);
     *self_p = NULL;
+}
+
+void helio_framer_speak(helio_framer_t *self, uint32_t protocol)
+{
+    self->protocol = protocol;
 }
 
 bool helio_framer_takes(uint32_t effect)
@@ -195,6 +202,23 @@ static helio_rc put_report(helio_framer_t *self, const helio_report_t *report, h
     return HELIO_OK;
 }
 
+/*  Without the series that the other side has no signal for: it would refuse all of it. The arena is empty: what was
+ * gathered has been sent. */
+static helio_rc send_summary(helio_framer_t *self, const helio_site_summary_t *summary, helio_error_t *err)
+{
+    helio_msg_summary_t message = {*summary};
+    uint32_t kept = 0;
+    message.summary.series.items =
+        helio_arena_alloc(self->arena, summary->series.count, sizeof *summary->series.items);
+    for (uint32_t i = 0; i < summary->series.count; i++)
+        if (helio_wire_value_since(&helio_series_type, "signal", summary->series.items[i].signal) <= self->protocol)
+            message.summary.series.items[kept++] = summary->series.items[i];
+    message.summary.series.count = kept;
+    helio_rc rc = send_now(self, HELIO_MSG_SUMMARY, &message, err);
+    helio_arena_reset(self->arena);
+    return rc;
+}
+
 static helio_rc put_hello(helio_framer_t *self, const helio_afx_hello_t *hello, int64_t wall_ms,
                           helio_error_t *err)
 {
@@ -225,8 +249,8 @@ helio_rc helio_framer_put(helio_framer_t *self, const helio_effect_t *effect, in
         return helio_framer_message(self, HELIO_MSG_INVENTORY, &message, err);
     }
     case HELIO_AGENT_FX_SEND_SUMMARY: {
-        helio_msg_summary_t message = {*(const helio_site_summary_t *)effect->payload};
-        return helio_framer_message(self, HELIO_MSG_SUMMARY, &message, err);
+        helio_rc rc = helio_framer_flush(self, err);
+        return rc == HELIO_OK ? send_summary(self, effect->payload, err) : rc;
     }
     case HELIO_AGENT_FX_SEND_RENEW: {
         helio_msg_renew_t message = {((const helio_afx_renew_t *)effect->payload)->sent_boot_ms};

@@ -27,6 +27,9 @@ typedef struct helio_identity {
 typedef struct helio_framer helio_framer_t;
 typedef helio_rc helio_framer_fn(void *arg, helio_text_t frame);
 
+/*  Frames are made for the version that was agreed on: series that it does not know are left out. Until it is told the
+ * oldest one counts. */
+void helio_framer_speak(helio_framer_t *self, uint32_t protocol);
 helio_framer_t *helio_framer_new(const helio_identity_t *identity, helio_framer_fn *send, void *arg);
 void helio_framer_destroy(helio_framer_t **self_p);
 

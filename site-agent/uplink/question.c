@@ -1,5 +1,7 @@
 #include "site-agent/uplink/question.h"
 
+#include <stdio.h>
+
 #include "federation/wire/codec.h"
 #include "federation/wire/messages.h"
 
@@ -9,7 +11,19 @@ helio_rc helio_question_frame(const helio_site_profile_t *site, helio_buffer_t *
     return helio_wire_encode(HELIO_MSG_HELLO, &hello, out, err);
 }
 
-bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text, size_t text_size)
+/*  A broker that does not tell its versions is of the time when there was one. */
+static void compare_versions(const helio_msg_refusal_t *refusal, char *ret_fault, size_t fault_size)
+{
+    ret_fault[0] = '\0';
+    if (refusal->protocol && !helio_protocol_agreed(refusal->protocol_min, refusal->protocol))
+        (void)snprintf(ret_fault, fault_size,
+                       "no protocol version in common: the broker speaks %u to %u, this agent %d to %d: update the %s",
+                       refusal->protocol_min, refusal->protocol, HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION,
+                       refusal->protocol_min > HELIO_PROTOCOL_VERSION ? "agent" : "broker");
+}
+
+bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text, size_t text_size, char *ret_fault,
+                           size_t fault_size)
 {
     uint32_t message;
     void *record = NULL;
@@ -20,6 +34,7 @@ bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text,
         const helio_msg_refusal_t *refusal = record;
         *ret_rc = (helio_rc)refusal->rc;
         (void)helio_text_copy(refusal->text, ret_text, text_size);
+        compare_versions(refusal, ret_fault, fault_size);
     }
     helio_arena_destroy(&arena);
     return answers;

@@ -10,7 +10,8 @@ HELIO_MUST_CHECK helio_rc helio_question_frame(const helio_site_profile_t *site,
                                                helio_error_t *err);
 
 /*  False: the frame answers no question. *ret_rc: FORBIDDEN for a wrong name, VERSION for a good one.
- * text_size > 0. */
-bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text, size_t text_size);
+ * *ret_fault: "" or why the two have no protocol version in common. Sizes > 0. */
+bool helio_question_answer(helio_text_t frame, helio_rc *ret_rc, char *ret_text, size_t text_size, char *ret_fault,
+                           size_t fault_size);
 
 #endif

@@ -1,5 +1,6 @@
 #include "site-agent/uplink/uplink.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "federation/wire/codec.h"
@@ -13,7 +14,8 @@ struct helio_uplink {
     helio_arena_t *arena;    /* of the message being read */
     helio_timer_t *watchdog; /* until the session opens, then for silence */
     int64_t silence_ms;
-    bool connected; /* and not given up */
+    uint32_t refusals; /* in a row that will not pass by themselves */
+    bool connected;    /* and not given up */
     bool open;
 };
 
@@ -32,7 +34,7 @@ static void give_up(helio_uplink_t *self, const char *why)
     helio_timer_disarm(self->watchdog);
     helio_framer_drop(self->framer);
     note(self, HELIO_UPLINK_GIVEN_UP, helio_dialer_endpoint(self->dialer), why);
-    helio_dialer_redial(self->dialer, why);
+    helio_dialer_redial(self->dialer, why, self->refusals);
 }
 
 static void on_watchdog(void *arg)
@@ -48,6 +50,7 @@ static void on_connected(void *arg, const char *endpoint)
     self->connected = true;
     self->open = false;
     helio_framer_drop(self->framer);
+    helio_framer_speak(self->framer, HELIO_PROTOCOL_VERSION_MIN);
     helio_timer_arm(self->watchdog, self->options.session_ms, 0);
     note(self, HELIO_UPLINK_CONNECTED, endpoint, "");
     self->options.on_event(self->options.arg, HELIO_AGENT_EV_CONNECTED, &nothing);
@@ -81,6 +84,7 @@ static void watch_silence(helio_uplink_t *self, uint32_t message, const void *re
     }
     if (message == HELIO_MSG_RULINGS && ((const helio_msg_rulings_t *)record)->last && !self->open) {
         self->open = true;
+        self->refusals = 0;
         note(self, HELIO_UPLINK_OPEN, helio_dialer_endpoint(self->dialer), "");
     }
     if (self->open)
@@ -92,7 +96,27 @@ static void on_refusal(helio_uplink_t *self, const helio_msg_refusal_t *refusal)
     char text[513];
     (void)helio_text_copy(refusal->text, text, sizeof text);
     note(self, HELIO_UPLINK_REFUSED, helio_dialer_endpoint(self->dialer), text);
+    /* The broker has answered, so its line is good: without this it would be asked the same every second for days. */
+    if (refusal->rc == HELIO_VERSION || refusal->rc == HELIO_FORBIDDEN || refusal->rc == HELIO_FENCED ||
+        refusal->rc == HELIO_PROTOCOL)
+        self->refusals++;
     give_up(self, "refused");
+}
+
+/*  False: the broker is none that we can follow. */
+static bool take_version(helio_uplink_t *self, const helio_msg_welcome_t *welcome)
+{
+    if (helio_protocol_agreed(welcome->protocol, welcome->protocol)) {
+        helio_framer_speak(self->framer, welcome->protocol);
+        return true;
+    }
+    char text[120];
+    (void)snprintf(text, sizeof text,
+                   "the broker wants to speak protocol version %u, this agent speaks %d to %d: update the older",
+                   welcome->protocol, HELIO_PROTOCOL_VERSION_MIN, HELIO_PROTOCOL_VERSION);
+    self->refusals++;
+    give_up(self, text);
+    return false;
 }
 
 static void on_message(void *arg, helio_text_t frame)
@@ -112,6 +136,8 @@ static void on_message(void *arg, helio_text_t frame)
         give_up(self, err.text);
         return;
     }
+    if (message == HELIO_MSG_WELCOME && !take_version(self, record))
+        return;
     rc = helio_mapping_event(message, record, self->arena, &event, &payload);
     if (rc == HELIO_PROTOCOL) {
         give_up(self, "the other side is no broker");

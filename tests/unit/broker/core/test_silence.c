@@ -540,6 +540,74 @@ static void profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well(voi
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+/* ---- refused agents
+ * ----------------------------------------------------------------------------------------------- */
+
+static const helio_row_site_t *last_row(void)
+{
+    const helio_row_site_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_SITE)))
+        last = row;
+    return last;
+}
+
+static const helio_row_site_t *refuse(const char *site, helio_rc rc, const char *text)
+{
+    helio_ev_site_refused_t event = {helio_text_of(site), (uint32_t)rc, helio_text_of(text)};
+    (void)last_row();
+    harness_step(h, HELIO_BROKER_EV_SITE_REFUSED, &event);
+    return last_row();
+}
+
+static void refused__a_site_is_told_of_until_its_agent_is_taken(void **state)
+{
+    (void)state;
+    const helio_row_site_t *row = refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
+    assert_non_null(row);
+    assert_true(helio_text_is(row->site, "east") && helio_text_is(row->refused, "no version in common"));
+    assert_int_equal(row->state, HELIO_SITE_STATE_NEW);
+    int64_t since = row->refused_ms;
+    assert_true(since > 0);
+    harness_advance(h, 20000);
+    assert_null(refuse("east", HELIO_VERSION, "no version in common")); /* as before: no row each second */
+    row = refuse("east", HELIO_FORBIDDEN, "another name");
+    assert_true(row && helio_text_is(row->refused, "another name") && row->refused_ms > since);
+    assert_null(refuse("east", HELIO_VERSION, "version 7"));
+    assert_null(refuse("east", HELIO_VERSION, "version 8")); /* ever other reasons are not a row each */
+    helio_site_profile_t *east = harness_site(h, "east");
+    harness_hello(h, 3, east);
+    row = last_row();
+    assert_true(row && helio_text_is(row->refused, "") && row->refused_ms == 0);
+}
+
+static void refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session(void **state)
+{
+    (void)state;
+    const helio_row_site_t *row = refuse("north", HELIO_PROTOCOL, "cannot be read");
+    assert_true(row && helio_text_is(row->refused, "cannot be read"));
+    harness_hello(h, NORTH_AGAIN, north);
+    row = last_row();
+    assert_true(row && helio_text_is(row->refused, "cannot be read"));
+    harness_hello(h, NORTH_AGAIN + 1, north);
+    harness_advance(h, 601000);
+    harness_hello(h, NORTH_AGAIN + 2, north);
+    row = last_row();
+    assert_true(row && helio_text_is(row->refused, ""));
+}
+
+static void refused__an_agent_of_an_older_database_is_told_of(void **state)
+{
+    (void)state;
+    helio_ev_site_hello_t hello = {.site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
+    (void)last_row();
+    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
+    const helio_row_site_t *row = last_row();
+    assert_non_null(row);
+    char text[300];
+    (void)helio_text_copy(row->refused, text, sizeof text);
+    assert_non_null(strstr(text, "an old database was restored"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -568,6 +636,9 @@ int main(void)
         CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),
         CASE(inventory__in_parts_is_ruled_part_by_part_and_closed_once),
         CASE(profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well),
+        CASE(refused__a_site_is_told_of_until_its_agent_is_taken),
+        CASE(refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session),
+        CASE(refused__an_agent_of_an_older_database_is_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -205,7 +205,9 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
                              .electricity_usd_per_kwh = -0.01,
                              .containers = true,
                              .agent_version = HELIO_TEXT("0.1.0"),
-                             .seen_ms = INT64_C(1795000000007)};
+                             .seen_ms = INT64_C(1795000000007),
+                             .refused = HELIO_TEXT("no protocol version in common"),
+                             .refused_ms = INT64_C(1795000000003)};
     helio_row_pool_t pool = {.site = HELIO_TEXT("lulea"),
                              .pool = HELIO_TEXT("h100"),
                              .gpu = HELIO_TEXT("H100"),

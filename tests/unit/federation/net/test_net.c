@@ -156,6 +156,7 @@ typedef struct client {
     size_t connected, disconnected, failed, received;
     char endpoint[256], why[256], frame[64];
     bool redial_on_message, hello;
+    uint32_t redials; /* as many in a row */
 } client_t;
 
 static void on_message(void *arg, helio_text_t frame)
@@ -165,7 +166,7 @@ static void on_message(void *arg, helio_text_t frame)
     client->received++;
     (void)helio_text_copy(frame, client->frame, sizeof client->frame);
     if (client->redial_on_message)
-        helio_dialer_redial(client->dialer, "not the leader");
+        helio_dialer_redial(client->dialer, "not the leader", client->redials);
 }
 
 static void on_connected(void *arg, const char *endpoint)

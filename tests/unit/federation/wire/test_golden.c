@@ -177,13 +177,13 @@ static void bound_text(const helio_field_t *field, helio_buffer_t *out)
 
 static void fields_table(const helio_record_type_t *type, helio_buffer_t *out)
 {
-    helio_buffer_text(out, "| # | field | kind | at most |\n|---|---|---|---|\n");
+    helio_buffer_text(out, "| # | field | kind | at most | since |\n|---|---|---|---|---|\n");
     for (size_t i = 0; i < type->field_count; i++) {
         helio_buffer_printf(out, "| %zu | `%s` | ", i + 1, type->fields[i].name);
         kind_text(&type->fields[i], out);
         helio_buffer_text(out, " | ");
         bound_text(&type->fields[i], out);
-        helio_buffer_text(out, " |\n");
+        helio_buffer_printf(out, " | %u |\n", type->fields[i].since);
     }
     helio_buffer_text(out, "\n");
 }
@@ -220,7 +220,13 @@ static void tables_text(helio_buffer_t *out)
         fields_table(helio_message_type(messages[i].number), out);
         collect(helio_message_type(messages[i].number), found, &count);
     }
-    helio_buffer_text(out, "### Records inside messages\n\n");
+    helio_buffer_text(out, "### Values that came later\n\n| record | field | value | since | what is left out for older peers |\n"
+                           "|---|---|---|---|---|\n");
+#define X(record, field, value, word, since, left_out) \
+    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), word, since, left_out);
+    HELIO_WIRE_LATER_TABLE(X)
+#undef X
+    helio_buffer_text(out, "\n### Records inside messages\n\n");
     for (size_t i = 0; i < count; i++) {
         helio_buffer_printf(out, "#### %s\n\n", found[i]->name);
         fields_table(found[i], out);
@@ -254,11 +260,12 @@ static void golden__the_protocol_document_names_the_constants_of_the_code(void *
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t document = {0};
     read_file(HELIO_SOURCE_DIR "/docs/protocol.md", &document);
-    char texts[3][64];
+    char texts[4][80];
     (void)snprintf(texts[0], sizeof texts[0], "protocol version %d", HELIO_PROTOCOL_VERSION);
     (void)snprintf(texts[1], sizeof texts[1], "at most %d bytes", HELIO_WIRE_FRAME_MAX);
     (void)snprintf(texts[2], sizeof texts[2], "at most %d items", HELIO_WIRE_BATCH_MAX);
-    for (size_t i = 0; i < 3; i++)
+    (void)snprintf(texts[3], sizeof texts[3], "the oldest version still spoken is %d", HELIO_PROTOCOL_VERSION_MIN);
+    for (size_t i = 0; i < 4; i++)
         if (!strstr(document.data, texts[i]))
             fail_msg("docs/protocol.md does not say \"%s\"", texts[i]);
 }

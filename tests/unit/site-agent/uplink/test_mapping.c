@@ -107,6 +107,26 @@ static void mapping__every_message_of_a_broker_has_a_meaning_and_no_other(void *
     }
 }
 
+/*  It would refuse the whole summary for one signal that it does not know. */
+static void mapping__series_that_the_broker_does_not_know_are_left_out(void **state)
+{
+    (void)state;
+    helio_series_t series[] = {{.signal = HELIO_SIGNAL_PRICE}, {.signal = HELIO_SIGNAL_RESERVED}, {.signal = HELIO_SIGNAL_PUE}};
+    helio_site_summary_t summary = {.seq = 4, .series = {series, 3}};
+    static const struct {
+        uint32_t protocol, kept;
+    } cases[] = {{0, 2}, {1, 2}, {2, 2}, {3, 3}}; /* 0: before a version was agreed on */
+    for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].protocol)
+            helio_framer_speak(wire.framer, cases[i].protocol);
+        assert_int_equal(put(HELIO_AGENT_FX_SEND_SUMMARY, &summary), HELIO_OK);
+        const helio_site_summary_t *sent = &((const helio_msg_summary_t *)frame(i, HELIO_MSG_SUMMARY))->summary;
+        assert_int_equal(sent->series.count, cases[i].kept);
+        assert_int_equal(sent->series.items[cases[i].kept - 1].signal, HELIO_SIGNAL_PUE);
+        assert_int_equal(sent->seq, 4);
+    }
+}
+
 static void mapping__fields_arrive_in_the_event(void **state)
 {
     (void)state;
@@ -246,6 +266,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(mapping__every_message_of_a_broker_has_a_meaning_and_no_other),
+        TEST(mapping__series_that_the_broker_does_not_know_are_left_out),
         TEST(mapping__fields_arrive_in_the_event),
         TEST(framer__hello_says_who_and_what_was_seen),
         TEST(framer__gathers_reports_and_keeps_the_order_among_all),

@@ -210,6 +210,19 @@ static void uplink__hangs_up_on_a_peer_that_speaks_as_an_agent(void **state)
     turn_until(&world.notes[HELIO_UPLINK_GIVEN_UP], 1);
 }
 
+static void uplink__follows_no_broker_that_wants_another_version(void **state)
+{
+    (void)state;
+    turn_until(&world.message_count, 1);
+    helio_msg_welcome_t welcome = {.protocol = HELIO_PROTOCOL_VERSION + 6, .renew_ms = 1000};
+    broker_says(HELIO_MSG_WELCOME, &welcome);
+    turn_until(&world.notes[HELIO_UPLINK_DISCONNECTED], 1);
+    assert_int_equal(world.notes[HELIO_UPLINK_GIVEN_UP], 1);
+    assert_non_null(strstr(world.last_text, "protocol version 9, this agent speaks 1 to 3"));
+    for (uint32_t i = 0; i < world.event_count; i++)
+        assert_int_not_equal(world.events[i], HELIO_AGENT_EV_WELCOME);
+}
+
 static void uplink__passes_over_messages_of_a_newer_broker(void **state)
 {
     (void)state;
@@ -243,6 +256,7 @@ int main(void)
         TEST(uplink__shows_a_refusal_and_tries_again),
         TEST(uplink__hangs_up_on_bytes_that_are_no_message),
         TEST(uplink__hangs_up_on_a_peer_that_speaks_as_an_agent),
+        TEST(uplink__follows_no_broker_that_wants_another_version),
         TEST(uplink__passes_over_messages_of_a_newer_broker),
         TEST(uplink__drops_what_has_no_connection),
     };
