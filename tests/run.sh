@@ -84,6 +84,7 @@ stage queues tests/integration/queues.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
+slow versions tests/integration/versions.py --build build-release
 slow windows tests/integration/windows.py --build build-release
 stage units tests/integration/units.sh build-release
 

@@ -65,10 +65,14 @@ static helio_rc find_end(FILE *file, const char *path, off_t *ret_end, helio_err
     uint32_t size = 0;
     off_t end = 0;
     int next = recording_next(file, &tag, &size);
-    char magic[sizeof RECORDING_MAGIC - 1];
+    char magic[sizeof RECORDING_MAGIC]; /* and the version */
     if (next != 0 && (next < 0 || tag != 'O' || fread(magic, 1, sizeof magic, file) != sizeof magic ||
-                      memcmp(magic, RECORDING_MAGIC, sizeof magic) != 0))
+                      memcmp(magic, RECORDING_MAGIC, sizeof magic - 1) != 0))
         return helio_fail(err, HELIO_INVALID, "%s is not a recording: name another file", path);
+    if (next != 0 && magic[sizeof magic - 1] != HELIO_RECORDING_VERSION)
+        return helio_fail(err, HELIO_VERSION,
+                          "%s is a recording of version %d, this program records version %d: name another file", path,
+                          magic[sizeof magic - 1], HELIO_RECORDING_VERSION);
     while (next > 0) {
         end += RECORDING_HEAD_SIZE + (off_t)size;
         if (fseeko(file, end, SEEK_SET) != 0)

@@ -244,6 +244,28 @@ static void recorder__a_file_of_something_else_is_left_alone(void **state)
     assert_int_equal(helio_replay_file("/nonexistent/x", &replay, NULL), HELIO_IO);
 }
 
+static void recorder__a_recording_of_another_version_is_left_alone(void **state)
+{
+    const char *path = *state;
+    life_t life;
+    begin(&life, path, 7);
+    go_on(&life, 20, 3);
+    end(&life);
+    FILE *file = fopen(path, "r+e");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 5 + 8, SEEK_SET), 0); /* behind the head of the frame, and "HELIOREC" */
+    assert_int_equal(fputc(HELIO_RECORDING_VERSION - 1, file), HELIO_RECORDING_VERSION - 1);
+    assert_int_equal(fclose(file), 0);
+    helio_broker_options_t options = helio_broker_options_default();
+    helio_recorder_t *recorder = NULL;
+    helio_replay_t replay = {0};
+    helio_error_t err = {0};
+    assert_int_equal(helio_recorder_open(path, &options, &recorder, &err), HELIO_VERSION);
+    assert_non_null(strstr(err.text, "name another file"));
+    assert_null(recorder);
+    assert_int_equal(helio_replay_file(path, &replay, &err), HELIO_VERSION);
+}
+
 static void recorder__damage_anywhere_is_an_answer_and_no_crash(void **state)
 {
     const char *path = *state;
@@ -289,6 +311,7 @@ int main(void)
         CASE(recorder__a_crash_leaves_a_recording_that_can_be_read_and_continued),
         CASE(recorder__a_changed_event_is_found_and_placed),
         CASE(recorder__a_file_of_something_else_is_left_alone),
+        CASE(recorder__a_recording_of_another_version_is_left_alone),
         CASE(recorder__damage_anywhere_is_an_answer_and_no_crash),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -201,7 +201,7 @@ static void dial_targets(world_t *world, client_t *client, int key, const helio_
                                       .secret_key = world->pairs[key].secret_key,
                                       .frame_max_bytes = 64 << 10,
                                       .backoff_min_ms = 2,
-                                      .backoff_max_ms = 20,
+                                      .backoff_max_ms = client->redials ? 2000 : 20,
                                       .seed = 7,
                                       .on_message = on_message,
                                       .on_connected = on_connected,
@@ -665,6 +665,23 @@ static void net__a_dialer_comes_back_after_the_server_restarts(void **state)
     assert_string_equal(last_heard(world)->frame, "hello"); /* and nothing of what was refused above */
 }
 
+/*  A server that answers each time, and each time says no: its line is good, and still it is not to be asked all the time. */
+static void net__a_dialer_that_is_sent_away_again_and_again_waits_longer(void **state)
+{
+    world_t *world = *state;
+    helio_server_options_t options = server_options(world);
+    client_t a = {.hello = true, .redial_on_message = true, .redials = 10};
+    world->echo = true;
+    start_server(world, &options);
+    allow(world, 0, "site:lulea");
+    helio_dialer_target_t target = {helio_server_endpoint(world->server), world->server_pair.public_key};
+    dial_targets(world, &a, 0, &target, 1);
+    UNTIL(world, a.disconnected == 1);
+    int64_t left_ms = helio_clock_boot_ms();
+    UNTIL(world, a.connected == 2);
+    assert_true(helio_clock_boot_ms() - left_ms >= 500); /* half of 2 ms, nine times doubled */
+}
+
 static void net__a_dialer_goes_on_to_the_next_target_and_back(void **state)
 {
     world_t *world = *state;
@@ -829,6 +846,7 @@ int main(int argc, char **argv)
         TEST(net__multi_part_messages_and_chosen_routing_ids_are_dropped),
         TEST(net__a_client_without_curve_gets_nothing),
         TEST(net__a_dialer_comes_back_after_the_server_restarts),
+        TEST(net__a_dialer_that_is_sent_away_again_and_again_waits_longer),
         TEST(net__a_dialer_goes_on_to_the_next_target_and_back),
         TEST(net__sending_is_busy_when_the_queue_is_full_and_recovers),
         TEST(net__the_last_words_of_a_dialer_arrive),

@@ -477,6 +477,69 @@ static void journal__in_a_directory_that_is_missing_says_so(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/helio"));
 }
 
+static void copy_in(const char *from, const char *name)
+{
+    char bytes[4096];
+    size_t size;
+    FILE *in = fopen(from, "re"), *out = fopen(file_in(name), "we");
+    assert_non_null(in);
+    assert_non_null(out);
+    while ((size = fread(bytes, 1, sizeof bytes, in)) > 0)
+        assert_int_equal(fwrite(bytes, 1, size, out), size);
+    (void)fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+typedef struct older {
+    helio_report_t reports[2];
+    helio_arena_t *arena;
+    uint32_t count;
+} older_t;
+
+static void keep_report(void *arg, uint32_t event, const void *payload)
+{
+    older_t *self = arg;
+    if (event != HELIO_AGENT_EV_LOAD_REPORT)
+        return;
+    assert_true(self->count < 2);
+    helio_record_copy(&helio_report_type, self->arena, payload, &self->reports[self->count++]);
+}
+
+/*  The file was written by a build of version 2, whose reports had no saved_run_ms: an agent that was updated reads its own. */
+static void journal__of_an_older_agent_is_read(void **state)
+{
+    (void)state;
+    copy_in(HELIO_SOURCE_DIR "/tests/golden/journal/version-2.db", "journal.db");
+    helio_journal_t *journal = open_at(WALL, HELIO_JOURNAL_INTACT);
+    loaded_t loaded = load(journal);
+    assert_int_equal(loaded.attempts, 1);
+    assert_int_equal(loaded.reports, 2);
+    assert_int_equal(loaded.seen, 1);
+    assert_int_equal(loaded.meta.report_seq, 12);
+    assert_int_equal(loaded.meta.lease_ms, 900000);
+    assert_int_equal(loaded.attempt.order.epoch, 7);
+    assert_int_equal(loaded.attempt.slots.items[0].gpus.items[1], 3);
+    assert_true(helio_text_is(loaded.attempt.order.source, "name: hello\nrun: sleep 600\n"));
+    older_t older = {.arena = loaded.arena};
+    assert_int_equal(helio_journal_load(journal, keep_report, &older, NULL), HELIO_OK);
+    assert_int_equal(older.reports[0].kind, HELIO_REPORT_KIND_RUNNING);
+    assert_int_equal(older.reports[1].kind, HELIO_REPORT_KIND_ENDED);
+    assert_int_equal(older.reports[1].exit_code, 3);
+    assert_int_equal(older.reports[1].units_done, 17);
+    assert_true(helio_text_is(older.reports[1].local_id, "4712"));
+    assert_int_equal(older.reports[1].saved_run_ms, 0);
+    helio_arena_destroy(&loaded.arena);
+    /* What it writes from now on stands beside the older rows. */
+    put_report(journal, 13);
+    commit(journal);
+    helio_journal_close(&journal);
+    journal = open_at(WALL, HELIO_JOURNAL_INTACT);
+    loaded = load(journal);
+    assert_int_equal(loaded.reports, 3);
+    helio_arena_destroy(&loaded.arena);
+    helio_journal_close(&journal);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -493,6 +556,7 @@ int main(void)
         TEST(journal__that_is_something_else_is_moved_aside),
         TEST(journal__can_be_read_by_its_owner_only),
         TEST(journal__in_a_directory_that_is_missing_says_so),
+        TEST(journal__of_an_older_agent_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
