@@ -7,10 +7,19 @@
 
 enum { REASON_MAX = 256 };
 
+/*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the eighteen bits of a
+ *  count follow. They get neighbouring buckets too, so that a burst of a thousand goes through memory in order. */
+static unsigned hash_of(helio_job_key_t key)
+{
+    const uint8_t *b = key.job.bytes;
+    uint32_t count = (uint32_t)(b[6] & 0x0f) << 14 | (uint32_t)b[7] << 6 | (b[8] & 0x3f);
+    return (unsigned)helio_hash(HELIO_HASH_SEED, b, 6) + count + (uint32_t)key.task;
+}
+
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key)
 {
     job_t *job;
-    HASH_FIND(hh, self->jobs, &key, sizeof key, job);
+    HASH_FIND_BYHASHVALUE(hh, self->jobs, &key, sizeof key, hash_of(key), job);
     return job;
 }
 
@@ -153,7 +162,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     submission->queue->open_jobs++;
     self->open_jobs++;
     self->figures.jobs[HELIO_JOB_QUEUED]++;
-    HASH_ADD(hh, self->jobs, key, sizeof job->key, job);
+    HASH_ADD_BYHASHVALUE(hh, self->jobs, key, sizeof job->key, hash_of(job->key), job);
     return job;
 }
 

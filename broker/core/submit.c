@@ -210,7 +210,9 @@ void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest)
 static helio_uuid_t next_id(helio_broker_core_t *self)
 {
     uint8_t random[10];
-    helio_rng_bytes(&self->rng, random, sizeof random);
+    uint64_t bits = helio_rng_next(&self->rng);
+    for (int i = 2; i < 10; i++, bits >>= 8)
+        random[i] = (uint8_t)bits;
 #ifdef HELIO_MUTANT_ids_follow_the_clock
     self->id_ms = self->id_ms > self->wall_ms ? 0 : self->id_ms;
 #endif

@@ -72,9 +72,12 @@ helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, h
     if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
         return too_many(parts.count, ret_diagnostic);
     helio_submission_t *jobs = helio_arena_alloc(arena, parts.count, sizeof *jobs);
+    helio_job_spec_t defaults;
+    helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
     HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
     for (uint32_t i = 0; i < parts.count; i++) {
-        rc = helio_spec_parse_job(parts.items[i], arena, &jobs[i].spec, ret_diagnostic);
+        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
+                                  &jobs[i].spec, ret_diagnostic);
         if (rc != HELIO_OK) {
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;

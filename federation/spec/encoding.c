@@ -21,6 +21,23 @@ size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *e
     return size;
 }
 
+const char *helio_spec_skip_ordinary(const char *at, const char *end)
+{
+    const uint64_t each = UINT64_C(0x0101010101010101);
+    /* Eight at a time. Each term sets the high bit of the lowest byte that it is about, and of none when there is no such
+     * byte: what a subtraction borrows comes from a byte that is found already. */
+    for (uint64_t word; end - at >= 8; at += 8) {
+        memcpy(&word, at, sizeof word);
+        uint64_t beyond = word, control = word - each * ' ', quote = (word ^ each * '"') - each,
+                 backslash = (word ^ each * '\\') - each, rubout = (word ^ each * 0x7f) - each;
+        if ((beyond | control | quote | backslash | rubout) & each << 7)
+            break;
+    }
+    while (at < end && *at >= ' ' && *at < 0x7f && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
 helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
 {
     helio_text_t text = self->source.text;

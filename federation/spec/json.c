@@ -108,11 +108,6 @@ static char *take_escape(json_t *self, char *out)
     return out;
 }
 
-static bool is_ordinary(char c)
-{
-    return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
-}
-
 /*  Bytes of a character beyond ASCII that is itself in both grammars; 0 = not one. YAML breaks lines at
  * U+0085, U+2028 and U+2029, and refuses a byte order mark and what is no character. */
 static size_t shared_size(const json_t *self)
@@ -130,8 +125,7 @@ static size_t shared_size(const json_t *self)
 static bool skip_characters(json_t *self)
 {
     for (;;) {
-        while (self->at < self->end && is_ordinary(*self->at))
-            self->at++;
+        self->at = helio_spec_skip_ordinary(self->at, self->end);
         if (self->at == self->end || (unsigned char)*self->at < 0x80)
             return true;
         size_t size = shared_size(self);

@@ -17,6 +17,15 @@ enum {
 static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
                            const helio_spec_node_t *node, char *target);
 
+/*  Keys differ early, and a small document is mostly keys: no strlen. What a key ends with, no text has. */
+static bool is_key(const char *key, helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if (key[i] != text.data[i])
+            return false;
+    return key[text.size] == '\0';
+}
+
 /*  A group may share its parent's struct, so this sets its own fields only. */
 static void apply_fallbacks(const helio_spec_table_t *table, helio_arena_t *arena, char *target)
 {
@@ -56,26 +65,29 @@ bool helio_spec_each(const helio_spec_table_t *table, size_t base, helio_spec_ea
 const helio_spec_node_t *helio_spec_find(const helio_spec_node_t *mapping, const char *key)
 {
     for (const helio_spec_node_t *at = mapping->first; at; at = at->next->next)
-        if (helio_text_is(at->text, key))
+        if (is_key(key, at->text))
             return at->next;
     return NULL;
 }
 
-typedef struct lookup {
-    helio_text_t key;
-    const helio_spec_field_t *field;
-    size_t base;
-} lookup_t;
-
-static bool is_wanted(const helio_spec_field_t *field, size_t base, void *context)
+/*  *ret_base: the offset of the field's struct within the table's. */
+static const helio_spec_field_t *find_field(const helio_spec_table_t *table, helio_text_t key, size_t *ret_base)
 {
-    lookup_t *self = context;
-    /* Most of the time spent on a small document is spent here: no strlen of a key that differs at once. */
-    if (self->key.size == 0 || field->key[0] != self->key.data[0] || !helio_text_is(self->key, field->key))
-        return true;
-    self->field = field;
-    self->base = base;
-    return false;
+    for (size_t i = 0; i < table->field_count; i++) {
+        const helio_spec_field_t *field = &table->fields[i];
+        if (field->kind != HELIO_SPEC_INCLUDE) {
+            if (!is_key(field->key, key))
+                continue;
+            *ret_base = 0;
+            return field;
+        }
+        const helio_spec_field_t *included = find_field(field->table, key, ret_base);
+        if (included) {
+            *ret_base += field->offset;
+            return included;
+        }
+    }
+    return NULL;
 }
 
 /*  ---- unknown keys ---- */
@@ -92,11 +104,9 @@ static bool advise(const helio_spec_field_t *field, size_t base, void *context)
     advice_t *self = context;
     (void)base;
     helio_suggestion_offer(&self->suggestion, field->key);
-    if (field->kind == HELIO_SPEC_GROUP && !self->group) {
-        lookup_t inner = {.key = self->suggestion.written};
-        if (!helio_spec_each(field->table, 0, is_wanted, &inner))
-            self->group = field->key;
-    }
+    size_t inner;
+    if (field->kind == HELIO_SPEC_GROUP && !self->group && find_field(field->table, self->suggestion.written, &inner))
+        self->group = field->key;
     if (self->keys_size + strlen(field->key) + 8 < sizeof self->keys)
         self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size,
                                             "%s%s", self->keys_size ? ", " : "", field->key);
@@ -207,7 +217,9 @@ static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *f
     uint32_t i = 0;
     for (const helio_spec_node_t *item = node->first; item && rc == HELIO_OK; item = item->next, i++) {
         size_t before = helio_spec_path_index(self, i);
-        rc = read_table(self, field->table, item, items + i * field->table->size);
+        char *entry = items + i * field->table->size;
+        apply_fallbacks(field->table, self->arena, entry);
+        rc = read_table(self, field->table, item, entry);
         helio_spec_path_cut(self, before);
     }
     if (rc == HELIO_OK)
@@ -288,18 +300,19 @@ static helio_rc refuse_other(helio_spec_reader_t *self, const helio_spec_node_t 
                                "%s: expected a mapping, found %s", self->path, helio_spec_found(node, found));
 }
 
+/*  The target has its defaults already, those of its groups among them. */
 static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
                            const helio_spec_node_t *node, char *target)
 {
     if (node->type != HELIO_SPEC_MAPPING)
         return refuse_other(self, node);
-    apply_fallbacks(table, self->arena, target);
     for (const helio_spec_node_t *key = node->first; key; key = key->next->next) {
-        lookup_t lookup = {.key = key->text};
-        if (helio_spec_each(table, 0, is_wanted, &lookup))
+        size_t base;
+        const helio_spec_field_t *field = find_field(table, key->text, &base);
+        if (!field)
             return refuse_key(self, table, key);
         size_t before = helio_spec_path_key(self, key->text);
-        helio_rc rc = read_field(self, lookup.field, key->next, target + lookup.base);
+        helio_rc rc = read_field(self, field, key->next, target + base);
         helio_spec_path_cut(self, before);
         if (rc != HELIO_OK)
             return rc;
@@ -312,6 +325,13 @@ static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *
 helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
                          helio_arena_t *arena, void *ret_struct, helio_diagnostic_t *ret_diagnostic)
 {
+    return helio_spec_read_from(table, NULL, source, source_max, arena, ret_struct, ret_diagnostic);
+}
+
+helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults, helio_spec_source_t source,
+                              size_t source_max, helio_arena_t *arena, void *ret_struct,
+                              helio_diagnostic_t *ret_diagnostic)
+{
     helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic};
     helio_spec_node_t *root;
     assert(source_max <= HELIO_SPEC_STREAM_MAX);
@@ -319,6 +339,10 @@ helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t so
     if (rc != HELIO_OK)
         return rc;
     void *read = helio_arena_alloc(arena, 1, table->size);
+    if (defaults)
+        memcpy(read, defaults, table->size);
+    else
+        apply_fallbacks(table, arena, read);
     rc = read_table(&reader, table, root, read);
     if (rc == HELIO_OK)
         memcpy(ret_struct, read, table->size);

@@ -145,6 +145,12 @@ HELIO_MUST_CHECK helio_rc helio_spec_read(const helio_spec_table_t *table, helio
                                           size_t source_max, helio_arena_t *arena, void *ret_struct,
                                           helio_diagnostic_t *ret_diagnostic);
 
+/*  The same for one of many: `defaults` is what helio_spec_defaults gave for this table; its views must live as long as
+ *  the struct's. NULL = they are worked out. */
+HELIO_MUST_CHECK helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
+                                               helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
+                                               void *ret_struct, helio_diagnostic_t *ret_diagnostic);
+
 /*  Gives every field its default, as reading an empty mapping would, without asking for the required ones. */
 void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);
 

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "federation/spec/encoding.h"
 #include "federation/spec/reader.h"
 
 typedef struct splitter {
@@ -31,8 +32,11 @@ static helio_rc add(splitter_t *self, const char *from, const char *to)
         self->parts.items = items;
         self->capacity = capacity;
     }
-    for (; self->counted < from; self->counted++)
-        self->line += *self->counted == '\n';
+    for (const char *newline;
+         self->counted < from && (newline = memchr(self->counted, '\n', (size_t)(from - self->counted)));
+         self->counted = newline + 1)
+        self->line++;
+    self->counted = from;
     self->parts.items[self->parts.count++] =
         (helio_spec_source_t){{from, (uint32_t)(to - from)}, self->source.name, self->line};
     return HELIO_OK;
@@ -56,7 +60,7 @@ static const char *skip_blanks(const char *at, const char *end)
 
 static const char *skip_string(const char *at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++)
+    for (at = helio_spec_skip_ordinary(at + 1, end); at < end && *at != '"'; at = helio_spec_skip_ordinary(at + 1, end))
         if (*at == '\\' && at + 1 < end)
             at++;
     return at < end ? at + 1 : NULL;
