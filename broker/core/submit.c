@@ -108,8 +108,14 @@ static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *even
     return true;
 }
 
+/*  Which of several it is that a refusal speaks of. */
+static const char *where_of(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job)
+{
+    return event->jobs.count > 1 ? core_printf(self, "job %u: ", (uint32_t)(job - event->jobs.items) + 1) : "";
+}
+
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                           const helio_requirement_t *want, queue_t *queue, const char *where)
+                           const helio_requirement_t *want, queue_t *queue)
 {
     bool gated = job->spec.not_before_wall_ms > self->wall_ms;
     int64_t start_ms = gated ? job->spec.not_before_wall_ms : self->wall_ms;
@@ -128,7 +134,7 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
             self,
             "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, were there room "
             "at once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
-            where, deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "")),
+            where_of(self, event, job), deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "")),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
     return false;
@@ -139,7 +145,6 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
                       bool clashes)
 {
     const helio_submission_t *job = &event->jobs.items[index];
-    const char *where = event->jobs.count > 1 ? core_printf(self, "job %u: ", index + 1) : "";
     helio_text_t home;
     uint64_t time_limit_ms;
     if (job->idempotency_key.size) {
@@ -149,7 +154,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
             core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
                         "%sidempotency key '%.*s' was used for another document; nothing was stored. "
                         "Use a new key for a new job",
-                        where, HELIO_TEXT_ARGS(job->idempotency_key));
+                        where_of(self, event, job), HELIO_TEXT_ARGS(job->idempotency_key));
             return false;
         }
         if (known)
@@ -157,18 +162,18 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     }
     queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
     if (!queue) {
-        core_answer_queue(self, event, job, where);
+        core_answer_queue(self, event, job, where_of(self, event, job));
         return false;
     }
-    if (!core_gate_check(self, event, job, where))
+    if (!core_gate_check(self, event, job, job->depends.count ? where_of(self, event, job) : ""))
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
     if (!core_fits_somewhere(self, &want)) {
         core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
-                    where, core_misfit_text(self, &want));
+                    where_of(self, event, job), core_misfit_text(self, &want));
         return false;
     }
-    return check_deadline(self, event, job, &want, queue, where);
+    return check_deadline(self, event, job, &want, queue);
 }
 
 static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)

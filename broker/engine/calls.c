@@ -173,10 +173,7 @@ void helio_engine_take_calls(helio_engine_t *self)
     for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_PER_TURN; i++) {
         if (!(call = helio_ring_pop(self->ring)))
             return;
-        uint32_t rows = helio_store_open_rows(self->store);
         take(self, call);
-        if (helio_store_open_rows(self->store) >= rows + HELIO_ENGINE_ROWS_PER_TURN)
-            break;
     }
     self->more_calls = true; /* the next turn must not wait for a wake-up that was drained */
 }

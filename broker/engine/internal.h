@@ -14,7 +14,6 @@ enum {
     HELIO_ENGINE_RING = 4096,
     HELIO_ENGINE_CALLS_MAX = 16384, /* asked of the core, not yet answered; a power of two */
     HELIO_ENGINE_CALLS_PER_TURN = 256,
-    HELIO_ENGINE_ROWS_PER_TURN = 256, /* of calls: then the database may have work before the next call is looked at */
     HELIO_ENGINE_STOP_MS = 5000, /* how long stopping waits for a commit */
     HELIO_ENGINE_TICK_MS = 1000  /* the core gets a TICK at least so often */
 };

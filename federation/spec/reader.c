@@ -253,31 +253,30 @@ static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *
 
 /*  ---- tables ---- */
 
-typedef struct missing {
-    helio_spec_reader_t *reader;
-    const helio_spec_node_t *node;
-    helio_rc rc;
-} missing_t;
-
-static void complain_missing(missing_t *self, const helio_spec_field_t *field)
+static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_t *node, const helio_spec_field_t *field)
 {
     char hint[HINT_SIZE];
     bool block = field->example && strchr(field->example, '\n');
     (void)snprintf(hint, sizeof hint, "add '%s: %s'", field->key, field->example ? field->example : "");
-    const char *where = self->reader->path_size ? self->reader->path : NULL;
-    self->rc =
-        helio_spec_complain(self->reader, self->node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint,
-                            "key '%s' is missing%s%s", field->key, where ? " in " : "", where ? where : "");
+    const char *where = self->path_size ? self->path : NULL;
+    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint, "key '%s' is missing%s%s",
+                               field->key, where ? " in " : "", where ? where : "");
 }
 
-static bool is_given(const helio_spec_field_t *field, size_t base, void *context)
+/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing. */
+static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, const helio_spec_node_t *node)
 {
-    missing_t *self = context;
-    (void)base;
-    if (!field->required || helio_spec_find(self->node, field->key))
-        return true;
-    complain_missing(self, field);
-    return false;
+    for (size_t i = 0; i < table->field_count; i++) {
+        const helio_spec_field_t *field = &table->fields[i];
+        const helio_spec_field_t *missing = NULL;
+        if (field->kind == HELIO_SPEC_INCLUDE)
+            missing = find_missing(field->table, node);
+        else if (field->required && !helio_spec_find(node, field->key))
+            missing = field;
+        if (missing)
+            return missing;
+    }
+    return NULL;
 }
 
 /*  The included tables' rules, then the table's own. */
@@ -317,9 +316,8 @@ static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *
         if (rc != HELIO_OK)
             return rc;
     }
-    missing_t missing = {.reader = self, .node = node};
-    (void)helio_spec_each(table, 0, is_given, &missing);
-    return missing.rc == HELIO_OK ? check_table(self, table, node, target) : missing.rc;
+    const helio_spec_field_t *missing = find_missing(table, node);
+    return missing ? refuse_missing(self, node, missing) : check_table(self, table, node, target);
 }
 
 helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,

@@ -2,6 +2,7 @@
 #include "spec_testing.h"
 
 #include "federation/base/rng.h"
+#include "federation/spec/encoding.h"
 #include "federation/spec/reader.h"
 
 static bool same_tree(const helio_spec_node_t *a, const helio_spec_node_t *b)
@@ -342,6 +343,25 @@ static void json__errors_have_their_place(void **state)
     assert_int_equal(diagnostic.column, 14);
 }
 
+/*  Each byte at each place among others that are good: the scan goes by words, what it finds goes by bytes. */
+static void json__ordinary_characters_end_at_the_first_that_is_not(void **state)
+{
+    (void)state;
+    static const char good[] = {' ', '!', '#', '[', ']', '~', 'x'};
+    for (unsigned c = 0; c < 256; c++)
+        for (size_t size = 1; size <= 24; size++)
+            for (size_t place = 0; place < size; place++) {
+                bool ordinary = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+                char *bytes = malloc(size);
+                assert_non_null(bytes);
+                for (size_t i = 0; i < size; i++)
+                    bytes[i] = good[(i + c) % sizeof good];
+                bytes[place] = (char)c;
+                assert_ptr_equal(helio_spec_skip_ordinary(bytes, bytes + size), bytes + (ordinary ? size : place));
+                free(bytes);
+            }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, arena_setup, arena_teardown)
 
 int main(void)
@@ -355,6 +375,7 @@ int main(void)
         TEST(json__every_beginning_of_a_document_is_left),
         TEST(json__a_job_says_the_same_as_json_and_as_yaml),
         TEST(json__errors_have_their_place),
+        TEST(json__ordinary_characters_end_at_the_first_that_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -163,6 +163,40 @@ static void table__defaults_are_those_of_an_empty_group(void **state)
     assert_text(settings.site.backend, "local");
 }
 
+/*  Defaults that were worked out once are no other ones, and what one document says is not the next one's. */
+static void table__one_of_many_reads_as_it_does_alone(void **state)
+{
+    static const char *const yaml[] = {
+        "name: a\nagent: {group: {port: 5}, goal: green, list: [{}, {port: 2}], flag: false, u64: 1}\n",
+        "name: b\nagent: {list: [{}], u64: 2, path: /x, wait: 2s}\n",
+        "name: c\nagent: {group: {}, u64: 3}\n",
+    };
+    settings_t defaults;
+    helio_spec_defaults(&file_table, *state, &defaults);
+    for (size_t i = 0; i < sizeof yaml / sizeof yaml[0]; i++) {
+        settings_t alone = {0}, many = {0};
+        helio_diagnostic_t diagnostic = {0};
+        helio_spec_source_t source = {.text = helio_text_of(yaml[i])};
+        assert_int_equal(read_settings(yaml[i], *state, &alone, &diagnostic), HELIO_OK);
+        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state, &many,
+                                              &diagnostic),
+                         HELIO_OK);
+        assert_true(helio_text_equal(alone.site.name, many.site.name));
+        assert_true(helio_text_equal(alone.site.backend, many.site.backend));
+        assert_true(alone.site.carbon_g_per_kwh == many.site.carbon_g_per_kwh);
+        assert_true(helio_text_equal(alone.path, many.path));
+        assert_int_equal(alone.flag, many.flag);
+        assert_int_equal(alone.goal, many.goal);
+        assert_int_equal(alone.u64, many.u64);
+        assert_int_equal(alone.wait_ms, many.wait_ms);
+        assert_int_equal(alone.group.port, many.group.port);
+        assert_int_equal(alone.group_set, many.group_set);
+        assert_int_equal(alone.list.count, many.list.count);
+        for (uint32_t k = 0; k < alone.list.count; k++)
+            assert_int_equal(alone.list.items[k].port, many.list.items[k].port);
+    }
+}
+
 static void site__a_pool_of_slices_is_read(void **state)
 {
     static const char yaml[] =
@@ -433,6 +467,7 @@ int main(void)
         TEST(table__a_daemon_reads_its_settings_beside_the_site),
         TEST(table__included_keys_are_known_and_checked),
         TEST(table__defaults_are_those_of_an_empty_group),
+        TEST(table__one_of_many_reads_as_it_does_alone),
         TEST(site__a_pool_of_slices_is_read),
         TEST(site__bad_pools_and_figures_are_refused),
         TEST(table__every_example_of_the_reference_is_accepted),
