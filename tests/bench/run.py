@@ -7,10 +7,10 @@ What is measured, round by round, interleaved with its peer so that a noisy mach
   batch    POST /v1/jobs, 1,000 documents a call, 2 connections: jobs a second, durable  ÷ bare unnest of 1,000 rows (the same bytes)
   single   one document a call, 64 connections                                         ÷ bare one-row inserts on 64 connections, and pgbench -c 64
   cycle    submit → placed → ordered → accepted → ran → completed → booked, all durable, with agent doubles: jobs a second
-The peer runs before and after, and the ratio is to the mean of both, so that a machine that grows slower does so for both. Each
-measure begins with a checkpoint, on a server whose log is already there in recycled files and whose buffers hold what a round
+The peer runs before and after, and the ratio is to the mean of both, so that a machine that grows slower does so for both; of
+batches so many times a round as it has seconds, for one second each. Each measure begins with a checkpoint, on a server whose log is already there in recycled files and whose buffers hold what a round
 writes: otherwise files being made and pages being evicted are most of what is measured. fsync is on, nothing else is set.
-Prints median [least..most], the ratios, and CPU seconds per 100,000 jobs or rows by process.
+Prints median [least..most], of ratios the quartiles too, and CPU seconds per 100,000 jobs or rows by process.
 """
 import argparse, os, statistics, subprocess, sys, tempfile, time, shutil
 
@@ -149,15 +149,21 @@ def spread(values, unit="/s"):
     return f"{statistics.median(values):>9,.0f}{unit} [{min(values):,.0f}..{max(values):,.0f}]"
 
 
-def beside(bed, seconds, measure, function, peer, peer_function):
-    """The rate as a ratio to its peer's before and after."""
-    first = peer.take(bed, seconds, peer_function)
-    rate = measure.take(bed, seconds, function)
-    return rate / ((first + peer.take(bed, seconds, peer_function)) / 2)
+def beside(bed, seconds, measure, function, peer, peer_function, times=1):
+    """The rates as ratios to their peer's before and after."""
+    ratios = []
+    before = peer.take(bed, seconds, peer_function)
+    for _ in range(times):
+        rate = measure.take(bed, seconds, function)
+        after = peer.take(bed, seconds, peer_function)
+        ratios.append(rate / ((before + after) / 2))
+        before = after
+    return ratios
 
 
 def over_rounds(each):
-    return f"x{statistics.median(each):.2f} [{min(each):.2f}..{max(each):.2f}]"
+    quartiles = statistics.quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
+    return f"x{statistics.median(each):.2f} [{min(each):.2f}..{max(each):.2f}], half within {quartiles[0]:.2f}..{quartiles[2]:.2f}"
 
 
 def measure_submit(args):
@@ -167,8 +173,8 @@ def measure_submit(args):
     for _ in range(args.rounds):
         bed = Bed(args.build, 0)  # each round anew: a tenant's queue is bounded
         try:
-            batch_ratios.append(beside(bed, args.seconds, batch, lambda: bed.submit(2, 1000, args.seconds)[0],
-                                       bare, lambda: bed.bare("unnest", args.seconds, 1)))
+            batch_ratios += beside(bed, 1, batch, lambda: bed.submit(2, 1000, 1)[0],
+                                   bare, lambda: bed.bare("unnest", 1, 1), times=args.seconds)
             if args.only == "batch":
                 continue
 
@@ -177,8 +183,8 @@ def measure_submit(args):
                 latencies.append(latency)
                 return rate
 
-            single_ratios.append(beside(bed, args.seconds, single, one_a_call,
-                                        bare1, lambda: bed.bare("single", args.seconds, clients)))
+            single_ratios += beside(bed, args.seconds, single, one_a_call,
+                                    bare1, lambda: bed.bare("single", args.seconds, clients))
             pgb.take(bed, args.seconds, lambda: bed.pgbench(args.seconds, 50))
         finally:
             bed.down()
