@@ -10,17 +10,9 @@
 
 enum { TTL_MAX_S = 10 * 366 * 24 * 3600 };
 
-static void on_read(helio_exchange_t *self, const helio_result_t *result)
-{
-    if (result->rc != HELIO_OK)
-        helio_answer_failure(self, result, NULL);
-    else
-        helio_answer_json(self, 200, helio_buffer_view(&result->data));
-}
-
 void helio_tokens_list(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_tokens", 1, (const char *[]){NULL});
+    helio_await_read(self, helio_answer_read, "read_tokens", 1, (const char *[]){NULL});
 }
 
 void helio_audit_list(helio_exchange_t *self)
@@ -32,12 +24,12 @@ void helio_audit_list(helio_exchange_t *self)
         return;
     char limit_text[24];
     (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
-    helio_await_read(self, on_read, "read_audit", 2, (const char *[]){cursor, limit_text});
+    helio_await_read(self, helio_answer_read, "read_audit", 2, (const char *[]){cursor, limit_text});
 }
 
 void helio_audit_verify(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_audit_verify", 0, NULL);
+    helio_await_read(self, helio_answer_read, "read_audit_verify", 0, NULL);
 }
 
 static void member(helio_buffer_t *json, const char *name, const char *value)

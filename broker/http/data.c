@@ -2,14 +2,6 @@
 #include "broker/http/command.h"
 #include "broker/http/route.h"
 
-static void on_read(helio_exchange_t *self, const helio_result_t *result)
-{
-    if (result->rc != HELIO_OK)
-        helio_answer_failure(self, result, NULL);
-    else
-        helio_answer_json(self, 200, helio_buffer_view(&result->data));
-}
-
 static void on_changed(helio_exchange_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
@@ -25,12 +17,12 @@ static void on_changed(helio_exchange_t *self, const helio_result_t *result)
 
 void helio_data_list(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_data", 0, NULL);
+    helio_await_read(self, helio_answer_read, "read_data", 0, NULL);
 }
 
 void helio_links_list(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_links", 0, NULL);
+    helio_await_read(self, helio_answer_read, "read_links", 0, NULL);
 }
 
 static helio_ev_data_t *data_event(helio_exchange_t *self, helio_arena_t *arena)

@@ -137,6 +137,31 @@ void helio_answer_failure(helio_exchange_t *self, const helio_result_t *result, 
         helio_answer_problem(self, status, reason, "%s", failure_text(result->rc));
 }
 
+void helio_answer_read(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK)
+        helio_answer_failure(self, result, NULL);
+    else
+        helio_answer_json(self, 200, helio_buffer_view(&result->data));
+}
+
+void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key)
+{
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
+        return;
+    }
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    helio_buffer_text(&json, "{");
+    helio_json_string(helio_text_of(key), &json);
+    helio_buffer_text(&json, ":");
+    helio_json_string(helio_text_of(self->parameter), &json);
+    helio_buffer_text(&json, ",\"status\":");
+    helio_json_string(helio_text_of(result->text), &json);
+    helio_buffer_text(&json, "}");
+    helio_answer_json(self, 200, helio_buffer_view(&json));
+}
+
 bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json)
 {
     /* the reader builds it, and no other answer begins so; spaces depend on the server's JSON output */

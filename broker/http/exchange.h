@@ -144,6 +144,10 @@ void helio_answer_problem(helio_exchange_t *self, uint32_t status, const char *r
 void helio_answer_diagnostic(helio_exchange_t *self, const helio_diagnostic_t *diagnostic, int document);
 /*  Any result that is not OK; `what` names the object for NOT_FOUND ("job 01k9…", NULL = not an object). */
 void helio_answer_failure(helio_exchange_t *self, const helio_result_t *result, const char *what);
+/*  The JSON that was read, or why not. */
+void helio_answer_read(helio_exchange_t *self, const helio_result_t *result);
+/*  {key: the path's parameter, "status": what the core said}, or why not; what: of which kind it is, for people. */
+void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key);
 /*  {"ambiguous": […]} of the reader: answers 409 and is true. */
 bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json);
 /*  200 and headers at once; the body comes from self->answer as `want` fills it. */

@@ -6,21 +6,7 @@
 #include "broker/http/desk.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
-#include "federation/base/clock.h"
-
-static json_t *text_json(helio_text_t text)
-{
-    return text.size ? json_stringn(text.data, text.size) : json_null();
-}
-
-static json_t *time_json(int64_t wall_ms)
-{
-    char text[HELIO_RFC3339_SIZE];
-    if (!wall_ms)
-        return json_null();
-    helio_rfc3339(wall_ms, text);
-    return json_string(text);
-}
+#include "broker/http/values.h"
 
 static void put(json_t *object, const char *key, json_t *value)
 {
@@ -34,7 +20,7 @@ static json_t *ahead_json(const helio_prospect_t *prospect)
     for (uint32_t i = 0; i < prospect->ahead.count; i++) {
         const helio_ahead_t *line = &prospect->ahead.items[i];
         json_t *row =
-            json_pack("{so so sI sI}", "tenant", text_json(line->tenant), "queue", text_json(line->queue),
+            json_pack("{so so sI sI}", "tenant", helio_text_json(line->tenant), "queue", helio_text_json(line->queue),
                       "jobs", (json_int_t)line->jobs, "gpus", (json_int_t)line->gpus);
         if (!row || json_array_append_new(first, row) != 0)
             abort();
@@ -49,7 +35,7 @@ static json_t *hints_json(const helio_prospect_t *prospect)
     for (uint32_t i = 0; i < prospect->hints.count; i++) {
         const helio_hint_t *hint = &prospect->hints.items[i];
         json_t *row = json_pack("{ss so so}", "kind", helio_hint_kind_word(hint->kind), "change",
-                                text_json(hint->change), "effect", text_json(hint->effect));
+                                helio_text_json(hint->change), "effect", helio_text_json(hint->effect));
         if (!row || json_array_append_new(hints, row) != 0)
             abort();
     }
@@ -59,8 +45,8 @@ static json_t *hints_json(const helio_prospect_t *prospect)
 void helio_prospect_put(json_t *object, const helio_prospect_t *prospect)
 {
     put(object, "expected",
-        prospect ? json_pack("{so so so}", "earliest", time_json(prospect->earliest_ms), "latest",
-                             time_json(prospect->latest_ms), "basis", text_json(prospect->basis))
+        prospect ? json_pack("{so so so}", "earliest", helio_time_json(prospect->earliest_ms), "latest",
+                             helio_time_json(prospect->latest_ms), "basis", helio_text_json(prospect->basis))
                  : json_null());
     put(object, "ahead", prospect ? ahead_json(prospect) : json_null());
     put(object, "hints", prospect ? hints_json(prospect) : json_null());

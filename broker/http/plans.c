@@ -6,21 +6,7 @@
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
-#include "federation/base/clock.h"
-
-static json_t *text_json(helio_text_t text)
-{
-    return text.size ? json_stringn(text.data, text.size) : json_null();
-}
-
-static json_t *time_json(int64_t wall_ms)
-{
-    char text[HELIO_RFC3339_SIZE];
-    if (!wall_ms)
-        return json_null();
-    helio_rfc3339(wall_ms, text);
-    return json_string(text);
-}
+#include "broker/http/values.h"
 
 static json_t *usd(int64_t micro_usd)
 {
@@ -31,8 +17,8 @@ static json_t *candidate_json(const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
     return json_pack("{so so so so sf sf so sf sf so sf so s{so so so so so so so} so so}", "site",
-                     text_json(row->site), "pool", text_json(row->pool), "backend",
-                     text_json(candidate->backend), "start", time_json(row->start_ms), "duration_s",
+                     helio_text_json(row->site), "pool", helio_text_json(row->pool), "backend",
+                     helio_text_json(candidate->backend), "start", helio_time_json(row->start_ms), "duration_s",
                      (double)row->run_ms / 1000, "duration_p90_s", (double)row->run_high_ms / 1000, "cost_usd", usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
                      (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
                      (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd",
@@ -41,7 +27,7 @@ static json_t *candidate_json(const helio_planned_candidate_t *candidate)
                      usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk",
                      usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd), "move",
                      usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",
-                     text_json(row->rejected_reason), "detail", text_json(row->detail));
+                     helio_text_json(row->rejected_reason), "detail", helio_text_json(row->detail));
 }
 
 /*  What past runs tell of this one; null: nothing. */
@@ -52,7 +38,7 @@ static json_t *run_json(const helio_planned_t *plan)
     return json_pack("{sf sf sI sI ss so}", "duration_s", (double)plan->run_ms / 1000, "duration_p90_s",
                      (double)plan->run_high_ms / 1000, "runs", (json_int_t)plan->expected_runs, "failed",
                      (json_int_t)plan->expected_failed, "basis", helio_duration_basis_word(plan->expected_basis), "of",
-                     text_json(plan->expected_of));
+                     helio_text_json(plan->expected_of));
 }
 
 static json_t *plan_json(const helio_planned_t *plan)
@@ -64,18 +50,18 @@ static json_t *plan_json(const helio_planned_t *plan)
     json_t *prices = json_pack("{so so}", "carbon_usd_per_t", usd(plan->carbon_price_micro_usd_per_t),
                                "wait_usd_per_gpu_h", usd(plan->wait_price_micro_usd_per_gpu_h));
     json_t *job = json_pack(
-        "{so sI sI sf so so sf so}", "name", text_json(plan->name), "gpus", (json_int_t)plan->gpus, "nodes",
+        "{so sI sI sf so so sf so}", "name", helio_text_json(plan->name), "gpus", (json_int_t)plan->gpus, "nodes",
         (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
         plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
-        "flexible_s", (double)plan->flexible_ms / 1000, "deadline", time_json(plan->deadline_wall_ms));
+        "flexible_s", (double)plan->flexible_ms / 1000, "deadline", helio_time_json(plan->deadline_wall_ms));
     const helio_row_decision_t *decision = &plan->decision;
     return json_pack("{so sf so so so so so so so so so so}", "job", job, "time_limit_s",
                      (double)plan->time_limit_ms / 1000, "run", run_json(plan), "candidates", candidates, "chosen",
-                     text_json(decision->chosen_site), "chosen_pool", text_json(decision->chosen_pool),
-                     "reason", text_json(decision->reason), "detail", text_json(decision->detail),
-                     "expected_start", time_json(plan->expected_ms), "policy_version",
-                     text_json(decision->policy_version), "forecast_issued_at",
-                     time_json(decision->forecast_ms), "planned_at", time_json(decision->at_ms));
+                     helio_text_json(decision->chosen_site), "chosen_pool", helio_text_json(decision->chosen_pool),
+                     "reason", helio_text_json(decision->reason), "detail", helio_text_json(decision->detail),
+                     "expected_start", helio_time_json(plan->expected_ms), "policy_version",
+                     helio_text_json(decision->policy_version), "forecast_issued_at",
+                     helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms));
 }
 
 static void on_planned(helio_exchange_t *self, const helio_result_t *result)

@@ -11,18 +11,7 @@
 
 static void on_set(helio_exchange_t *self, const helio_result_t *result)
 {
-    if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result,
-                             helio_arena_printf(self->arena, "queue %.64s", self->parameter).data);
-        return;
-    }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"queue\":");
-    helio_json_string(helio_text_of(self->parameter), &json);
-    helio_buffer_text(&json, ",\"status\":");
-    helio_json_string(helio_text_of(result->text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    helio_answer_set(self, result, "queue", "queue");
 }
 
 static bool check_name(helio_exchange_t *self)

@@ -4,32 +4,14 @@
 #include "broker/http/command.h"
 #include "broker/http/route.h"
 
-static void on_read(helio_exchange_t *self, const helio_result_t *result)
-{
-    if (result->rc != HELIO_OK)
-        helio_answer_failure(self, result, NULL);
-    else
-        helio_answer_json(self, 200, helio_buffer_view(&result->data));
-}
-
 void helio_quotas_list(helio_exchange_t *self)
 {
-    helio_await_read(self, on_read, "read_quotas", 1, (const char *[]){helio_exchange_tenant(self)});
+    helio_await_read(self, helio_answer_read, "read_quotas", 1, (const char *[]){helio_exchange_tenant(self)});
 }
 
 static void on_set(helio_exchange_t *self, const helio_result_t *result)
 {
-    if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_arena_printf(self->arena, "tenant %.64s", self->parameter).data);
-        return;
-    }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"tenant\":");
-    helio_json_string(helio_text_of(self->parameter), &json);
-    helio_buffer_text(&json, ",\"status\":");
-    helio_json_string(helio_text_of(result->text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    helio_answer_set(self, result, "tenant", "tenant");
 }
 
 /*  What the core would refuse as too many does not wrap into what it would take. */

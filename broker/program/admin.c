@@ -22,11 +22,6 @@ int helio_usage(const char *line)
     return 2;
 }
 
-static void destroy_arena(helio_arena_t **arena_p)
-{
-    helio_arena_destroy(arena_p);
-}
-
 /*  What "x add NAME" may be called: it becomes a label of metrics and part of audit lines. */
 static bool is_name(const char *name)
 {
@@ -53,7 +48,7 @@ static void say(void *arg, const char *line)
 
 int helio_command_migrate(const helio_arguments_t *arguments)
 {
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
@@ -95,7 +90,7 @@ int helio_command_tenant(const helio_arguments_t *arguments)
         return bad_name("tenant", arguments->words[2]);
     if (arguments->home && !is_name(arguments->home))
         return bad_name("site", arguments->home);
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
@@ -112,7 +107,7 @@ int helio_command_token(const helio_arguments_t *arguments)
     if (arguments->word_count != 2 || strcmp(arguments->words[1], "add") != 0 || !arguments->tenant ||
         !arguments->user || !arguments->role)
         return helio_usage("token add --tenant T --user U --role user|operator|admin [--ttl 90d]");
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
     uint32_t role;
@@ -162,7 +157,7 @@ int helio_command_site(const helio_arguments_t *arguments)
     if (!is_name(name))
         return bad_name("site", name);
     helio_error_t err = {0};
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_rc rc = HELIO_OK;
     if (!helio_curve_key_is_valid(key))

@@ -101,14 +101,9 @@ static void check_port(tally_t *tally, const char *what, helio_text_t address)
     line(tally, what, rc, rc == HELIO_OK ? address.data : err.text);
 }
 
-static void destroy_arena(helio_arena_t **arena_p)
-{
-    helio_arena_destroy(arena_p);
-}
-
 int helio_command_check(const helio_arguments_t *arguments)
 {
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
     tally_t tally = {0};

@@ -4,26 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const level_words[] = {"debug", "info", "warn", "error"};
-enum { LEVEL_COUNT = sizeof level_words / sizeof level_words[0] };
-
-static const char *level_word(uint32_t value)
-{
-    return value < LEVEL_COUNT ? level_words[value] : "unknown";
-}
-
-static helio_rc level_of(helio_text_t word, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < LEVEL_COUNT; i++)
-        if (helio_text_is(word, level_words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
-
-static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
-
 #define AT(member) .offset = offsetof(helio_settings_t, member)
 
 static const helio_spec_field_t limit_fields[] = {
@@ -99,7 +79,7 @@ static const helio_spec_field_t setting_fields[] = {
     {.key = "log_level",
      .kind = HELIO_SPEC_WORD,
      AT(log_level),
-     .words = &levels,
+     .words = &helio_spec_levels,
      .fallback = "info",
      .example = "info",
      .doc = "The least level that is logged."},
@@ -282,7 +262,7 @@ helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *
     override(&settings.key_file, arguments->key_file);
     override(&settings.record, arguments->record);
     if (arguments->log_level &&
-        level_of(helio_text_of(arguments->log_level), &settings.log_level) != HELIO_OK)
+        helio_spec_levels.of(helio_text_of(arguments->log_level), &settings.log_level) != HELIO_OK)
         return helio_fail(err, HELIO_INVALID, "--log-level is debug, info, warn or error, not '%s'",
                           arguments->log_level);
     settings.database = helio_arena_text(arena, settings.database); /* NUL-terminated from here on */
