@@ -242,14 +242,9 @@ static int dispatch(helio_client_t *self, helio_arguments_t *arguments)
     return code;
 }
 
-static void destroy_arena(helio_arena_t **arena_p)
-{
-    helio_arena_destroy(arena_p);
-}
-
 int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
 {
-    HELIO_AUTO(destroy_arena) helio_arena_t *arena = helio_arena_new();
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_arguments_t arguments = {0};
     helio_client_t client = {.io = io, .arguments = &arguments, .arena = arena};
     client.output.stream = io->out;

@@ -9,13 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/base/file.h"
 #include "federation/net/internal.h"
-
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
 
 bool helio_curve_key_is_valid(helio_text_t key)
 {
@@ -68,7 +63,7 @@ static bool sync_directory_of(const char *path)
     char *copy = helio_strdup(path);
     int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     bool synced = fd >= 0 && fsync(fd) == 0;
-    close_fd(&fd);
+    helio_close(&fd);
     free(copy);
     return synced;
 }
@@ -76,7 +71,7 @@ static bool sync_directory_of(const char *path)
 helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path, helio_error_t *err)
 {
     char line[HELIO_CURVE_CHARS + 1];
-    HELIO_AUTO(close_fd) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    HELIO_AUTO(helio_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
         return helio_fail(err, HELIO_CONFLICT, "%s: exists; keys are never overwritten: move it away first",
                           path);
@@ -111,7 +106,7 @@ static helio_rc check_access(int fd, const char *path, helio_error_t *err)
 
 helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_error_t *err)
 {
-    HELIO_AUTO(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    HELIO_AUTO(helio_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
         return helio_fail(err, HELIO_NOT_FOUND, "%s: there is no key file", path);
     if (fd < 0)

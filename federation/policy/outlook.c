@@ -8,11 +8,6 @@ enum { DEAD_AFTER_MS = 24 * HELIO_HOUR_MS };
 /*  micro-USD × 3.6e12 from (micro-USD per GPU-hour) × ms. */
 static const int64_t RENT_SCALE = 1000000;
 
-static int64_t hour_of(int64_t ms)
-{
-    return ms - ((ms % HELIO_HOUR_MS) + HELIO_HOUR_MS) % HELIO_HOUR_MS;
-}
-
 static bool alive(const helio_series_t *series, int64_t wall_ms)
 {
     return series->step_s && series->values.count &&
@@ -183,7 +178,7 @@ void helio_outlook_make(helio_outlook_t *self, const helio_site_profile_t *site,
                         const helio_series_t *series, uint32_t series_count, int64_t wall_ms)
 {
     static const bounds_t rent = {-1e6, 1e6, 1e6}, tariff = {-1e3, 1e3, 1e6}, devices = {0, 1e7, 1};
-    maker_t maker = {series, series_count, pool->name, hour_of(wall_ms), wall_ms};
+    maker_t maker = {series, series_count, pool->name, helio_hour_of(wall_ms), wall_ms};
     self->from_ms = maker.from_ms;
     (void)signal_of(&maker, HELIO_SIGNAL_PRICE, true, pool->price_usd_per_gpu_h, &rent, self->rent,
                     &self->rent_from);

@@ -17,6 +17,12 @@
 /*  48 for the start (prices.h) and a day's run after it; beyond them the last hour repeats. */
 enum { HELIO_OUTLOOK_HOURS = 72, HELIO_HOUR_MS = 3600000 };
 
+/*  The begin of the hour of UTC that a time lies in, before 1970 too. */
+static inline int64_t helio_hour_of(int64_t ms)
+{
+    return ms - ((ms % HELIO_HOUR_MS) + HELIO_HOUR_MS) % HELIO_HOUR_MS;
+}
+
 __extension__ typedef __int128 helio_i128_t;
 
 /*  Where a figure comes from. */

@@ -32,11 +32,6 @@ struct helio_past {
     uint32_t origin_count;
 };
 
-static int64_t hour_of(int64_t ms)
-{
-    return ms - ((ms % HELIO_HOUR_MS) + HELIO_HOUR_MS) % HELIO_HOUR_MS;
-}
-
 static const entry_t *place_of(const helio_past_t *self, int64_t hour_ms)
 {
     int64_t at = hour_ms / HELIO_HOUR_MS % RING_HOURS;
@@ -165,7 +160,7 @@ void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t w
         series->issued_wall_ms < self->issued_ms || series->issued_wall_ms > wall_ms + HELIO_HOUR_MS)
         return;
     const bounds_t bounds = bounds_of(self->signal);
-    int64_t now_ms = hour_of(wall_ms), from_ms = hour_of(series->start_wall_ms);
+    int64_t now_ms = helio_hour_of(wall_ms), from_ms = helio_hour_of(series->start_wall_ms);
     int64_t first_ms = now_ms - HELIO_PAST_BACK_H * (int64_t)HELIO_HOUR_MS;
     int64_t end_ms = now_ms + HELIO_PAST_AHEAD_H * (int64_t)HELIO_HOUR_MS;
     from_ms = from_ms > first_ms ? from_ms : first_ms;
@@ -191,7 +186,7 @@ void helio_past_take(helio_past_t *self, const helio_series_t *series, int64_t w
 
 void helio_past_restore(helio_past_t *self, const helio_past_value_t *value, int64_t wall_ms)
 {
-    int64_t now_ms = hour_of(wall_ms), hour_ms = hour_of(value->hour_ms);
+    int64_t now_ms = helio_hour_of(wall_ms), hour_ms = helio_hour_of(value->hour_ms);
     if (hour_ms < now_ms - HELIO_PAST_BACK_H * (int64_t)HELIO_HOUR_MS || hour_ms > now_ms)
         return;
     /* that it was a forecast shows from its times */

@@ -90,6 +90,7 @@ typedef struct helio_spec_enum {
     helio_rc (*of)(helio_text_t word, uint32_t *ret_value);
     uint32_t count;
 } helio_spec_enum_t;
+extern const helio_spec_enum_t helio_spec_levels; /* debug, info, warn, error: helio_level_t */
 #define HELIO_SPEC_ENUM(name, PREFIX) (&(const helio_spec_enum_t){name##_word, name##_of, PREFIX##_COUNT})
 
 /*  A rule for texts (TEXT), entries (WORDS) and names (PAIRS). */

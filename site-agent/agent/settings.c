@@ -14,26 +14,6 @@
 
 enum { PATH_SIZE = 4096, KEY_FILE_MAX = 4096 };
 
-static const char *const level_words[] = {"debug", "info", "warn", "error"};
-enum { LEVEL_COUNT = sizeof level_words / sizeof level_words[0] };
-
-static const char *level_word(uint32_t value)
-{
-    return value < LEVEL_COUNT ? level_words[value] : "unknown";
-}
-
-static helio_rc level_of(helio_text_t word, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < LEVEL_COUNT; i++)
-        if (helio_text_is(word, level_words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
-
-static const helio_spec_enum_t levels = {level_word, level_of, LEVEL_COUNT};
-
 #define AT(member) .offset = offsetof(helio_agent_settings_t, member)
 
 /*  Apart from the feeds, which have a page of their own. */
@@ -95,7 +75,7 @@ static const helio_spec_field_t own_fields[] = {
     {.key = "log_level",
      .kind = HELIO_SPEC_WORD,
      AT(log_level),
-     .words = &levels,
+     .words = &helio_spec_levels,
      .fallback = "info",
      .example = "info",
      .doc = "The least level that is logged."},

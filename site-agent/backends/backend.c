@@ -22,6 +22,13 @@ void helio_attempt_name(helio_job_key_t key, uint32_t epoch, char ret_name[HELIO
         (void)snprintf(ret_name, HELIO_ATTEMPT_NAME_SIZE, "helio-%s-%d-%u", id, key.task, epoch);
 }
 
+uint64_t helio_attempt_hash(helio_job_key_t key, uint32_t epoch)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, &key.job, sizeof key.job);
+    hash = helio_hash(hash, &key.task, sizeof key.task);
+    return helio_hash(hash, &epoch, sizeof epoch);
+}
+
 /*  Digits up to the end or a '-'; at most `most`. */
 static bool number(helio_text_t text, uint32_t *at, uint64_t most, uint64_t *ret_value)
 {

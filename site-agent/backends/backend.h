@@ -117,6 +117,7 @@ enum { HELIO_ATTEMPT_NAME_SIZE = 6 + HELIO_ID_CHARS + 11 + 11 + 1 };
 /*  "helio-<26 characters>[-<task>]-<epoch>": letters, digits and '-' only, safe as a file, Slurm or
  * Kubernetes name. */
 void helio_attempt_name(helio_job_key_t key, uint32_t epoch, char ret_name[HELIO_ATTEMPT_NAME_SIZE]);
+uint64_t helio_attempt_hash(helio_job_key_t key, uint32_t epoch); /* for tables of attempts */
 /*  And back; INVALID for anything that helio_attempt_name would not have written. */
 HELIO_MUST_CHECK helio_rc helio_attempt_name_parse(helio_text_t name, helio_job_key_t *ret_key,
                                                    uint32_t *ret_epoch);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/file.h"
 #include "site-agent/backends/command_inner.h"
 
 enum {
@@ -56,19 +57,12 @@ static char **copy_texts(const char *const *first, const char *const *second)
     return texts;
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 static void free_child(child_t *child)
 {
-    close_fd(&child->pidfd);
-    close_fd(&child->out);
-    close_fd(&child->err);
-    close_fd(&child->trouble);
+    helio_close(&child->pidfd);
+    helio_close(&child->out);
+    helio_close(&child->err);
+    helio_close(&child->trouble);
     helio_buffer_clear(&child->output);
     helio_buffer_clear(&child->complaint);
     free(child->argv);
@@ -122,7 +116,7 @@ static bool hear(int *fd, helio_buffer_t *into, size_t max)
         if (size < 0 && errno == EAGAIN)
             break;
         if (size <= 0) {
-            close_fd(fd);
+            helio_close(fd);
             break;
         }
         size_t room = max - into->size, take = (size_t)size < room ? (size_t)size : room;
@@ -202,8 +196,8 @@ static void urge(helio_commands_t *self, child_t *child, int64_t now_ms)
         child->next = self->stuck;
         self->stuck = child;
         self->stuck_count++;
-        close_fd(&child->out);
-        close_fd(&child->err);
+        helio_close(&child->out);
+        helio_close(&child->err);
         tell(child, &(helio_command_result_t){.spawned = true, .exit_code = 128 + SIGKILL}, now_ms);
     }
 }

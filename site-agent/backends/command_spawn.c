@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "federation/base/file.h"
 #include "site-agent/backends/command_inner.h"
 
 enum { GROUPS_MAX = 256 };
@@ -127,13 +128,6 @@ static pid_t fork_child(const launch_t *launch)
     return pid;
 }
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-    *fd = -1;
-}
-
 helio_rc helio_child_spawn(helio_child_t *child, const char *path, helio_error_t *err)
 {
     char file[4096];
@@ -156,10 +150,10 @@ helio_rc helio_child_spawn(helio_child_t *child, const char *path, helio_error_t
     }
     if (child->pid < 0)
         rc = helio_fail(err, HELIO_IO, "cannot run '%s': %s", child->argv[0], strerror(errno));
-    close_fd(&launch.in);
-    close_fd(&out[1]);
-    close_fd(&complaint[1]);
-    close_fd(&trouble[1]);
+    helio_close(&launch.in);
+    helio_close(&out[1]);
+    helio_close(&complaint[1]);
+    helio_close(&trouble[1]);
     child->out = out[0];
     child->err = complaint[0];
     child->trouble = trouble[0];

@@ -31,9 +31,7 @@ enum {
 
 static helio_local_attempt_t **bucket_of(const helio_local_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    uint64_t hash = helio_hash(HELIO_HASH_SEED, &key.job, sizeof key.job);
-    hash = helio_hash(hash, &key.task, sizeof key.task);
-    hash = helio_hash(hash, &epoch, sizeof epoch);
+    uint64_t hash = helio_attempt_hash(key, epoch);
     return (helio_local_attempt_t **)(uintptr_t)&self->buckets[hash % HELIO_LOCAL_BUCKETS];
 }
 

@@ -49,6 +49,13 @@ void helio_environment_set(helio_environment_t *self, const char *name, helio_te
         add(self, entry);
 }
 
+void helio_environment_set_number(helio_environment_t *self, const char *name, uint32_t value)
+{
+    char text[16];
+    (void)snprintf(text, sizeof text, "%u", value);
+    helio_environment_set(self, name, helio_text_of(text));
+}
+
 const char *helio_environment_get(const helio_environment_t *self, const char *name)
 {
     char **there = find(self->items, self->count, name, strlen(name));

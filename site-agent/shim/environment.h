@@ -14,6 +14,7 @@ typedef struct helio_environment {
 /*  Takes NUL-terminated entries one after the other, as the file `env` holds them. */
 void helio_environment_read(helio_environment_t *self, helio_text_t entries);
 void helio_environment_set(helio_environment_t *self, const char *name, helio_text_t value);
+void helio_environment_set_number(helio_environment_t *self, const char *name, uint32_t value);
 /*  NULL: there is none of that name. */
 const char *helio_environment_get(const helio_environment_t *self, const char *name);
 /*  The same of a plain list; NULL list = none. */

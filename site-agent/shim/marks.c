@@ -7,11 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void close_fd(int *fd)
-{
-    if (*fd >= 0)
-        (void)close(*fd);
-}
+#include "federation/base/file.h"
 
 static helio_rc failed(helio_error_t *err, const char *what, const char *name)
 {
@@ -38,7 +34,7 @@ static helio_rc write_tmp(int folder, const char *name, helio_text_t text, mode_
 {
     (void)snprintf(ret_tmp, 96, ".%s.%ld", name, (long)getpid());
     (void)unlinkat(folder, ret_tmp, 0);
-    HELIO_AUTO(close_fd) int fd = openat(folder, ret_tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    HELIO_AUTO(helio_close) int fd = openat(folder, ret_tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return failed(err, "create", name);
     if (!write_all(fd, text.data, text.size) || fchmod(fd, mode) || fsync(fd)) {
@@ -84,7 +80,7 @@ helio_rc helio_mark_claim(int folder, const char *name, helio_text_t text, helio
 helio_rc helio_mark_read(int folder, const char *name, size_t max, helio_buffer_t *out, helio_error_t *err)
 {
     /* Where everything runs as one user, a job can put a link or a pipe in place of its report. */
-    HELIO_AUTO(close_fd) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    HELIO_AUTO(helio_close) int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? helio_fail(err, HELIO_NOT_FOUND, "'%s' does not exist", name)
                                : failed(err, "open", name);
@@ -225,7 +221,7 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
 
 helio_rc helio_done_reserve(int folder, helio_error_t *err)
 {
-    HELIO_AUTO(close_fd) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return failed(err, "create", "reserve");
     int rc = posix_fallocate(fd, 0, HELIO_MARK_RESERVE);
@@ -240,7 +236,7 @@ helio_rc helio_done_write(int folder, const helio_done_t *done, helio_error_t *e
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_done_text(done, &text);
-    HELIO_AUTO(close_fd) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    HELIO_AUTO(helio_close) int fd = openat(folder, "reserve", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return failed(err, "open", "reserve");
     /* The file is shortened only after it was written in place: its blocks stay its own until then. */

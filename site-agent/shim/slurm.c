@@ -134,13 +134,6 @@ static uint32_t gpu_count(const char *devices)
     return count;
 }
 
-static void set_number(helio_environment_t *env, const char *name, uint32_t value)
-{
-    char text[16];
-    (void)snprintf(text, sizeof text, "%u", value);
-    helio_environment_set(env, name, helio_text_of(text));
-}
-
 /*  A script for a batch system calls srun, which a site may keep where no job's PATH leads. */
 static void make_srun_reachable(const helio_plan_t *plan, char *const *list, helio_environment_t *env)
 {
@@ -166,8 +159,8 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
         return rc;
     const char *devices = helio_environ_get(environ_list, "CUDA_VISIBLE_DEVICES");
     helio_environment_set(env, "CUDA_VISIBLE_DEVICES", helio_text_of(devices ? devices : ""));
-    set_number(env, "HELIO_NODE_RANK", rank);
-    set_number(env, "HELIO_GPUS", gpu_count(devices));
+    helio_environment_set_number(env, "HELIO_NODE_RANK", rank);
+    helio_environment_set_number(env, "HELIO_GPUS", gpu_count(devices));
     if (!plan->batch_script)
         return HELIO_OK;
     if (helio_environment_get(env, "SLURM_ARRAY_TASK_ID") && !helio_environment_get(env, "SLURM_ARRAY_JOB_ID"))

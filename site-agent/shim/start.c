@@ -65,19 +65,12 @@ static uint32_t gpu_count(helio_text_t gpus)
     return count;
 }
 
-static void set_number(helio_environment_t *env, const char *name, uint32_t value)
-{
-    char text[16];
-    (void)snprintf(text, sizeof text, "%u", value);
-    helio_environment_set(env, name, helio_text_of(text));
-}
-
 static void equip_local(helio_shim_t *self, kit_t *kit)
 {
     for (; kit->count < self->plan.rank_count; kit->count++) {
         helio_environment_t env = helio_environment_copy(&kit->base);
-        set_number(&env, "HELIO_NODE_RANK", kit->count);
-        set_number(&env, "HELIO_GPUS", gpu_count(self->plan.ranks[kit->count]));
+        helio_environment_set_number(&env, "HELIO_NODE_RANK", kit->count);
+        helio_environment_set_number(&env, "HELIO_GPUS", gpu_count(self->plan.ranks[kit->count]));
         helio_environment_set(&env, "CUDA_VISIBLE_DEVICES", self->plan.ranks[kit->count]);
         kit->envs[kit->count] = env.items;
     }

@@ -38,6 +38,11 @@ helio_slurm_state_t helio_slurm_state_of(helio_text_t word);
  * follows; reading stops there, and *ret_tail (may be NULL) is the line from that key on. */
 uint32_t helio_slurm_fields(helio_text_t line, const char *const *keys, const char *const *ends,
                             helio_text_t *ret_values, helio_text_t *ret_tail);
+/*  Bit `key` of what it returned. */
+static inline bool has(uint32_t seen, uint32_t key)
+{
+    return seen & (UINT32_C(1) << key);
+}
 
 /*  ---- GPUs in Slurm's words ---- */
 

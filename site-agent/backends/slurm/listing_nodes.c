@@ -145,11 +145,6 @@ static const char *const keys[KEYS + 1] = {
 /* What people write comes last. */
 static const char *const tails[] = {"Reason", "Comment", "Extra", NULL};
 
-static bool has(uint32_t seen, uint32_t key)
-{
-    return seen & (UINT32_C(1) << key);
-}
-
 static bool read_mib(helio_text_t text, uint64_t *ret_bytes)
 {
     uint64_t value;

@@ -5,11 +5,6 @@
 
 static const char *const no_tails[] = {NULL};
 
-static bool has(uint32_t seen, uint32_t key)
-{
-    return seen & (UINT32_C(1) << key);
-}
-
 /*  Whether a comma-separated list has the word. */
 static bool lists(helio_text_t list, const char *word)
 {

@@ -30,11 +30,6 @@ typedef struct fact {
 /* ---- by `done` -------------------------------------------------------------------------------------------
  */
 
-static bool begins(const char *text, const char *head)
-{
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
 void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
                              const helio_progress_t *progress)
 {
@@ -50,7 +45,7 @@ void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t 
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", done->reason);
         return;
     }
-    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || begins(done->reason, "LeaseExpired");
+    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || helio_slurm_begins(done->reason, "LeaseExpired");
     /* Slurm kills process by process, and helio-shim may outlive its ranks by long enough to tell of it. */
     bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
     if ((!done->stopped && !signalled) || done->limit_reached || asked) {

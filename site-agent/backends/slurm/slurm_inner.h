@@ -313,6 +313,7 @@ bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
 HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
 
 /* ---- slurm_wait.c */
+bool helio_slurm_begins(const char *text, const char *head);
 /*  What a whole list means for one that waits, or is suspended. True: it was taken back, and is OVER. */
 bool helio_slurm_wait_on_list(helio_slurm_attempt_t *attempt);
 

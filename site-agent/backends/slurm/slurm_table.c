@@ -12,9 +12,7 @@
 
 static uint32_t bucket_of(helio_job_key_t key, uint32_t epoch)
 {
-    uint64_t hash = helio_hash(HELIO_HASH_SEED, &key.job, sizeof key.job);
-    hash = helio_hash(hash, &key.task, sizeof key.task);
-    return (uint32_t)(helio_hash(hash, &epoch, sizeof epoch) % HELIO_SLURM_BUCKETS);
+    return (uint32_t)(helio_attempt_hash(key, epoch) % HELIO_SLURM_BUCKETS);
 }
 
 helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)

@@ -19,7 +19,7 @@ enum {
 /* ---- what Slurm's words mean -----------------------------------------------------------------------------
  */
 
-static bool begins(const char *text, const char *head)
+bool helio_slurm_begins(const char *text, const char *head)
 {
     return strncmp(text, head, strlen(head)) == 0;
 }
@@ -33,7 +33,7 @@ static bool is_for_ever(const char *reason)
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(reason, words[i]) == 0)
             return true;
-    return strstr(reason, "PerJob") != NULL || begins(reason, "QOSMin");
+    return strstr(reason, "PerJob") != NULL || helio_slurm_begins(reason, "QOSMin");
 }
 
 /*  Somebody at the site would have to do something. */
@@ -42,7 +42,7 @@ static bool is_shut_out(const char *reason)
     static const char *const heads[] = {"JobHeld",         "PartitionDown",      "PartitionInactive",
                                         "ReqNodeNotAvail", "ReservationDeleted", "Reservation_deleted"};
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
-        if (begins(reason, heads[i]))
+        if (helio_slurm_begins(reason, heads[i]))
             return true;
     return false;
 }
