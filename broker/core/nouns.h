@@ -21,5 +21,6 @@ typedef struct kept kept_t;
 typedef struct prey prey_t;
 typedef struct rated rated_t;
 typedef struct signal_past signal_past_t;
+typedef struct booked booked_t;
 
 #endif

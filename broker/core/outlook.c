@@ -123,6 +123,8 @@ void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_
     if (!series->step_s || !core_time_is_plausible(self, series->issued_wall_ms, SERIES_AHEAD_MS) ||
         !core_time_is_plausible(self, series->start_wall_ms, SERIES_AHEAD_MS))
         return;
+    if (core_energy_take(self, site, series))
+        return;
     helio_row_series_t row = {
         .site = helio_text_of(site->name),
         .pool = series->pool,

@@ -188,6 +188,19 @@ HELIO_RECORD_DECLARE(helio_row_rates, HELIO_ROW_RATES_FIELDS)
     F(R, I64, issued_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_actual, HELIO_ROW_ACTUAL_FIELDS)
 
+/*  Energy of one hour of a site that no job is charged for, or what its meter says. Append-only: the first word on an hour
+ *  stands. UNIQUE (site, hour, pool, part). */
+#define HELIO_ROW_SITE_ENERGY_FIELDS(F, R)                                                                   \
+    F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, pool, 32, _) /* "" = the whole site's: the meter */                                           \
+    F(R, I64, hour_ms, 0, _)                                                                                 \
+    F(R, U32, part, 0, _) /* helio.energy_part_word */                                                       \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, TEXT, source, 64, _)                                                                                \
+    F(R, BOOL, estimated, 0, _)                                                                              \
+    F(R, I64, issued_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_site_energy, HELIO_ROW_SITE_ENERGY_FIELDS)
+
 /*  What a job used that ran to its end, and what it would have by two baselines: at its home site at once ("home"), and
  *  where it could have started first when it was first decided ("least-wait"). Both run as long as its last attempt
  *  did, and are priced like the ledger, by the hours in which they would have run. A site "" = none could hold it.

@@ -50,6 +50,7 @@ void core_sites_free(helio_broker_core_t *self)
         core_site_pools_free(self, site);
         core_site_series_free(site);
         core_pasts_free(site);
+        core_booked_free(site);
         helio_arena_destroy(&site->arena);
         free(site);
     }

@@ -58,6 +58,8 @@ struct site {
     uint32_t series_count;
     signal_past_t *pasts;
     uint32_t past_count;
+    booked_t *booked; /* energy.c */
+    uint32_t booked_count;
     uint64_t past_version; /* counts changes of what its hours are priced by */
     uint64_t facts; /* facts_version of its last change */
     bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
@@ -113,5 +115,9 @@ const helio_outlook_t *core_pool_outlook(helio_broker_core_t *self, const site_t
 void core_outlooks_drop(site_t *site); /* the profile or a series changed */
 void core_site_pools_free(helio_broker_core_t *self, site_t *site); /* and whatever points at them */
 void core_site_series_free(site_t *site);
+
+/* energy.c: hours that are over, for the balance of the ledger. False: the series is another one */
+bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series);
+void core_booked_free(site_t *site);
 
 #endif

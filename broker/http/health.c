@@ -4,7 +4,10 @@
 #include "broker/http/route.h"
 #include "federation/base/clock.h"
 
-enum { SITES_FRESH_MS = 5000 /* a scrape asks the database for the sites no more often */ };
+enum {
+    SITES_FRESH_MS = 5000, /* a scrape asks the database for the sites no more often */
+    BALANCE_FRESH_MS = 300000
+};
 
 void helio_health(helio_exchange_t *self)
 {
@@ -32,8 +35,18 @@ static void render(helio_exchange_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_metrics_text(&self->http->metrics, self->stream.scrape.known ? &self->stream.scrape.figures : NULL,
-                       helio_buffer_view(&self->http->sites_json), &text);
+                       helio_buffer_view(&self->http->sites_json), helio_buffer_view(&self->http->balance_json), &text);
     helio_answer_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
+}
+
+static void on_balance(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_http_t *http = self->http;
+    helio_buffer_reset(&http->balance_json);
+    if (result->rc == HELIO_OK)
+        helio_buffer_append(&http->balance_json, result->data.data, result->data.size);
+    http->balance_at_ms = helio_clock_boot_ms();
+    render(self);
 }
 
 static void on_sites(helio_exchange_t *self, const helio_result_t *result)
@@ -43,7 +56,10 @@ static void on_sites(helio_exchange_t *self, const helio_result_t *result)
     if (result->rc == HELIO_OK)
         helio_buffer_append(&http->sites_json, result->data.data, result->data.size);
     http->sites_at_ms = helio_clock_boot_ms();
-    render(self);
+    if (http->balance_at_ms && http->sites_at_ms - http->balance_at_ms < BALANCE_FRESH_MS)
+        render(self);
+    else
+        helio_await_read(self, on_balance, "read_balance_now", 0, NULL);
 }
 
 static void on_figures(helio_exchange_t *self, const helio_result_t *result)

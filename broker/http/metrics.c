@@ -198,6 +198,25 @@ static void sites_text(helio_text_t json, helio_buffer_t *out)
     json_decref(sites);
 }
 
+/*  Sites with a meter only: no figure is no claim. */
+static void balance_text(helio_text_t json, helio_buffer_t *out)
+{
+    json_t *sites = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
+    size_t index;
+    const json_t *site;
+    if (json_array_size(sites))
+        head(out, "energy_balance_ratio", "gauge",
+             "Energy booked over energy metered, of the site's last 24 hours that are known in whole; 1 when they balance.");
+    json_array_foreach(sites, index, site)
+    {
+        const char *name = json_string_value(json_object_get(site, "site"));
+        const json_t *ratio = json_object_get(site, "ratio");
+        if (name && json_is_number(ratio))
+            labelled(out, "energy_balance_ratio", "site", name, json_number_value(ratio));
+    }
+    json_decref(sites);
+}
+
 /* ---- this room
  * --------------------------------------------------------------------------------------------- */
 
@@ -258,7 +277,7 @@ static void durations_text(const helio_metrics_t *self, helio_buffer_t *out)
 }
 
 void helio_metrics_text(const helio_metrics_t *self, const helio_engine_figures_t *engine,
-                        helio_text_t sites_json, helio_buffer_t *out)
+                        helio_text_t sites_json, helio_text_t balance_json, helio_buffer_t *out)
 {
     head(out, "build_info", "gauge", "Always 1; the release is in the label.");
     labelled(out, "build_info", "version", HELIO_RELEASE, 1);
@@ -270,6 +289,7 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_engine_figures_
         labelled(out, "job_transitions_total", "to", helio_job_state_word(state),
                  load(&self->transitions[state]));
     sites_text(sites_json, out);
+    balance_text(balance_json, out);
     const struct {
         const char *name, *type, *help;
         double value;

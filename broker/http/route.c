@@ -79,6 +79,8 @@ static const helio_route_t routes[] = {
      "Remove a link."},
     {"GET", "/v1/report", HELIO_ACCESS_USER, HELIO_BODY_NONE, "days", JSON, false, helio_report_totals,
      "Totals; by day, use and what the baselines would have used."},
+    {"GET", "/v1/balance", HELIO_ACCESS_USER, HELIO_BODY_NONE, "days", JSON, false, helio_report_balance,
+     "By day and site, the energy that is booked and what the site's meter says."},
     {"GET", "/v1/events", HELIO_ACCESS_USER, HELIO_BODY_NONE, "", "text/event-stream", true, helio_events_follow,
      "Transitions of jobs as they become durable."},
     {"GET", "/v1/tokens", HELIO_ACCESS_ADMIN, HELIO_BODY_NONE, "", JSON, false, helio_tokens_list,

@@ -65,6 +65,7 @@ void helio_sites_attest(helio_exchange_t *exchange);
 void helio_gpus_list(helio_exchange_t *exchange);
 void helio_queues_list(helio_exchange_t *exchange);
 void helio_report_totals(helio_exchange_t *exchange);
+void helio_report_balance(helio_exchange_t *exchange);
 /*  data.c */
 void helio_data_list(helio_exchange_t *exchange);
 void helio_data_set(helio_exchange_t *exchange);

@@ -1,4 +1,4 @@
-/*  /v1/sites, /v1/gpus, /v1/queues, /v1/report. */
+/*  /v1/sites, /v1/gpus, /v1/queues, /v1/report, /v1/balance. */
 #include <string.h>
 
 #include "broker/http/command.h"
@@ -40,6 +40,15 @@ void helio_report_totals(helio_exchange_t *self)
     }
     helio_await_read(self, on_read, "read_report", 2,
                      (const char *[]){helio_exchange_tenant(self), days ? days : "7"});
+}
+
+void helio_report_balance(helio_exchange_t *self)
+{
+    uint64_t days;
+    if (!helio_exchange_number(self, "days", 7, 400, &days))
+        return;
+    helio_await_read(self, on_read, "read_balance", 1,
+                     (const char *[]){helio_arena_printf(self->arena, "%u", (unsigned)days).data});
 }
 
 /*  The parameter as a site's name, or a problem. */

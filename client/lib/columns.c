@@ -304,6 +304,24 @@ helio_columns_t helio_columns_of_report(void)
     return HELIO_COLUMNS(columns, "jobs_total");
 }
 
+helio_columns_t helio_columns_of_balance(void)
+{
+    static const helio_column_t columns[] = {
+        {"DAY", "day", T, false},
+        {"SITE", "site", T, false},
+        {"JOBS", "jobs_kwh", HELIO_CELL_ENERGY, false},
+        {"IDLE", "idle_kwh", HELIO_CELL_ENERGY, false},
+        {"FOREIGN", "foreign_kwh", HELIO_CELL_ENERGY, false},
+        {"OVERHEAD", "overhead_kwh", HELIO_CELL_ENERGY, false},
+        {"METER", "meter_kwh", HELIO_CELL_ENERGY, false},
+        {"DIFFERENCE", "difference_ratio", HELIO_CELL_NUMBER, false},
+        {"HOURS", "hours_compared", N, false},
+        {"HOURS-BOOKED", "hours", N, true},
+        {"ESTIMATED", "estimated", T, true},
+    };
+    return HELIO_COLUMNS(columns, "day");
+}
+
 helio_columns_t helio_columns_of_baselines(void)
 {
     static const helio_column_t columns[] = {

@@ -170,8 +170,10 @@ static const helio_command_t commands[] = {
      "job's home "
      "site at once; least-wait, where it could have started first. What is saved is below the baseline; a "
      "negative "
-     "wait is time waited longer. Intensity says what both sides are stated in.",
-     "helio report --days 30", O(DAYS), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
+     "wait is time waited longer. Intensity says what both sides are stated in. --balance: by day and site, the energy of "
+     "jobs, idle and foreign GPUs and overhead beside what the site's own meter says; the difference is booked over metered, "
+     "less 1, of the hours that are known in whole.",
+     "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
     {"events", "", "Print what happens to jobs",
      "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "
      "new, too.",

@@ -75,12 +75,28 @@ static void say_not_at_home(const helio_client_t *client, const json_t *totals)
                 (long long)jobs, jobs == 1 ? "job" : "jobs");
 }
 
+static int report_balance(helio_client_t *client, const char *days)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
+    helio_buffer_printf(&path, "/v1/balance%s%s", days ? "?days=" : "", days ? days : "");
+    int code = helio_ask_get(client, path.data, &answer);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (!json_is_array(answer))
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no balance; versions differ?");
+    return helio_output_rows(&client->output, answer, helio_columns_of_balance()) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                             : HELIO_EXIT_OWN;
+}
+
 int helio_cmd_report(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
     const char *days = helio_client_value(client, HELIO_OPTION_DAYS);
     if (days && (!days[0] || strspn(days, "0123456789") != strlen(days) || strlen(days) > 3))
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--days %s is no whole number from 1 to 400", days);
+    if (helio_client_has(client, HELIO_OPTION_BALANCE))
+        return report_balance(client, days);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
     helio_buffer_printf(&path, "/v1/report%s%s", days ? "?days=" : "", days ? days : "");
     int code = helio_ask_get(client, path.data, &totals);

@@ -42,6 +42,7 @@
     X(USER, "user", 0, "NAME", NULL, "The token's user")                                                  \
     X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
     X(DAYS, "days", 0, "N", NULL, "The last N days, today among them (7)")                                \
+    X(BALANCE, "balance", 0, NULL, NULL, "What sites are booked with, beside what their meters say")        \
     X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power", "Only this one")          \
     X(HOURS, "hours", 0, "N", NULL, "So many hours ahead (48)")                                           \
     X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (90d)")                               \

@@ -430,3 +430,11 @@ from unnest($1::uuid[], $2::int4[], $3::text[], $4::int8[], $5::int8[], $6::int8
         least_kind, estimated)
 -- as the end that it belongs to: a report that is repeated changes nothing
 on conflict (job_id, task) do nothing
+
+-- name: put_site_energy
+insert into helio.site_ledger (site, pool, hour, part, energy_j, source, estimated, issued_at)
+select n.site, n.pool, helio.ms_at(n.hour_ms), n.part, n.energy_j, nullif(n.source, ''), n.estimated, helio.ms_at(n.issued_ms)
+from unnest($1::text[], $2::text[], $3::int8[], $4::int4[], $5::int8[], $6::text[], $7::bool[], $8::int8[])
+    as n (site, pool, hour_ms, part, energy_j, source, estimated, issued_ms)
+-- sites say each hour again to every leader: the first word stands
+on conflict (site, hour, pool, part) do nothing

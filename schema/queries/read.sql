@@ -357,6 +357,38 @@ select json_build_object(
         where b.ended_at >= day.first and b.home_site is null and ($1::text is null or b.tenant = $1::text)))::text
 from by_state
 
+-- name: read_balance
+-- $1 days (1 to 400), today's among them. By day (UTC) and site, newest first: what is booked, what the meter says, and the
+-- difference over those hours of which both are known in whole: [{"day", "site", "hours", "jobs_kwh", "idle_kwh",
+-- "foreign_kwh", "overhead_kwh", "meter_kwh", "hours_compared", "difference_ratio", "estimated"}]
+with days as (
+    select date_trunc('day', b.time, 'UTC') as day, b.site, count(*) as hours, sum(b.jobs_kwh) as jobs_kwh,
+        sum(b.idle_kwh) as idle_kwh, sum(b.foreign_kwh) as foreign_kwh, sum(b.overhead_kwh) as overhead_kwh,
+        sum(b.meter_kwh) as meter_kwh, count(b.difference_ratio) as hours_compared,
+        sum((b.difference_ratio + 1) * b.meter_kwh)
+            / nullif(sum(b.meter_kwh) filter (where b.difference_ratio is not null), 0) - 1 as difference_ratio,
+        bool_or(b.estimated) as estimated
+    from helio_report.energy_balance b
+    where b.time >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($1::int4, 1), 400) - 1)
+    group by 1, 2
+)
+select coalesce(json_agg(json_build_object('day', to_char(d.day at time zone 'UTC', 'YYYY-MM-DD'), 'site', d.site,
+    'hours', d.hours, 'jobs_kwh', d.jobs_kwh, 'idle_kwh', d.idle_kwh, 'foreign_kwh', d.foreign_kwh,
+    'overhead_kwh', d.overhead_kwh, 'meter_kwh', d.meter_kwh, 'hours_compared', d.hours_compared,
+    'difference_ratio', d.difference_ratio, 'estimated', d.estimated) order by d.day desc, d.site), '[]')::text
+from days d
+
+-- name: read_balance_now
+-- Booked over metered energy of each site's last 24 hours, of the hours that are known in whole: [{"site", "ratio"}]
+select coalesce(json_agg(json_build_object('site', b.site, 'ratio', b.ratio) order by b.site), '[]')::text
+from (
+    select b.site, sum((b.difference_ratio + 1) * b.meter_kwh) / nullif(sum(b.meter_kwh), 0) as ratio
+    from helio_report.energy_balance b
+    where b.time >= now() - interval '25 hours' and b.difference_ratio is not null
+    group by b.site
+) b
+where b.ratio is not null
+
 -- name: read_totals
 -- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}
 with by_state as (

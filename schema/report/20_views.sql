@@ -222,6 +222,43 @@ left join helio.rates r on r.rates_id = l.rates_id
 group by 1, 2, 3, 4, 5;
 comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too.';
 
+-- An hour balances once every attempt that ran in it is booked: the ledger has them at their ends.
+create or replace view helio_report.energy_balance as
+with running as (
+    select s.site, date_trunc('hour', min(coalesce(s.started_at, s.at)), 'UTC') as since
+    from helio.job_state s
+    where s.site is not null and s.job_id >= helio.open_from() and s.state <> 0 and not helio.state_is_over(s.state)
+    group by s.site
+), hours as (
+    select p.site, p.hour, coalesce(sum(p.energy_j) filter (where p.part = -1), 0) as jobs_j,
+        sum(p.energy_j) filter (where p.part = 0) as idle_j, sum(p.energy_j) filter (where p.part = 1) as foreign_j,
+        sum(p.energy_j) filter (where p.part = 2) as overhead_j, sum(p.energy_j) filter (where p.part = 3) as meter_j,
+        bool_or(p.estimated) as estimated
+    from (
+        select l.site, l.hour, -1 as part, l.energy_j, false as estimated from helio.ledger l where l.part = 0
+        union all
+        select b.site, b.hour, b.part, b.energy_j, b.estimated from helio.site_ledger b
+    ) p
+    group by p.site, p.hour
+)
+select h.hour as time, h.site, h.jobs_j / 3600000.0::float8 as jobs_kwh, h.idle_j / 3600000.0::float8 as idle_kwh,
+    h.foreign_j / 3600000.0::float8 as foreign_kwh, h.overhead_j / 3600000.0::float8 as overhead_kwh,
+    h.meter_j / 3600000.0::float8 as meter_kwh,
+    case when coalesce(h.hour < r.since, true)
+        then (h.jobs_j + h.idle_j + h.foreign_j + h.overhead_j)::float8 / nullif(h.meter_j, 0) - 1 end as difference_ratio,
+    coalesce(h.hour < r.since, true) as closed, h.estimated
+from hours h left join running r on r.site = h.site;
+comment on view helio_report.energy_balance is
+    'What each hour (UTC) of a site is booked as, and what its own meter says. Filter on time. Jobs: the ledger, with PUE.';
+comment on column helio_report.energy_balance.difference_ratio is
+    'Booked over metered, less 1. Null: no meter, or not all of the hour is known, or a job that may have run in it has not ended.';
+comment on column helio_report.energy_balance.overhead_kwh is
+    'PUE of idle and foreign GPUs, and hosts that no job is charged for.';
+comment on column helio_report.energy_balance.foreign_kwh is 'GPUs that others than the federation used.';
+comment on column helio_report.energy_balance.meter_kwh is 'Null: the site has no meter, or it has gaps in the hour.';
+comment on column helio_report.energy_balance.closed is 'Every attempt that ran in it has ended and is booked.';
+comment on column helio_report.energy_balance.estimated is 'Something of it was not measured but taken for what it was before.';
+
 -- What fenced attempts used is the federation's doing: no baseline has it.
 create or replace view helio_report.savings_daily as
 select date_trunc('day', b.at, 'UTC') as time, b.tenant, b.baseline,

@@ -87,8 +87,10 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     helio_rc rc = helio_agent_broker_key(settings, self->broker_key, err);
     if (rc == HELIO_OK)
         rc = helio_keypair_load(settings->key_file.data, &self->keys, err);
-    if (rc == HELIO_OK)
+    if (rc == HELIO_OK) {
+        agent_open_book(self);
         rc = agent_open_backend(self, err);
+    }
     if (rc != HELIO_OK)
         return rc;
     helio_agent_options_t options = {.allocates = self->backend->class->allocates,
@@ -115,6 +117,8 @@ helio_rc helio_agent_new(const helio_agent_parts_t *parts, helio_agent_t **ret_a
 {
     helio_agent_t *self = helio_new(1, sizeof *self);
     self->parts = *parts;
+    self->settings = *parts->settings;
+    self->parts.settings = &self->settings;
     self->effects = helio_effects_new();
     self->spec_arena = helio_arena_new();
     self->backend_series_arena = helio_arena_new();
@@ -144,6 +148,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_timer_destroy(&self->feeds_timer);
     helio_feeds_destroy(&self->feeds);
     helio_backend_destroy(&self->backend);
+    agent_close_book(self);
     helio_journal_close(&self->journal);
     helio_net_destroy(&self->net);
     helio_agent_core_destroy(&self->core);

@@ -1,11 +1,17 @@
 /*  choice.c -- which backend a site file means. */
+#include "federation/base/clock.h"
 #include "site-agent/agent/check.h"
 #include "site-agent/backends/local.h"
 #include "site-agent/backends/slurm/slurm.h"
 
-static bool energy_mj(void *arg, uint32_t gpu, uint64_t *ret_mj)
+static void energy_take(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count)
 {
-    return helio_nvml_energy_mj(arg, gpu, ret_mj) == HELIO_OK;
+    helio_book_take(arg, attempt, gpus, count, helio_clock_wall_ms());
+}
+
+static uint64_t energy_give(void *arg, const char *attempt, bool ran, int64_t ended_wall_ms)
+{
+    return helio_book_give(arg, attempt, ran, ended_wall_ms, helio_clock_wall_ms());
 }
 
 static helio_rc make_local(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
@@ -16,8 +22,9 @@ static helio_rc make_local(const helio_agent_settings_t *settings, const helio_b
                                      .site = settings->site.name,
                                      .rules = &settings->rules,
                                      .lease_margin_ms = settings->kill_margin_ms,
-                                     .energy_arg = settings->nvml,
-                                     .energy_mj = settings->nvml ? energy_mj : NULL,
+                                     .energy_arg = settings->book,
+                                     .energy_take = settings->book ? energy_take : NULL,
+                                     .energy_give = settings->book ? energy_give : NULL,
                                      .sink = *sink};
     return helio_local_new(&options, ret_backend, err);
 }

@@ -149,7 +149,9 @@ void agent_tell_series(helio_agent_t *self)
 {
     helio_arena_t *arena = helio_arena_new();
     helio_aev_series_t series;
-    helio_feeds_publish(self->feeds, &self->backend_series, helio_clock_wall_ms(), arena, &series);
+    int64_t wall_ms = helio_clock_wall_ms();
+    helio_feeds_publish(self->feeds, &self->backend_series, wall_ms, arena, &series);
+    agent_add_book(self, wall_ms, arena, &series);
     agent_step(self, HELIO_AGENT_EV_SERIES, &series);
     helio_arena_destroy(&arena);
 }
@@ -183,6 +185,7 @@ helio_rc agent_open_feeds(helio_agent_t *self, helio_error_t *err)
                                      .profile = &settings->site,
                                      .state_dir = settings->state_dir.data,
                                      .on_note = on_feed_note,
+                                     .on_meter = agent_on_meter,
                                      .arg = self,
                                      .now_boot_ms = helio_clock_boot_ms(),
                                      .wall_ms = helio_clock_wall_ms()};
@@ -205,6 +208,7 @@ void agent_make_timers(helio_agent_t *self)
     self->feeds_source =
         helio_source_new(loop, helio_feeds_fd(self->feeds), HELIO_LOOP_IN, process_feeds, self);
     self->backend_timer = helio_timer_new(loop, process_backend, self);
+    agent_arm_book(self);
     int fd = self->backend->class->fd(self->backend);
     if (fd >= 0)
         self->backend_source = helio_source_new(loop, fd, HELIO_LOOP_IN, process_backend, self);

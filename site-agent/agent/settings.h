@@ -6,7 +6,7 @@
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
 #include "site-agent/feeds/settings.h"
-#include "site-agent/telemetry/nvml.h"
+#include "site-agent/telemetry/book.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
 
@@ -26,6 +26,7 @@ typedef struct helio_agent_settings {
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */
+    helio_book_t *book; /* of what no job is charged for (telemetry/book.h); the agent's own. Not of the file */
     helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nobody does. Not of the file */
 } helio_agent_settings_t;
 

@@ -38,20 +38,13 @@ static helio_local_attempt_t *look_up(helio_local_t *self, helio_job_key_t key, 
     return attempt;
 }
 
-/*  Which GPUs to count, and their counters now: before anything runs on them. */
-static void note_energy(const helio_local_t *self, helio_local_attempt_t *attempt,
+/*  Before anything runs on its GPUs. */
+static void take_energy(const helio_local_t *self, const helio_local_attempt_t *attempt,
                         const helio_backend_task_t *task)
 {
-    attempt->gpu_count = 0;
-    for (uint32_t i = 0; self->options.energy_mj && i < task->slot_count; i++)
-        for (uint32_t j = 0; j < task->slots[i].gpus.count && attempt->gpu_count < HELIO_PLAN_GPUS_MAX; j++) {
-            uint32_t gpu = task->slots[i].gpus.items[j], at = attempt->gpu_count;
-            if (!self->options.energy_mj(self->options.energy_arg, gpu, &attempt->gpu_mj[at])) {
-                attempt->gpu_count = 0;
-                return;
-            }
-            attempt->gpus[attempt->gpu_count++] = gpu;
-        }
+    for (uint32_t i = 0; self->options.energy_take && i < task->slot_count; i++)
+        self->options.energy_take(self->options.energy_arg, attempt->name, task->slots[i].gpus.items,
+                                  task->slots[i].gpus.count);
 }
 
 static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
@@ -72,7 +65,7 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
                               .batch_script = helio_job_is_batch_script(task->spec)};
     helio_rc rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &why);
     if (!rc) {
-        note_energy(self, attempt, task);
+        take_energy(self, attempt, task);
         rc = helio_local_spawn(self, attempt, &why);
         if (rc)
             helio_folders_remove(self->folders, attempt->name);

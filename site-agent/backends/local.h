@@ -22,9 +22,12 @@ typedef struct helio_local_options {
     const helio_job_rules_t *rules; /* copied deeply, as all of this */
     uint64_t lease_margin_ms;       /* the core's kill_margin_ms: from where the time to kill is reckoned */
     helio_backend_sink_t sink;
-    /*  Total energy of a GPU in mJ since its driver was loaded; false: not known. NULL: nobody measures. */
+    /*  Who measures its GPUs; NULL: nobody. take: before anything runs on them. give: it is over since ended_wall_ms;
+     *  returns the J that it took, 0 = not known. ran: false = not one instruction of it did, or nobody can tell.
+     *  Called for every attempt whose end is said, taken or not. */
     void *energy_arg;
-    bool (*energy_mj)(void *arg, uint32_t gpu, uint64_t *ret_mj);
+    void (*energy_take)(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count);
+    uint64_t (*energy_give)(void *arg, const char *attempt, bool ran, int64_t ended_wall_ms);
 } helio_local_options_t;
 
 /*  Makes the folders. INVALID: options; IO: the folders. */

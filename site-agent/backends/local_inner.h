@@ -30,9 +30,6 @@ typedef struct helio_local_attempt {
     uint32_t looks; /* for the `started` mark */
     helio_aev_backend_t end;
     char reason[256];
-    uint32_t gpus[HELIO_PLAN_GPUS_MAX];
-    uint64_t gpu_mj[HELIO_PLAN_GPUS_MAX]; /* at the start */
-    uint32_t gpu_count;                   /* 0 = not measured */
 } helio_local_attempt_t;
 
 enum { HELIO_LOCAL_BUCKETS = 1024 };

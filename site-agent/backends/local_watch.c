@@ -22,8 +22,7 @@ enum {
     STARTED_SLOW_MS = 200,
     NO_PIDFD_MS = 1000,
     LEFT_MS = 50,
-    AGAIN_MS = 1000,
-    ENERGY_FRESH_MS = 10000
+    AGAIN_MS = 1000
 };
 
 /* ---- the list --------------------------------------------------------------------------------------------
@@ -96,25 +95,7 @@ void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, const ch
         (void)snprintf(attempt->reason, sizeof attempt->reason, "%s", reason);
 }
 
-/*  The counters run on after the attempt's end, so late figures would count its successor's energy: none
- * then. */
-static uint64_t energy_j(const helio_local_t *self, const helio_local_attempt_t *attempt, int64_t late_ms)
-{
-    uint64_t sum_mj = 0;
-    if (late_ms > ENERGY_FRESH_MS)
-        return 0;
-    for (uint32_t i = 0; i < attempt->gpu_count; i++) {
-        uint64_t mj;
-        if (!self->options.energy_mj(self->options.energy_arg, attempt->gpus[i], &mj) ||
-            mj < attempt->gpu_mj[i])
-            return 0;
-        sum_mj += mj - attempt->gpu_mj[i];
-    }
-    return sum_mj / 1000;
-}
-
-static void say_done(helio_local_t *self, helio_local_attempt_t *attempt, const helio_done_t *done,
-                     int64_t now_wall_ms)
+static void say_done(helio_local_attempt_t *attempt, const helio_done_t *done)
 {
     attempt->end = (helio_aev_backend_t){
         .exit_code = done->exit_code,
@@ -128,7 +109,6 @@ static void say_done(helio_local_t *self, helio_local_attempt_t *attempt, const 
         helio_progress_t progress = helio_folder_progress(attempt->folder, done);
         attempt->end.units_done = progress.units;
         attempt->end.saved_run_ms = progress.saved_run_ms;
-        attempt->end.energy_j = energy_j(self, attempt, now_wall_ms - done->ended_wall_ms);
     }
     helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_WORD_FAILED_TO_START : HELIO_BACKEND_WORD_ENDED,
                         done->reason);
@@ -267,8 +247,7 @@ static bool shim_is_gone(helio_local_attempt_t *attempt)
 }
 
 /*  Its shim is gone: the folder says how that is to be read. */
-static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms,
-                       int64_t now_wall_ms)
+static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms)
 {
     helio_local_look_t look;
     helio_error_t err = {0};
@@ -286,7 +265,7 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
                             attempt->spawned ? "StartFailed: helio-shim ended before it began" : NULL);
         return;
     case HELIO_LOCAL_DONE:
-        say_done(self, attempt, &look.done, now_wall_ms);
+        say_done(attempt, &look.done);
         return;
     case HELIO_LOCAL_ALIVE: /* another shim has it */
         attempt->shim = look.shim;
@@ -331,7 +310,7 @@ static void look_for_start(helio_local_t *self, helio_local_attempt_t *attempt, 
     say_started(self, attempt, wall_ms);
 }
 
-static void finish(helio_local_t *self, helio_local_attempt_t *attempt)
+static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_wall_ms)
 {
     bool ran =
         attempt->end.word == HELIO_BACKEND_WORD_ENDED || attempt->end.word == HELIO_BACKEND_WORD_VANISHED;
@@ -341,6 +320,11 @@ static void finish(helio_local_t *self, helio_local_attempt_t *attempt)
         attempt->reason[0] = '\0';
         say_started(self, attempt, attempt->end.started_wall_ms);
         memcpy(attempt->reason, reason, sizeof reason);
+    }
+    if (self->options.energy_give) {
+        bool known = attempt->end.word == HELIO_BACKEND_WORD_ENDED;
+        int64_t ended_ms = attempt->end.ended_wall_ms ? attempt->end.ended_wall_ms : now_wall_ms;
+        attempt->end.energy_j = self->options.energy_give(self->options.energy_arg, attempt->name, known, ended_ms);
     }
     helio_local_unlink(self, attempt); /* before it is said: the answer may be another start of it */
     say(self, attempt, attempt->end);
@@ -363,7 +347,7 @@ void helio_local_serve(helio_local_t *self, helio_local_attempt_t *attempt, int6
         }
     }
     if (attempt->state == HELIO_LOCAL_LEFT)
-        look_again(self, attempt, now_boot_ms, now_wall_ms);
+        look_again(self, attempt, now_boot_ms);
     if (attempt->state == HELIO_LOCAL_OVER)
-        finish(self, attempt);
+        finish(self, attempt, now_wall_ms);
 }

@@ -259,4 +259,10 @@ typedef struct helio_agent_figures {
 } helio_agent_figures_t;
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures);
 
+/*  Whose the GPUs of a pool are, as far as is known; pool: place in the profile. False: nothing is known yet. */
+typedef struct helio_pool_use {
+    uint32_t total, ours, others; /* of nodes that are up; the federation's; held by anybody else */
+} helio_pool_use_t;
+bool helio_agent_core_pool_use(const helio_agent_core_t *self, uint32_t pool, helio_pool_use_t *ret_use);
+
 #endif

@@ -37,6 +37,28 @@ static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacit
     return count;
 }
 
+bool helio_agent_core_pool_use(const helio_agent_core_t *self, uint32_t pool, helio_pool_use_t *ret_use)
+{
+    helio_pool_use_t use = {0};
+    uint32_t allocated = 0;
+    bool known = self->capacity != NULL;
+    const helio_pool_t *info = &self->profile.pools.items[pool];
+    use.total = info->nodes * info->gpus_per_node;
+    for (uint32_t i = 0; !self->capacity && i < self->reported.pools.count; i++)
+        if (helio_text_equal(self->reported.pools.items[i].pool, info->name)) {
+            known = true;
+            use.total = self->reported.pools.items[i].gpus_total;
+            allocated = self->reported.pools.items[i].gpus_allocated;
+        }
+    for (const helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
+        if (!attempt->over && attempt->started_wall_ms && helio_text_equal(attempt->order.pool, info->name))
+            use.ours += attempt->order.nodes * attempt->order.gpus_per_node;
+    use.others = allocated > use.ours ? allocated - use.ours : 0;
+    if (known)
+        *ret_use = use;
+    return known;
+}
+
 static bool was_sent(const helio_agent_core_t *self, const helio_pool_capacity_t *pool)
 {
     for (uint32_t i = 0; i < self->sent_pool_count; i++)

@@ -78,7 +78,8 @@ static void imply_defaults(const completion_t *self, helio_feed_t *feed)
     static const char *const first_units[] = {
         [HELIO_FEED_CARBON] = "g/kWh",    [HELIO_FEED_ELECTRICITY] = "USD/kWh",
         [HELIO_FEED_PRICE] = "USD/GPU-h", [HELIO_FEED_PUE] = "1",
-        [HELIO_FEED_POWER] = "W",         [HELIO_FEED_LOAD] = "1"};
+        [HELIO_FEED_POWER] = "W",         [HELIO_FEED_LOAD] = "1",
+        [HELIO_FEED_METER] = "kWh"};
     imply_map(feed);
     imply(&feed->name, helio_feed_source_word(feed->source));
     imply(&feed->unit, first_units[feed->signal]);
@@ -204,6 +205,8 @@ static helio_rc check_feed(const completion_t *self, const helio_feed_t *feed)
         return refuse(self, "signal price needs the name of one of the site's pools");
     if (!priced && feed->pool.size)
         return refuse(self, "only signal price is of a pool");
+    if (feed->signal == HELIO_FEED_METER && feed->source == HELIO_SOURCE_STATIC)
+        return refuse(self, "a meter that never moves measures nothing");
     return check_source(self, feed);
 }
 

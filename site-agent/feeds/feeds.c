@@ -67,6 +67,8 @@ static void on_round(void *arg, const helio_points_t *points, const char *compla
     helio_feeds_t *self = line->feeds;
     char text[800];
     uint32_t taken = points->count ? helio_track_take(line->track, points, self->wall_ms) : 0;
+    if (points->count && line->feed->signal == HELIO_FEED_METER && self->options.on_meter)
+        self->options.on_meter(self->options.arg, line->feed, points);
     if (!points->count)
         helio_track_fail(line->track);
     if (points->count && !taken && !complaint[0])

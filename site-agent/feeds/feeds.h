@@ -6,6 +6,7 @@
 #define HELIO_FEEDS_FEEDS_H
 
 #include "site-agent/core/agent_core.h"
+#include "site-agent/feeds/points.h"
 #include "site-agent/feeds/settings.h"
 
 typedef struct helio_feeds helio_feeds_t;
@@ -23,6 +24,8 @@ typedef struct helio_feeds_options {
     const char *state_dir;                  /* for the memory over a restart; NULL = none */
     const char *zones;                      /* NULL = /usr/share/zoneinfo */
     void (*on_note)(void *arg, const helio_feed_note_t *note);
+    /*  What a feed of signal meter answered: its points live for the call. May be NULL. */
+    void (*on_meter)(void *arg, const helio_feed_t *feed, const helio_points_t *points);
     void *arg;
     int64_t now_boot_ms, wall_ms;
 } helio_feeds_options_t;

@@ -88,6 +88,12 @@ static const struct {
     {HELIO_FEED_POWER, "W", 1, false},
     {HELIO_FEED_POWER, "kW", 1000, false},
     {HELIO_FEED_POWER, "MW", 1000000, false},
+    {HELIO_FEED_METER, "kWh", 1, false},
+    {HELIO_FEED_METER, "MWh", 1000, false},
+    {HELIO_FEED_METER, "Wh", 0.001, false},
+    {HELIO_FEED_METER, "W", 1, false},
+    {HELIO_FEED_METER, "kW", 1000, false},
+    {HELIO_FEED_METER, "MW", 1000000, false},
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
@@ -166,7 +172,8 @@ static const helio_spec_field_t feed_fields[] = {
      .words = HELIO_SPEC_ENUM(helio_feed_signal, HELIO_FEED),
      .example = "carbon",
      .doc =
-         "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`."},
+         "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`; "
+         "meter: the energy of the whole site."},
     {.key = "source",
      .kind = HELIO_SPEC_WORD,
      AT(source),
@@ -225,7 +232,8 @@ static const helio_spec_field_t feed_fields[] = {
      .example = "EUR/MWh",
      .doc = "carbon: g/kWh, kg/MWh, lb/MWh, t/MWh; electricity: USD/kWh, USD/MWh, EUR/kWh, EUR/MWh; price: "
             "USD/GPU-h, "
-            "EUR/GPU-h; power: W, kW, MW; pue: 1. Not said: the map's, else the first of these."},
+            "EUR/GPU-h; power: W, kW, MW; pue: 1; meter: kWh, MWh, Wh (its count so far) or W, kW, MW (the mean until "
+            "the next value). Not said: the map's, else the first of these."},
     {.key = "usd_per_eur",
      .kind = HELIO_SPEC_F64,
      AT(usd_per_eur),

@@ -8,10 +8,11 @@
 
 enum { HELIO_FEEDS_MAX = 64, HELIO_TARIFF_MAX = 64, HELIO_FEED_HEADERS_MAX = 16, HELIO_FEED_NAME_MAX = 32 };
 
-/*  LOAD: any measure of demand, for windows that follow a series; only its shape counts. */
+/*  LOAD: any measure of demand, for windows that follow a series; only its shape counts. METER: what the whole site
+ *  took, by its own meter; for the balance of the ledger, decides nothing. */
 #define HELIO_FEED_SIGNAL_TABLE(X) \
     X(CARBON, "carbon")            \
-    X(ELECTRICITY, "electricity") X(PRICE, "price") X(PUE, "pue") X(POWER, "power") X(LOAD, "load")
+    X(ELECTRICITY, "electricity") X(PRICE, "price") X(PUE, "pue") X(POWER, "power") X(LOAD, "load") X(METER, "meter")
 #define HELIO_FEED_ENUMERATOR(name, word) HELIO_FEED_##name,
 HELIO_ENUM_DECLARE(helio_feed_signal, HELIO_FEED, HELIO_FEED_SIGNAL_TABLE)
 

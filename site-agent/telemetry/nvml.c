@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NVML_OK = 0 };
+enum { NVML_OK = 0, NVML_INSUFFICIENT_SIZE = 7 };
 
 typedef struct nvml_memory {
     unsigned long long total, free, used;
@@ -33,6 +33,7 @@ typedef struct nvml_calls {
     NVML_CALLS(X)
 #undef X
     const char *(*error_text)(int);
+    int (*processes)(void *, unsigned int *, void *); /* NULL: a driver without it */
 } nvml_calls_t;
 
 struct helio_nvml {
@@ -120,6 +121,8 @@ static void open_library(helio_nvml_t *self, const char *library)
                        text_of(self, code));
         return;
     }
+    if (!resolve(self->library, "nvmlDeviceGetComputeRunningProcesses_v3", &self->call.processes))
+        (void)resolve(self->library, "nvmlDeviceGetComputeRunningProcesses", &self->call.processes);
     self->initialised = true;
     unsigned int count = 0;
     code = self->call.count(&count);
@@ -207,6 +210,19 @@ helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t
         return HELIO_UNAVAILABLE;
     *ret_mj = mj;
     return HELIO_OK;
+}
+
+/*  Asked with room for none, it says that there are some by refusing. */
+bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index)
+{
+    if (index >= self->count || !self->handles[index])
+        return false;
+    unsigned int count = 0;
+    int code = self->call.processes ? self->call.processes(self->handles[index], &count, NULL) : -1;
+    if (code == NVML_OK || code == NVML_INSUFFICIENT_SIZE)
+        return code == NVML_INSUFFICIENT_SIZE || count > 0;
+    nvml_utilisation_t used = {0};
+    return self->call.utilisation(self->handles[index], &used) == NVML_OK && used.gpu > 0;
 }
 
 /* ---- names -----------------------------------------------------------------------------------------------

@@ -1,0 +1,153 @@
+/*  book_keep.c -- the book over a restart: one file, written beside and put in place. Pools are found again by their
+ *  names. Not synced: after a loss of power the sum tells, the machine's counters begin at zero anyway.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "federation/base/id.h"
+#include "site-agent/telemetry/book_inner.h"
+
+enum { PATH_SIZE = 4200 };
+static const char magic[8] = "HELIOBK1";
+
+/*  As this machine writes numbers; the sum is over it and all pools. */
+typedef struct header {
+    char magic[8], site[40];
+    uint64_t sum;
+    int64_t began_ms, tick_ms;
+    double pue;
+    uint32_t gpu_count, pool_count;
+    book_gpu_t gpus[HELIO_NVML_GPUS_MAX];
+    book_meter_t meter;
+} header_t;
+
+static uint64_t sum_of(header_t *header, const book_pool_t *pools)
+{
+    header->sum = 0;
+    uint64_t sum = helio_hash(HELIO_HASH_SEED, header, sizeof *header);
+    return helio_hash(sum, pools, header->pool_count * sizeof *pools);
+}
+
+static void path_of(const helio_book_t *self, const char *name, char ret_path[PATH_SIZE])
+{
+    (void)snprintf(ret_path, PATH_SIZE, "%s/%s", self->state_dir, name);
+}
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = write(fd, (const char *)bytes + done, size - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        done += (size_t)wrote;
+    }
+    return true;
+}
+
+helio_rc helio_book_keep(helio_book_t *self, helio_error_t *err)
+{
+    char path[PATH_SIZE], fresh[PATH_SIZE];
+    if (!self->state_dir)
+        return HELIO_OK;
+    path_of(self, "energy.book", path);
+    path_of(self, "energy.book.new", fresh);
+    header_t *header = helio_new(1, sizeof *header); /* padding too: the sum is over it */
+    memcpy(header->magic, magic, sizeof magic);
+    (void)helio_text_copy(self->profile->name, header->site, sizeof header->site);
+    header->began_ms = self->began_ms;
+    header->tick_ms = self->tick_ms;
+    header->pue = self->pue;
+    header->gpu_count = self->gpu_count;
+    header->pool_count = self->profile->pools.count + 1;
+    memcpy(header->gpus, self->gpus, sizeof self->gpus);
+    header->meter = self->meter;
+    header->sum = sum_of(header, self->pools);
+    int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    bool good = fd >= 0 && write_all(fd, header, sizeof *header) &&
+                write_all(fd, self->pools, header->pool_count * sizeof *self->pools);
+    int fault = errno;
+    if (fd >= 0 && close(fd) != 0)
+        good = false;
+    free(header);
+    if (!good || rename(fresh, path) != 0)
+        return helio_fail(err, HELIO_IO, "%.400s: %s", fresh, strerror(good ? errno : fault));
+    return HELIO_OK;
+}
+
+/*  A GPU's number may mean another GPU when their count has changed. */
+static void take_over(helio_book_t *self, const header_t *header, const book_pool_t *pools)
+{
+    self->began_ms = header->began_ms;
+    self->tick_ms = header->tick_ms;
+    helio_book_pue(self, header->pue);
+    if (header->gpu_count == self->gpu_count)
+        memcpy(self->gpus, header->gpus, sizeof self->gpus);
+    self->meter = header->meter;
+    self->meter.source[sizeof self->meter.source - 1] = '\0';
+    for (uint32_t i = 0; i < self->gpu_count; i++)
+        self->gpus[i].holder[HELIO_BOOK_NAME_SIZE - 1] = '\0';
+    for (uint32_t p = 0; p <= self->profile->pools.count; p++)
+        for (uint32_t n = 0; n < header->pool_count; n++)
+            if (memcmp(self->pools[p].name, pools[n].name, sizeof pools[n].name) == 0)
+                self->pools[p] = pools[n];
+}
+
+static void load(helio_book_t *self, int64_t wall_ms)
+{
+    char path[PATH_SIZE];
+    path_of(self, "energy.book", path);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return;
+    header_t *header = helio_new(1, sizeof *header);
+    book_pool_t *pools = helio_new(HELIO_SITE_POOLS_MAX + 1, sizeof *pools);
+    bool good = fread(header, sizeof *header, 1, file) == 1 && memcmp(header->magic, magic, sizeof magic) == 0 &&
+                header->pool_count <= HELIO_SITE_POOLS_MAX + 1 && helio_text_is(self->profile->name, header->site) &&
+                fread(pools, sizeof *pools, header->pool_count, file) == header->pool_count;
+    uint64_t said = header->sum;
+    if (good && sum_of(header, pools) == said && header->tick_ms <= wall_ms)
+        take_over(self, header, pools);
+    (void)fclose(file);
+    free(pools);
+    free(header);
+}
+
+helio_book_t *helio_book_new(const helio_book_options_t *options)
+{
+    helio_book_t *self = helio_new(1, sizeof *self);
+    self->profile = options->profile;
+    self->nvml = options->nvml && options->profile->pools.count ? options->nvml : NULL;
+    self->state_dir = options->state_dir ? helio_strdup(options->state_dir) : NULL;
+    self->pue = 1;
+    helio_book_pue(self, options->profile->pue);
+    self->began_ms = self->tick_ms = options->wall_ms;
+    self->told_hour = INT64_MIN;
+    self->pools = helio_new(options->profile->pools.count + 1, sizeof *self->pools);
+    for (uint32_t p = 0; p < options->profile->pools.count; p++) /* the meter's has none */
+        (void)helio_text_copy(options->profile->pools.items[p].name, self->pools[p].name, sizeof self->pools[p].name);
+    if (self->nvml)
+        self->gpu_count = options->profile->pools.items[0].gpus_per_node;
+    if (self->gpu_count > HELIO_NVML_GPUS_MAX)
+        self->gpu_count = HELIO_NVML_GPUS_MAX;
+    if (self->state_dir)
+        load(self, options->wall_ms);
+    return self;
+}
+
+void helio_book_destroy(helio_book_t **self_p)
+{
+    helio_book_t *self = *self_p;
+    if (!self)
+        return;
+    free(self->pools);
+    free(self->state_dir);
+    free(self);
+    *self_p = NULL;
+}
