@@ -227,7 +227,7 @@ create or replace view helio_report.energy_balance as
 with running as (
     select s.site, date_trunc('hour', min(coalesce(s.started_at, s.at)), 'UTC') as since
     from helio.job_state s
-    where s.site is not null and s.job_id >= helio.open_from() and s.state <> 0 and not helio.state_is_over(s.state)
+    where s.site is not null and s.job_id >= (select f.open_from from helio.federation f) and s.state <> 0 and not helio.state_is_over(s.state)
     group by s.site
 ), hours as (
     select p.site, p.hour, coalesce(sum(p.energy_j) filter (where p.part = -1), 0) as jobs_j,

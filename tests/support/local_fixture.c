@@ -34,6 +34,9 @@ static void create(site_t *site)
                                      .site = HELIO_TEXT("lulea"),
                                      .rules = &site->rules,
                                      .lease_margin_ms = 60000,
+                                     .energy_arg = site->energy_arg,
+                                     .energy_take = site->energy_take,
+                                     .energy_give = site->energy_give,
                                      .sink = {.arg = site, .on_event = on_event}};
     helio_error_t err = {0};
     if (helio_local_new(&options, &site->backend, &err))

@@ -19,6 +19,10 @@ typedef struct site {
     helio_user_rule_t users[SITE_USERS_MAX];
     helio_job_rules_t rules;
     const char *shim; /* NULL = the real one */
+    /*  Who measures its GPUs; NULL = nobody. From the next site_reopen on. */
+    void *energy_arg;
+    void (*energy_take)(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count);
+    uint64_t (*energy_give)(void *arg, const char *attempt, bool ran, int64_t ended_wall_ms);
     heard_t heard[SITE_EVENTS_MAX];
     uint32_t heard_count;
 } site_t;

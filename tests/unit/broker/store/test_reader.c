@@ -450,6 +450,23 @@ static void views__hold_the_same_figures(void **state)
     }
 }
 
+static void read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter_says(void **state)
+{
+    (void)state;
+    helio_pg_exec(conninfo,
+                  "insert into helio.site_ledger (site, pool, hour, part, energy_j, estimated, issued_at) "
+                  "select 'metered', case part when 3 then '' else 'a' end, date_trunc('hour', now(), 'UTC') - interval '2 hours', part, "
+                  "(array[900000, 0, 900000, 2000000])[part + 1], false, now() from generate_series(0, 3) part "
+                  "union all select 'metered', '', date_trunc('hour', now(), 'UTC') - interval '1 hour', 3, 99, false, now()");
+    assert_json(ASK("read_balance", "2"),
+                "(select concat_ws(' ', sum((e->>'idle_kwh')::float8), sum((e->>'overhead_kwh')::float8), "
+                "round(min((e->>'difference_ratio')::numeric), 3), sum((e->>'hours_compared')::int)) "
+                "from jsonb_array_elements(j) e where e->>'site' = 'metered')",
+                "0.25 0.25 -0.100 1");
+    assert_json(ask_of(reader, "read_balance_now", NULL, 0), "concat_ws(' ', jsonb_array_length(j), j->0->>'site', round((j->0->>'ratio')::numeric, 6))",
+                "1 metered 0.900000");
+}
+
 static void read_report__counts_the_jobs_that_are_not_held_against_home(void **state)
 {
     (void)state;
@@ -566,6 +583,7 @@ int main(void)
         cmocka_unit_test(read_job_where__says_where_the_newest_attempt_is),
         cmocka_unit_test(reads__of_the_fleet_and_the_books),
         cmocka_unit_test(views__hold_the_same_figures),
+        cmocka_unit_test(read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter_says),
         cmocka_unit_test(read_report__counts_the_jobs_that_are_not_held_against_home),
         cmocka_unit_test(reader__many_reads_at_once_are_each_answered),
         cmocka_unit_test(reader__without_a_database_is_unavailable_and_says_where),

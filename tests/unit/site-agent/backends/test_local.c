@@ -362,6 +362,56 @@ static void local__forgotten_folders_go_after_their_time_and_not_before(void **s
     site_close(&site);
 }
 
+typedef struct measured {
+    char taken[64], given[64];
+    uint32_t gpus, gives;
+    bool ran;
+    int64_t ended_ms;
+} measured_t;
+
+static void on_take(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count)
+{
+    measured_t *self = arg;
+    (void)snprintf(self->taken, sizeof self->taken, "%s", attempt);
+    for (uint32_t i = 0; i < count; i++)
+        self->gpus = self->gpus * 10 + gpus[i];
+}
+
+static uint64_t on_give(void *arg, const char *attempt, bool ran, int64_t ended_ms)
+{
+    measured_t *self = arg;
+    (void)snprintf(self->given, sizeof self->given, "%s", attempt);
+    self->gives++;
+    self->ran = ran;
+    self->ended_ms = ended_ms;
+    return 4711;
+}
+
+/*  Also over a restart of the agent: whoever measures knows the attempt by its name. */
+static void local__gpus_are_measured_from_before_the_start_to_the_end_by_the_attempts_name(void **state)
+{
+    (void)state;
+    measured_t measured = {.taken = ""};
+    site_t site = {.energy_arg = &measured, .energy_take = on_take, .energy_give = on_give};
+    uint32_t gpus[] = {2, 5};
+    site_open(&site);
+    attempt_t attempt = {.run = "sleep 600", .slots = {{.gpus = {gpus, 2}}}, .slot_count = 1};
+    site_start(&site, &attempt);
+    assert_int_equal(measured.gpus, 25);
+    (void)site_wait(&site, 1);
+    assert_int_equal(measured.gives, 0);
+    site_reopen(&site);
+    site_adopt(&site, 1);
+    (void)site_wait(&site, 2);
+    site_stop(&site, 1, HELIO_STOP_MODE_KILL);
+    const heard_t *last = site_wait(&site, 3);
+    assert_int_equal(last->event.word, HELIO_BACKEND_WORD_ENDED);
+    assert_int_equal(last->event.energy_j, 4711);
+    assert_true(measured.gives == 1 && measured.ran && measured.ended_ms == last->event.ended_wall_ms);
+    assert_string_equal(measured.taken, measured.given);
+    site_close(&site);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +428,7 @@ int main(void)
         cmocka_unit_test(local__a_stop_right_after_the_start_is_not_lost),
         cmocka_unit_test(local__what_a_job_leaves_behind_is_killed_at_its_end),
         cmocka_unit_test(local__units_are_the_largest_running_total_of_the_report),
+        cmocka_unit_test(local__gpus_are_measured_from_before_the_start_to_the_end_by_the_attempts_name),
         cmocka_unit_test(local__forgotten_folders_go_after_their_time_and_not_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
