@@ -250,14 +250,6 @@ select h.hour as time, h.site, h.jobs_j / 3600000.0::float8 as jobs_kwh, h.idle_
 from hours h left join running r on r.site = h.site;
 comment on view helio_report.energy_balance is
     'What each hour (UTC) of a site is booked as, and what its own meter says. Filter on time. Jobs: the ledger, with PUE.';
-comment on column helio_report.energy_balance.difference_ratio is
-    'Booked over metered, less 1. Null: no meter, or not all of the hour is known, or a job that may have run in it has not ended.';
-comment on column helio_report.energy_balance.overhead_kwh is
-    'PUE of idle and foreign GPUs, and hosts that no job is charged for.';
-comment on column helio_report.energy_balance.foreign_kwh is 'GPUs that others than the federation used.';
-comment on column helio_report.energy_balance.meter_kwh is 'Null: the site has no meter, or it has gaps in the hour.';
-comment on column helio_report.energy_balance.closed is 'Every attempt that ran in it has ended and is booked.';
-comment on column helio_report.energy_balance.estimated is 'Something of it was not measured but taken for what it was before.';
 
 -- What fenced attempts used is the federation's doing: no baseline has it.
 create or replace view helio_report.savings_daily as

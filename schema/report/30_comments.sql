@@ -174,7 +174,16 @@ begin
             ('usage_daily', 'carbon_kind', 'Kind and factor of the intensity; mixed: of several.'),
             ('usage_daily', 'jobs', 'Jobs that used something on the day.'),
             ('usage_daily', 'time', 'Begin of the day (UTC).'),
-            ('utilization_hourly', 'time', 'Begin of the hour.')
+            ('utilization_hourly', 'time', 'Begin of the hour.'),
+            ('energy_balance', 'time', 'Begin of the hour (UTC).'),
+            ('energy_balance', 'jobs_kwh', 'The ledger''s energy, fenced attempts too, transfers not; PUE is in it.'),
+            ('energy_balance', 'idle_kwh', 'GPUs that nobody used, without PUE. Null: the site does not tell.'),
+            ('energy_balance', 'foreign_kwh', 'GPUs that others than the federation used, without PUE.'),
+            ('energy_balance', 'overhead_kwh', 'PUE of idle and foreign GPUs, and hosts that no job is charged for.'),
+            ('energy_balance', 'meter_kwh', 'What the site''s own meter says. Null: there is none, or it has gaps in the hour.'),
+            ('energy_balance', 'difference_ratio', 'Booked over metered, less 1. Null: no meter, not all of the hour is known, or it is not closed.'),
+            ('energy_balance', 'closed', 'Every attempt that ran in it has ended and is booked.'),
+            ('energy_balance', 'estimated', 'Something of it was not measured but taken for what it was before.')
         )
         select distinct on (v.relname, a.attnum) v.relname as view, a.attname as name, s.text
         from pg_class v
