@@ -140,7 +140,13 @@ listen_addresses = '127.0.0.1'
 port = $pg_port
 unix_socket_directories = ''
 CONF
-as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 60 start >/dev/null || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
+pg_start() { as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 120 start >/dev/null 2>&1; }
+for _ in 1 2 3 4 5; do # somebody may take the port in the very moment
+  pg_start && break
+  { [ ! -e "$state/pg/data/postmaster.pid" ] && tail -n 5 "$state/pg/log" | grep -q "could not bind"; } || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
+  pg_port=$(free_port $((pg_port + 1 + RANDOM % 50)))
+  as_pg sed -i "s/^port = .*/port = $pg_port/" "$state/pg/data/postgresql.auto.conf"
+done
 database="host=127.0.0.1 port=$pg_port user=helio dbname=helio passfile=$password_file"
 if [ -n "$fresh_password" ]; then # made by an older version, which asked for none
   echo "alter role helio password '$fresh_password'" | psql -qX "host=127.0.0.1 port=$pg_port user=helio dbname=postgres"
@@ -197,6 +203,7 @@ site() { # NAME
   local users
   mkdir -p "$state/$1"
   users=$(users_of "$state/$1/site.yaml")
+  [ -n "$users" ] || users="  users: [{tenant: demo, user: \"*\", unix: $job_user}]"
   [ -f "$state/$1/agent.key" ] || "$state/bin/helio-agent" keygen "$state/$1/agent.key" >"$state/$1/agent.pub"
   "$state/bin/helio-broker" site add "$1" "$(tail -n 1 "$state/$1/agent.pub")" --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
   { sed "s|@FEED@|$state/typical_day.csv|" "$top/deploy/quickstart/sites/$1.yaml" && cat; } >"$state/$1/site.yaml" <<CONF
@@ -205,7 +212,7 @@ site() { # NAME
   broker_key: "$(tail -n 1 "$state/broker.pub")"
   key_file: $state/$1/agent.key
   shim: $state/bin/helio-shim
-${users:-  users: [{tenant: demo, user: "*", unix: $job_user}]}
+$users
 CONF
 }
 for name in "${sites[@]}"; do site "$name"; done

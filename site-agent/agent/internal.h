@@ -33,6 +33,8 @@ struct helio_agent {
     helio_arena_t *spec_arena;
     helio_arena_t *backend_series_arena; /* what the backend said last of the hours to come */
     helio_aev_series_t backend_series;
+    bool silent;          /* the scheduler below */
+    uint64_t empty_pools; /* a bit for each pool of the site file: it was said that nothing of it is there */
     held_t held[2];
     uint32_t filling; /* index into held */
     uint64_t open_rows, batch;

@@ -86,9 +86,35 @@ static void on_backend_event(void *arg, const helio_aev_backend_t *event)
     agent_step(arg, HELIO_AGENT_EV_BACKEND, event);
 }
 
+/*  Once when none of a pool's GPUs is there any more (its partition removed or renamed, all nodes down), and once
+ * when some are: the federation sees a site that is ready, and has nothing. */
+static void tell_empty(helio_agent_t *self, uint32_t index, const helio_pool_capacity_t *capacity)
+{
+    uint64_t bit = UINT64_C(1) << index;
+    bool empty = capacity->gpus_total == 0;
+    if (empty == ((self->empty_pools & bit) != 0))
+        return;
+    self->empty_pools ^= bit;
+    if (empty)
+        helio_log(self->parts.log, HELIO_WARN, "pool_empty",
+                  "pool=%.*s text=\"none of its nodes can run jobs, or it has none: nothing of it is offered; "
+                  "helio-agent check says more\"",
+                  HELIO_TEXT_ARGS(capacity->pool));
+    else
+        helio_log(self->parts.log, HELIO_INFO, "pool_back", "pool=%.*s gpus=%llu",
+                  HELIO_TEXT_ARGS(capacity->pool), (unsigned long long)capacity->gpus_total);
+}
+
 static void on_backend_capacity(void *arg, const helio_aev_capacity_t *capacity)
 {
-    agent_step(arg, HELIO_AGENT_EV_CAPACITY, capacity);
+    helio_agent_t *self = arg;
+    const helio_site_profile_t *site = &self->parts.settings->site;
+    for (uint32_t i = 0; i < capacity->pools.count && !self->silent; i++)
+        for (uint32_t k = 0; k < site->pools.count && k < 64; k++)
+            if (site->pools.items[k].gpus_per_node &&
+                helio_text_equal(site->pools.items[k].name, capacity->pools.items[i].pool))
+                tell_empty(self, k, &capacity->pools.items[i]);
+    agent_step(self, HELIO_AGENT_EV_CAPACITY, capacity);
 }
 
 static void on_backend_series(void *arg, const helio_aev_series_t *series)
@@ -103,6 +129,7 @@ static void on_backend_series(void *arg, const helio_aev_series_t *series)
 static void on_backend_silence(void *arg, bool silent, uint64_t for_ms)
 {
     helio_agent_t *self = arg;
+    self->silent = silent;
     if (silent)
         helio_log(self->parts.log, HELIO_WARN, "scheduler_silent",
                   "for_ms=%llu text=\"it does not answer: no GPUs are offered until it does; "

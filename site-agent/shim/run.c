@@ -25,6 +25,7 @@ enum {
     HEAD_SLACK_MS = 5000, /* for the ranks' shims, which have the same grace, to end by themselves */
     SRUN_KILL_MS = 10000,
     DONE_TRIES = 600,
+    AFTERWARDS_MS = 200, /* Slurm signals a job's processes one by one, its own last */
     EXIT_NOT_STARTED = 125
 };
 
@@ -365,6 +366,24 @@ static helio_rc end_ran(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
+/*  A script whose program Slurm has just killed may go on to its end, and end well, before Slurm has come to
+ * it and to us. That we are told to stop shows that it was no end of its own; whose doing it was, Slurm
+ * knows. */
+static void listen_afterwards(helio_shim_t *self)
+{
+    int64_t until_ms = helio_clock_boot_ms() + AFTERWARDS_MS, left_ms = AFTERWARDS_MS;
+    if (self->call->mode != HELIO_SHIM_SLURM)
+        return;
+    while (!self->done.stopped && !self->done.limit_reached && left_ms > 0) {
+        struct pollfd fd = {.fd = self->signals, .events = POLLIN};
+        struct signalfd_siginfo info;
+        (void)poll(&fd, 1, (int)left_ms);
+        while (read(self->signals, &info, sizeof info) == (ssize_t)sizeof info)
+            self->done.stopped = self->done.stopped || info.ssi_signo != SIGCHLD;
+        left_ms = until_ms - helio_clock_boot_ms();
+    }
+}
+
 /*  The space was put aside; what still fails (a disk that is being mended) is tried for ten minutes. */
 static helio_rc tell(helio_shim_t *self, helio_error_t *err)
 {
@@ -419,6 +438,7 @@ static helio_rc run_claimed(helio_shim_t *self, int *ret_exit_code, helio_error_
     else {
         run(self);
         rc = end_ran(self, err);
+        listen_afterwards(self);
     }
     if (self->env_there && self->call->mode != HELIO_SHIM_RANK)
         (void)unlinkat(self->folder, "env", 0);

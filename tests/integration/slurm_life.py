@@ -217,6 +217,7 @@ def case_drain(world):
     world.wait_state(key, "running")
     for node in ("eu-n1", "eu-n2"):
         world.eu.slurm("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=disk")
+    faults += agent_says(world, "✗ pool h100: ", "none of them starts jobs")
     row = world.wait_state(key, "succeeded", "failed", "held", "lost")
     if row[:3] != ["succeeded", "eu", "1"]:
         faults.append(f"what ran on a drained node ended as {row}")
@@ -266,6 +267,85 @@ def case_cut_off(world):
     return faults, "its job ran to its end, and once"
 
 
+def case_suspend(world):
+    """The job's time goes on while an admin has it suspended; nothing of it can run until it is resumed."""
+    faults = []
+    key, = world.submit(world.job("suspended", 60, **world.at_eu()) | {"time": "15s"})
+    world.wait_state(key, "running")
+    began = time.monotonic()
+    number = world.slurm_job(key, "RUNNING")
+    world.eu.slurm("scontrol", "suspend", number)
+    world.wait_state(key, "suspended")
+    while time.monotonic() < began + 17:
+        time.sleep(0.2)
+    if world.row(key)[0] != "suspended":
+        faults.append(f"past its time, and suspended, it was {world.row(key)}")
+    world.eu.slurm("scontrol", "resume", number)
+    row = world.wait_state(key, "succeeded", "failed", "timeout", "held", "lost")
+    if row != ["timeout", "eu", "1", "124"]:
+        faults.append(f"it ended as {row}, with timeout 124 expected: {world.reasons(key)}")
+    return faults, "its time went on, and ended it when it was resumed"
+
+
+def case_node_set_down(world):
+    """An admin sets a node down under a job: Slurm kills the job."""
+    faults = []
+    world.federation.wait_for(lambda: by_helio(world) and by_helio(world)[2] == 16, FIGURES_SECONDS, "the GPUs are not offered")
+    key, = world.submit(world.job("on-a-node-set-down", 20, placement={"sites": ["eu", "north"]}))
+    if world.wait_state(key, "running")[1] != "eu":
+        return [f"it did not run at eu: {world.row(key)}"], ""
+    node = next(line.split()[0] for line in world.eu.slurm("squeue", "--noheader", "--format=%N %j").splitlines() if key in line)
+    world.eu.slurm("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=fire")
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost", seconds=120)
+    world.resume(node)
+    if row[:1] + row[2:3] != ["succeeded", "2"]:
+        faults.append(f"it ended as {row}, with success at the second attempt expected: {world.reasons(key)}")
+    if "NodeFailed" not in world.reasons(key):
+        faults.append(f"the history does not say why: {world.reasons(key)}")
+    return faults, f"its job ran again at {row[1]}"
+
+
+def agent_says(world, *words):
+    """`helio-agent check` beside the agent that runs."""
+    agent, *config = world.federation.commands["eu"]
+    text = subprocess.run([agent, "check", *config], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT).stdout
+    return [f"helio-agent check does not say '{word}': {text}" for word in words if word not in text]
+
+
+def log_count(world, event):
+    with open(world.federation.path("eu.log")) as log:
+        return log.read().count(f" {event} ")
+
+
+def case_partition_gone(world):
+    """slurm.conf is changed under the agent: its partition has another name."""
+    faults, empty = [], log_count(world, "pool_empty")
+    with open(world.eu.conf) as conf:
+        before = conf.read()
+
+    def configure(text):
+        with open(world.eu.conf, "w") as conf:
+            conf.write(text)
+        world.eu.slurm("scontrol", "reconfigure")
+
+    world.federation.wait_for(lambda: by_helio(world) and by_helio(world)[0] == 16, FIGURES_SECONDS, "the GPUs are not offered")
+    configure(before.replace("PartitionName=main ", "PartitionName=prod "))
+    world.federation.wait_for(lambda: by_helio(world)[0] == 0, FIGURES_SECONDS, "GPUs of a partition that is not there are offered")
+    free, pinned = world.submit(world.job("may-go-elsewhere", 1, placement={"sites": ["eu", "north"]}),
+                                world.job("waits-for-the-partition", 1, **world.at_eu()))
+    if world.wait_state(free, "succeeded", "failed", "held", "lost")[:2] != ["succeeded", "north"]:
+        faults.append(f"what may go elsewhere is {world.row(free)}")
+    if world.row(pinned)[0] != "queued":
+        faults.append(f"what may not waits as {world.row(pinned)}")
+    faults += agent_says(world, "✗ pools: pool 'h100': the cluster has no partition 'main'")
+    if log_count(world, "pool_empty") != empty + 1:
+        faults.append("the agent's log does not say once that the pool is empty")
+    configure(before)
+    if world.wait_state(pinned, "succeeded", "failed", "held", "lost")[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"with the partition back, it is {world.row(pinned)}")
+    return faults, "nothing of it was offered, what waited ran when it was back"
+
+
 def case_preemption(world):
     faults = []
     world.federation.helio("drain", "north", "--reason", "so that it runs at eu")
@@ -308,6 +388,28 @@ def case_spool_full(world):
     if world.wait_state(after, "succeeded", "failed", "held", "lost")[0] != "succeeded":
         faults.append(f"with room again, a job ended as {world.row(after)}")
     return faults, "what ran kept its end, what came went where there is room"
+
+
+# ---- last, since nobody starts slurmdbd again ------------------------------------------------------------------------
+
+def case_accounting_down(world):
+    """slurmdbd is dead while jobs end: what marks and the queue say is enough, and the operator is told."""
+    faults = [*agent_says(world, "✔ accounting: kept", "held by the agent that runs")]
+    own, killed = world.submit(world.job("ends-meanwhile", 2, code=3, **world.at_eu()),
+                               world.job("cancelled-meanwhile", 60, placement={"sites": ["eu", "north"]}))
+    with open(os.path.join(world.lab, "run", "slurmdbd")) as recorded:
+        os.kill(int(recorded.read().split()[0]), 9)
+    faults += agent_says(world, "✗ accounting: ", "is slurmdbd running?")
+    if world.wait_state(own, "succeeded", "failed", "held", "lost")[:4] != ["failed", "eu", "1", "3"]:
+        faults.append(f"what ended by itself is {world.row(own)}")
+    if world.wait_state(killed, "running")[1] == "eu":
+        world.eu.slurm("scancel", world.slurm_job(killed, "RUNNING"))
+        world.federation.wait_for(lambda: int(world.row(killed)[2]) > 1, 90, "nobody noticed a scancel")
+        if "SiteCancelled" not in world.reasons(killed):
+            faults.append(f"the history does not say why: {world.reasons(killed)}")
+    world.federation.helio("cancel", killed)
+    world.wait_state(killed, "cancelled")
+    return faults, "ends were told without it"
 
 
 CASES = {name[len("case_"):]: case for name, case in list(globals().items()) if name.startswith("case_")}

@@ -79,8 +79,16 @@ static bool check_controller(const check_t *self)
     if (rc)
         return false;
     rc = ask(self, sacct, text);
-    say(self, "accounting", HELIO_OK,
-        rc ? "not kept, or not to be had: ends without a mark are read from the queue" : "kept");
+    bool none = rc && strstr(text, "storage is disabled");
+    if (rc && !none)
+        (void)snprintf(detail, sizeof detail,
+                       "%.400s; is slurmdbd running? Jobs go on, and ends without a mark are read from the "
+                       "queue meanwhile",
+                       text);
+    say(self, "accounting", none ? HELIO_OK : rc,
+        none ? "not kept: ends without a mark are read from the queue"
+        : rc ? detail
+             : "kept");
     return true;
 }
 
@@ -108,16 +116,20 @@ static bool check_pools(const check_t *self, helio_site_profile_t *site, helio_s
     helio_rc rc = helio_slurm_fill_site(site, settings, self->arena, &err);
     if (rc)
         say(self, "pools", rc, err.text);
+    uint32_t *open = helio_arena_alloc(self->arena, site->pools.count + 1, sizeof *open);
+    bool known = !rc && helio_slurm_ask_open(site, settings, self->arena, open) == HELIO_OK;
     for (uint32_t i = 0; !rc && i < site->pools.count; i++) {
         const helio_pool_t *pool = &site->pools.items[i];
+        bool shut = known && !open[i];
         helio_slurm_pool_t mapping;
         helio_slurm_pool_of(settings, site, pool->name, self->arena, &mapping);
         (void)snprintf(what, sizeof what, "pool %.*s", HELIO_TEXT_ARGS(pool->name));
         (void)snprintf(detail, sizeof detail,
-                       "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'", pool->nodes,
+                       "%u nodes with %u GPUs %.*s, partition '%.*s', GRES type '%.*s'%s", pool->nodes,
                        pool->gpus_per_node, HELIO_TEXT_ARGS(pool->gpu), HELIO_TEXT_ARGS(mapping.partition),
-                       HELIO_TEXT_ARGS(mapping.gres));
-        say(self, what, HELIO_OK, detail);
+                       HELIO_TEXT_ARGS(mapping.gres),
+                       shut ? ": none of them starts jobs, all are drained or down (sinfo -R says why)" : "");
+        say(self, what, shut ? HELIO_UNAVAILABLE : HELIO_OK, detail);
     }
     return rc == HELIO_OK;
 }

@@ -257,6 +257,12 @@ HELIO_MUST_CHECK helio_rc helio_slurm_read_prologs(helio_text_t config, bool *re
 HELIO_MUST_CHECK helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings,
                                                   helio_arena_t *arena, bool *ret_some);
 
+/*  Nodes of each pool of the site that may start something, now or once they are free; ret_counts: one a
+ * pool. */
+HELIO_MUST_CHECK helio_rc helio_slurm_ask_open(const helio_site_profile_t *site,
+                                               const helio_slurm_settings_t *settings, helio_arena_t *arena,
+                                               uint32_t *ret_counts);
+
 /* ---- slurm_settings.c */
 void helio_slurm_settings_copy(const helio_slurm_settings_t *from, helio_arena_t *arena,
                                helio_slurm_settings_t *ret);

@@ -357,3 +357,26 @@ helio_rc helio_slurm_fill_site(helio_site_profile_t *site, helio_slurm_settings_
     *settings = mapped;
     return HELIO_OK;
 }
+
+helio_rc helio_slurm_ask_open(const helio_site_profile_t *site, const helio_slurm_settings_t *settings,
+                              helio_arena_t *arena, uint32_t *ret_counts)
+{
+    cluster_t cluster = {0};
+    helio_rc rc = ask_cluster(settings, arena, &cluster, NULL);
+    if (rc)
+        return rc;
+    helio_slurm_view_t view = {
+        .site = site, .settings = settings, .nodes = &cluster.nodes, .partitions = &cluster.partitions};
+    helio_slurm_picture_t picture;
+    helio_slurm_picture(&view, arena, &picture);
+    for (uint32_t i = 0; i < site->pools.count; i++) {
+        helio_slurm_members_t members;
+        helio_slurm_members(&picture, i, &members);
+        ret_counts[i] = 0;
+        for (uint32_t k = 0; k < members.count; k++) {
+            const helio_slurm_node_t *node = picture.places[members.places[k]].node;
+            ret_counts[i] += !node->closed && (node->up || node->idle_off);
+        }
+    }
+    return HELIO_OK;
+}

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <sys/mman.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -261,7 +262,7 @@ static int begin(void **state)
         helio_loop_new(&world.loop, &err) != HELIO_OK || helio_keypair_new(&broker, &err) != HELIO_OK ||
         helio_keypair_new(&agent, &err) != HELIO_OK)
         return -1;
-    world.log_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    world.log_fd = memfd_create("log", MFD_CLOEXEC);
     world.log = helio_log_new(world.log_fd, HELIO_DEBUG, "test");
     world.arena = helio_arena_new();
     (void)snprintf(key_file, sizeof key_file, "%s/agent.key", world.directory);
@@ -374,6 +375,43 @@ static void agent__carries_a_job_from_order_to_acknowledged_end(void **state)
     helio_msg_reports_ack_t ack = {world.reports[3].seq};
     say(HELIO_MSG_REPORTS_ACK, &ack);
     turn_until(&world.forgets, 1);
+}
+
+static uint32_t logged(const char *event)
+{
+    static char text[1 << 20];
+    uint32_t count = 0;
+    ssize_t size = pread(world.log_fd, text, sizeof text - 1, 0);
+    text[size > 0 ? size : 0] = '\0';
+    for (const char *at = text; (at = strstr(at, event)); at++)
+        count++;
+    return count;
+}
+
+static void agent__a_pool_of_which_nothing_is_left_is_logged_once_and_so_is_its_return(void **state)
+{
+    (void)state;
+    turn_until(&world.summaries, 1);
+    helio_pool_capacity_t pool = {.pool = world.pool.name, .gpus_total = world.pool.gpus_per_node};
+    helio_aev_capacity_t capacity = {0};
+    capacity.pools.items = &pool;
+    capacity.pools.count = 1;
+    helio_backend_sink_t *sink = &world.fake->sink;
+    sink->on_capacity(sink->arg, &capacity);
+    assert_int_equal(logged("pool_empty") + logged("pool_back"), 0);
+    sink->on_silence(sink->arg, true, 12000); /* which offers nothing, and is said itself */
+    pool.gpus_total = 0;
+    sink->on_capacity(sink->arg, &capacity);
+    sink->on_silence(sink->arg, false, 12000);
+    assert_int_equal(logged("pool_empty"), 0);
+    sink->on_capacity(sink->arg, &capacity);
+    sink->on_capacity(sink->arg, &capacity);
+    assert_int_equal(logged("pool_empty"), 1);
+    pool.gpus_total = 4;
+    sink->on_capacity(sink->arg, &capacity);
+    sink->on_capacity(sink->arg, &capacity);
+    assert_int_equal(logged("pool_empty"), 1);
+    assert_int_equal(logged("pool_back"), 1);
 }
 
 static void agent__takes_over_what_runs_when_it_is_started_again(void **state)
@@ -505,6 +543,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(agent__carries_a_job_from_order_to_acknowledged_end),
+        TEST(agent__a_pool_of_which_nothing_is_left_is_logged_once_and_so_is_its_return),
         TEST(agent__takes_over_what_runs_when_it_is_started_again),
         TEST(agent__refuses_to_hand_a_backend_what_does_not_parse),
         TEST(agent__answers_for_logs),

@@ -247,6 +247,72 @@ static void slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unle
     }
 }
 
+static void slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so(void **state)
+{
+    (void)state;
+    for (int all = 0; all < 2; all++) {
+        site_t site;
+        lines_t lines = {0};
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t nodes = {0};
+        open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
+        helio_slurm_options_t options = {.site = &site.profile,
+                                         .rules = &site.lab.rules,
+                                         .settings = &site.settings,
+                                         .shim = site.lab.shim};
+        lab_read(&site.lab, "nodes", &nodes);
+        assert_non_null(nodes.data);
+        char *at = nodes.data;
+        for (int i = 0; i <= all; i++) { /* one of two, both */
+            at = strstr(at, "State=IDLE ");
+            assert_non_null(at);
+            memcpy(at, "State=DOWN ", 11);
+        }
+        lab_put(&site.lab, "nodes", "%s", nodes.data);
+        lab_put(&site.lab, "bin/srun", "#!/bin/sh\necho slurm 22.05.8\n");
+        lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "squeue", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "scancel", "slurm 22.05.8\n", "", 0);
+        helio_slurm_check(&options, false, on_line, &lines);
+        if (!strstr(lines.text, all ? "bad pool big: 2 nodes with" : "good pool big: 2 nodes with") ||
+            (strstr(lines.text, "none of them starts jobs") != NULL) != all)
+            fail_msg("%s", lines.text);
+        close_site(&site);
+    }
+}
+
+static void slurm_check__accounting_that_is_kept_and_silent_is_told_from_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *complaint; /* of sacct; NULL = it answers */
+        int rc;
+        const char *says;
+    } cases[] = {
+        {"", 0, "good accounting: kept\n"},
+        {"Slurm accounting storage is disabled\n", 1, "good accounting: not kept"},
+        {"sacct: error: slurm_persist_conn_open_without_init: failed to open persistent connection\n", 1,
+         "bad accounting: sacct: error: slurm_persist_conn_open_without_init"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        site_t site;
+        lines_t lines = {0};
+        open_site(&site, &(helio_pool_t){.name = HELIO_TEXT("big"), .gpu = HELIO_TEXT("H100")}, NULL);
+        helio_slurm_options_t options = {.site = &site.profile,
+                                         .rules = &site.lab.rules,
+                                         .settings = &site.settings,
+                                         .shim = site.lab.shim};
+        lab_put(&site.lab, "bin/srun", "#!/bin/sh\necho slurm 22.05.8\n");
+        lab_answer(&site.lab, "sbatch", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "squeue", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "scancel", "slurm 22.05.8\n", "", 0);
+        lab_answer(&site.lab, "sacct", "", cases[i].complaint, cases[i].rc);
+        helio_slurm_check(&options, false, on_line, &lines);
+        if (!strstr(lines.text, cases[i].says))
+            fail_msg("not '%s' in\n%s", cases[i].says, lines.text);
+        close_site(&site);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +323,8 @@ int main(void)
         cmocka_unit_test(slurm_site__a_silent_controller_is_only_needed_for_what_the_file_leaves_out),
         cmocka_unit_test(
             slurm_site__what_comes_before_a_program_is_asked_of_the_cluster_unless_the_file_says),
+        cmocka_unit_test(slurm_check__a_pool_whose_nodes_are_all_taken_out_says_so),
+        cmocka_unit_test(slurm_check__accounting_that_is_kept_and_silent_is_told_from_none),
         cmocka_unit_test(slurm_check__says_line_by_line_what_is_there_and_what_is_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
