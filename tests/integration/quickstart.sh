@@ -34,6 +34,10 @@ metrics=$(curl -fs "$url/metrics") # not into a pipe: grep -q would leave before
 grep -q '^helio_build_info' <<<"$metrics" || { echo "no metrics at $url"; exit 1; }
 "$state/bin/helio-broker" tenant add other --config "$state/broker.yaml" >/dev/null 2>&1
 token=$(umask 077 && "$state/bin/helio-broker" token add --tenant other --user ada --role user --config "$state/broker.yaml" 2>/dev/null)
+for _ in $(seq 300); do # a broker that runs learns of a token by itself, not at once
+  HELIO_TOKEN=$token HELIO_BROKER="$url" "$state/bin/helio" sites >/dev/null 2>&1 && break
+  sleep 0.1
+done
 planned=$(printf 'cpus: 1\nrun: "true"\n' | HELIO_TOKEN=$token HELIO_BROKER="$url" "$state/bin/helio" plan - -o json |
   jq -r '"\(.chosen) \([.candidates[] | select(.reason == "NoUserMapping") | .site] | unique | sort | join(","))"')
 [ "$planned" = "lulea brisbane,california,frankfurt,singapore,virginia" ] || { echo "the line of \`users\` that an operator added is not kept, or not known beforehand: $planned"; exit 1; }
