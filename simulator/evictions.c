@@ -63,8 +63,11 @@ void evictions_transition(world_t *self, const helio_row_transition_t *row)
     wevicted_t *evicted = evicted_of(self, row->key);
     if (evicted->life != self->broker.life) /* what a leader decides may be lost with it: only its own counts */
         evicted->times = 0;
-    if (++evicted->times > HELIO_EVICT_TIMES_MAX)
-        world_violate(self, "a job was evicted %u times", evicted->times);
+    bool own = helio_text_is(tenant, job->tenant);
+    evicted->others += !own;
+    evicted->times += !own && victim == HELIO_TIER_STANDARD;
+    if (evicted->times > HELIO_EVICT_TIMES_MAX)
+        world_violate(self, "a job was evicted %u times for others", evicted->times);
     evicted->life = self->broker.life;
     evicted->at_ms = self->now_ms;
     evicted->open = true;
@@ -72,6 +75,15 @@ void evictions_transition(world_t *self, const helio_row_transition_t *row)
     (void)helio_text_copy(queue, evicted->queue, sizeof evicted->queue);
     (void)helio_text_copy(tenant, evicted->tenant, sizeof evicted->tenant);
     self->evictions++;
+}
+
+/*  Or a tenant could make its jobs immune by evicting them itself. */
+void evictions_state(world_t *self, const helio_row_state_t *row)
+{
+    const wevicted_t *evicted;
+    HASH_FIND(hh, self->evicted, &row->key, sizeof row->key, evicted);
+    if (row->evictions > (evicted ? evicted->others : 0))
+        world_violate(self, "an eviction counts that was not for another tenant's work");
 }
 
 /*  Not for sure: where one of that queue and tenant may have been cancelled, or may prefer a better hour by now. */

@@ -135,7 +135,8 @@ typedef struct wevicted {
     char site[33]; /* of its last placement */
     char queue[33], tenant[33]; /* for whose job it left */
     bool open;     /* and none of those was placed since */
-    uint32_t times;
+    uint32_t times;  /* in that life, of those that may make it immune: of standard work for other tenants */
+    uint32_t others; /* for other tenants' work, ever */
     uint64_t life;     /* of the leader that decided so */
     uint64_t sessions; /* counts connections until then */
     int64_t at_ms;
@@ -251,6 +252,7 @@ enum { DATA_CALL = 4 * WORLD_JOBS_MAX };
 
 /* evictions.c: the rows that a leader writes, in order */
 void evictions_transition(world_t *self, const helio_row_transition_t *row);
+void evictions_state(world_t *self, const helio_row_state_t *row);
 void evictions_placement(world_t *self, const helio_row_placement_t *row);
 void evictions_free(world_t *self);
 

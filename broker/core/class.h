@@ -43,6 +43,7 @@ struct job_class {
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
     uint32_t evictions;     /* of others, under way for it; at most waiting_count */
     uint64_t expected_gpus; /* of the starts that those are for */
+    int64_t patient_until_ms; /* wall clock: so long it waits for room that comes by itself; 0 = it has not begun to */
     struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
     uint64_t options_facts, options_pools;

@@ -37,10 +37,15 @@ uint64_t core_evict_lost_ms(const helio_broker_core_t *self, const job_t *job)
                                submission->grace_ms);
 }
 
+bool core_evict_is_immune(const job_t *job)
+{
+    return helio_evict_is_immune(core_evict_tier(job), job->evictions);
+}
+
 bool core_evict_can(const helio_broker_core_t *self, const job_t *job, bool young_too)
 {
     bool runs = job->state == HELIO_JOB_RUNNING || job->state == HELIO_JOB_SUSPENDED;
-    return runs && core_evict_tier(job) < HELIO_TIER_CRITICAL && job->evictions < HELIO_EVICT_TIMES_MAX &&
+    return runs && core_evict_tier(job) < HELIO_TIER_CRITICAL && !core_evict_is_immune(job) &&
            (young_too || core_evict_ran_ms(self, job) >= (uint64_t)helio_evict_young_ms(core_evict_tier(job)));
 }
 
@@ -58,11 +63,16 @@ helio_stop_mode_t core_evict_mode(const job_t *job)
     return kill ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
 }
 
-int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const char *reason)
+int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const tenant_t *gainer,
+                       const char *reason)
 {
+    bool counts = gainer && gainer != job->submission->tenant;
+#ifdef HELIO_MUTANT_own_evictions_count
+    counts = gainer;
+#endif
     job->intent = HELIO_INTENT_PREEMPT;
     helio_stop_mode_t mode = core_evict_mode(job);
-    if (why != HELIO_EVICT_WHY_WINDOW) /* every morning is not once too often */
+    if (counts && job->evictions < UINT8_MAX)
         job->evictions++;
     count_leaving(job);
     self->figures.preemptions_total[why]++;
@@ -195,6 +205,7 @@ void core_evict_free(helio_broker_core_t *self)
 uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
 {
     eviction_t *least = NULL, *eviction;
+    class->patient_until_ms = 0;
     if (!class->evictions)
         return 0;
     DL_FOREACH(self->evictions, eviction)

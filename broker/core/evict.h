@@ -32,10 +32,12 @@ typedef struct prey {
 /* evict.c: running work that makes room, under way (the table of who may evict whom: federation/policy/victims.h) */
 /*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once,
  *  others by their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has
- *  left. Reason: of its transition. Returns when it is gone at the latest, by the wall clock. Only of one that
- *  core_evict_can. */
-int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const char *reason);
-/*  It runs, is of a tier that may be evicted, and was not evicted too often. young too: not begun a moment ago. */
+ *  left. gainer: whose work it makes room for, NULL = nobody's; reason: of its transition. Returns when it is gone at
+ *  the latest, by the wall clock. Only of one that core_evict_can. */
+int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const tenant_t *gainer,
+                       const char *reason);
+bool core_evict_is_immune(const job_t *job); /* it was evicted too often */
+/*  It runs, is of a tier that may be evicted, and is not immune. young too: not begun a moment ago. */
 bool core_evict_can(const helio_broker_core_t *self, const job_t *job, bool young_too);
 uint64_t core_evict_lost_ms(const helio_broker_core_t *self, const job_t *job); /* run in vain, if it leaves now */
 uint64_t core_evict_ran_ms(const helio_broker_core_t *self, const job_t *job); /* its current attempt */

@@ -65,10 +65,16 @@ const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class,
     const char *whose = of_queue
                             ? core_printf(self, "quota of %s in %s", account->tenant->name, account->queue->name)
                             : core_printf(self, "quota of %s", account->tenant->name);
+    bool of_tier = of_queue && !account->own && !account->queue->each_given;
+    const char *remedy =
+        of_tier ? core_printf(self, "; an operator grants more critical work: `helio quota set %s --queue %s --burst N`",
+                              account->tenant->name, account->queue->name)
+                : "";
     if (gpus > holds->quota.burst_gpus)
-        return core_printf(self, "%s: at most %u GPUs at once, it needs %u", whose, holds->quota.burst_gpus, gpus);
-    return core_printf(self, "%s: %llu of %u GPUs in use, it needs %u", whose, (unsigned long long)holds->gpus,
-                       holds->quota.burst_gpus, gpus);
+        return core_printf(self, "%s: at most %u GPUs at once, it needs %u%s", whose, holds->quota.burst_gpus, gpus,
+                           remedy);
+    return core_printf(self, "%s: %llu of %u GPUs in use, it needs %u%s", whose, (unsigned long long)holds->gpus,
+                       holds->quota.burst_gpus, gpus, remedy);
 }
 
 static bool is_limited(const account_t *account)
@@ -165,6 +171,13 @@ static void set_each(helio_broker_core_t *self, queue_t *queue, const helio_quot
                 account->holds.quota = *quota;
 }
 
+void core_quota_of_tier(helio_broker_core_t *self, queue_t *queue)
+{
+    helio_quota_t quota = helio_quota_default_in(queue->tier == HELIO_TIER_CRITICAL);
+    if (!queue->each_given)
+        set_each(self, queue, &quota);
+}
+
 static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *event, queue_t *queue)
 {
     if (!queue || !event->burst_given || event->guaranteed_given || event->weight_given) {
@@ -182,6 +195,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
         return;
     }
     store(self, event, &holds, &quota);
+    queue->each_given = true;
     set_each(self, queue, &quota);
 }
 
@@ -235,8 +249,10 @@ void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row)
     queue_t *queue = row->queue.size ? core_queue_find(self, row->queue) : NULL;
     helio_quota_t quota = {row->guaranteed_gpus, row->burst_gpus, row->weight_milli};
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, tenant);
-    if (queue && is_each(row->tenant))
+    if (queue && is_each(row->tenant)) {
+        queue->each_given = true;
         set_each(self, queue, &quota);
+    }
     if (!tenant || (row->queue.size && !queue))
         return;
     if (queue) {

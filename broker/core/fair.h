@@ -40,6 +40,8 @@ const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class,
 /*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
 void core_quota_take(helio_broker_core_t *self, job_t *job);
 void core_quota_give(helio_broker_core_t *self, job_t *job);
+/*  What each tenant may hold in a queue of its tier, unless an operator has set that. */
+void core_quota_of_tier(helio_broker_core_t *self, queue_t *queue);
 bool core_is_owed(const job_class_t *class); /* its tenant has less than it is guaranteed, in all or in its queue */
 /*  < 0: a goes first. By tier, level of the turn, whose tenant is owed something, shares: 0 = equal so far. */
 int core_share_turn(const job_class_t *a, const job_class_t *b);

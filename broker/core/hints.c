@@ -223,7 +223,7 @@ static void higher_queue(const advisor_t *self)
     job_class_t changed = *self->e->class;
     account_t none = {.tenant = changed.account->tenant,
                       .queue = queue,
-                      .holds.quota = helio_quota_default()},
+                      .holds.quota = queue->each},
               *account;
     HASH_FIND_PTR(none.tenant->accounts, &queue, account);
     changed.queue = queue;

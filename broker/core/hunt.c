@@ -67,6 +67,7 @@ typedef struct hunt {
     bool others_fit;
     bool young_too;         /* as if those were old enough: of a plan */
     int64_t young_until_ms; /* the first that may be evicted later; 0 = none */
+    int64_t patient_until_ms; /* it waits for room that comes by itself, so long at most; 0 = it does not */
 } hunt_t;
 
 static uint32_t owner_of(hunt_t *hunt, const void *who, const helio_holdings_t *holds, uint64_t leaving_gpus)
@@ -111,6 +112,8 @@ static void take_prey(hunt_t *hunt, const prey_t *prey)
     };
     if (!leaves && (!runs || !helio_evict_allowed(evictor, tier, hunt->reclaims)))
         return;
+    if (!leaves && victim.gpus && !hunt->option->c.gpus_per_node)
+        return; /* no quota bounds jobs that need no GPU: they do not empty those that have some */
     if (!leaves && !helio_evict_allowed(evictor, tier, false) && !take_owners(hunt, job, &victim))
         return;
     if (!leaves && prey->young_until_ms && !hunt->young_too) {
@@ -208,12 +211,39 @@ static bool is_within_quota(const job_class_t *class, uint32_t gpus)
     return class->expected_gpus + gpus <= core_quota_left(class);
 }
 
+static uint64_t part_of(uint64_t want, uint64_t node, uint32_t gpus)
+{
+    uint64_t part = node && want < node ? (want * gpus + node - 1) / node : gpus;
+    return node && want ? part : 0;
+}
+
+/*  Those whose CPUs or memory it takes: else one that asks for a GPU and all of a node's CPUs would empty the node, and be
+ *  charged for one. */
+static uint32_t taken_gpus(const job_class_t *class, const option_t *option)
+{
+    const helio_pool_t *pool = &option->pool->info;
+    const helio_requirement_t *want = &class->want;
+    uint64_t gpus = option->c.gpus_per_node, of_cpus = part_of(want->cpus, pool->cpus_per_node, pool->gpus_per_node),
+             of_memory = part_of(want->memory_bytes, pool->memory_bytes_per_node, pool->gpus_per_node);
+    if (!gpus)
+        return 0;
+    gpus = of_cpus > gpus ? of_cpus : gpus;
+    return (uint32_t)(of_memory > gpus ? of_memory : gpus) * want->nodes;
+}
+
 /*  A gang that goes before it has the pool: what came back would be that one's. */
 static bool is_spoken_for(const job_class_t *class, const pool_t *pool)
 {
     const job_class_t *held = pool->reservation.class;
     return held && held != class && held->waiting &&
            core_class_turn_at(class, held, pool->reservation.site) >= 0;
+}
+
+/*  It would not be offered anything. */
+static bool is_resting(const hunt_t *hunt, const option_t *option)
+{
+    return hunt->core->now_ms < option->pool->penalty_until_ms ||
+           option->site->unanswered >= hunt->core->options.offers_unanswered_max;
 }
 
 static helio_victims_t hunt_at(hunt_t *hunt)
@@ -224,10 +254,8 @@ static helio_victims_t hunt_at(hunt_t *hunt)
     uint32_t gpus = core_option_gpus(hunt->class, option);
     hunt->count = hunt->owner_count = 0;
     hunt->reclaims = reclaims(hunt->class, gpus);
-    bool rests = hunt->core->now_ms < pool->penalty_until_ms || /* it would not be offered anything */
-                 option->site->unanswered >= hunt->core->options.offers_unanswered_max;
-    if (rests || (hunt->class->queue->tier == HELIO_TIER_BEST_EFFORT && !hunt->reclaims) ||
-        !is_within_quota(hunt->class, gpus) || is_spoken_for(hunt->class, pool))
+    if (is_resting(hunt, option) || (hunt->class->queue->tier == HELIO_TIER_BEST_EFFORT && !hunt->reclaims) ||
+        !is_within_quota(hunt->class, taken_gpus(hunt->class, option)) || is_spoken_for(hunt->class, pool))
         return none;
     find_prey(hunt->core, option->site, pool);
     if (!helio_evict_allowed(hunt->class->queue->tier, pool->prey_least_tier, hunt->reclaims))
@@ -291,10 +319,19 @@ static bool ends_sooner(hunt_t *hunt, const helio_victims_t *set)
            at_ms <= hunt->core->wall_ms + (int64_t)grace_of(hunt, set);
 }
 
+/*  Of the class, whom the next eviction is for: those before it have theirs. */
+static const job_t *next_of(const job_class_t *class)
+{
+    const job_t *job = class->waiting;
+    for (uint32_t i = 0; i < class->evictions && job->next; i++)
+        job = job->next;
+    return job;
+}
+
 static const char *reason_of(helio_broker_core_t *self, const job_class_t *class)
 {
     char key[HELIO_KEY_SIZE];
-    helio_job_key_text(class->waiting->key, key);
+    helio_job_key_text(next_of(class)->key, key);
     return core_printf(self, "preempted by %s/%s job %s", class->queue->name, class->account->tenant->name,
                        &key[HELIO_ID_SIZE - 1 - 8]);
 }
@@ -320,12 +357,59 @@ static void begin(hunt_t *hunt, const helio_victims_t *set)
     for (uint32_t i = 0; i < set->count; i++) {
         job_t *job = hunt->jobs[set->chosen[i]];
         if (!hunt->victims[set->chosen[i]].leaves)
-            (void)core_evict_job(self, job, eviction->why, reason);
+            (void)core_evict_job(self, job, eviction->why, class->account->tenant, reason);
         job->eviction = eviction;
         core_room_add(&eviction->back, job->submission->class->want.nodes, job->gpus_per_node,
                       &job->submission->class->want);
     }
     core_evict_add(self, eviction);
+}
+
+/*  The first of the open steps where others may be told to leave, and the first alternative there. */
+static bool is_behind(const hunt_t *hunt, const option_t *option, const option_t *best)
+{
+    return core_overflow_is_closed(hunt->class, option) ||
+           (best &&
+            (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask)));
+}
+
+/*  When others' limits make room for it at a pool that costs no more; 0 = not foreseen. */
+static int64_t room_by_itself_ms(const hunt_t *hunt, const evaluation_t *e, const option_t *best, int64_t total)
+{
+    int64_t first_ms = 0;
+    for (uint32_t i = 0; i < e->feasible && i < EVICTION_POOLS_MAX && !is_behind(hunt, &e->options[i], best); i++) {
+        const option_t *option = &e->options[i];
+        reservation_t found;
+        if (option->c.now.score_micro_usd > total || option->pool->evictions || is_resting(hunt, option) ||
+            is_spoken_for(hunt->class, option->pool) || core_would_wait(hunt->core, e, option))
+            continue;
+        int64_t at_ms = core_reserve_expect(hunt->core, hunt->class, option->site, option->pool,
+                                            option->c.gpus_per_node, &found);
+        if (at_ms && found.known && (!first_ms || at_ms < first_ms))
+            first_ms = at_ms;
+    }
+    return first_ms;
+}
+
+/*  To evict would spare less than is lost. Others may take the room that comes: so it is waited for once, and not long; and
+ *  by one job, since only the first such room is known. */
+static bool rather_waits(hunt_t *hunt, const evaluation_t *e, const option_t *best, int64_t total,
+                         const helio_victims_t *set)
+{
+    const helio_broker_core_t *core = hunt->core;
+    const job_class_t *class = hunt->class;
+    bool reclaims = set->worst_tier >= class->queue->tier;
+    if (class->evictions + 1 < class->waiting_count || set->count == set->leaving ||
+        (class->patient_until_ms && core->wall_ms >= class->patient_until_ms))
+        return false;
+    int64_t gone_ms = core->wall_ms + (int64_t)grace_of(hunt, set);
+    int64_t patience_ms =
+        helio_evict_patience_ms(set->lost_gpu_ms, core_option_gpus(class, best), reclaims);
+    int64_t at_ms = room_by_itself_ms(hunt, e, best, total);
+    if (!at_ms || at_ms > gone_ms + patience_ms)
+        return false;
+    hunt->patient_until_ms = class->patient_until_ms ? class->patient_until_ms : gone_ms + patience_ms;
+    return true;
 }
 
 /*  The best pool for one more of the class, what is lost there counted in. Then the hunt is of that pool. */
@@ -337,9 +421,8 @@ static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
     uint32_t looked_at = 0;
     for (uint32_t i = 0; i < e->feasible && looked_at < EVICTION_POOLS_MAX; i++) {
         const option_t *option = &e->options[i];
-        if (core_overflow_is_closed(hunt->class, option) ||
-            (best && (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask))))
-            break; /* the first of the open steps where others may be told to leave, and the first alternative there */
+        if (is_behind(hunt, option, best))
+            break;
         hunt->option = option;
         helio_victims_t set = hunt_at(hunt);
         looked_at += hunt->count > 0;
@@ -357,6 +440,8 @@ static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
         return false;
     hunt->option = best;
     (void)hunt_at(hunt); /* its victims again: the last one looked at may be another pool's */
+    if (rather_waits(hunt, e, best, best_total, &best_set))
+        return false;
     *ret_set = best_set;
     e->evicts = best;
     e->loss_micro_usd = best_loss;
@@ -394,6 +479,10 @@ bool core_evict(helio_broker_core_t *self, evaluation_t *e)
     if (class->evictions < class->waiting_count && hunt->young_until_ms &&
         (!class->look_ms || hunt->young_until_ms < class->look_ms))
         class->look_ms = hunt->young_until_ms;
+    if (hunt->patient_until_ms) {
+        int64_t at_ms = class->patient_until_ms = hunt->patient_until_ms;
+        class->look_ms = class->look_ms && class->look_ms < at_ms ? class->look_ms : at_ms;
+    }
     free(hunt);
     return any;
 }

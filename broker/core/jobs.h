@@ -83,7 +83,7 @@ struct job {
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
     bool leaving;           /* counted in its tenant's leaving_gpus */
-    uint8_t evictions;      /* how often it was evicted */
+    uint8_t evictions;      /* how often it was evicted for other tenants' work */
     eviction_t *eviction;   /* whose room it makes; NULL = nobody's */
     char *reason; /* of the last move; NULL = none */
     place_name_t *last;           /* of the latest placement; NULL = never placed */

@@ -215,7 +215,7 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
             wake(self, due_ms);
             continue;
         }
-        (void)core_evict_job(self, leavers[i].job, HELIO_EVICT_WHY_WINDOW, reason);
+        (void)core_evict_job(self, leavers[i].job, HELIO_EVICT_WHY_WINDOW, NULL, reason);
         told = true;
     }
     if (!enough && edge.at_ms - longest_ms <= self->wall_ms)
@@ -285,7 +285,7 @@ void core_kept_review(helio_broker_core_t *self)
 static bool gives_way(const helio_broker_core_t *self, const job_class_t *class, int64_t at_ms)
 {
     const job_t *head = class->waiting;
-    if (!head || head->evictions >= HELIO_EVICT_TIMES_MAX)
+    if (!head || core_evict_is_immune(head))
         return false;
     const submission_t *submission = head->submission;
     uint32_t tier = class->queue->tier;

@@ -277,6 +277,7 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
     queue->priority = event->priority_given ? event->priority : queue->priority;
     queue->tier = event->tier_given ? event->tier : queue->tier;
     queue->time_limit_ms = event->time_limit_given ? event->time_limit_ms : queue->time_limit_ms;
+    core_quota_of_tier(self, queue);
     write_queue(self, queue);
     order_changed(self);
     const char *words =
@@ -441,6 +442,7 @@ void core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row)
     queue->tier = row->tier;
     queue->time_limit_ms = row->time_limit_ms;
     queue->removed = row->removed;
+    core_quota_of_tier(self, queue);
 }
 
 /*  It was checked when it was set. */

@@ -33,6 +33,7 @@ typedef struct queue {
     bool removed;
     uint32_t open_jobs;
     helio_quota_t each;  /* of each tenant that has no quota of its own here */
+    bool each_given;     /* an operator set that; else it follows from the tier */
     queue_rule_t *rules; /* whichever goes before others first */
     UT_hash_handle hh;
 } queue_t;

@@ -263,6 +263,7 @@ helio_columns_t helio_columns_of_queues(void)
         {"SET", "priority_set", N, true},
         {"TIER", "tier", T, false},
         {"TIME", "time_limit_s", HELIO_CELL_SECONDS, false},
+        {"GPUS-MAX", "burst_gpus", N, false},
         {"QUEUED", "queued", N, false},
         {"RUNNING", "running", N, false},
         {"HELD", "held", N, false},

@@ -7,6 +7,14 @@ helio_quota_t helio_quota_default(void)
     return (helio_quota_t){0, HELIO_QUOTA_UNLIMITED, HELIO_QUOTA_WEIGHT_DEFAULT};
 }
 
+helio_quota_t helio_quota_default_in(bool critical)
+{
+    helio_quota_t quota = helio_quota_default();
+    if (critical)
+        quota.burst_gpus = HELIO_QUOTA_CRITICAL_GPUS;
+    return quota;
+}
+
 uint32_t helio_quota_left(const helio_holdings_t *self)
 {
     if (self->quota.burst_gpus == HELIO_QUOTA_UNLIMITED)

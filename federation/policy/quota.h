@@ -14,6 +14,8 @@
 enum {
     HELIO_QUOTA_UNLIMITED = INT32_MAX, /* a burst limit that is none */
     HELIO_QUOTA_GPUS_MAX = 1000000000,
+    /* Of a tenant in a critical queue, as long as nobody says otherwise: work that may take everybody's place is bounded. */
+    HELIO_QUOTA_CRITICAL_GPUS = 8,
     HELIO_QUOTA_WEIGHT_DEFAULT = 1000, /* thousandths */
     HELIO_QUOTA_WEIGHT_MAX = 1000000
 };
@@ -26,6 +28,8 @@ typedef struct helio_quota {
 
 /*  Nothing guaranteed, no limit, weight 1: of whom nobody has said anything. */
 helio_quota_t helio_quota_default(void);
+/*  The same of a tenant in a queue; critical: of the critical tier. */
+helio_quota_t helio_quota_default_in(bool critical);
 
 /*  A quota, and what is held of it now. */
 typedef struct helio_holdings {

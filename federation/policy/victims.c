@@ -31,14 +31,26 @@ bool helio_evict_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool recla
     return victim_tier < evictor_tier || (reclaims && victim_tier == evictor_tier);
 }
 
+bool helio_evict_is_immune(uint32_t tier, uint32_t times)
+{
+    return tier != HELIO_TIER_BEST_EFFORT && times >= HELIO_EVICT_TIMES_MAX;
+}
+
 uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms)
 {
-    uint64_t lost = ran_ms;
+    uint64_t lost = ran_ms < HELIO_EVICT_LOST_MAX_MS ? ran_ms : HELIO_EVICT_LOST_MAX_MS;
     if (checkpoint_every_ms && checkpoint_every_ms < lost)
         lost = checkpoint_every_ms;
     if (signalled && grace_ms < lost)
         lost = grace_ms;
     return lost;
+}
+
+int64_t helio_evict_patience_ms(uint64_t lost_gpu_ms, uint64_t gpus, bool reclaims)
+{
+    uint64_t most = reclaims ? HELIO_EVICT_PATIENCE_RECLAIM_MS : HELIO_EVICT_PATIENCE_TIER_MS;
+    uint64_t work = lost_gpu_ms / (gpus ? gpus : 1);
+    return (int64_t)(work < most ? work : most);
 }
 
 int64_t helio_evict_young_ms(uint32_t tier)

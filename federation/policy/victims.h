@@ -24,7 +24,12 @@
 HELIO_ENUM_DECLARE(helio_evict_why, HELIO_EVICT_WHY, HELIO_EVICT_WHY_TABLE)
 
 enum {
-    HELIO_EVICT_TIMES_MAX = 5, /* a job that was evicted so often is left alone from then on */
+    HELIO_EVICT_TIMES_MAX = 5, /* a standard job that others evicted so often is left alone from then on */
+    /* What a reasonable job has saved by then: no more is counted as lost, so that silence protects nobody. */
+    HELIO_EVICT_LOST_MAX_MS = 1800000,
+    /* So long the last of a class waits at most for room that comes by itself, rather than evict: to reclaim; by tier. */
+    HELIO_EVICT_PATIENCE_RECLAIM_MS = 60000,
+    HELIO_EVICT_PATIENCE_TIER_MS = 10000,
     /* So long after its begin a job is left alone: its place was just paid for with somebody's wait. */
     HELIO_EVICT_YOUNG_STANDARD_MS = 20000,
     HELIO_EVICT_YOUNG_BEST_EFFORT_MS = 1000,
@@ -37,9 +42,17 @@ enum {
  *  guaranteed; the caller sees to it that the victim's tenant is another one and keeps its own. */
 bool helio_evict_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool reclaims);
 
-/*  Run time that is gone when the job is stopped now: since its last checkpoint at the latest, and all of it where it
- *  tells of none. One that is signalled (and given grace) saves then. */
+/*  Was evicted for others so often that it is left alone. Best-effort work never is. Evictions for its tenant's own work are
+ *  not of those times: else tenants would make their jobs immune by evicting them. */
+bool helio_evict_is_immune(uint32_t tier, uint32_t times);
+
+/*  Run time that counts as gone when the job is stopped now: since its last checkpoint at the latest, and at most
+ *  HELIO_EVICT_LOST_MAX_MS whatever it tells. One that is signalled (and given grace) saves then. */
 uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms);
+
+/*  Room that comes by itself so soon after the victims would have left is waited for: as long as the work lost would take on
+ *  the evictor's GPUs, within bounds. */
+int64_t helio_evict_patience_ms(uint64_t lost_gpu_ms, uint64_t gpus, bool reclaims);
 
 /*  So long after its begin it is left alone. */
 int64_t helio_evict_young_ms(uint32_t tier);

@@ -177,7 +177,8 @@ from helio.pools_now n where n.gpu_model is not null
 
 -- name: read_queues
 -- $1 tenant: whose jobs are counted. priority is what holds everywhere now; regions where another one does, in words. Rules
--- stand in order of precedence, as broker/core/queues.c has it.
+-- stand in order of precedence, as broker/core/queues.c has it. burst_gpus: what the tenant may hold at once; of all tenants,
+-- one that has no quota of its own there. Null is no limit; 8 in a critical queue is HELIO_QUOTA_CRITICAL_GPUS.
 with rules as (
     select r.*, row_number() over (partition by r.queue order by r.schedule <> '', r.region = '', r.set_at desc,
         r.region collate "C", r.schedule collate "C", r.zone collate "C") as place
@@ -195,12 +196,15 @@ with rules as (
 )
 select coalesce(json_agg(json_build_object('queue', q.queue, 'priority', coalesce(e.priority, q.priority),
     'priority_set', q.priority, 'regions', s.regions, 'rules', coalesce(s.rules, '[]'), 'tier', helio.tier_word(q.tier),
-    'time_limit_s', q.time_limit_ms / 1000, 'queued', coalesce(n.queued, 0), 'running', coalesce(n.live, 0),
+    'time_limit_s', q.time_limit_ms / 1000, 'burst_gpus', case when b.tenant is not null then b.burst_gpus when q.tier = 2 then 8 end,
+    'queued', coalesce(n.queued, 0), 'running', coalesce(n.live, 0),
     'held', coalesce(n.held, 0), 'gpus_queued', coalesce(n.gpus_queued, 0), 'gpus_running', coalesce(n.gpus_live, 0))
     order by coalesce(e.priority, q.priority) desc, q.queue), '[]')::text
 from helio.queues q
 left join said s using (queue)
 left join everywhere e using (queue)
+left join lateral (select b.tenant, b.burst_gpus from helio.quotas b where b.queue = q.queue and b.tenant in ($1::text, '*')
+                   order by b.tenant = '*' limit 1) b on true
 left join (
     select t.queue, count(*) filter (where t.state = 0) as queued,
         count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,

@@ -94,6 +94,13 @@ class Test:
         self.until(lambda: "from 0 resume 0" in logs(), 20, "the training says nothing")
         urgent = self.submit("blue", name="whole", queue="express", gpu="H100:8", cpus=1, time="10m",
                              run="exec sleep 300", placement={"sites": [site]})
+        why = lambda: self.f.helio("explain", urgent, check=False).stdout
+        remedy = "helio quota set blue --queue express --burst N"
+        self.until(lambda: remedy in why(), 20, "nobody is told that critical work has a quota")
+        self.check(self.state(urgent) == "queued" and self.state(train) == "running",
+                   "critical work took more than its quota")
+        self.as_tenant("demo")
+        self.f.helio("quota", "set", "blue", "--queue", "express", "--burst", "16")
         took = self.until(lambda: self.state(urgent) == "running", 40, "critical work waits for training")
         print(f"a critical job took the training's node after {took:.1f} s (20 s of its first are its own, then its signal)")
         self.as_tenant("blue")

@@ -243,6 +243,7 @@ static void evict__a_gang_leaves_whole_and_only_if_that_makes_room(void **state)
     (void)state;
     harness_pool(h, north, "a", "H100", 4, 8, 0);
     harness_join(h, NORTH, north);
+    (void)harness_quota(h, "other", "express", HARNESS_AS_IS, 32, HARNESS_AS_IS);
     helio_job_key_t gang = run(of("acme", "batch", 3, 8)), critical = run(of("acme", "express", 1, 8));
     harness_wait(h, 5000);
     helio_job_key_t all = of("other", "express", 4, 8);
@@ -283,6 +284,173 @@ static void evict__a_job_is_left_alone_at_first_and_after_the_fifth_time(void **
         harness_say(h, NORTH, urgent, 1, HELIO_REPORT_KIND_ENDED);
     }
     assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), HELIO_EVICT_TIMES_MAX);
+}
+
+/*  Its place is taken `times` times, each time after a minute. */
+static void evict_by(const char *tenant, helio_job_key_t low, uint32_t *epoch, uint32_t times)
+{
+    for (uint32_t i = 0; i < times; i++) {
+        harness_tick(h);
+        harness_run_up_to(h, NORTH, low, ++*epoch, HELIO_JOB_RUNNING);
+        harness_wait(h, MINUTE);
+        helio_job_key_t urgent = of(tenant, "express", 1, 8);
+        harness_tick(h);
+        assert_state(low, HELIO_JOB_STOPPING);
+        stopped(low, *epoch);
+        harness_tick(h);
+        assert_state(urgent, HELIO_JOB_OFFERED);
+        harness_say(h, NORTH, urgent, 1, HELIO_REPORT_KIND_ENDED);
+    }
+}
+
+static void evict__a_tenant_cannot_make_its_own_jobs_immune(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = of("acme", "standard", 1, 8);
+    uint32_t epoch = 0;
+    evict_by("acme", low, &epoch, HELIO_EVICT_TIMES_MAX + 2);
+    assert_int_equal(harness_row(h, low)->evictions, 0);
+    evict_by("other", low, &epoch, HELIO_EVICT_TIMES_MAX); /* all that it can be evicted for others */
+    assert_int_equal(harness_row(h, low)->evictions, HELIO_EVICT_TIMES_MAX);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, low, ++epoch, HELIO_JOB_RUNNING);
+    harness_wait(h, MINUTE);
+    helio_job_key_t own = of("acme", "express", 1, 8);
+    harness_wait(h, MINUTE);
+    assert_state(low, HELIO_JOB_RUNNING);
+    assert_state(own, HELIO_JOB_QUEUED);
+}
+
+static void evict__best_effort_work_is_never_immune(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low = of("acme", "batch", 1, 8);
+    uint32_t epoch = 0;
+    evict_by("other", low, &epoch, HELIO_EVICT_TIMES_MAX + 2);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), HELIO_EVICT_TIMES_MAX + 2);
+}
+
+static bool is_for(helio_job_key_t victim, helio_job_key_t evictor)
+{
+    char key[HELIO_KEY_SIZE], expected[128];
+    helio_job_key_text(evictor, key);
+    (void)snprintf(expected, sizeof expected, "preempted by express/other job %s", key + 18);
+    return helio_text_is(harness_row(h, victim)->reason, expected);
+}
+
+static void evict__each_victim_is_told_for_whom(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t low[2] = {run(of("acme", "batch", 1, 4)), run(of("acme", "batch", 1, 4))};
+    harness_wait(h, 5000);
+    helio_job_key_t urgent[2] = {of("other", "express", 1, 4), of("other", "express", 1, 4)};
+    harness_tick(h);
+    assert_state(low[0], HELIO_JOB_STOPPING);
+    assert_state(low[1], HELIO_JOB_STOPPING);
+    uint32_t first = is_for(low[0], urgent[0]) ? 0 : 1;
+    assert_true(is_for(low[first], urgent[0]));
+    assert_true(is_for(low[1 - first], urgent[1]));
+}
+
+/*  Nobody bounds how many GPUs those keep from others. */
+static void evict__cpus_and_memory_are_no_way_round_a_quota(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 2, 8, 0); /* 64 CPUs a node */
+    harness_join(h, NORTH, north);
+    (void)harness_quota(h, "other", "express", HARNESS_AS_IS, 4, HARNESS_AS_IS);
+    helio_job_key_t low[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        helio_job_spec_t spec = spec_of("batch", 1, 4);
+        spec.cpus = 32;
+        low[i] = run(harness_job(h, &spec));
+    }
+    harness_wait(h, 5000);
+    helio_job_spec_t none = harness_spec(h, "", 0), much = spec_of("express", 1, 1), fair = much;
+    none.queue = HELIO_TEXT("express");
+    none.cpus = 32;
+    much.cpus = 33; /* those of five GPUs */
+    fair.cpus = 8;
+    assert_int_equal(harness_submit(h, "other", &none)->rc, HELIO_OK);
+    assert_int_equal(harness_submit(h, "other", &much)->rc, HELIO_OK);
+    harness_wait(h, 5000);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_state(low[i], HELIO_JOB_RUNNING);
+    assert_int_equal(harness_submit(h, "other", &fair)->rc, HELIO_OK);
+    harness_wait(h, 5000);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 1);
+}
+
+/* ---- room that comes by itself --------------------------------------------------------------------------- */
+
+/*  A pool of one node that is full of a tenant's job, which has run for a minute and has so much left. */
+static helio_job_key_t full(const char *pool, uint64_t left_ms)
+{
+    helio_job_spec_t spec = spec_of("standard", 1, 8);
+    harness_words(h, &spec.sites, (const char *const[]){pool, NULL});
+    spec.time_limit_ms = MINUTE + left_ms;
+    return harness_job(h, &spec);
+}
+
+static void two_sites(helio_job_key_t *ret_dear, helio_job_key_t *ret_ends, uint64_t left_ms)
+{
+    helio_site_profile_t *south = harness_site(h, "south");
+    harness_pool(h, north, "a", "H100", 1, 8, 1);
+    harness_pool(h, south, "b", "H100", 1, 8, 1);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    (void)harness_quota(h, "other", "", 8, HARNESS_AS_IS, HARNESS_AS_IS);
+    *ret_dear = full("north", HOUR);
+    *ret_ends = full("south", left_ms);
+    harness_tick(h);
+    harness_run_up_to(h, NORTH, *ret_dear, 1, HELIO_JOB_RUNNING);
+    harness_run_up_to(h, SOUTH, *ret_ends, 1, HELIO_JOB_RUNNING);
+    harness_wait(h, MINUTE);
+}
+
+static void evict__nobody_leaves_to_spare_seconds_of_a_wait(void **state)
+{
+    (void)state;
+    helio_job_key_t dear, ends;
+    two_sites(&dear, &ends, HELIO_EVICT_GRACE_MS + 3000);
+    helio_job_key_t asks = of("other", "standard", 1, 8);
+    harness_wait(h, HELIO_EVICT_GRACE_MS);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 0);
+    harness_say(h, SOUTH, ends, 1, HELIO_REPORT_KIND_ENDED);
+    harness_tick(h);
+    assert_state(asks, HELIO_JOB_OFFERED);
+    assert_state(dear, HELIO_JOB_RUNNING);
+}
+
+static void evict__who_has_two_to_start_waits_for_one_only(void **state)
+{
+    (void)state;
+    helio_job_key_t dear, ends;
+    two_sites(&dear, &ends, HELIO_EVICT_GRACE_MS + 3000);
+    (void)harness_quota(h, "other", "", 16, HARNESS_AS_IS, HARNESS_AS_IS);
+    of("other", "standard", 1, 8);
+    of("other", "standard", 1, 8);
+    harness_tick(h);
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 1);
+}
+
+static void evict__room_that_others_take_is_waited_for_once(void **state)
+{
+    (void)state;
+    helio_job_key_t dear, ends;
+    two_sites(&dear, &ends, HELIO_EVICT_GRACE_MS + 3000);
+    helio_job_key_t asks = of("other", "standard", 1, 8);
+    harness_wait(h, HELIO_EVICT_GRACE_MS);
+    assert_state(asks, HELIO_JOB_QUEUED);
+    harness_wait(h, 2 * MINUTE); /* it is over its limit, and its site does not end it */
+    assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 1);
 }
 
 /* ---- reclaim --------------------------------------------------------------------------------------------- */
@@ -513,6 +681,13 @@ int main(void)
         T(evict__one_that_is_leaving_anyway_is_waited_for),
         T(evict__a_gang_leaves_whole_and_only_if_that_makes_room),
         T(evict__a_job_is_left_alone_at_first_and_after_the_fifth_time),
+        T(evict__a_tenant_cannot_make_its_own_jobs_immune),
+        T(evict__best_effort_work_is_never_immune),
+        T(evict__each_victim_is_told_for_whom),
+        T(evict__cpus_and_memory_are_no_way_round_a_quota),
+        T(evict__nobody_leaves_to_spare_seconds_of_a_wait),
+        T(evict__who_has_two_to_start_waits_for_one_only),
+        T(evict__room_that_others_take_is_waited_for_once),
         T(evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more),
         T(evict__nobody_is_reclaimed_from_below_his_own_guarantee),
         T(evict__critical_work_is_never_reclaimed),

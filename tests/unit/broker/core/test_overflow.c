@@ -275,6 +275,7 @@ static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
 {
     (void)state;
     assert_int_equal(harness_overflow(h, "out", "express", "", "home-*; cloud,after=30m")->rc, HELIO_OK);
+    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS);
     join();
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
     spec.queue = HELIO_TEXT("batch");

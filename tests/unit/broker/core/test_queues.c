@@ -271,6 +271,7 @@ static void region__a_gang_reserves_before_others_only_where_its_queue_goes_firs
 {
     (void)state;
     (void)harness_rule(h, "nightly", "EU", "00:00-24:00", 0, 900);
+    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS);
     submit("express", 4, 4); /* both sites are full, for an hour */
     harness_join(h, EU, eu);
     harness_join(h, US, us);
@@ -335,10 +336,50 @@ static void each__tenant_has_the_queues_burst_unless_it_has_its_own(void **state
     assert_int_equal(harness_gpus(h, "acme", "express"), 10);
 }
 
+/*  Where an operator says nothing: in queues of its tier, those that an operator makes too, and with the next leader. */
+static void each__tenant_has_a_bounded_part_of_critical_work(void **state)
+{
+    (void)state;
+    (void)harness_pool(h, eu, "b", "H100", 4, 8, 1.0);
+    harness_join(h, EU, eu);
+    (void)harness_queue(h, "urgent", 1200, HELIO_TIER_CRITICAL);
+    static const char *const queues[] = {"express", "urgent"};
+    for (uint32_t i = 0; i < 2; i++) {
+        helio_job_spec_t spec = harness_spec(h, "H100", 8);
+        spec.queue = helio_text_of(queues[i]);
+        for (uint32_t k = 0; k < 2; k++)
+            (void)harness_submit(h, "acme", &spec);
+        harness_tick(h);
+        assert_int_equal(harness_gpus(h, "acme", queues[i]), HELIO_QUOTA_CRITICAL_GPUS);
+    }
+    const helio_row_class_t *row, *last = NULL;
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CLASS)))
+        last = row;
+    assert_non_null(last);
+    assert_true(helio_text_is(last->reason, "PolicyCap"));
+    assert_non_null(strstr(last->detail.data, "quota of acme in urgent: 8 of 8 GPUs in use, it needs 8"));
+    assert_non_null(strstr(last->detail.data, "`helio quota set acme --queue urgent --burst N`"));
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    h = next;
+    make_sites();
+    (void)harness_pool(h, eu, "b", "H100", 4, 8, 1.0);
+    assert_int_equal(harness_quota(h, "acme", "express", 12, HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_INVALID);
+    assert_int_equal(harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS)->rc, HELIO_OK);
+    harness_join(h, EU, eu);
+    harness_tick(h);
+    assert_int_equal(harness_gpus(h, "acme", "express"), 16);
+    assert_int_equal(harness_gpus(h, "acme", "urgent"), HELIO_QUOTA_CRITICAL_GPUS);
+    (void)harness_queue(h, "urgent", 1200, HELIO_TIER_STANDARD); /* then nothing bounds it */
+    harness_tick(h);
+    assert_int_equal(harness_gpus(h, "acme", "urgent"), 16);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        TEST(each__tenant_has_a_bounded_part_of_critical_work),
         TEST(queue__is_made_changed_audited_and_removed),
         TEST(queue__nonsense_is_refused_and_changes_nothing),
         TEST(rule__of_certain_hours_swaps_whose_turn_it_is),

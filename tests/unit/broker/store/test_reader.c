@@ -12,6 +12,7 @@
 
 #include "broker/store/reader.h"
 #include "federation/base/id.h"
+#include "federation/policy/quota.h"
 #include "tests/support/pg_fixture.h"
 
 /*  A federation of one site, five jobs in all kinds of states, and what led there. Job n ends in …000n. */
@@ -370,6 +371,17 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "(select string_agg(r->>'priority', ' ') from jsonb_array_elements(q->'rules') r)) from "
                 "jsonb_array_elements(j) q where q->>'queue' = 'batch')",
                 "700 100 EU 900 UTC 900 700 650");
+    static const char critical[] =
+        "(select string_agg(concat(q->>'queue', ' ', coalesce(q->>'burst_gpus', 'none')), ' ' order by q->>'queue') from "
+        "jsonb_array_elements(j) q where q->>'queue' in ('express', 'reserved', 'standard'))";
+    assert_int_equal(HELIO_QUOTA_CRITICAL_GPUS, 8); /* as read_queues has it */
+    assert_json(ASK("read_queues", "acme"), critical, "express 8 reserved 8 standard none");
+    helio_pg_exec(conninfo, "insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at) values "
+                            "('*', 'express', 0, 16, 1000, now()), ('*', 'reserved', 0, null, 1000, now()), "
+                            "('acme', 'express', 0, 24, 1000, now())");
+    assert_json(ASK("read_queues", "acme"), critical, "express 24 reserved none standard none");
+    assert_json(ASK("read_queues", NULL), critical, "express 16 reserved none standard none");
+    helio_pg_exec(conninfo, "delete from helio.quotas");
     assert_json(ASK("read_quotas", "acme"),
                 "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
                 "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "

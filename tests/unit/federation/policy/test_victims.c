@@ -40,6 +40,35 @@ static void victims__work_lost_is_bounded_by_the_checkpoints(void **state)
     assert_int_equal(helio_evict_lost_ms(90000, 0, true, 30000), 30000);
 }
 
+static void victims__who_tells_of_no_checkpoints_is_no_dearer_than_a_reasonable_job(void **state)
+{
+    (void)state;
+    uint64_t most = HELIO_EVICT_LOST_MAX_MS, day = 86400000;
+    assert_int_equal(helio_evict_lost_ms(most - 1, 0, false, 30000), most - 1);
+    assert_int_equal(helio_evict_lost_ms(day, 0, false, 30000), most);
+    assert_int_equal(helio_evict_lost_ms(day, day, false, 30000), most);
+    assert_int_equal(helio_evict_lost_ms(day, 0, true, day), most); /* a day's grace neither */
+    assert_int_equal(helio_evict_lost_ms(day, most, false, 30000), most);
+}
+
+static void victims__standard_work_alone_becomes_immune(void **state)
+{
+    (void)state;
+    assert_false(helio_evict_is_immune(STANDARD, HELIO_EVICT_TIMES_MAX - 1));
+    assert_true(helio_evict_is_immune(STANDARD, HELIO_EVICT_TIMES_MAX));
+    assert_false(helio_evict_is_immune(BEST, 200));
+}
+
+static void victims__patience_is_the_work_lost_within_bounds(void **state)
+{
+    (void)state;
+    assert_int_equal(helio_evict_patience_ms(0, 8, true), 0);
+    assert_int_equal(helio_evict_patience_ms(8 * 3000, 8, true), 3000);
+    assert_int_equal(helio_evict_patience_ms(8 * 3600000, 8, true), HELIO_EVICT_PATIENCE_RECLAIM_MS);
+    assert_int_equal(helio_evict_patience_ms(8 * 3600000, 8, false), HELIO_EVICT_PATIENCE_TIER_MS);
+    assert_int_equal(helio_evict_patience_ms(5000, 0, false), 5000); /* a job without GPUs */
+}
+
 static void victims__every_reason_has_a_word(void **state)
 {
     (void)state;
@@ -212,6 +241,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(victims__the_table_of_who_evicts_whom),
         cmocka_unit_test(victims__work_lost_is_bounded_by_the_checkpoints),
+        cmocka_unit_test(victims__who_tells_of_no_checkpoints_is_no_dearer_than_a_reasonable_job),
+        cmocka_unit_test(victims__standard_work_alone_becomes_immune),
+        cmocka_unit_test(victims__patience_is_the_work_lost_within_bounds),
         cmocka_unit_test(victims__every_reason_has_a_word),
         cmocka_unit_test(victims__a_lower_tier_goes_before_whatever_it_loses),
         cmocka_unit_test(victims__the_fewest_gpus_of_least_loss),
