@@ -233,6 +233,11 @@ static void higher_queue(const advisor_t *self)
     const char *change = core_printf(core, "queue `%s`", queue->name);
     if (try(self, &changed, HELIO_HINT_KIND_QUEUE, change))
         return;
+    evaluation_t e = core_evaluate(core, &changed);
+    choice_t choice = core_choose(core, &e);
+    core_decide(core, &e, &choice);
+    if (e.capped_gpus)
+        return; /* its quota there forbids it, whoever goes before */
     helio_prospect_t there = {0};
     core_prospect_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->prospect->ahead_jobs)

@@ -215,6 +215,7 @@ static void explain__of_a_gang_that_has_a_reservation(void **state)
     (void)state;
     fill();
     helio_job_spec_t spec = spec_of("gang", 2);
+    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS); /* or that queue would not help */
     golden("reserved", job_of("acme", &spec));
 }
 
