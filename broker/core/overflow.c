@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "broker/core/evaluation.h"
+#include "broker/core/slips.h"
 
 struct overflow {
     char name[33];
@@ -229,7 +230,9 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
     core_audit(
         self, event->user, row->removed ? "overflow-remove" : "overflow-set", row->name,
         helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", row->removed ? "removed" : "set");
+    const overflow_t *group = find_by_name(self, row->name);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s", row->removed ? "removed" : "set",
+                group ? core_slip_steps(self, &group->steps) : "");
 }
 
 void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *event)

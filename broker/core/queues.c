@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "broker/core/internal.h"
+#include "broker/core/slips.h"
 #include "federation/base/clock.h"
 
 enum {
@@ -407,7 +408,8 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     order_changed(self);
     const char *words = rule_words(self, rule);
     core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s%s", words,
+                core_slip_region(self, event->region), core_slip_zone(self, event->zone));
 }
 
 void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event)

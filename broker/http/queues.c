@@ -5,6 +5,7 @@
 
 #include "broker/http/command.h"
 #include "broker/http/route.h"
+#include "federation/base/suggest.h"
 #include "federation/energy/zone.h"
 
 #define ZONES "/usr/share/zoneinfo"
@@ -102,6 +103,43 @@ static void split(helio_text_t text, helio_text_t *ret_schedule, helio_text_t *r
         ret_schedule->size--;
 }
 
+/*  "CET-1CEST,M3.5.0,M10.5.0/3" */
+static bool is_rule(helio_text_t zone)
+{
+    uint32_t i = 0;
+    while (i < zone.size && ((zone.data[i] | 0x20) >= 'a' && (zone.data[i] | 0x20) <= 'z'))
+        i++;
+    uint32_t sign = i < zone.size && (zone.data[i] == '+' || zone.data[i] == '-');
+    return i >= 3 && i + sign < zone.size && zone.data[i + sign] >= '0' && zone.data[i + sign] <= '9';
+}
+
+/*  Of a line of columns with tabs between them. */
+static helio_text_t third(const char *line)
+{
+    const char *at = strchr(line, '\t');
+    at = at ? strchr(at + 1, '\t') : NULL;
+    return at ? (helio_text_t){at + 1, (uint32_t)strcspn(at + 1, "\t\n")} : (helio_text_t){0};
+}
+
+/*  What may have been meant: the nearest of the places that the zones' own list names. */
+static void answer_no_zone(helio_exchange_t *self, helio_arena_t *arena, helio_text_t zone)
+{
+    char line[512];
+    helio_suggestion_t suggestion = {.written = zone};
+    FILE *file = fopen(ZONES "/zone.tab", "re"); /* country, coordinates, name */
+    while (file && fgets(line, sizeof line, file))
+        if (line[0] != '#')
+            helio_suggestion_offer(&suggestion, helio_arena_string(arena, third(line)));
+    if (file)
+        (void)fclose(file);
+    const char *hint = suggestion.best
+                           ? helio_arena_printf(arena, "did you mean '%s'?", suggestion.best).data
+                       : is_rule(zone) ? "a POSIX rule is not taken; name a place as Europe/Berlin, or UTC"
+                                       : "name one as Europe/Berlin, or UTC (Debian: tzdata)";
+    helio_answer_problem(self, 400, NULL, "schedule: '%.64s' is no time zone that the broker knows: %s",
+                         helio_arena_text(arena, zone).data, hint);
+}
+
 /*  The zone's file, or a problem. UTC needs none. */
 static bool read_zone(helio_exchange_t *self, helio_arena_t *arena, helio_ev_queue_rule_t *event)
 {
@@ -114,11 +152,7 @@ static bool read_zone(helio_exchange_t *self, helio_arena_t *arena, helio_ev_que
         (void)snprintf(path, sizeof path, "%s/%.*s", ZONES, HELIO_TEXT_ARGS(event->zone));
     FILE *file = path[0] ? fopen(path, "re") : NULL;
     if (!file) {
-        helio_answer_problem(
-            self, 400, NULL,
-            "schedule: '%.64s' is no time zone that the broker knows: name one as Europe/Berlin, or UTC "
-            "(Debian: tzdata)",
-            helio_arena_text(arena, event->zone).data);
+        answer_no_zone(self, arena, event->zone);
         return false;
     }
     char *bytes = helio_arena_alloc(arena, HELIO_QUEUE_ZONE_DATA_MAX + 1, 1);

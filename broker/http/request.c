@@ -6,7 +6,7 @@
 
 #include "broker/http/route.h"
 #include "federation/base/clock.h"
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 #include "federation/spec/value.h"
 
 enum {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 
 #define O(name) HELIO_OPTION(name)
 

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 
 static const helio_option_t options[] = {
 #define HELIO_OPTION_ROW(id, name, letter, value, choices, doc) {name, letter, value, choices, doc},

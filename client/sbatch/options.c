@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 
 static const helio_sbatch_option_t options[] = {
 #define ROW(id, name, letter, argument, policy, variable) \

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/base/suggest.h"
 #include "federation/spec/scalar.h"
-#include "federation/spec/suggest.h"
 
 enum {
     ENTRIES_DEFAULT_MAX = 1024,

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/suggest.h"
 #include "federation/spec/scalar.h"
-#include "federation/spec/suggest.h"
 #include "federation/spec/value.h"
 
 enum { TEXT_DEFAULT_MAX = 4096, HINT_SIZE = 256 };

@@ -2,7 +2,7 @@
 #include "spec_testing.h"
 
 #include "federation/base/rng.h"
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 #include "federation/spec/value.h"
 
 typedef struct amount_case {

@@ -1,7 +1,7 @@
 /*  suggest.c -- see suggest.h. */
 #include <string.h>
 
-#include "federation/spec/suggest.h"
+#include "federation/base/suggest.h"
 
 enum { WORD_MAX = 64 };
 

@@ -1,6 +1,6 @@
 /*  suggest.h -- "did you mean": the nearest of some known words. Pure. */
-#ifndef HELIO_SPEC_SUGGEST_H
-#define HELIO_SPEC_SUGGEST_H
+#ifndef HELIO_BASE_SUGGEST_H
+#define HELIO_BASE_SUGGEST_H
 
 #include "federation/base/memory.h"
 

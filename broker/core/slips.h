@@ -1,0 +1,12 @@
+/*  slips.h -- what an operator may not have meant, to be said behind what was done ("; …"); "" = nothing (slips.c). */
+#ifndef HELIO_BROKER_CORE_SLIPS_H
+#define HELIO_BROKER_CORE_SLIPS_H
+
+#include "broker/core/nouns.h"
+#include "federation/policy/overflow.h"
+
+const char *core_slip_region(helio_broker_core_t *self, helio_text_t region);
+const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone);
+const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *steps);
+
+#endif
