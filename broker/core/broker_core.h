@@ -120,7 +120,9 @@ HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
     F(R, TEXT, user, 64, _)                                                                                  \
     F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
     F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
-    F(R, LIST, sites, HELIO_DATA_SITES_MAX, helio_word)
+    F(R, LIST, sites, HELIO_DATA_SITES_MAX, helio_word)                                                      \
+    F(R, BOOL, tenant_given, 0, _) /* else as it was */                                                      \
+    F(R, TEXT, tenant, 32, _)      /* "*" = everybody's */
 HELIO_RECORD_DECLARE(helio_ev_data, HELIO_EV_DATA_FIELDS)
 
 /*  Sets a link, or removes it; "*" = any site. */

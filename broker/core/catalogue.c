@@ -26,13 +26,16 @@ void core_data_free(helio_broker_core_t *self)
 
 /*  Users choose the URIs, up to hundreds of them with hundreds of slashes each: only where a prefix of the
  *  catalogue could end is it asked. */
-dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri)
+dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant)
 {
     dataset_t *dataset = NULL;
     uint32_t size = (uri.size < self->prefix_longest ? uri.size : self->prefix_longest) + 1;
     while (self->datasets && !dataset && helio_prefix_next(uri, &size))
-        if (self->datasets_of_size[size])
+        if (self->datasets_of_size[size]) {
             HASH_FIND(hh, self->datasets, uri.data, size, dataset);
+            if (dataset && dataset->tenant[0] && !helio_text_is(tenant, dataset->tenant))
+                dataset = NULL; /* nor does it learn that there is one */
+        }
     return dataset;
 }
 
@@ -125,8 +128,8 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 }
 
 /*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
-static dataset_t *keep_dataset(helio_broker_core_t *self, helio_text_t prefix, const helio_word_t *sites,
-                               uint32_t count)
+static dataset_t *keep_dataset(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
+                               const helio_word_t *sites, uint32_t count)
 {
     dataset_t *dataset;
     HASH_FIND(hh, self->datasets, prefix.data, prefix.size, dataset);
@@ -137,6 +140,7 @@ static dataset_t *keep_dataset(helio_broker_core_t *self, helio_text_t prefix, c
     dataset = helio_new(1, sizeof *dataset);
     dataset->prefix = helio_new(prefix.size + 1, 1);
     memcpy(dataset->prefix, prefix.data, prefix.size);
+    (void)helio_text_copy(tenant, dataset->tenant, sizeof dataset->tenant);
     dataset->sites = helio_new(count, sizeof *dataset->sites);
     for (uint32_t i = 0; i < count; i++) {
         char name[33];
@@ -179,18 +183,37 @@ static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role,
 static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, helio_text_t prefix,
                        const dataset_t *dataset)
 {
-    helio_row_data_t row = {.prefix = prefix, .sites = sites_text(self, dataset, " "), .at_ms = self->wall_ms};
+    helio_row_data_t row = {.prefix = prefix,
+                            .sites = sites_text(self, dataset, " "),
+                            .at_ms = self->wall_ms,
+                            .tenant = helio_text_of(dataset ? dataset->tenant : "")};
     core_emit(self, HELIO_BROKER_FX_ROW_DATA, &row);
     helio_text_t words = sites_text(self, dataset, ", ");
+    const char *whose = dataset && dataset->tenant[0] ? core_printf(self, "; for %s alone", dataset->tenant) : "";
     core_audit(self, event->user, dataset ? "data-set" : "data-rm",
                core_cut(helio_arena_string(self->effects->arena, prefix), 96),
-               core_cut(helio_arena_string(self->effects->arena, words), 512));
+               core_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
     if (dataset)
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s",
-                    HELIO_TEXT_ARGS(core_cut(helio_arena_string(self->effects->arena, words), 400)),
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s%s",
+                    HELIO_TEXT_ARGS(core_cut(helio_arena_string(self->effects->arena, words), 400)), whose,
                     strangers_text(self, dataset));
     else
         core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+}
+
+/*  Whose it will be. A change of its sites does not show it to others. */
+static helio_text_t tenant_of(helio_broker_core_t *self, const helio_ev_data_t *event, const dataset_t *known)
+{
+    if (event->tenant_given)
+        return helio_text_is(event->tenant, "*") ? (helio_text_t){0} : event->tenant;
+    return known ? helio_arena_text(self->effects->arena, helio_text_of(known->tenant)) : (helio_text_t){0};
+}
+
+static bool is_tenant(const helio_broker_core_t *self, helio_text_t name)
+{
+    const tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, name.data, name.size, tenant);
+    return tenant;
 }
 
 void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
@@ -215,7 +238,13 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
                     "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
         return;
     }
-    dataset_t *dataset = keep_dataset(self, prefix, event->sites.items, event->sites.count);
+    helio_text_t tenant = tenant_of(self, event, known);
+    if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "there is no tenant '%.*s'; its first token makes it (`helio token add`)", HELIO_TEXT_ARGS(tenant));
+        return;
+    }
+    dataset_t *dataset = keep_dataset(self, prefix, tenant, event->sites.items, event->sites.count);
     changed(self);
     write_data(self, event, prefix, dataset);
 }
@@ -314,7 +343,7 @@ void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row)
         from = i + 1;
     }
     if (row->prefix.size <= HELIO_DATA_PREFIX_MAX)
-        (void)keep_dataset(self, row->prefix, sites, count);
+        (void)keep_dataset(self, row->prefix, row->tenant, sites, count);
 }
 
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row)

@@ -37,7 +37,7 @@ static helio_transfer_t way(helio_broker_core_t *self, const char *from, const s
 static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *want, const helio_data_ask_t *ask,
                         const site_t *site, const pool_t *pool, int64_t at_ms)
 {
-    const dataset_t *dataset = core_dataset_of(self, ask->uri);
+    const dataset_t *dataset = core_dataset_of(self, ask->uri, want->tenant);
     if (!dataset)
         return (bringing_t){.kind = IS_UNKNOWN};
     if (core_dataset_lies_at(dataset, site->name))

@@ -9,6 +9,7 @@
 
 struct dataset {
     char *prefix;
+    char tenant[33]; /* whose jobs find it there; "" = everybody's */
     char (*sites)[33];
     uint32_t site_count;
     UT_hash_handle hh;
@@ -30,7 +31,8 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event);
 void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row);
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row);
 void core_data_free(helio_broker_core_t *self);
-dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri); /* NULL = not in the catalogue */
+/*  For a job of the tenant. NULL = not in the catalogue. */
+dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant);
 bool core_dataset_lies_at(const dataset_t *dataset, const char *site);
 /*  The most specific one: the pair, what leaves `from`, what comes to `to`, any; NULL = none. */
 const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *from, const char *to);

@@ -429,7 +429,8 @@ enum { HELIO_DATA_PREFIX_MAX = 1024, HELIO_DATA_SITES_MAX = 64, HELIO_DATA_MAX =
 #define HELIO_ROW_DATA_FIELDS(F, R)                                                                          \
     F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
     F(R, TEXT, sites, HELIO_DATA_SITES_MAX * (HELIO_SITE_NAME_MAX + 1), _)                                   \
-    F(R, I64, at_ms, 0, _)
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, tenant, 32, _) /* whose jobs find it there; "" = everybody's */
 HELIO_RECORD_DECLARE(helio_row_data, HELIO_ROW_DATA_FIELDS)
 
 /*  What leads from one site to another; "*" = any. Upserted, or removed. UNIQUE (from, to). */

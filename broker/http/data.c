@@ -17,7 +17,7 @@ static void on_changed(helio_exchange_t *self, const helio_result_t *result)
 
 void helio_data_list(helio_exchange_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_data", 0, NULL);
+    helio_await_read(self, helio_answer_read, "read_data", 1, (const char *[]){helio_exchange_tenant(self)});
 }
 
 void helio_links_list(helio_exchange_t *self)
@@ -37,9 +37,10 @@ void helio_data_set(helio_exchange_t *self)
 {
     helio_member_t members[] = {
         {.name = "prefix", .kind = HELIO_MEMBER_TEXT, .bytes_max = HELIO_DATA_PREFIX_MAX, .required = true},
-        {.name = "sites", .kind = HELIO_MEMBER_WORDS, .bytes_max = 32, .words_max = HELIO_DATA_SITES_MAX, .required = true}};
+        {.name = "sites", .kind = HELIO_MEMBER_WORDS, .bytes_max = 32, .words_max = HELIO_DATA_SITES_MAX, .required = true},
+        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32}};
     helio_arena_t *arena = helio_await_arena(self);
-    if (!helio_command_read(self, arena, members, 2))
+    if (!helio_command_read(self, arena, members, 3))
         return;
     if (!members[1].word_count) {
         helio_answer_problem(self, 400, NULL, "'sites' names none; DELETE takes a prefix out of the catalogue");
@@ -49,6 +50,8 @@ void helio_data_set(helio_exchange_t *self)
     event->prefix = members[0].text;
     event->sites.items = members[1].words;
     event->sites.count = members[1].word_count;
+    event->tenant_given = members[2].given && members[2].text.size;
+    event->tenant = members[2].text;
     helio_await_event(self, on_changed, HELIO_BROKER_EV_DATA, event);
 }
 

@@ -236,6 +236,7 @@ helio_columns_t helio_columns_of_data(void)
     static const helio_column_t columns[] = {
         {"PREFIX", "prefix", T, false},
         {"SITES", "sites_text", T, false},
+        {"TENANT", "tenant", T, false},
         {"SET", "set_at", HELIO_CELL_TIME, true},
     };
     return HELIO_COLUMNS(columns, "prefix");

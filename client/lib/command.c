@@ -149,8 +149,9 @@ static const helio_command_t commands[] = {
     {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
      "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names data in "
      "`data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by the links. What is "
-     "said takes the place of what was said of the prefix before. Operators only.",
-     "helio data set s3://acme-eu/corpus lulea oregon", 0, 2, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     "said takes the place of what was said of the prefix before. With --tenant it is for that tenant's jobs alone, and nobody "
+     "else's users read of it, until --tenant '*' makes it everybody's. Operators only.",
+     "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
      helio_cmd_data_set},
     {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.", "helio data rm s3://acme-eu/corpus", 0, 1,
      1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_data_rm},

@@ -74,8 +74,10 @@ int helio_cmd_data_set(helio_client_t *client)
     for (uint32_t i = 1; i < arguments->positional_count; i++)
         good = json_array_append_new(sites, json_string(arguments->positionals[i])) == 0 && good;
     good = json_object_set_new(body, "sites", sites) == 0 && good;
+    const char *tenant = helio_client_value(client, HELIO_OPTION_TENANT);
+    good = (!tenant || json_object_set_new(body, "tenant", json_string(tenant)) == 0) && good;
     if (!good)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "PREFIX and SITE must be UTF-8");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "PREFIX, SITE and --tenant must be UTF-8");
     return change(client, "PUT", "/v1/data", body, arguments->positionals[0]);
 }
 

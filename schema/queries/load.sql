@@ -39,7 +39,7 @@ group by l.tenant, l.gpu_model, l.hour
 order by l.tenant, l.hour, l.gpu_model
 
 -- name: load_data
-select prefix, array_to_string(sites, ' '), helio.time_ms(set_at) from helio.data order by prefix
+select prefix, array_to_string(sites, ' '), helio.time_ms(set_at), tenant from helio.data order by prefix
 
 -- name: load_link
 select from_site, to_site, false, mbps, egress_micro_usd_per_gb, rtt_ms, helio.time_ms(set_at)

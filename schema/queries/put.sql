@@ -312,15 +312,15 @@ on conflict (tenant, queue) do update set guaranteed_gpus = excluded.guaranteed_
 -- name: put_data
 -- The last word on each prefix; no sites: it is removed.
 with n as (
-    select distinct on (u.prefix) u.prefix, string_to_array(u.sites, ' ') as sites, helio.ms_at(u.at_ms) as at
-    from unnest($1::text[], $2::text[], $3::int8[]) with ordinality as u (prefix, sites, at_ms, place)
+    select distinct on (u.prefix) u.prefix, string_to_array(u.sites, ' ') as sites, helio.ms_at(u.at_ms) as at, u.tenant
+    from unnest($1::text[], $2::text[], $3::int8[], $4::text[]) with ordinality as u (prefix, sites, at_ms, tenant, place)
     order by u.prefix, u.place desc
 ), gone as (
     delete from helio.data d using n where d.prefix = n.prefix and cardinality(n.sites) = 0
 )
-insert into helio.data (prefix, sites, set_at)
-select n.prefix, n.sites, n.at from n where cardinality(n.sites) > 0
-on conflict (prefix) do update set sites = excluded.sites, set_at = excluded.set_at
+insert into helio.data (prefix, sites, set_at, tenant)
+select n.prefix, n.sites, n.at, coalesce(n.tenant, '') from n where cardinality(n.sites) > 0
+on conflict (prefix) do update set sites = excluded.sites, set_at = excluded.set_at, tenant = excluded.tenant
 
 -- name: put_link
 with n as (

@@ -255,12 +255,13 @@ left join lateral (select sum(u.gpu_ms) as gpu_ms from used u
 where $1::text is null or n.tenant in ($1::text, '*')
 
 -- name: read_data
--- The catalogue, by prefix: a list of {prefix, sites, strangers, set_at}; strangers: those that are not a site here.
-select coalesce(json_agg(json_build_object('prefix', d.prefix, 'sites', to_json(d.sites),
+-- $1 tenant: what is everybody's, and its own; null: all. The catalogue, by prefix: a list of {prefix, tenant, sites,
+-- strangers, set_at}; strangers: those that are not a site here.
+select coalesce(json_agg(json_build_object('prefix', d.prefix, 'tenant', nullif(d.tenant, ''), 'sites', to_json(d.sites),
     'strangers', (select coalesce(json_agg(n.site order by n.place), '[]') from unnest(d.sites) with ordinality as n (site, place)
                   where not exists (select from helio.sites s where s.site = n.site)),
     'set_at', helio.rfc3339(d.set_at)) order by d.prefix), '[]')::text
-from helio.data d
+from helio.data d where $1::text is null or d.tenant in ('', $1::text)
 
 -- name: read_links
 -- A list of {from, to, gbps, egress_usd_per_gb, rtt_ms, set_at}.

@@ -145,6 +145,7 @@ expect "a name that is none" 2 "no name of a queue" -- "$helio" queues set 'my q
 expect "a priority for a while, without the while" 2 "for how long" "--for" -- "$helio" queues set batch --priority 5 --region EU
 expect "a day that is none" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
 expect "a time zone that is none" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
+expect "a POSIX rule in place of a zone" 2 "POSIX rule" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 CET-1CEST,M3.5.0,M10.5.0/3' --priority 5
 expect "a path in place of a zone" 2 "no time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
 expect "a rule that is not there" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
 expect "rules of a queue that is not there" 3 "helio queues" -- "$helio" queues schedule fast

@@ -180,6 +180,52 @@ static void data__the_longest_prefix_wins_and_ends_at_a_slash(void **state)
     harness_end(&h);
 }
 
+static helio_rc set_for(harness_t *h, const char *prefix, const char *site, const char *tenant)
+{
+    helio_word_t sites[] = {{helio_text_of(site)}};
+    helio_ev_data_t event = {.call = 1,
+                             .user = HELIO_TEXT("ada"),
+                             .role = HELIO_ROLE_OPERATOR,
+                             .prefix = helio_text_of(prefix),
+                             .sites = {sites, 1},
+                             .tenant_given = tenant,
+                             .tenant = helio_text_of(tenant ? tenant : "")};
+    const helio_fx_answer_t *answer, *last = NULL;
+    harness_clear(h);
+    harness_step(h, HELIO_BROKER_EV_DATA, &event);
+    while ((answer = harness_take(h, HELIO_BROKER_FX_ANSWER)))
+        last = answer;
+    assert_non_null(last);
+    return last->rc;
+}
+
+/*  Of acme; what is other's is as if it were not there, for a new leader too. */
+static void data__of_one_tenant_is_unknown_to_all_others(void **state)
+{
+    (void)state;
+    harness_t *h = begin();
+    helio_job_spec_t spec = reader(h, GB);
+    (void)harness_link(h, "*", "*", 1000, 1000000);
+    assert_int_equal(set_for(h, "s3://acme/corpus", "south", "nobody"), HELIO_NOT_FOUND);
+    assert_int_equal(set_for(h, "s3://acme/corpus", "south", "other"), HELIO_OK);
+    helio_planned_t planned = plan(h, &spec);
+    const helio_row_candidate_t *north = candidate(&planned, "north");
+    assert_int_equal(north->transfer_ms, 0);
+    assert_non_null(strstr(north->detail.data, "not in the catalogue"));
+    assert_null(strstr(north->detail.data, "south"));
+    assert_int_equal(set_for(h, "s3://acme", "south", "*"), HELIO_OK); /* a shorter one that is everybody's counts */
+    planned = plan(h, &spec);
+    assert_true(candidate(&planned, "north")->transfer_ms > 0);
+    assert_int_equal(set_for(h, "s3://acme", "south", "other"), HELIO_OK);
+    assert_int_equal(set_for(h, "s3://acme/corpus", "north", NULL), HELIO_OK); /* its sites change, not whose it is */
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    assert_int_equal(set_for(next, "s3://acme/corpus", "north", NULL), HELIO_OK);
+    const helio_row_data_t *row = harness_take(next, HELIO_BROKER_FX_ROW_DATA);
+    assert_true(row && helio_text_is(row->tenant, "other"));
+    harness_end(&next);
+}
+
 /*  They are asked for by their sizes. */
 static void data__a_prefix_is_found_after_another_of_its_size_is_gone(void **state)
 {
@@ -563,6 +609,7 @@ int main(void)
         cmocka_unit_test(data__a_job_goes_to_where_its_data_lies),
         cmocka_unit_test(data__the_longest_prefix_wins_and_ends_at_a_slash),
         cmocka_unit_test(data__a_prefix_is_found_after_another_of_its_size_is_gone),
+        cmocka_unit_test(data__of_one_tenant_is_unknown_to_all_others),
         cmocka_unit_test(data__each_item_comes_from_its_cheapest_replica),
         cmocka_unit_test(data__a_replica_that_tells_no_intensity_does_not_look_clean),
         cmocka_unit_test(links__the_most_specific_one_counts),

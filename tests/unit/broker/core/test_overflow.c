@@ -296,6 +296,25 @@ static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
     assert_int_equal(harness_state(h, lowly), HELIO_JOB_STOPPING);
 }
 
+static void slip__a_step_that_names_no_site_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *steps, *says;
+    } cases[] = {
+        {"home-*; cloud,after=30m", "set"},
+        {"home-*; clod,after=30m", "set; step 2: no site that is known is named by 'clod': did you mean 'cloud'?"},
+        {"home-*; far-*,after=30m", "set; step 2: no site that is known is named by 'far-*'"},
+        {"home-*, !hom-b; cloud,after=1m", "set; step 1: no site that is known is named by 'hom-b': did you mean 'home-a'?"},
+        {"EU; cloud,after=1m", "set; step 1: 'EU' is a region, and steps name sites (`helio sites`)"},
+        {"*; cloud,after=1m", "set; step 2: it has no site that is known: those that it names are of steps before it, or excluded"},
+    };
+    assert_true(helio_text_is(harness_overflow(h, "out", "standard", "", "nobody")->text, "set")); /* no site has joined yet */
+    join();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_string_equal(harness_overflow(h, "out", "standard", "", cases[i].steps)->text.data, cases[i].says);
+}
+
 /*  Coming back from a site where it ran, a job stands in line anew. */
 static void wait__begins_anew_after_a_run(void **state)
 {
@@ -328,6 +347,7 @@ int main(void)
         TEST(group__nonsense_is_refused_and_changes_nothing),
         TEST(group__and_its_waits_come_back_with_a_new_leader),
         TEST(step__nobody_is_told_to_leave_where_it_is_closed),
+        TEST(slip__a_step_that_names_no_site_is_told),
         TEST(wait__begins_anew_after_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -194,6 +194,19 @@ static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
     row = harness_take(next, HELIO_BROKER_FX_ROW_QUEUE_RULE);
     assert_true(row && row->holds);
     harness_end(&next);
+    static const struct {
+        const char *zone;
+        bool slip;
+    } zones[] = {{"Asia/Tokyo", false}, {"Etc/GMT+5", true}, {"Etc/GMT", false}, {"EST5EDT", true}, {"EST", true}, {"Japan", false},
+                 {"GMT", false}};
+    for (size_t i = 0; i < sizeof zones / sizeof zones[0]; i++) {
+        harness_clear(h);
+        event.zone = helio_text_of(zones[i].zone);
+        harness_step(h, HELIO_BROKER_EV_QUEUE_RULE, &event);
+        const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+        assert_int_equal(answer->rc, HELIO_OK);
+        assert_true((strstr(answer->text.data, "name a place, as Europe/Berlin") != NULL) == zones[i].slip);
+    }
 }
 
 static void rule__for_a_while_ends_by_itself_and_can_be_cleared(void **state)
@@ -336,6 +349,23 @@ static void each__tenant_has_the_queues_burst_unless_it_has_its_own(void **state
     assert_int_equal(harness_gpus(h, "acme", "express"), 10);
 }
 
+static void slip__a_region_without_sites_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *region, *says;
+    } cases[] = {{"", ""}, {"EU", ""}, {"EV", "; no site that is known is in region 'EV'"},
+                 {"EU-XY", "; no site that is known is in region 'EU-XY': did you mean 'EU-XX'?"}};
+    assert_null(strstr(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->text.data, "region")); /* no site is known yet */
+    harness_join(h, EU, eu);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const helio_fx_answer_t *answer = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);
+        assert_int_equal(answer->rc, HELIO_OK);
+        const char *slip = strchr(answer->text.data, ';');
+        assert_string_equal(slip ? slip : "", cases[i].says);
+    }
+}
+
 /*  Where an operator says nothing: in queues of its tier, those that an operator makes too, and with the next leader. */
 static void each__tenant_has_a_bounded_part_of_critical_work(void **state)
 {
@@ -379,6 +409,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+        TEST(slip__a_region_without_sites_is_told),
         TEST(each__tenant_has_a_bounded_part_of_critical_work),
         TEST(queue__is_made_changed_audited_and_removed),
         TEST(queue__nonsense_is_refused_and_changes_nothing),

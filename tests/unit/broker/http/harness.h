@@ -137,6 +137,8 @@ static inline void record_event(world_t *w, helio_call_t *call)
         for (uint32_t i = 0; i < event->sites.count && size < sizeof w->prefix; i++)
             size += (size_t)snprintf(w->prefix + size, sizeof w->prefix - size, " %.*s",
                                      HELIO_TEXT_ARGS(event->sites.items[i].text));
+        if (event->tenant_given && size < sizeof w->prefix)
+            (void)snprintf(w->prefix + size, sizeof w->prefix - size, " of %.*s", HELIO_TEXT_ARGS(event->tenant));
         break;
     }
     case HELIO_BROKER_EV_LINK: {

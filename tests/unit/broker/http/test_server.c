@@ -705,6 +705,8 @@ static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
     assert_int_equal(r.status, 200);
     assert_int_equal(w->event, HELIO_BROKER_EV_DATA);
     assert_string_equal(w->prefix, "s3://acme/x lulea aws");
+    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON, "{\"prefix\": \"s3://acme/x\", \"sites\": [\"aws\"], \"tenant\": \"acme\"}");
+    assert_string_equal(w->prefix, "s3://acme/x aws of acme");
     ask(w, &r, "DELETE", "/v1/data?prefix=s3%3A%2F%2Facme%2Fx", w->operator_.text, "", NULL);
     assert_int_equal(r.status, 200);
     assert_string_equal(w->prefix, "s3://acme/x");

@@ -382,6 +382,13 @@ static void reads__of_the_fleet_and_the_books(void **state)
     assert_json(ASK("read_queues", "acme"), critical, "express 24 reserved none standard none");
     assert_json(ASK("read_queues", NULL), critical, "express 16 reserved none standard none");
     helio_pg_exec(conninfo, "delete from helio.quotas");
+    static const char names[] = "(select string_agg(concat(d->>'prefix', ' ', d->>'tenant'), ', ') from jsonb_array_elements(j) d)";
+    helio_pg_exec(conninfo, "insert into helio.data (prefix, sites, set_at, tenant) values ('s3://a', '{lulea}', now(), 'acme'), "
+                            "('s3://b', '{lulea}', now(), 'other'), ('s3://c', '{lulea}', now(), '')");
+    assert_json(ASK("read_data", "acme"), names, "s3://a acme, s3://c ");
+    assert_json(ASK("read_data", "stranger"), names, "s3://c ");
+    assert_json(ASK("read_data", NULL), names, "s3://a acme, s3://b other, s3://c ");
+    helio_pg_exec(conninfo, "delete from helio.data");
     assert_json(ASK("read_quotas", "acme"),
                 "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
                 "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "

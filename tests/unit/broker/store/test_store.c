@@ -508,11 +508,11 @@ static void store__data_and_links_are_the_last_word_on_each_and_are_loaded(void 
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
-    helio_row_data_t data[] = {{HELIO_TEXT("s3://a"), HELIO_TEXT("lulea"), 1},
-                               {HELIO_TEXT("s3://b"), HELIO_TEXT("oregon"), 2},
-                               {HELIO_TEXT("s3://a"), HELIO_TEXT("oregon lulea"), INT64_C(1795000000007)},
-                               {HELIO_TEXT("s3://c"), HELIO_TEXT("lulea"), 3},
-                               {HELIO_TEXT("s3://c"), {0}, 4}};
+    helio_row_data_t data[] = {{HELIO_TEXT("s3://a"), HELIO_TEXT("lulea"), 1, {0}},
+                               {HELIO_TEXT("s3://b"), HELIO_TEXT("oregon"), 2, HELIO_TEXT("acme")},
+                               {HELIO_TEXT("s3://a"), HELIO_TEXT("oregon lulea"), INT64_C(1795000000007), HELIO_TEXT("acme")},
+                               {HELIO_TEXT("s3://c"), HELIO_TEXT("lulea"), 3, {0}},
+                               {HELIO_TEXT("s3://c"), {0}, 4, {0}}};
     helio_row_link_t links[] = {{HELIO_TEXT("*"), HELIO_TEXT("*"), false, 1000, 1, 1, 1},
                                 {HELIO_TEXT("oregon"), HELIO_TEXT("*"), false, 5000, 20000, 90, 2},
                                 {HELIO_TEXT("*"), HELIO_TEXT("*"), false, 2000, 3, 4, INT64_C(1795000000007)}};
@@ -521,7 +521,7 @@ static void store__data_and_links_are_the_last_word_on_each_and_are_loaded(void 
     for (size_t i = 0; i < sizeof links / sizeof links[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_LINK, &links[i]);
     commit(store);
-    helio_row_data_t gone = {HELIO_TEXT("s3://b"), {0}, 5};
+    helio_row_data_t gone = {HELIO_TEXT("s3://b"), {0}, 5, {0}};
     helio_row_link_t cut = {.from = HELIO_TEXT("oregon"), .to = HELIO_TEXT("*"), .removed = true, .at_ms = 6};
     append(store, HELIO_BROKER_FX_ROW_DATA, &gone);
     append(store, HELIO_BROKER_FX_ROW_LINK, &cut);

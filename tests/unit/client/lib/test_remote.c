@@ -272,18 +272,18 @@ static void data__is_put_listed_and_removed_as_it_was_said(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES({"PUT /v1/data", 0, 200, NULL, "{\"status\":\"at lulea, oregon\"}", WHOLE, 0}),
-                             WORDS("data", "set", "s3://acme/corpus", "lulea", "oregon"));
+                             WORDS("data", "set", "s3://acme/corpus", "lulea", "oregon", "--tenant", "acme"));
     expect(&outcome, 0, "", "s3://acme/corpus: at lulea, oregon");
-    assert_int_equal(broker_double_count(outcome.broker, "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"]}"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"],\"tenant\":\"acme\"}"), 1);
     end(&outcome);
     outcome = play(RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
                    WORDS("data", "rm", "s3://acme x"));
     expect(&outcome, 0, "", "removed");
     end(&outcome);
     outcome = play(RULES({"GET /v1/data", 0, 200, NULL,
-                          "[{\"prefix\":\"s3://a\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]", WHOLE, 0}),
+                          "[{\"prefix\":\"s3://a\",\"tenant\":\"acme\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]", WHOLE, 0}),
                    WORDS("data", "list"));
-    expect(&outcome, 0, "PREFIX  SITES\ns3://a  lulea, aws?\n", "");
+    expect(&outcome, 0, "PREFIX  SITES        TENANT\ns3://a  lulea, aws?  acme\n", "");
     end(&outcome);
 }
 
