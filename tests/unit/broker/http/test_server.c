@@ -815,7 +815,11 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     w->figures.leader = true;
     w->figures.core.jobs[HELIO_JOB_QUEUED] = 12;
     script_read(w, "read_sites", HELIO_OK,
-                "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null}]");
+                "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null,\"refused\":null},"
+                "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version in common\"}]");
+    w->figures.frames_bad_total[0].why = "malformed";
+    w->figures.frames_bad_total[1].why = "version";
+    w->figures.frames_bad_total[1].count = 5;
     world_transition(w, 1, HELIO_JOB_RUNNING);
     ask(w, &r, "GET", "/v1/whoami", w->user.text, "", NULL);
     do /* a request is counted when its answer has left, which is after it arrived */
@@ -828,6 +832,10 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     assert_contains(r.body, "helio_job_transitions_total{to=\"running\"} 1\n");
     assert_contains(r.body, "helio_site_up{site=\"lu\\\"lea\"} 1\n");
     assert_contains(r.body, "helio_site_gpus{site=\"lu\\\"lea\"} 96\n");
+    assert_contains(r.body, "helio_site_refused{site=\"lu\\\"lea\"} 0\n");
+    assert_contains(r.body, "helio_site_refused{site=\"kiruna\"} 1\n");
+    assert_contains(r.body, "helio_agent_frames_bad_total{reason=\"malformed\"} 0\n");
+    assert_contains(r.body, "helio_agent_frames_bad_total{reason=\"version\"} 5\n");
     assert_null(strstr(r.body, "helio_site_pue_ratio{")); /* not known is not 0 */
     assert_contains(r.body, "helio_http_requests_total{route=\"GET /v1/whoami\",code=\"200\"} 1\n");
     assert_contains(r.body,

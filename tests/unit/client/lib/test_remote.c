@@ -427,6 +427,25 @@ static void answers__that_break_off_are_no_answers(void **state)
     end(&outcome);
 }
 
+static void sites__that_are_refused_are_named_below_the_table(void **state)
+{
+    (void)state;
+    static const char sites[] = "[{\"site\":\"lulea\",\"state\":\"ready\",\"refused\":null,\"refused_at\":null},"
+                                "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version\\u001b[31m in common\","
+                                "\"refused_at\":\"2026-03-01T00:00:00.000Z\"}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "\nkiruna is refused since 2026-03-01T00:00:00Z: no version?[31m in common\n"));
+    assert_null(strstr(outcome.out, "lulea is refused"));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "name"));
+    expect(&outcome, 0, "lulea\nkiruna\n", NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "csv"));
+    assert_null(strstr(outcome.out, "is refused since"));
+    end(&outcome);
+}
+
 /*  ---- submit ---- */
 
 static void submit__prints_one_id_a_line(void **state)
@@ -1334,6 +1353,7 @@ int main(void)
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
         cmocka_unit_test(answers__that_break_off_are_no_answers),
+        cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
         cmocka_unit_test(submit__prints_one_id_a_line),
         cmocka_unit_test(submit__json_lines_travel_byte_for_byte),
         cmocka_unit_test(submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key),
