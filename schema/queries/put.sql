@@ -27,6 +27,8 @@ from (
 -- name: put_state
 -- The batch holds each key once (the store keeps the last). With its first task that is over a job can be found by the end of
 -- its id, however old it grows.
+-- Ordered, where `not exists` would do: of a table that grew since it was analysed the planner thinks that reading it from its
+-- beginning soon finds a match, and does so for each job of the batch. What the key's index has in order it takes from there.
 with ended as (
     select distinct n.job
     from (select unnest($1::uuid[]) as job, unnest($3::int4[]) as state) as n
@@ -35,7 +37,8 @@ with ended as (
     insert into helio.job_tails (tail, job_id)
     select helio.id_tail(e.job), e.job
     from ended e
-    where not exists (select from helio.job_state s where s.job_id = e.job and helio.state_is_over(s.state))
+    where (select s.task from helio.job_state s where s.job_id = e.job and helio.state_is_over(s.state) order by s.task limit 1)
+        is null
 )
 insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
     reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
