@@ -350,7 +350,8 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
     F(R, U64, ahead_jobs, 0, _)                                                                              \
     F(R, U64, ahead_gpus, 0, _) /* by the first alternative of each */                                       \
     F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */                                           \
-    F(R, LIST, hints, 16, helio_hint)
+    F(R, LIST, hints, 16, helio_hint)                                                                        \
+    F(R, I64, at_ms, 0, _) /* when it was foreseen */
 HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word

@@ -141,11 +141,18 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
 /*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
 {
-    core_tenant_get(self, event->token.tenant);
+    const tenant_t *tenant = core_tenant_get(self, event->token.tenant);
     core_emit(self, HELIO_BROKER_FX_ROW_TOKEN, &event->token);
     core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
                event->token.role);
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+    if (!event->token.revoked_ms && !tenant->home_site[0]) {
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE,
+                    "tenant %s has no home site: no job is preferred there or compared with it in `helio report`; "
+                    "`helio-broker tenant add %s --home SITE`, or `home: SITE` in a job file",
+                    tenant->name, tenant->name);
+        return;
+    }
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
 }
 
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)

@@ -520,7 +520,7 @@ static const char *victims_text(const hunt_t *hunt, const helio_victims_t *set)
 /*  The latest at which all of them may be told to. */
 static int64_t told_ms(const hunt_t *hunt, const helio_victims_t *set)
 {
-    int64_t at_ms = hunt->core->wall_ms;
+    int64_t at_ms = hunt->core->wall_ms + core_evict_unheard_ms(hunt->core);
     for (uint32_t i = 0; i < set->count; i++) {
         const job_t *job = hunt->jobs[set->chosen[i]];
         int64_t young_ms =

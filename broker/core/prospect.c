@@ -244,7 +244,7 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
                     "the job has started, is over, or is not yours");
         return;
     }
-    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK, .prospect = {.at_ms = self->wall_ms}};
     helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
     if (stands_in_line(job))
         foresee(self, job, reader, &answer.prospect);

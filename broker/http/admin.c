@@ -69,10 +69,18 @@ void helio_whoami(helio_exchange_t *self)
 /*  The answer is written before the commit and sent after it: `parameter` carries it across. */
 static void on_stored(helio_exchange_t *self, const helio_result_t *result)
 {
-    if (result->rc != HELIO_OK)
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
+    if (result->rc != HELIO_OK) {
         helio_answer_failure(self, result, NULL);
-    else
-        helio_answer_json(self, 201, helio_text_of(self->parameter));
+        return;
+    }
+    helio_text_t issued = helio_text_of(self->parameter);
+    helio_buffer_append(&json, issued.data, issued.size - 1);
+    if (result->text[0]) /* what is still missing */
+        member(&json, "note", result->text);
+    helio_buffer_text(&json, "}");
+    helio_answer_json(self, 201, helio_buffer_view(&json));
+    OPENSSL_cleanse(json.data, json.size);
 }
 
 static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *row, const char *text)

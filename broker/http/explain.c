@@ -45,8 +45,9 @@ static json_t *hints_json(const helio_prospect_t *prospect)
 void helio_prospect_put(json_t *object, const helio_prospect_t *prospect)
 {
     put(object, "expected",
-        prospect ? json_pack("{so so so}", "earliest", helio_time_json(prospect->earliest_ms), "latest",
-                             helio_time_json(prospect->latest_ms), "basis", helio_text_json(prospect->basis))
+        prospect ? json_pack("{so so so so}", "earliest", helio_time_json(prospect->earliest_ms), "latest",
+                             helio_time_json(prospect->latest_ms), "basis", helio_text_json(prospect->basis), "at",
+                             helio_time_json(prospect->at_ms))
                  : json_null());
     put(object, "ahead", prospect ? ahead_json(prospect) : json_null());
     put(object, "hints", prospect ? hints_json(prospect) : json_null());

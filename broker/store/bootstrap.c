@@ -45,13 +45,29 @@ static helio_rc end(PGconn *connection, const char *action, helio_text_t object,
     return rc == HELIO_OK ? helio_session_run(connection, "commit", "commit", err) : rc;
 }
 
+/*  What is put again as it stands is no event of the audit. */
+static helio_rc ask_stands(PGconn *connection, const char *query, const char *first, const char *second,
+                           bool *ret_stands, helio_error_t *err)
+{
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    helio_rc rc =
+        helio_session_query(connection, query, 2, (const char *const[]){first, second}, &result, err);
+    if (rc == HELIO_OK)
+        *ret_stands = PQgetvalue(result, 0, 0)[0] == '1';
+    return rc;
+}
+
 helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site,
                                 helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    bool stands = false;
     if (rc == HELIO_OK)
-        rc = helio_session_query(connection, "put_tenant", 2,
+        rc = ask_stands(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
+    if (rc != HELIO_OK || stands)
+        return rc;
+    rc = helio_session_query(connection, "put_tenant", 2,
                                  (const char *const[]){tenant, home_site ? home_site : ""}, NULL, err);
     return rc == HELIO_OK
                ? end(connection, "tenant.put", helio_text_of(tenant), helio_text_of(home_site), err)
@@ -84,7 +100,14 @@ helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
-    if (rc == HELIO_OK)
-        rc = put_rows(connection, HELIO_BROKER_FX_ROW_SITE_KEY, key, err);
+    char public_key[64], site[64];
+    bool stands = false;
+    (void)helio_text_copy(key->public_key, public_key, sizeof public_key);
+    (void)helio_text_copy(key->site, site, sizeof site);
+    if (rc == HELIO_OK && !key->revoked_ms)
+        rc = ask_stands(connection, "site_key_stands", public_key, site, &stands, err);
+    if (rc != HELIO_OK || stands)
+        return rc;
+    rc = put_rows(connection, HELIO_BROKER_FX_ROW_SITE_KEY, key, err);
     return rc == HELIO_OK ? end(connection, "site_key.put", key->site, key->public_key, err) : rc;
 }

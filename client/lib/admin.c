@@ -99,6 +99,9 @@ int helio_cmd_token_add(helio_client_t *client)
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
     fprintf(client->io->out, "%s\n", token);
+    const char *note = helio_output_string(answer, "note");
+    if (note[0])
+        helio_client_say(client, "%.400s", note);
     helio_client_say(client, "This is the only time that it is shown: keep it in a file of mode 0600.");
     return HELIO_EXIT_OK;
 }

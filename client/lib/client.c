@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/lib/command.h"
+#include "client/lib/instant.h"
 #include "client/lib/humanise.h"
 #include "client/lib/remote.h"
 #include "client/lib/settings.h"
@@ -247,6 +248,8 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_arguments_t arguments = {0};
     helio_client_t client = {.io = io, .arguments = &arguments, .arena = arena};
+    HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, "TZ"));
+    client.output.zone = zone;
     client.output.stream = io->out;
     client.output.wall_ms = helio_clock_wall_ms();
     helio_error_t err;

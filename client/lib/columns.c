@@ -27,6 +27,7 @@ helio_columns_t helio_columns_of_jobs(void)
         {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, true},
         {"CO2E", "carbon_g", HELIO_CELL_CARBON, true},
         {"REASON", "reason", T, false},
+        {"EXPECTED-START", "expected_start", HELIO_CELL_START, true},
     };
     return HELIO_COLUMNS(columns, "id");
 }
@@ -38,7 +39,8 @@ helio_columns_t helio_columns_of_job(void)
         {"Name", "name", T, false},
         {"State", "state", HELIO_CELL_STATE, false},
         {"Reason", "reason", T, false},
-        {"Detail", "detail", T, false},
+        {"Detail", "detail", HELIO_CELL_SAID, false},
+        {"Expected start", "expected_start", HELIO_CELL_START, false},
         {"Exit code", "exit_code", N, false},
         {"Tenant", "tenant", T, false},
         {"User", "user", T, false},
@@ -85,12 +87,12 @@ helio_columns_t helio_columns_of_candidates(void)
         {"", "chosen", T, false},
         {"SITE", "site", T, false},
         {"POOL", "pool", T, false},
-        {"START", "start", HELIO_CELL_TIME, false},
+        {"START", "start", HELIO_CELL_START, false},
         {"COST", "cost_usd", HELIO_CELL_MONEY, false},
         {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, false},
         {"CO2E", "carbon_g", HELIO_CELL_CARBON, false},
         {"SCORE", "score_usd", HELIO_CELL_MONEY, false},
-        {"WHY", "why", T, false},
+        {"WHY", "why", HELIO_CELL_SAID, false},
     };
     return HELIO_COLUMNS(columns, "site");
 }
@@ -100,14 +102,14 @@ helio_columns_t helio_columns_of_plan(void)
     static const helio_column_t columns[] = {
         {"", "chosen", T, false},
         {"SITE", "site", T, false},
-        {"POOL", "pool", T, true},
-        {"BACKEND", "backend", T, false},
-        {"START", "start", T, false},
+        {"POOL", "pool", T, false},
+        {"BACKEND", "backend", T, true},
+        {"START", "start", HELIO_CELL_START, false},
         {"COST", "cost_usd", HELIO_CELL_MONEY, false},
         {"ENERGY", "energy_kwh", HELIO_CELL_ENERGY, false},
         {"CO2E", "carbon_g", HELIO_CELL_CARBON, false},
-        {"SCORE", "score_usd", HELIO_CELL_MONEY, true},
-        {"WHY", "why", T, false},
+        {"SCORE", "score_usd", HELIO_CELL_MONEY, false},
+        {"WHY", "why", HELIO_CELL_SAID, false},
     };
     return HELIO_COLUMNS(columns, "site");
 }

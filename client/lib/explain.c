@@ -7,6 +7,7 @@
 #include "client/lib/humanise.h"
 #include "client/lib/prospect.h"
 #include "client/lib/why.h"
+#include "federation/base/clock.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
 {
@@ -106,7 +107,7 @@ static void state_text(const char *state, const char *site, size_t size, char *r
 
 static void print_head(const helio_client_t *client, const json_t *explained)
 {
-    static const helio_column_t start = {"", "expected_start", HELIO_CELL_TIME, false};
+    static const helio_column_t start = {"", "expected_start", HELIO_CELL_START, false};
     char text[512], happens[160];
     state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"),
                sizeof happens, happens);
@@ -131,6 +132,27 @@ static void print_head(const helio_client_t *client, const json_t *explained)
     }
 }
 
+/*  One task stands for them all: which, and how the others are. */
+static void print_array(const helio_client_t *client, const json_t *explained)
+{
+    const json_t *array = json_object_get(explained, "array");
+    const char *id = helio_output_string(explained, "id");
+    long long tasks = (long long)json_integer_value(json_object_get(array, "tasks"));
+    long long waiting = (long long)json_integer_value(json_object_get(array, "waiting"));
+    if (!json_is_object(array))
+        return;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const char *state;
+    json_t *count;
+    helio_buffer_printf(&text, "%lld of %lld tasks wait (", waiting, tasks);
+    int shown = 0;
+    json_object_foreach(json_object_get(array, "states"), state, count)
+        helio_buffer_printf(&text, "%s%lld %.16s", shown++ ? ", " : "", (long long)json_integer_value(count), state);
+    helio_buffer_printf(&text, "), shown: %s; helio explain %.*s.N", strchr(id, '.') ? strchr(id, '.') + 1 : "-",
+                        (int)strcspn(id, "."), id);
+    print_buffer(client, "Array", &text);
+}
+
 int helio_cmd_explain(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
@@ -148,7 +170,11 @@ int helio_cmd_explain(helio_client_t *client)
     const json_t *candidates = json_object_get(explained, "candidates");
     const json_t *history = json_object_get(explained, "history");
     helio_rc rc = HELIO_OK;
+    const char *at = helio_output_string(json_object_get(explained, "expected"), "at");
+    if (helio_rfc3339_parse(helio_text_of(at), &client->output.wall_ms) != HELIO_OK)
+        client->output.wall_ms = 0; /* of a start that was: how long ago says nothing */
     print_head(client, explained);
+    print_array(client, explained);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
     helio_why_run(explained, &run);
     print_buffer(client, "Expected to run", &run);

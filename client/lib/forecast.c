@@ -9,7 +9,7 @@
 #include "client/lib/humanise.h"
 #include "federation/base/clock.h"
 
-enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = 168 };
+enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = 48 };
 
 /*  What people call a signal, what the broker calls it, and its unit. */
 static const struct {
@@ -311,7 +311,7 @@ int helio_cmd_forecast(helio_client_t *client)
     if (!helio_client_number(client, HELIO_OPTION_HOURS, HOURS_DEFAULT, &hours))
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--hours is a whole number from 1 to %d",
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--hours is a whole number from 1 to %d: sites tell that many ahead",
                                  (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     int code = client->arguments->positional_count

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/lib/humanise.h"
+#include "client/lib/instant.h"
 #include "federation/base/clock.h"
 
 enum { JSON_FLAGS = JSON_PRESERVE_ORDER | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15) };
@@ -89,6 +90,19 @@ static bool time_cell(const helio_output_t *self, const json_t *value, bool age,
     return true;
 }
 
+/*  START and SAID. */
+static void instant_cell(const helio_output_t *self, helio_cell_t cell, const char *string, helio_buffer_t *out)
+{
+    char text[HELIO_INSTANT_SIZE];
+    int64_t at_ms;
+    if (cell == HELIO_CELL_SAID || helio_rfc3339_parse(helio_text_of(string), &at_ms) != HELIO_OK) {
+        helio_instants_in(self->zone, self->wall_ms, string, out);
+        return;
+    }
+    helio_instant_text(self->zone, self->wall_ms, at_ms, text);
+    helio_buffer_text(out, text);
+}
+
 static bool number_cell(helio_cell_t cell, const json_t *value, char ret_text[HELIO_HUMAN_SIZE])
 {
     if (!json_is_number(value))
@@ -128,7 +142,10 @@ void helio_output_cell(const helio_output_t *self, const json_t *object, const h
         known = true;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t plain = {0};
-    if (known)
+    bool told = column->cell == HELIO_CELL_START || column->cell == HELIO_CELL_SAID;
+    if (told && json_is_string(value))
+        instant_cell(self, column->cell, json_string_value(value), &plain);
+    else if (known)
         helio_buffer_text(&plain, human);
     else if (json_is_array(value))
         list_cell(value, &plain);

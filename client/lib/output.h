@@ -14,6 +14,7 @@
 
 #include "federation/base/error.h"
 #include "federation/base/memory.h"
+#include "federation/energy/zone.h"
 
 typedef enum helio_format {
     HELIO_FORMAT_TABLE,
@@ -28,7 +29,8 @@ typedef struct helio_output {
     FILE *stream;
     helio_format_t format;
     bool colour;
-    int64_t wall_ms; /* for ages */
+    int64_t wall_ms; /* for ages, and how far off instants are; 0 = that is not said */
+    const helio_zone_t *zone; /* of whoever reads; NULL = UTC. Borrowed */
 } helio_output_t;
 
 typedef enum helio_cell {
@@ -43,7 +45,9 @@ typedef enum helio_cell {
     HELIO_CELL_MONEY,   /* USD */
     HELIO_CELL_ENERGY,  /* kWh */
     HELIO_CELL_CARBON,  /* g */
-    HELIO_CELL_LIST     /* texts, joined with commas */
+    HELIO_CELL_LIST,    /* texts, joined with commas */
+    HELIO_CELL_START,   /* RFC 3339, as instant.h shows it */
+    HELIO_CELL_SAID     /* a sentence of the broker: instants in it as instant.h shows them */
 } helio_cell_t;
 
 typedef struct helio_column {

@@ -1,14 +1,15 @@
 /*  `plan`: what would become of a job file, in a table. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
 #include "client/lib/humanise.h"
+#include "client/lib/instant.h"
 #include "client/lib/prospect.h"
 #include "client/lib/submit.h"
 #include "client/lib/why.h"
+#include "federation/base/clock.h"
 
 static double number(const json_t *object, const char *key)
 {
@@ -40,30 +41,10 @@ static void print_head(const helio_client_t *client, const json_t *job)
     fprintf(client->io->out, "%s\n", safe.data);
 }
 
-/*  "now", the minute in UTC, and the day only where it is another one. */
-static void shorten_starts(json_t *rows, const char *now)
-{
-    size_t i;
-    json_t *row;
-    json_array_foreach(rows, i, row)
-    {
-        const char *start = helio_output_string(row, "start");
-        char text[24];
-        if (strlen(start) < 16 || strlen(now) < 16)
-            continue;
-        if (strcmp(start, now) == 0)
-            (void)snprintf(text, sizeof text, "now");
-        else if (memcmp(start, now, 10) == 0)
-            (void)snprintf(text, sizeof text, "%.5sZ", start + 11);
-        else
-            (void)snprintf(text, sizeof text, "%.16sZ", start);
-        if (json_object_set_new(row, "start", json_string(text)) != 0)
-            abort();
-    }
-}
-
 static int print_plan(helio_client_t *client, const json_t *plan)
 {
+    if (helio_rfc3339_parse(helio_text_of(helio_output_string(plan, "planned_at")), &client->output.wall_ms) != HELIO_OK)
+        client->output.wall_ms = 0;
     const json_t *job = json_object_get(plan, "job");
     const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");
     print_head(client, job);
@@ -74,12 +55,12 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         fprintf(client->io->out, "Expected to run %s\n", safe_run.data);
     }
     HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, number(job, "flexible_s"));
-    shorten_starts(rows, helio_output_string(plan, "planned_at"));
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());
     if (reason[0]) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};
         helio_buffer_printf(&text, "%.64s%s%.300s", reason, detail[0] ? ": " : "", detail);
-        helio_safe_text(text.data, false, &safe);
+        helio_instants_in(client->output.zone, client->output.wall_ms, text.data, &told);
+        helio_safe_text(told.data, false, &safe);
         fprintf(client->io->out, "%s\n", safe.data);
     }
     if (reason[0])

@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "client/lib/humanise.h"
+#include "client/lib/instant.h"
 
 void helio_print_line(const helio_client_t *client, const char *title, const char *text)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
-    helio_safe_text(text, false, &safe);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0}, told = {0};
+    helio_instants_in(client->output.zone, client->output.wall_ms, text, &told);
+    helio_safe_text(told.data ? told.data : "", false, &safe);
     fprintf(client->io->out, "%-16s  %s\n", title, safe.data ? safe.data : "");
 }
 

@@ -65,13 +65,22 @@ left join helio.jobs j on j.job_id = f.job_id
 left join lateral (select helio.ended_well(j.job_id, t.task) as well) e on true
 
 -- name: read_explain
--- $1 id as for read_job (an array needs its task; without one its first stands for all); $2 tenant.
+-- $1 id as for read_job (an array needs its task; without one the first that waits stands for all, else the first that is not
+-- over); $2 tenant. "array" says how all tasks stand where one stands for them.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
-    else (select helio.explain_json(j.job_id, case when helio.job_task($1::text) < 0 then coalesce(j.tasks[1], -1)
-                                              else helio.job_task($1::text) end)
-          from found join helio.jobs j using (job_id)) end
+    else (select left(helio.explain_json(j.job_id, t.task), -1) || ', "array" : '
+              || case when t.chosen then helio.array_states_json(j.job_id) else 'null' end || '}'
+          from found join helio.jobs j using (job_id)
+          cross join lateral (
+              select helio.job_task($1::text) < 0 and j.tasks is not null as chosen,
+                  case when helio.job_task($1::text) < 0 and j.tasks is not null
+                      then coalesce((select n.task from helio.tasks_now n
+                                     where n.job_id = j.job_id and not helio.state_is_over(n.state)
+                                     order by n.state in (0, 13) desc, n.task limit 1), j.tasks[1])
+                      else helio.job_task($1::text) end as task
+          ) t) end
 from found
 
 -- name: read_job_where

@@ -25,6 +25,15 @@ insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::
 insert into helio.tenants (tenant, home_site) values ($1::text, nullif($2::text, ''))
 on conflict (tenant) do update set home_site = excluded.home_site
 
+-- name: tenant_stands
+-- $1 tenant; $2 home site. 1: that is what is stored.
+select exists (select from helio.tenants t where t.tenant = $1::text and coalesce(t.home_site, '') = $2::text)::integer
+
+-- name: site_key_stands
+-- $1 public key; $2 site. 1: it is in force there.
+select exists (select from helio.site_keys k
+               where k.public_key = $1::text and k.site = $2::text and k.revoked_at is null)::integer
+
 -- name: tenant_home
 select coalesce((select t.home_site from helio.tenants t where t.tenant = $1::text), '')
 

@@ -180,7 +180,8 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'run_seconds', (t).run_seconds,
         'saved_seconds', (t).saved_seconds,
         'reason', (t).reason,
-        'detail', (t).detail);
+        'detail', (t).detail,
+        'expected_start', helio.rfc3339((t).expected_at));
 
 -- The submission is no transition; it stands first all the same.
 create or replace function helio.history_json(job uuid, of_task integer) returns json language sql stable
@@ -249,6 +250,15 @@ create or replace function helio.array_json(job uuid) returns text language sql 
               from helio.tasks_now t where t.job_id = job
               group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at) a;
+    end;
+
+-- How an array's tasks stand: {"tasks", "waiting", "states": {word: tasks}}.
+create or replace function helio.array_states_json(job uuid) returns text language sql stable
+    begin atomic
+        select json_build_object('tasks', coalesce(sum(s.tasks), 0), 'waiting',
+            coalesce(sum(s.tasks) filter (where s.state in (0, 13)), 0),
+            'states', json_object_agg(helio.state_word(s.state), s.tasks order by s.state))::text
+        from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job group by n.state) s;
     end;
 
 -- Which decision says why: that of the newest placement; while it waits, that of its class. Placements share a decision

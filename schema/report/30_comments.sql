@@ -121,7 +121,7 @@ begin
             ('', 'wait_p50_seconds', 'Half of the jobs waited no longer.'),
             ('', 'wait_p95_seconds', 'All but one in twenty waited no longer.'),
             ('', 'fenced', 'True: of an attempt that had lost its right to run; it is use all the same.'),
-            ('', 'energy_provenance', 'Where the energy is from: measured, modelled, or transfer (bringing data).'),
+            ('', 'energy_provenance', 'Where the energy is from: measured, model, or transfer (bringing data).'),
             ('', 'watts_per_gpu', 'Power of one GPU that the energy was modelled with. Null: measured.'),
             ('', 'fenced_gpu_seconds', 'Part of gpu_seconds: of attempts that had lost their right to run.'),
             ('', 'measured_ratio', 'Share of the energy that was measured; the rest is modelled.'),

@@ -32,7 +32,7 @@ declare -A may=(
   [site-agent/shim]="federation/base"
   [site-agent]="federation/base federation/model federation/spec federation/net site-agent/core site-agent/backends site-agent/telemetry site-agent/journal site-agent/uplink site-agent/agent"
   [client/sbatch]="federation/base federation/model federation/spec"
-  [client/lib]="federation/base federation/model federation/spec client/sbatch"
+  [client/lib]="federation/base federation/model federation/energy federation/spec client/sbatch"
   [client]="federation/base client/lib"
   [simulator]="federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
 )

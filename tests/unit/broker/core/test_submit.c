@@ -235,6 +235,23 @@ static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_n
     assert_nothing_stored();
 }
 
+static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(void **state)
+{
+    (void)state;
+    helio_ev_token_t event = {.call = 5,
+                              .actor = HELIO_TEXT("user:ada"),
+                              .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("fresh"), .role = HELIO_TEXT("user")}};
+    harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
+    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(strncmp(answer->text.data, "tenant fresh has no home site: ", 31) == 0);
+    assert_non_null(strstr(answer->text.data, "`helio-broker tenant add fresh --home SITE`"));
+    event.token.revoked_ms = 1;
+    harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
+    answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    assert_int_equal(answer->text.size, 0);
+}
+
 static void
 fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent(void **state)
 {
@@ -342,6 +359,7 @@ int main(void)
         CASE(batch__ids_come_in_the_order_of_the_jobs),
         CASE(batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise),
         CASE(fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named),
+        CASE(token__of_a_tenant_without_a_home_is_answered_with_what_that_means),
         CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
         CASE(bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end),
         CASE(bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count),

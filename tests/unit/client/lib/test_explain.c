@@ -33,7 +33,7 @@ static char *explained(const char *answer, const char *format)
     broker_double_t *broker = broker_double_new(rules);
     char url[64], *out = NULL, *err = NULL;
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", broker->port);
-    char token[] = "HELIO_TOKEN=hel_abcdef_secret", *environment[] = {url, token, NULL};
+    char token[] = "HELIO_TOKEN=hel_abcdef_secret", *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
     char helio[] = "helio", explain[] = "explain", id[] = "abcdefgh", o[] = "-o", as[8];
     (void)snprintf(as, sizeof as, "%s", format);
     char *argv[] = {helio, explain, id, o, as};

@@ -36,7 +36,7 @@ static int run_at(const char *url, const char *const *words, const char *input, 
     char *argv[24] = {(char *)(uintptr_t) "helio"};
     char broker_variable[80], token_variable[] = "HELIO_TOKEN=" SECRET;
     (void)snprintf(broker_variable, sizeof broker_variable, "HELIO_BROKER=%s", url);
-    char *environment[] = {broker_variable, token_variable, NULL};
+    char *environment[] = {broker_variable, token_variable, (char *)(uintptr_t) "TZ=UTC", NULL};
     int argc = 1;
     for (; words[argc - 1]; argc++)
         argv[argc] = (char *)(uintptr_t)words[argc - 1];
@@ -254,7 +254,10 @@ static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
     expect(&outcome, 0, NULL, "lulea sends no forecast of price");
     end(&outcome);
     outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "0"));
-    expect(&outcome, 2, "", "from 1 to 168");
+    expect(&outcome, 2, "", "from 1 to 48");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "100"));
+    expect(&outcome, 2, "", "from 1 to 48: sites tell that many ahead"); /* and not, silently, 48 */
     end(&outcome);
     /* a broker that lies: no times, no figures, times that go back */
     outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
@@ -1075,16 +1078,16 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
         WORDS("plan", "-"), document);
     expect(&outcome, 0,
            "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
-           "   SITE       BACKEND     START              COST  ENERGY     CO2E  WHY\n"
-           "✔  lulea      slurm       14:00Z             $312  71 kWh   1.9 kg  cheapest and cleanest within "
+           "   SITE       POOL  START                             COST  ENERGY     CO2E  SCORE  WHY\n"
+           "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest within "
            "the 12h00m that "
            "it may wait\n"
-           "   oregon     kubernetes  now                $355  70 kWh  11.8 kg  +$43.00, +9.9 kg\n"
-           "   tokyo      slurm       2026-03-02T03:00Z  $312  71 kWh   1.9 kg  as good\n"
-           "   frankfurt  slurm       -                  $298  73 kWh    27 kg  CarbonCap: 412 g/kWh > "
+           "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
+           "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
+           "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
            "max_carbon until "
-           "2026-03-01T21:00Z\n"
-           "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\n",
+           "2026-03-01T21:00Z (in 9h00m)\n"
+           "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
            NULL);
     end(&outcome);
 }
@@ -1286,6 +1289,17 @@ static void token_add__prints_the_new_token_alone(void **state)
     end(&outcome);
 }
 
+static void token_add__says_that_the_tenant_has_no_home(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"POST /v1/tokens", 0, 201, NULL,
+                                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}",
+                                    WHOLE, 0}),
+                             WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
+    expect(&outcome, 0, "hel_new_one\n", "tenant nlp has no home site");
+    end(&outcome);
+}
+
 static void cancel__goes_on_after_one_that_is_not_there(void **state)
 {
     (void)state;
@@ -1399,6 +1413,7 @@ int main(void)
         cmocka_unit_test(doctor__finds_everything_well),
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
+        cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
         cmocka_unit_test(cancel__goes_on_after_one_that_is_not_there),
         cmocka_unit_test(attest__needs_the_word_dead),
         cmocka_unit_test(keys_add__sends_no_secret),
