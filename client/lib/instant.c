@@ -23,7 +23,7 @@ static void distance_text(int64_t now_ms, int64_t at_ms, char ret_text[HELIO_HUM
     helio_human_run((double)(far_ms < 0 ? -far_ms : far_ms) / 1000, time);
     if (!now_ms)
         ret_text[0] = '\0';
-    else if (far_ms > -500 && far_ms < 500)
+    else if (far_ms > -1000 && far_ms < 1000) /* texts are cut to whole seconds */
         (void)snprintf(ret_text, HELIO_HUMAN_SIZE + 8, " (now)");
     else
         (void)snprintf(ret_text, HELIO_HUMAN_SIZE + 8, far_ms < 0 ? " (%.36s ago)" : " (in %.36s)", time);
