@@ -1,0 +1,178 @@
+/*  effects.h -- what the core tells the shells to do. One record = one kind of effect; those of rows are in rows.h. */
+#ifndef HELIO_BROKER_CORE_EFFECTS_H
+#define HELIO_BROKER_CORE_EFFECTS_H
+
+#include "broker/core/rows.h"
+#include "federation/base/step.h"
+
+#define HELIO_PLANNED_CANDIDATE_FIELDS(F, R)                                                                 \
+    F(R, RECORD, row, 0, helio_row_candidate)                                                                \
+    F(R, TEXT, backend, 16, _)
+HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
+
+/*  Of PLAN: as a decision would be written (rows.h), were the job submitted now. */
+#define HELIO_PLANNED_FIELDS(F, R)                                                                           \
+    F(R, TEXT, name, HELIO_JOB_NAME_MAX, _)                                                                  \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                                 \
+    F(R, BOOL, prices_set, 0, _) /* the document's own instead of a goal's */                                \
+    F(R, U64, flexible_ms, 0, _)                                                                             \
+    F(R, I64, deadline_wall_ms, 0, _)                                                                        \
+    F(R, RECORD, decision, 0, helio_row_decision) /* decision_id and class_id 0; reason "" = it would start now */ \
+    F(R, I64, expected_ms, 0, _)                  /* of its start; 0 = not foreseen */                       \
+    F(R, U64, run_ms, 0, _) /* expected at the chosen place, else at the best; the time limit where nothing is known */ \
+    F(R, U32, gpus, 0, _)                         /* at the chosen place, else as asked for first; all nodes */ \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
+    F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
+    F(R, LIST, candidates, 65536, helio_planned_candidate)                                                   \
+    F(R, U64, run_high_ms, 0, _)                                                                             \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, U32, expected_runs, 0, _) /* as of a job's row */                                                   \
+    F(R, U32, expected_failed, 0, _)                                                                         \
+    F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)                                             \
+    F(R, TEXT, expected_of, 64, _) /* the name, user or kind whose runs they are */
+HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
+
+/*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader may not see. */
+#define HELIO_AHEAD_FIELDS(F, R)                                                                             \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U64, jobs, 0, _)                                                                                    \
+    F(R, U64, gpus, 0, _)
+HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
+
+/*  A change that was tried and lets a job start sooner. */
+#define HELIO_HINT_KIND_TABLE(X)                                                                             \
+    X(FLEXIBLE, "flexible") X(MAX_COST, "max_cost") X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline")      \
+    X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota")
+#define HELIO_HINT_KIND_ENUMERATOR(name, word) HELIO_HINT_KIND_##name,
+typedef enum helio_hint_kind { HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT } helio_hint_kind_t;
+const char *helio_hint_kind_word(uint32_t value);
+#define HELIO_HINT_FIELDS(F, R)                                                                              \
+    F(R, U32, kind, HELIO_HINT_KIND_COUNT - 1, _)                                                            \
+    F(R, TEXT, change, 160, _)                                                                               \
+    F(R, TEXT, effect, 240, _)
+HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
+
+/*  Of a job that has not started. Times are wall clock, 0 = not known; basis: what they rest on. */
+#define HELIO_PROSPECT_FIELDS(F, R)                                                                          \
+    F(R, I64, earliest_ms, 0, _)                                                                             \
+    F(R, I64, latest_ms, 0, _)                                                                               \
+    F(R, TEXT, basis, 256, _)                                                                                \
+    F(R, U64, ahead_jobs, 0, _)                                                                              \
+    F(R, U64, ahead_gpus, 0, _) /* by the first alternative of each */                                       \
+    F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */                                           \
+    F(R, LIST, hints, 16, helio_hint)                                                                        \
+    F(R, I64, at_ms, 0, _) /* when it was foreseen */
+HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
+
+/*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
+ *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
+#define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
+HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
+
+#define HELIO_FX_ANSWER_FIELDS(F, R)                                                                         \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
+    F(R, TEXT, reason, 64, _)                                                                                \
+    F(R, TEXT, text, 512, _)                                                                                 \
+    F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
+    F(R, RECORD, plan, 0, helio_planned)                                                                     \
+    F(R, RECORD, prospect, 0, helio_prospect) /* of EXPLAIN and PLAN */
+HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
+
+#define HELIO_FX_WELCOME_FIELDS(F, R)                                                                        \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, incarnation, 0, _)                                                                             \
+    F(R, U64, broker_epoch, 0, _)                                                                            \
+    F(R, U64, lease_ms, 0, _)                                                                                \
+    F(R, U64, renew_ms, 0, _)                                                                                \
+    F(R, U64, summary_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
+
+#define HELIO_FX_RULING_FIELDS(F, R)                                                                         \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, RECORD, ruling, 0, helio_ruling)
+HELIO_RECORD_DECLARE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
+
+#define HELIO_FX_PEER_FIELDS(F, R)                                                                           \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U32, rc, 0, _)                                                                                      \
+    F(R, TEXT, text, 512, _)
+HELIO_RECORD_DECLARE(helio_fx_peer, HELIO_FX_PEER_FIELDS)
+
+#define HELIO_FX_ORDER_FIELDS(F, R)                                                                          \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, incarnation, 0, _)                                                                             \
+    F(R, RECORD, order, 0, helio_order)
+HELIO_RECORD_DECLARE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
+
+#define HELIO_FX_STOP_FIELDS(F, R)                                                                           \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, RECORD, stop, 0, helio_stop)
+HELIO_RECORD_DECLARE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
+
+#define HELIO_FX_REPORTS_ACK_FIELDS(F, R)                                                                    \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, U64, seq, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
+
+#define HELIO_FX_RENEWED_FIELDS(F, R)                                                                        \
+    F(R, U64, peer, 0, _)                                                                                    \
+    F(R, I64, sent_boot_ms, 0, _)                                                                            \
+    F(R, U64, lease_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
+
+/*  NAME, record, release. ROW kinds first. */
+#define HELIO_BROKER_EFFECT_TABLE(X)                                                                         \
+    X(ROW_JOB, helio_row_job, ROW)                                                                           \
+    X(ROW_STATE, helio_row_state, ROW)                                                                       \
+    X(ROW_PLACEMENT, helio_row_placement, ROW)                                                               \
+    X(ROW_ATTEMPT, helio_row_attempt, ROW)                                                                   \
+    X(ROW_LEDGER, helio_row_ledger, ROW)                                                                     \
+    X(ROW_TRANSITION, helio_row_transition, ROW) /* also what the event stream shows, once committed */      \
+    X(ROW_DECISION, helio_row_decision, ROW)                                                                 \
+    X(ROW_CANDIDATE, helio_row_candidate, ROW)                                                               \
+    X(ROW_CLASS, helio_row_class, ROW)                                                                       \
+    X(ROW_SITE, helio_row_site, ROW)                                                                         \
+    X(ROW_POOL, helio_row_pool, ROW)                                                                         \
+    X(ROW_CAPACITY, helio_row_capacity, ROW)                                                                 \
+    X(ROW_SERIES, helio_row_series, ROW)                                                                     \
+    X(ROW_AUDIT, helio_row_audit, ROW)                                                                       \
+    X(ROW_TOKEN, helio_row_token, ROW)       /* the http shell's table follows, once committed */            \
+    X(ROW_SITE_KEY, helio_row_site_key, ROW) /* the gateway's table follows, once committed */               \
+    X(ROW_DEPENDENCY, helio_row_dependency, ROW)                                                             \
+    X(ROW_GATE, helio_row_gate, ROW)                                                                         \
+    X(ROW_QUOTA, helio_row_quota, ROW)                                                                       \
+    X(ROW_RATES, helio_row_rates, ROW)                                                                       \
+    X(ROW_ACTUAL, helio_row_actual, ROW)                                                                     \
+    X(ROW_BASELINE, helio_row_baseline, ROW)                                                                 \
+    X(ROW_DATA, helio_row_data, ROW)                                                                         \
+    X(ROW_LINK, helio_row_link, ROW)                                                                         \
+    X(ROW_QUEUE, helio_row_queue, ROW)                                                                       \
+    X(ROW_QUEUE_RULE, helio_row_queue_rule, ROW)                                                             \
+    X(ROW_OVERFLOW, helio_row_overflow, ROW)                                                                 \
+    X(ROW_SITE_ENERGY, helio_row_site_energy, ROW)                                                           \
+    X(ANSWER, helio_fx_answer, HELD)                                                                         \
+    X(ORDER, helio_fx_order, HELD)                                                                           \
+    X(STOP, helio_fx_stop, HELD)                                                                             \
+    X(RULING, helio_fx_ruling, HELD)                                                                         \
+    X(RULINGS_DONE, helio_fx_peer, HELD)                                                                     \
+    X(REPORTS_ACK, helio_fx_reports_ack, HELD)                                                               \
+    X(WELCOME, helio_fx_welcome, FREE)                                                                       \
+    X(RENEWED, helio_fx_renewed, FREE)                                                                       \
+    X(RESYNC, helio_fx_peer, FREE)                                                                           \
+    X(REFUSAL, helio_fx_peer, FREE)
+
+typedef enum helio_broker_effect {
+#define X(NAME, record, release) HELIO_BROKER_FX_##NAME,
+    HELIO_BROKER_EFFECT_TABLE(X)
+#undef X
+        HELIO_BROKER_EFFECT_COUNT
+} helio_broker_effect_t;
+
+extern const helio_step_kind_t helio_broker_effects[HELIO_BROKER_EFFECT_COUNT];
+
+#endif

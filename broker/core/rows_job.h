@@ -1,0 +1,205 @@
+/*  rows_job.h -- a job, from its document to its end: what it is, where it stands, what it waits for, and each attempt.
+ *  Conventions: rows.h. */
+#ifndef HELIO_BROKER_CORE_ROWS_JOB_H
+#define HELIO_BROKER_CORE_ROWS_JOB_H
+
+#include "federation/model/attempt.h"
+#include "federation/policy/duration.h"
+
+/*  Why a job is being stopped. The order is the stored value: append only. */
+typedef enum helio_intent {
+    HELIO_INTENT_NONE,
+    HELIO_INTENT_CANCEL,
+    HELIO_INTENT_REQUEUE,
+    HELIO_INTENT_PREEMPT /* evicted: its place in the queue is kept */
+} helio_intent_t;
+
+/*  How another job must end so that one may start; the number is stored. */
+typedef enum helio_after { HELIO_AFTER_OK, HELIO_AFTER_ANY, HELIO_AFTER_NOT_OK, HELIO_AFTER_COUNT } helio_after_t;
+
+/*  What the database knows of a job that another one names: that there is no such job of the tenant, that the name fits
+ *  several, that it is not over, that it succeeded (an array: every task), that it ended otherwise. */
+typedef enum helio_found {
+    HELIO_FOUND_UNKNOWN,
+    HELIO_FOUND_AMBIGUOUS,
+    HELIO_FOUND_OPEN,
+    HELIO_FOUND_OK,
+    HELIO_FOUND_NOT_OK,
+    HELIO_FOUND_COUNT
+} helio_found_t;
+
+/*  Immutable once written; one row for an array, however many tasks. */
+#define HELIO_ROW_JOB_FIELDS(F, R)                                                                           \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, idempotency_key, 128, _)                                                                      \
+    F(R, BYTES, spec_hash, 32, _) /* SHA-256 of source; empty without a key */                               \
+    F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
+    F(R, TEXT, name, 64, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, tier, 0, _)                                                                                    \
+    F(R, U32, kind, 0, _)                                                                                    \
+    F(R, TEXT, home_site, 32, _)                                                                             \
+    F(R, TEXT, gpu_model, 64, _) /* as asked; "" = any or none */                                            \
+    F(R, U32, gpus, 0, _)        /* total over nodes, one task */                                            \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, U64, time_limit_ms, 0, _)                                                                           \
+    F(R, U64, class_id, 0, _)                                                                                \
+    F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)                                                                \
+    F(R, I64, submitted_ms, 0, _)                                                                            \
+    F(R, U64, expected_ms, 0, _)      /* of its run as on an A100, when it was submitted; 0 = not known */   \
+    F(R, U64, expected_high_ms, 0, _) /* nine in ten are no longer */                                        \
+    F(R, U32, expected_runs, 0, _)    /* that it rests on */                                                 \
+    F(R, U32, expected_failed, 0, _)  /* of the last 32 like it */                                           \
+    F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
+
+/*  Narrow and hot; absent = queued at epoch 0. Upserted, at most once per job and batch (the last one counts). */
+#define HELIO_ROW_STATE_FIELDS(F, R)                                                                         \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, state, HELIO_JOB_STATE_COUNT - 1, _)                                                           \
+    F(R, U32, before, HELIO_JOB_STATE_COUNT - 1, _) /* SUSPECT: the state to come back to */                 \
+    F(R, U32, intent, 0, _)                         /* helio_intent_t: why it is being stopped */            \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, attempts, 0, _)                                                                                \
+    F(R, U32, failures, 0, _)      /* own failures, counted against retries */                               \
+    F(R, U32, site_failures, 0, _) /* attempts that a site could not run or failed within a minute */        \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, I64, started_ms, 0, _)                                                                              \
+    F(R, I64, finished_ms, 0, _)                                                                             \
+    F(R, I32, exit_code, 0, _) /* -1 = none */                                                               \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, cost_micro_usd, 0, _)                                                                          \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)                                                                               \
+    F(R, U64, units_done, 0, _)                                                                              \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, U32, evictions, 0, _) /* how often it was told to leave */                                          \
+    F(R, U64, saved_ms, 0, _)  /* of its run over all attempts, what is saved as far as known */
+HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
+
+/*  The outbox: an offer is instructed only after this row is durable. UNIQUE (job, task, epoch). */
+#define HELIO_ROW_PLACEMENT_FIELDS(F, R)                                                                     \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, U64, decision_id, 0, _)                                                                             \
+    F(R, U32, nodes, 0, _)                                                                                   \
+    F(R, U32, gpus, 0, _)                                                                                    \
+    F(R, I64, score_micro_usd, 0, _)                                                                         \
+    F(R, I64, planned_cost_micro_usd, 0, _)                                                                  \
+    F(R, U64, planned_energy_j, 0, _)                                                                        \
+    F(R, U64, planned_carbon_mg, 0, _)                                                                       \
+    F(R, I64, start_ms, 0, _)                                                                                \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, least_site, 32, _) /* a job's first placement: where it could have started first, and when */ \
+    F(R, TEXT, least_pool, 32, _)                                                                            \
+    F(R, I64, least_ms, 0, _)                                                                                \
+    F(R, U64, transfer_ms, 0, _) /* of its data; the planned figures contain the next three */               \
+    F(R, I64, transfer_micro_usd, 0, _)                                                                      \
+    F(R, U64, transfer_j, 0, _)                                                                              \
+    F(R, U64, transfer_carbon_mg, 0, _)                                                                      \
+    F(R, TEXT, gpu_model, 64, _) /* of the pool */                                                           \
+    F(R, U64, expected_ms, 0, _) /* of its run there: what planned_* are of; the time limit where nothing is known */ \
+    F(R, U64, expected_high_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_placement, HELIO_ROW_PLACEMENT_FIELDS)
+
+/*  The end of one attempt, immutable. UNIQUE (job, task, epoch); UNIQUE (job, task) where completes. */
+#define HELIO_ROW_ATTEMPT_FIELDS(F, R)                                                                       \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, U32, kind, 0, _)       /* helio_report_kind_t */                                                    \
+    F(R, BOOL, completes, 0, _) /* this end is the job's end */                                              \
+    F(R, BOOL, fenced, 0, _)    /* the epoch was no longer current: evidence and cost only */                \
+    F(R, I32, exit_code, 0, _)                                                                               \
+    F(R, I64, started_ms, 0, _)                                                                              \
+    F(R, I64, ended_ms, 0, _)                                                                                \
+    F(R, U64, run_ms, 0, _)                                                                                  \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, units_done, 0, _)                                                                              \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, TEXT, local_id, 64, _)                                                                              \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
+
+#define HELIO_ROW_TRANSITION_FIELDS(F, R)                                                                    \
+    F(R, U64, seq, 0, _)                                                                                     \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U32, from, 0, _)                                                                                    \
+    F(R, U32, to, 0, _)                                                                                      \
+    F(R, TEXT, reason, 256, _)                                                                               \
+    F(R, TEXT, actor, 96, _) /* broker | site:NAME | user:NAME */
+HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
+
+/*  What a job waits for before it may start: one row a job, array or task that it names, immutable. on.task NO_TASK = the
+ *  whole of an array. UNIQUE (job, place). */
+#define HELIO_ROW_DEPENDENCY_FIELDS(F, R)                                                                    \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, U32, place, 0, _) /* as the document lists them, from 0 */                                          \
+    F(R, U32, after, HELIO_AFTER_COUNT - 1, _)                                                               \
+    F(R, KEY, on, 0, _)
+HELIO_RECORD_DECLARE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
+
+/*  A job whose gate was closed when it came; upserted when what it waits for changes, and when the gate opens. */
+#define HELIO_ROW_GATE_FIELDS(F, R)                                                                          \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, TEXT, detail, 256, _) /* "waits for 01k9… to succeed" */                                            \
+    F(R, I64, opened_ms, 0, _) /* 0 = closed */
+HELIO_RECORD_DECLARE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
+
+/*  Read at takeover only: a dependency of an open job, and how it ended if the job waited for is over. */
+#define HELIO_ROW_WAITING_FIELDS(F, R)                                                                       \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, U32, after, HELIO_AFTER_COUNT - 1, _)                                                               \
+    F(R, KEY, on, 0, _)                                                                                      \
+    F(R, U32, found, HELIO_FOUND_COUNT - 1, _)
+HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
+
+/*  Read at takeover only: where an open job could have started first (its first placement's row). */
+#define HELIO_ROW_LEAST_FIELDS(F, R)                                                                         \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, TEXT, site, 32, _)                                                                                  \
+    F(R, TEXT, pool, 32, _)                                                                                  \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
+
+/*  Read at takeover only: what bringing its data costs an open job's current attempt (its placement's row). */
+#define HELIO_ROW_TRANSFER_FIELDS(F, R)                                                                      \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, U64, ms, 0, _)                                                                                      \
+    F(R, I64, egress_micro_usd, 0, _)                                                                        \
+    F(R, U64, energy_j, 0, _)                                                                                \
+    F(R, U64, carbon_mg, 0, _)
+HELIO_RECORD_DECLARE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
+
+/*  Read at takeover only, in the order in which jobs ended: a job that was over with its first attempt. */
+#define HELIO_ROW_RUN_FIELDS(F, R)                                                                           \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, TEXT, name, 64, _)                                                                                  \
+    F(R, U32, kind, 0, _)                                                                                    \
+    F(R, TEXT, gpu_model, 64, _)                                                                             \
+    F(R, U64, run_ms, 0, _)                                                                                  \
+    F(R, BOOL, whole, 0, _) /* it succeeded, or ran into its limit */                                        \
+    F(R, U32, gpus, 0, _)   /* as asked, over all nodes */                                                   \
+    F(R, U64, time_limit_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_run, HELIO_ROW_RUN_FIELDS)
+
+/*  An idempotency key that a finished job keeps occupied. */
+#define HELIO_ROW_KEY_FIELDS(F, R)                                                                           \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, idempotency_key, 128, _)                                                                      \
+    F(R, BYTES, spec_hash, 32, _)                                                                            \
+    F(R, UUID, job, 0, _)
+HELIO_RECORD_DECLARE(helio_row_key, HELIO_ROW_KEY_FIELDS)
+
+#endif

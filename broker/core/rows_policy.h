@@ -1,0 +1,78 @@
+/*  rows_policy.h -- what operators set: tenants, queues and their rules, quotas, overflow, data and links.
+ *  Conventions: rows.h. */
+#ifndef HELIO_BROKER_CORE_ROWS_POLICY_H
+#define HELIO_BROKER_CORE_ROWS_POLICY_H
+
+#include "federation/model/site.h"
+
+#define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, home_site, 32, _)
+HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
+
+#define HELIO_ROW_QUEUE_FIELDS(F, R)                                                                         \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                                 \
+    F(R, U64, time_limit_ms, 0, _) /* the default */                                                         \
+    F(R, BOOL, removed, 0, _)      /* there is no such queue any more */
+HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
+
+/*  Another priority of a queue: at the hours of a schedule, or (schedule "") until a time. Upserted, also when it begins and
+ *  ceases to hold; removed = deleted. UNIQUE (queue, region, schedule, zone). */
+#define HELIO_ROW_QUEUE_RULE_FIELDS(F, R)                                                                    \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, TEXT, region, 32, _) /* of the sites that it is for; "" = everywhere */                             \
+    F(R, TEXT, schedule, 256, _)                                                                             \
+    F(R, TEXT, zone, 64, _) /* "" = UTC */                                                                   \
+    F(R, BYTES, zone_data, HELIO_QUEUE_ZONE_DATA_MAX, _) /* what was known of the zone when it was set (TZif) */ \
+    F(R, U32, priority, 0, _)                                                                                \
+    F(R, I64, until_ms, 0, _) /* 0 = as long as nobody removes it */                                         \
+    F(R, I64, at_ms, 0, _)    /* when it was set */                                                          \
+    F(R, BOOL, holds, 0, _)   /* now */                                                                      \
+    F(R, BOOL, removed, 0, _)
+enum { HELIO_QUEUE_ZONE_DATA_MAX = 32768 };
+HELIO_RECORD_DECLARE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
+
+/*  What a tenant may hold, in one queue or (queue "") in all together (federation/policy/quota.h). Upserted. UNIQUE (tenant,
+ *  queue). */
+#define HELIO_ROW_QUOTA_FIELDS(F, R)                                                                         \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, guaranteed_gpus, 0, _)                                                                         \
+    F(R, U32, burst_gpus, 0, _) /* HELIO_QUOTA_UNLIMITED = null */                                           \
+    F(R, U32, weight_milli, 0, _)                                                                            \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+
+/*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue, tenant). */
+#define HELIO_ROW_OVERFLOW_FIELDS(F, R)                                                                      \
+    F(R, TEXT, name, 32, _)                                                                                  \
+    F(R, TEXT, queue, 32, _)  /* "" = of every queue */                                                      \
+    F(R, TEXT, tenant, 32, _) /* "" = of every tenant */                                                     \
+    F(R, TEXT, steps, 1024, _)                                                                               \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, BOOL, removed, 0, _)
+HELIO_RECORD_DECLARE(helio_row_overflow, HELIO_ROW_OVERFLOW_FIELDS)
+
+/*  What lies under a URI prefix lies at these sites, parted by blanks; "" = the row is removed. Upserted. UNIQUE (prefix). */
+enum { HELIO_DATA_PREFIX_MAX = 1024, HELIO_DATA_SITES_MAX = 64, HELIO_DATA_MAX = 100000, HELIO_LINKS_MAX = 10000 };
+#define HELIO_ROW_DATA_FIELDS(F, R)                                                                          \
+    F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
+    F(R, TEXT, sites, HELIO_DATA_SITES_MAX * (HELIO_SITE_NAME_MAX + 1), _)                                   \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, tenant, 32, _) /* whose jobs find it there; "" = everybody's */
+HELIO_RECORD_DECLARE(helio_row_data, HELIO_ROW_DATA_FIELDS)
+
+/*  What leads from one site to another; "*" = any. Upserted, or removed. UNIQUE (from, to). */
+#define HELIO_ROW_LINK_FIELDS(F, R)                                                                          \
+    F(R, TEXT, from, HELIO_SITE_NAME_MAX, _)                                                                 \
+    F(R, TEXT, to, HELIO_SITE_NAME_MAX, _)                                                                   \
+    F(R, BOOL, removed, 0, _)                                                                                \
+    F(R, U64, mbps, 0, _)                                                                                    \
+    F(R, I64, egress_micro_usd_per_gb, 0, _)                                                                 \
+    F(R, U32, rtt_ms, 0, _)                                                                                  \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_link, HELIO_ROW_LINK_FIELDS)
+
+#endif
