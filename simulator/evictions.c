@@ -1,5 +1,6 @@
-/*  evictions.c -- the promises on those who are made to leave: who may take whose place, that a place which was made is not
- *  given back to whoever left it, and that nobody is chased about for ever. Watched on the rows that a leader writes. */
+/*  evictions.c -- the promises on those who are made to leave: who may take whose place, that a place which was made
+ *  is not given back to whoever left it, and that nobody is chased about for ever. Watched on the rows that a leader
+ *  writes. */
 #include <stdlib.h>
 #include <string.h>
 

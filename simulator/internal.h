@@ -183,8 +183,8 @@ void world_violate(world_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
 void world_trace(world_t *self, const char *node, const char *event, const helio_record_type_t *type,
                  const void *payload);
 void *world_copy(world_t *self, const helio_record_type_t *type, const void *record);
-/*  Half of the worlds have hours that differ, and jobs that may wait for a better one, which begins amid the faults. They draw
- *  nothing from the world's random numbers for it: the other half runs as it did. */
+/*  Half of the worlds have hours that differ, and jobs that may wait for a better one, which begins amid the faults.
+ *  They draw nothing from the world's random numbers for it: the other half runs as it did. */
 bool world_has_windows(const world_t *self);
 uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which); /* of seed and arguments alone */
 /*  Two thirds have jobs of all tiers, and checkpoints. The same. */
@@ -192,7 +192,8 @@ bool world_has_tiers(const world_t *self);
 /*  g/kWh. What is issued of an hour lies above it, by less than the noise. */
 uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms);
 helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
-/*  GPUs that a site keeps for itself, two minutes by two; none after the first minutes, so that all comes to its end. */
+/*  GPUs that a site keeps for itself, two minutes by two; none after the first minutes, so that all comes to its
+ *  end. */
 helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms);
 enum { WORLD_NOISE_G = 80 };
 #define WORLD_BROKER WORLD_SITES_MAX

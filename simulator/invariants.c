@@ -76,7 +76,8 @@ static void check_expected(world_t *self, const wjob_t *job, const helio_row_pla
         self->admitted++;
 }
 
-/*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next one's. */
+/*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next
+ *  one's. */
 void invariants_placement(world_t *self, const helio_row_placement_t *row, int64_t wall_ms)
 {
     for (uint32_t i = 0; i < self->job_count; i++) {

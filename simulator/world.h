@@ -1,8 +1,9 @@
-/*  world.h -- a virtual federation in one thread: real cores, virtual clocks, network, database, journals and processes.
+/*  world.h -- a virtual federation in one thread: real cores, virtual clocks, network, database, journals and
+ *  processes.
  *
  *  One 64-bit seed decides everything: the same seed gives the same run, event by event. Time is true time in ms;
- *  every node has a boot clock that drifts and a wall clock that is skewed and may jump. Faults are drawn from the seed.
- *  After every step the invariants are checked (invariants.c); the first violation ends the run.
+ *  every node has a boot clock that drifts and a wall clock that is skewed and may jump. Faults are drawn from the
+ *  seed. After every step the invariants are checked (invariants.c); the first violation ends the run.
  *
  *  The promises that are tested are those of the cores and the release queue; sockets, SQL and msgpack have tests of
  *  their own.

@@ -1,7 +1,7 @@
 /*  broker_core.h -- the state machine of the federation: one step function, no I/O, no clock, no randomness of its own.
  *
- *  Thread: one owner. The shells (broker/engine, store, gateway, http) turn the world into events and carry out effects. The
- *  same core runs in production, in the what-if simulator and in the fault tests.
+ *  Thread: one owner. The shells (broker/engine, store, gateway, http) turn the world into events and carry out
+ *  effects. The same core runs in production, in the what-if simulator and in the fault tests.
  *
  *  Order of life: LOAD_* … LOADED, then everything else. The core never waits and never fails: bad input from outside
  *  is answered (ANSWER, REFUSAL) or counted; a broken promise of a shell is an assert.

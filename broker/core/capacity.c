@@ -149,8 +149,8 @@ static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
     return changed;
 }
 
-/*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do contain
- *  are counted by the site. True when anything differs from what was believed. */
+/*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do
+ *  contain are counted by the site. True when anything differs from what was believed. */
 static bool rebase(site_t *site, uint64_t dispatch_seen)
 {
     bool differs = false;

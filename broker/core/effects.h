@@ -33,7 +33,8 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, TEXT, expected_of, 64, _) /* the name, user or kind whose runs they are */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
-/*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader may not see. */
+/*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader
+ *  may not see. */
 #define HELIO_AHEAD_FIELDS(F, R)                                                                             \
     F(R, TEXT, tenant, 32, _)                                                                                \
     F(R, TEXT, queue, 32, _)                                                                                 \

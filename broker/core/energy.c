@@ -1,5 +1,5 @@
-/*  energy.c -- what sites say of hours that are over: the energy that no job is charged for, and their meters. Goes to the
- *  ledger's side as it comes, once an hour and part; nothing is decided or priced by it.
+/*  energy.c -- what sites say of hours that are over: the energy that no job is charged for, and their meters. Goes
+ *  to the ledger's side as it comes, once an hour and part; nothing is decided or priced by it.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -276,8 +276,8 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
     return false;
 }
 
-/*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a tenant
- * that is owed some. */
+/*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a
+ * tenant that is owed some. */
 static bool is_gang(const job_class_t *class, const option_t *option)
 {
     return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_owed(class)) ||

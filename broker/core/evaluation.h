@@ -72,14 +72,14 @@ const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t
 const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 
 /* hunt.c */
-/*  Whom core_evict would tell to leave for one more job of a class that was decided and has no room; tells nobody. False:
- *  nobody. Fills in evicts, loss_micro_usd, evicts_at_ms and evicts_text ("would preempt 3 jobs of queue preemptible"). Of
- *  those that have just begun it is foreseen when they may be told. */
+/*  Whom core_evict would tell to leave for one more job of a class that was decided and has no room; tells nobody.
+ *  False: nobody. Fills in evicts, loss_micro_usd, evicts_at_ms and evicts_text ("would preempt 3 jobs of queue
+ *  preemptible"). Of those that have just begun it is foreseen when they may be told. */
 bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e);
 
 /* obstacle.c */
-/*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of the
- *  step's effects). NONE: it could. */
+/*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of
+ *  the step's effects). NONE: it could. */
 helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                 const char **ret_detail);
 

@@ -27,8 +27,8 @@ HELIO_RECORD_DECLARE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
     F(R, KEY, on, 0, _) /* unless UNKNOWN or AMBIGUOUS */
 HELIO_RECORD_DECLARE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 
-/*  depends: one entry for each word of spec.after_ok, after_any, after_not_ok, in this order. An OPEN job that ended since
- *  it was looked up is answered with BUSY and reason Gated, released once its end is durable: look up again. */
+/*  depends: one entry for each word of spec.after_ok, after_any, after_not_ok, in this order. An OPEN job that ended
+ *  since it was looked up is answered with BUSY and reason Gated, released once its end is durable: look up again. */
 #define HELIO_SUBMISSION_FIELDS(F, R)                                                                        \
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)                                                             \
     F(R, BYTES, spec_hash, 32, _)       /* SHA-256 of source; empty without a key */                         \
@@ -133,8 +133,8 @@ HELIO_RECORD_DECLARE(helio_ev_link, HELIO_EV_LINK_FIELDS)
     F(R, BOOL, remove, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
 
-/*  Sets or removes a rule of a queue (helio_row_queue_rule): schedule "" = for for_ms from now. The shell reads the zone's
- *  file: the core has none. */
+/*  Sets or removes a rule of a queue (helio_row_queue_rule): schedule "" = for for_ms from now. The shell reads the
+ *  zone's file: the core has none. */
 #define HELIO_EV_QUEUE_RULE_FIELDS(F, R)                                                                     \
     F(R, U64, call, 0, _)                                                                                    \
     F(R, TEXT, user, 64, _)                                                                                  \

@@ -136,8 +136,8 @@ static int64_t room_by_itself_ms(const hunt_t *hunt, const evaluation_t *e, cons
     return first_ms;
 }
 
-/*  To evict would spare less than is lost. Others may take the room that comes: so it is waited for once, and not long; and
- *  by one job, since only the first such room is known. */
+/*  To evict would spare less than is lost. Others may take the room that comes: so it is waited for once, and not
+ *  long; and by one job, since only the first such room is known. */
 static bool rather_waits(hunt_t *hunt, const evaluation_t *e, const option_t *best, int64_t total,
                          const helio_victims_t *set)
 {

@@ -1,5 +1,5 @@
-/*  hunt.h -- one class that finds no room looks for others' work to take it from: pool by pool (prey.c), and over all of
- *  them (hunt.c). Of one turn; nothing of it is kept. */
+/*  hunt.h -- one class that finds no room looks for others' work to take it from: pool by pool (prey.c), and over all
+ *  of them (hunt.c). Of one turn; nothing of it is kept. */
 #ifndef HELIO_BROKER_CORE_HUNT_H
 #define HELIO_BROKER_CORE_HUNT_H
 

@@ -7,8 +7,9 @@
 
 enum { REASON_MAX = 256 };
 
-/*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the eighteen bits of a
- *  count follow. They get neighbouring buckets too, so that a burst of a thousand goes through memory in order. */
+/*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the
+ *  eighteen bits of a count follow. They get neighbouring buckets too, so that a burst of a thousand goes through
+ *  memory in order. */
 static unsigned hash_of(helio_job_key_t key)
 {
     const uint8_t *b = key.job.bytes;

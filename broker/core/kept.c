@@ -1,11 +1,11 @@
 /*  kept.c -- GPUs that a site keeps by the clock: `windows` of its file, as its series reserved_gpus tells.
  *
- *  What is kept is there for critical queues and for work that is not the federation's. All other work together may hold
- *  the pool less what is kept, wherever on its nodes: which those are is not known here. So it is a limit on that work,
- *  and what others hold of the kept GPUs is not looked at.
+ *  What is kept is there for critical queues and for work that is not the federation's. All other work together may
+ *  hold the pool less what is kept, wherever on its nodes: which those are is not known here. So it is a limit on
+ *  that work, and what others hold of the kept GPUs is not looked at.
  *
- *  Before more is kept, those whose GPUs will be needed are told to leave, each by its grace and a margin ahead, so that
- *  they have left when it begins. Whoever may not be evicted is waited for, and counted.
+ *  Before more is kept, those whose GPUs will be needed are told to leave, each by its grace and a margin ahead, so
+ *  that they have left when it begins. Whoever may not be evicted is waited for, and counted.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -154,7 +154,8 @@ static int by_loss(const void *a_, const void *b_)
     return core_job_by_age(b->job, a->job);
 }
 
-/*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they can. */
+/*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they
+ *  can. */
 static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, const pool_t *pool,
                               const kept_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms, bool *ret_enough)
 {

@@ -1,8 +1,9 @@
 /*  prey.c -- who would have to leave one pool, so that a class finds room there.
  *
- *  Who may evict whom, and which set of victims is the least, says federation/policy/victims.h. Here is what that choice
- *  is made of. Which node a job holds is not known, only how many nodes have how many GPUs free. So victims are told to
- *  leave only if the room suffices both if it comes back on the fullest nodes and if it comes back on the emptiest.
+ *  Who may evict whom, and which set of victims is the least, says federation/policy/victims.h. Here is what that
+ *  choice is made of. Which node a job holds is not known, only how many nodes have how many GPUs free. So victims
+ *  are told to leave only if the room suffices both if it comes back on the fullest nodes and if it comes back on the
+ *  emptiest.
  */
 #include "broker/core/hunt.h"
 
@@ -184,8 +185,8 @@ static uint64_t part_of(uint64_t want, uint64_t node, uint32_t gpus)
     return node && want ? part : 0;
 }
 
-/*  Those whose CPUs or memory it takes: else one that asks for a GPU and all of a node's CPUs would empty the node, and be
- *  charged for one. */
+/*  Those whose CPUs or memory it takes: else one that asks for a GPU and all of a node's CPUs would empty the node,
+ *  and be charged for one. */
 static uint32_t taken_gpus(const job_class_t *class, const option_t *option)
 {
     const helio_pool_t *pool = &option->pool->info;

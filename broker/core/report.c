@@ -36,8 +36,8 @@ static helio_report_t bounded(const helio_broker_core_t *self, const helio_repor
     return r;
 }
 
-/*  Where an old attempt ran. Only the latest placement is remembered; of an earlier one the site's first pool that could
- *  have held it is taken, since what it used there must not be free of charge. */
+/*  Where an old attempt ran. Only the latest placement is remembered; of an earlier one the site's first pool that
+ *  could have held it is taken, since what it used there must not be free of charge. */
 static pool_t *pool_of_evidence(const site_t *site, const job_t *job, const helio_report_t *report)
 {
     for (uint32_t i = 0; i < site->pool_count; i++) {

@@ -202,8 +202,8 @@ void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t sta
         *promise(pool, start_ms + (int64_t)h * HELIO_HOUR_MS) += gpus;
 }
 
-/*  GPUs expected to be free then: as the site forecasts, but never more than our own jobs leave, by their limits; without a
- *  forecast, what is free now and what those jobs give back. */
+/*  GPUs expected to be free then: as the site forecasts, but never more than our own jobs leave, by their limits;
+ *  without a forecast, what is free now and what those jobs give back. */
 static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t start_ms)
 {
     const helio_outlook_t *outlook = core_pool_outlook(self, site, pool);

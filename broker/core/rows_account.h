@@ -67,8 +67,8 @@ HELIO_RECORD_DECLARE(helio_row_rates, HELIO_ROW_RATES_FIELDS)
     F(R, I64, issued_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_actual, HELIO_ROW_ACTUAL_FIELDS)
 
-/*  Energy of one hour of a site that no job is charged for, or what its meter says. Append-only: the first word on an hour
- *  stands. UNIQUE (site, hour, pool, part). */
+/*  Energy of one hour of a site that no job is charged for, or what its meter says. Append-only: the first word on an
+ *  hour stands. UNIQUE (site, hour, pool, part). */
 #define HELIO_ROW_SITE_ENERGY_FIELDS(F, R)                                                                   \
     F(R, TEXT, site, HELIO_SITE_NAME_MAX, _)                                                                 \
     F(R, TEXT, pool, 32, _) /* "" = the whole site's: the meter */                                           \

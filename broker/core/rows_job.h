@@ -139,8 +139,8 @@ HELIO_RECORD_DECLARE(helio_row_attempt, HELIO_ROW_ATTEMPT_FIELDS)
     F(R, TEXT, actor, 96, _) /* broker | site:NAME | user:NAME */
 HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
 
-/*  What a job waits for before it may start: one row a job, array or task that it names, immutable. on.task NO_TASK = the
- *  whole of an array. UNIQUE (job, place). */
+/*  What a job waits for before it may start: one row a job, array or task that it names, immutable. on.task NO_TASK =
+ *  the whole of an array. UNIQUE (job, place). */
 #define HELIO_ROW_DEPENDENCY_FIELDS(F, R)                                                                    \
     F(R, UUID, job, 0, _)                                                                                    \
     F(R, U32, place, 0, _) /* as the document lists them, from 0 */                                          \

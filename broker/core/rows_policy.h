@@ -18,8 +18,8 @@ HELIO_RECORD_DECLARE(helio_row_tenant, HELIO_ROW_TENANT_FIELDS)
     F(R, BOOL, removed, 0, _)      /* there is no such queue any more */
 HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
 
-/*  Another priority of a queue: at the hours of a schedule, or (schedule "") until a time. Upserted, also when it begins and
- *  ceases to hold; removed = deleted. UNIQUE (queue, region, schedule, zone). */
+/*  Another priority of a queue: at the hours of a schedule, or (schedule "") until a time. Upserted, also when it
+ *  begins and ceases to hold; removed = deleted. UNIQUE (queue, region, schedule, zone). */
 #define HELIO_ROW_QUEUE_RULE_FIELDS(F, R)                                                                    \
     F(R, TEXT, queue, 32, _)                                                                                 \
     F(R, TEXT, region, 32, _) /* of the sites that it is for; "" = everywhere */                             \
@@ -34,8 +34,8 @@ HELIO_RECORD_DECLARE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
 enum { HELIO_QUEUE_ZONE_DATA_MAX = 32768 };
 HELIO_RECORD_DECLARE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
 
-/*  What a tenant may hold, in one queue or (queue "") in all together (federation/policy/quota.h). Upserted. UNIQUE (tenant,
- *  queue). */
+/*  What a tenant may hold, in one queue or (queue "") in all together (federation/policy/quota.h). Upserted. UNIQUE
+ *  (tenant, queue). */
 #define HELIO_ROW_QUOTA_FIELDS(F, R)                                                                         \
     F(R, TEXT, tenant, 32, _)                                                                                \
     F(R, TEXT, queue, 32, _)                                                                                 \
@@ -45,7 +45,8 @@ HELIO_RECORD_DECLARE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
     F(R, I64, at_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
 
-/*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue, tenant). */
+/*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue,
+ *  tenant). */
 #define HELIO_ROW_OVERFLOW_FIELDS(F, R)                                                                      \
     F(R, TEXT, name, 32, _)                                                                                  \
     F(R, TEXT, queue, 32, _)  /* "" = of every queue */                                                      \
@@ -55,7 +56,8 @@ HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
     F(R, BOOL, removed, 0, _)
 HELIO_RECORD_DECLARE(helio_row_overflow, HELIO_ROW_OVERFLOW_FIELDS)
 
-/*  What lies under a URI prefix lies at these sites, parted by blanks; "" = the row is removed. Upserted. UNIQUE (prefix). */
+/*  What lies under a URI prefix lies at these sites, parted by blanks; "" = the row is removed. Upserted. UNIQUE
+ *  (prefix). */
 enum { HELIO_DATA_PREFIX_MAX = 1024, HELIO_DATA_SITES_MAX = 64, HELIO_DATA_MAX = 100000, HELIO_LINKS_MAX = 10000 };
 #define HELIO_ROW_DATA_FIELDS(F, R)                                                                          \
     F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \

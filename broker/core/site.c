@@ -83,8 +83,8 @@ void core_site_row(helio_broker_core_t *self, site_t *site)
     site->row_ms = self->now_ms;
 }
 
-/*  The broker's own bound on a lease: grant + L * 1.02 + margin (clocks drift less than 1 %). A site keeps the lease that
- *  ends last, so a shorter one that is granted later shortens nothing. */
+/*  The broker's own bound on a lease: grant + L * 1.02 + margin (clocks drift less than 1 %). A site keeps the lease
+ *  that ends last, so a shorter one that is granted later shortens nothing. */
 void core_site_lease(const helio_broker_core_t *self, site_t *site, uint64_t former_ms)
 {
     uint64_t lease = self->options.lease_ms > former_ms ? self->options.lease_ms : former_ms;
@@ -142,8 +142,8 @@ static void refuse(helio_broker_core_t *self, site_t *site, uint32_t rc, helio_t
     core_site_row(self, site);
 }
 
-/*  A session opened, or goes on. A refusal is shown for a while beside one: who sent what cannot be read gets sessions all the
- * same, and another agent of the site may be refused. */
+/*  A session opened, or goes on. A refusal is shown for a while beside one: who sent what cannot be read gets
+ * sessions all the same, and another agent of the site may be refused. */
 static void forgive(const helio_broker_core_t *self, site_t *site, bool opened)
 {
     bool lasts = !opened || site->refused_rc == HELIO_PROTOCOL;

@@ -60,8 +60,8 @@ static int by_key(const void *a_, const void *b_)
     return order ? order : (a > b) - (a < b);
 }
 
-/*  Two entries of one call with one key: legal only as the same document. The index of one that clashes with another; the
- *  count when none does. */
+/*  Two entries of one call with one key: legal only as the same document. The index of one that clashes with another;
+ *  the count when none does. */
 static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     const helio_submission_t **keyed = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *keyed);
@@ -84,8 +84,9 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
                 "%squeue: there is no queue '%.*s'; `helio queues` lists them", where, HELIO_TEXT_ARGS(job->spec.queue));
 }
 
-/*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether there will be
- *  room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there is taken to be. */
+/*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
+ *  there will be room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there
+ *  is taken to be. */
 static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                         const helio_requirement_t *want, queue_t *queue, int64_t start_ms, uint64_t *ret_run_ms)
 {

@@ -1,7 +1,7 @@
 /*  engine.h -- the broker's heart beat: one thread that owns the core, the store and the gateway, and runs their loop.
  *
- *  It turns calls (HTTP) and frames (sites) into events, steps the core, appends ROW effects to the store's open batch, and
- *  holds HELD effects until their batch is committed. It seals a batch as soon as nothing is in flight and
+ *  It turns calls (HTTP) and frames (sites) into events, steps the core, appends ROW effects to the store's open
+ *  batch, and holds HELD effects until their batch is committed. It seals a batch as soon as nothing is in flight and
  *  something is waiting: batches grow by themselves while the database is busy (group commit).
  *
  *  Other threads talk to it by posting calls; it answers on its own thread. Nothing here decides.
@@ -16,9 +16,9 @@
 typedef struct helio_engine helio_engine_t;
 typedef struct helio_call helio_call_t;
 
-/*  What may be asked. EVENT: an event of the core with an ANSWER (SUBMIT, CANCEL, RELEASE, DRAIN, UNDRAIN, ATTEST, TOKEN,
- *  SITE_KEY): the engine fills the payload's `call` field (each of those records begins with it). LOG_READ: a piece of an
- *  attempt's log from the site that has it. FIGURES: a snapshot for /metrics and /readyz. */
+/*  What may be asked. EVENT: an event of the core with an ANSWER (SUBMIT, CANCEL, RELEASE, DRAIN, UNDRAIN, ATTEST,
+ *  TOKEN, SITE_KEY): the engine fills the payload's `call` field (each of those records begins with it). LOG_READ: a
+ *  piece of an attempt's log from the site that has it. FIGURES: a snapshot for /metrics and /readyz. */
 typedef enum helio_call_kind { HELIO_CALL_EVENT, HELIO_CALL_LOG_READ, HELIO_CALL_FIGURES } helio_call_kind_t;
 
 typedef struct helio_log_piece {

@@ -24,9 +24,9 @@ static void version_text(uint32_t least, uint32_t most, char *ret_text, size_t t
                    least > HELIO_PROTOCOL_VERSION ? "broker" : "agent");
 }
 
-/*  The checks that HELLO must pass. The versions go first: of a peer that we have none in common with, not even the name can be
- * believed. Version 0 only asks, beside an agent that runs (`helio-agent check`): it is told of a wrong name, and opens
- * nothing. */
+/*  The checks that HELLO must pass. The versions go first: of a peer that we have none in common with, not even the
+ * name can be believed. Version 0 only asks, beside an agent that runs (`helio-agent check`): it is told of a wrong
+ * name, and opens nothing. */
 static bool hello_is_welcome(helio_sessions_t *self, helio_text_t site, uint64_t peer,
                              const helio_msg_hello_t *hello)
 {
@@ -138,9 +138,9 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
     }
 }
 
-/*  What cannot be read may be a report that a site then believes to be heard, so the session that it came by is over: the
- * site says HELLO again and repeats what was not acknowledged. A HELLO that cannot be read is told why, by its versions if it
- * has others than we speak. */
+/*  What cannot be read may be a report that a site then believes to be heard, so the session that it came by is over:
+ * the site says HELLO again and repeats what was not acknowledged. A HELLO that cannot be read is told why, by its
+ * versions if it has others than we speak. */
 static void on_unreadable(helio_sessions_t *self, helio_text_t site, uint64_t peer, helio_text_t frame, const char *why)
 {
     char text[256];

@@ -7,7 +7,8 @@
 
 #include "broker/core/broker_core.h"
 
-/*  Different words of one request; the ends of ids are searched for among all open jobs, so of those there may be few. */
+/*  Different words of one request; the ends of ids are searched for among all open jobs, so of those there may be
+ *  few. */
 enum { HELIO_DEPENDS_WORDS_MAX = 10000, HELIO_DEPENDS_PARTS_MAX = 256 };
 
 typedef struct helio_depends {

@@ -163,8 +163,8 @@ void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, cons
 void helio_await_event(helio_exchange_t *self, helio_exchange_step_fn *next, uint32_t event, void *payload);
 helio_arena_t *helio_await_arena(helio_exchange_t *self); /* of the operation to be awaited next */
 void helio_await_take_body(helio_exchange_t *self);       /* the body now lives as long as that operation */
-/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange: something
- *  else is awaited first. Once. */
+/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange:
+ *  something else is awaited first. Once. */
 void helio_await_keep(helio_exchange_t *self);
 void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, const helio_log_stream_t *where,
                      uint32_t size_max);

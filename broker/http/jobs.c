@@ -40,8 +40,8 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
     helio_answer_json(self, 201, helio_buffer_view(&json));
 }
 
-/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each of the
- *  jobs that it names, but hardly ever twice. */
+/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each
+ *  of the jobs that it names, but hardly ever twice. */
 enum { LOOKS_MAX = 5 };
 
 static void look_up(helio_exchange_t *self);

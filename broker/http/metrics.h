@@ -34,7 +34,8 @@ typedef struct helio_metrics {
 
 void helio_metrics_request(helio_metrics_t *self, uint32_t route, uint32_t status, uint64_t duration_us);
 
-/*  engine NULL: it did not answer; sites_json: read_sites' answer, balance_json: read_balance_now's; {NULL, 0} = not known. */
+/*  engine NULL: it did not answer; sites_json: read_sites' answer, balance_json: read_balance_now's; {NULL, 0} = not
+ *  known. */
 void helio_metrics_text(const helio_metrics_t *self, const helio_engine_figures_t *engine,
                         helio_text_t sites_json, helio_text_t balance_json, helio_buffer_t *out);
 /*  A label's value: backslash, quote and newline escaped. */

@@ -1,4 +1,5 @@
-/*  values.h -- values of an answer that are made of the core's. NULL when the memory is short or the text is no UTF-8. */
+/*  values.h -- values of an answer that are made of the core's. NULL when the memory is short or the text is no
+ *  UTF-8. */
 #ifndef HELIO_BROKER_HTTP_VALUES_H
 #define HELIO_BROKER_HTTP_VALUES_H
 

@@ -31,8 +31,9 @@ void helio_store_destroy(helio_store_t **self_p);
  *  `helio-broker migrate`); HELIO_BUSY: another broker leads. All may be tried again. */
 HELIO_MUST_CHECK helio_rc helio_store_open(helio_store_t *self, helio_error_t *err);
 
-/*  Reads everything that is not over, as LOAD_* events in the order the core wants, LOADED excluded. The specs are parsed
- *  from the stored source; one that no longer parses is an error that names the job. Blocking, streams row by row. */
+/*  Reads everything that is not over, as LOAD_* events in the order the core wants, LOADED excluded. The specs are
+ *  parsed from the stored source; one that no longer parses is an error that names the job. Blocking, streams row by
+ *  row. */
 typedef void helio_store_emit_fn(void *arg, uint32_t kind, const void *payload);
 HELIO_MUST_CHECK helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *arg,
                                            helio_error_t *err);

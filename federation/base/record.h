@@ -16,8 +16,8 @@
  *  removed or given another kind. Text, bytes and lists are borrowed views into whatever the record was made from.
  *
  *  An appended field says last since which version it exists: F (R, U64, saved_run_ms, 0, _, 3); without that it is of
- *  version 1. Where an older writer left it out it is read as zero: 0, false, "", nothing in the list. So an appended field
- *  is one whose zero means "not told". Versions: HELIO_PROTOCOL_VERSION in wire/messages.h.
+ *  version 1. Where an older writer left it out it is read as zero: 0, false, "", nothing in the list. So an appended
+ *  field is one whose zero means "not told". Versions: HELIO_PROTOCOL_VERSION in wire/messages.h.
  */
 #ifndef HELIO_BASE_RECORD_H
 #define HELIO_BASE_RECORD_H

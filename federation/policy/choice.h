@@ -76,9 +76,10 @@ typedef struct helio_candidate {
 helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const helio_site_profile_t *site,
                                       const helio_pool_t *pool);
 
-/*  Filters and scores one pool of one site: a start now, and the begins of the hours ahead until which the class may wait for
- *  free, at most HELIO_START_AHEAD_H, none that would end after the deadline. A class that may not wait gets no later start,
- *  whatever it would save. Caps are held against each start, as if the run took run_high_ms. Work: O(alternatives + patterns + hours). */
+/*  Filters and scores one pool of one site: a start now, and the begins of the hours ahead until which the class may
+ *  wait for free, at most HELIO_START_AHEAD_H, none that would end after the deadline. A class that may not wait gets
+ *  no later start, whatever it would save. Caps are held against each start, as if the run took run_high_ms. Work:
+ *  O(alternatives + patterns + hours). */
 helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const helio_site_profile_t *site,
                                      const helio_pool_t *pool, const helio_site_now_t *now);
 
@@ -86,8 +87,8 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
  *  the wait asks for. It is waited for if that is less than now's score. held: it is waited for already, and half the
  *  patience suffices, so that the noise of a forecast does not call the job back. */
 int64_t helio_choice_worth(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held);
-/*  The same to compare later starts by, least first: with a margin for the one that is held, so that noise does not send
- *  the job elsewhere either. */
+/*  The same to compare later starts by, least first: with a margin for the one that is held, so that noise does not
+ *  send the job elsewhere either. */
 int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, int64_t wall_ms, bool held);
 
 /*  Shell-style pattern with '*' alone, the whole text. */

@@ -72,9 +72,9 @@ enum { HELIO_DEFER_PER_MILLE_AND_H = 2, HELIO_DEFER_HELD_PER_MILLE_AND_H = 1 };
 /*  Another window than the one that was chosen must be better by this, in thousandths of the same. */
 enum { HELIO_DEFER_SWITCH_PER_MILLE = 10 };
 
-/*  Energy of moving data over the network between two sites: 0.002 kWh/GB. Aslan, Mayers, Koomey and France, "Electricity
- *  intensity of Internet data transmission" (Journal of Industrial Ecology, 2017) find 0.06 kWh/GB for 2015, halving about
- *  every two years: ten years and five halvings later it is 0.0019. */
+/*  Energy of moving data over the network between two sites: 0.002 kWh/GB. Aslan, Mayers, Koomey and France,
+ *  "Electricity intensity of Internet data transmission" (Journal of Industrial Ecology, 2017) find 0.06 kWh/GB for
+ *  2015, halving about every two years: ten years and five halvings later it is 0.0019. */
 enum { HELIO_TRANSFER_J_PER_GB = 7200 };
 
 #endif

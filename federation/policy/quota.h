@@ -14,7 +14,8 @@
 enum {
     HELIO_QUOTA_UNLIMITED = INT32_MAX, /* a burst limit that is none */
     HELIO_QUOTA_GPUS_MAX = 1000000000,
-    /* Of a tenant in a critical queue, as long as nobody says otherwise: work that may take everybody's place is bounded. */
+    /* Of a tenant in a critical queue, as long as nobody says otherwise: work that may take everybody's place is
+     * bounded. */
     HELIO_QUOTA_CRITICAL_GPUS = 8,
     HELIO_QUOTA_WEIGHT_DEFAULT = 1000, /* thousandths */
     HELIO_QUOTA_WEIGHT_MAX = 1000000

@@ -44,7 +44,8 @@ HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms);
 
-/*  p50 and p90 as on an A100, 0 = nothing is known. Rounded to steps, so that jobs of about the same length share a class. */
+/*  p50 and p90 as on an A100, 0 = nothing is known. Rounded to steps, so that jobs of about the same length share a
+ *  class. */
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms);
 /*  At a pool of this model: never more than the limit. What is weighed, and what bounds are held against. */
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);

@@ -27,7 +27,8 @@ enum {
     HELIO_EVICT_TIMES_MAX = 5, /* a standard job that others evicted so often is left alone from then on */
     /* What a reasonable job has saved by then: no more is counted as lost, so that silence protects nobody. */
     HELIO_EVICT_LOST_MAX_MS = 1800000,
-    /* So long the last of a class waits at most for room that comes by itself, rather than evict: to reclaim; by tier. */
+    /* So long the last of a class waits at most for room that comes by itself, rather than evict: to reclaim; by
+     * tier. */
     HELIO_EVICT_PATIENCE_RECLAIM_MS = 60000,
     HELIO_EVICT_PATIENCE_TIER_MS = 10000,
     /* So long after its begin a job is left alone: its place was just paid for with somebody's wait. */
@@ -42,16 +43,16 @@ enum {
  *  guaranteed; the caller sees to it that the victim's tenant is another one and keeps its own. */
 bool helio_evict_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool reclaims);
 
-/*  Was evicted for others so often that it is left alone. Best-effort work never is. Evictions for its tenant's own work are
- *  not of those times: else tenants would make their jobs immune by evicting them. */
+/*  Was evicted for others so often that it is left alone. Best-effort work never is. Evictions for its tenant's own
+ *  work are not of those times: else tenants would make their jobs immune by evicting them. */
 bool helio_evict_is_immune(uint32_t tier, uint32_t times);
 
 /*  Run time that counts as gone when the job is stopped now: since its last checkpoint at the latest, and at most
  *  HELIO_EVICT_LOST_MAX_MS whatever it tells. One that is signalled (and given grace) saves then. */
 uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms);
 
-/*  Room that comes by itself so soon after the victims would have left is waited for: as long as the work lost would take on
- *  the evictor's GPUs, within bounds. */
+/*  Room that comes by itself so soon after the victims would have left is waited for: as long as the work lost would
+ *  take on the evictor's GPUs, within bounds. */
 int64_t helio_evict_patience_ms(uint64_t lost_gpu_ms, uint64_t gpus, bool reclaims);
 
 /*  So long after its begin it is left alone. */
@@ -83,9 +84,9 @@ typedef struct helio_victims {
     uint64_t lost_gpu_ms;
 } helio_victims_t;
 
-/*  The set that is least: by the highest tier in it, GPUs, work lost. None of it can be spared, so none of it would find
- *  its place again beside the evictor. Tried: the cheapest first, the smallest first, and each one alone; not every
- *  subset. Whole jobs. At most HELIO_EVICT_CONSIDERED_MAX victims are looked at. */
+/*  The set that is least: by the highest tier in it, GPUs, work lost. None of it can be spared, so none of it would
+ *  find its place again beside the evictor. Tried: the cheapest first, the smallest first, and each one alone; not
+ *  every subset. Whole jobs. At most HELIO_EVICT_CONSIDERED_MAX victims are looked at. */
 helio_victims_t helio_victims_choose(const helio_victim_t *victims, uint32_t count, const uint64_t *spare,
                                      uint32_t spare_count, helio_victims_fit_fn fits, void *arg);
 

@@ -24,8 +24,8 @@ size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *e
 const char *helio_spec_skip_ordinary(const char *at, const char *end)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);
-    /* Eight at a time. Each term sets the high bit of the lowest byte that it is about, and of none when there is no such
-     * byte: what a subtraction borrows comes from a byte that is found already. */
+    /* Eight at a time. Each term sets the high bit of the lowest byte that it is about, and of none when there is no
+     * such byte: what a subtraction borrows comes from a byte that is found already. */
     for (uint64_t word; end - at >= 8; at += 8) {
         memcpy(&word, at, sizeof word);
         uint64_t beyond = word, control = word - each * ' ', quote = (word ^ each * '"') - each,

@@ -10,7 +10,8 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max);
 /*  Bytes of a well-formed UTF-8 character of YAML's printable set at `at`; 0 = not one. */
 size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *end);
 
-/*  Behind the printable ASCII characters from `at` on that stand for themselves within double quotes: all but '"' and '\'. */
+/*  Behind the printable ASCII characters from `at` on that stand for themselves within double quotes: all but '"' and
+ *  '\'. */
 const char *helio_spec_skip_ordinary(const char *at, const char *end);
 
 /*  JSON writes characters beyond U+FFFF as two escapes, which YAML does not know: in a JSON text \ud83d\ude00

@@ -9,8 +9,8 @@
  * UTF-8 without NUL. Reading is strict about kinds (no float for an int, no str for a bin). An older writer
  * may have left out what was appended since (record.h): that is read as zero. Fewer fields than
  * HELIO_PROTOCOL_VERSION_MIN had are HELIO_PROTOCOL; more than the table has are a newer writer's and are
- * skipped, after the pre-scan has held them to its bounds like all others. Integers are accepted in any of msgpack's integer forms that hold the value. Errors name record and
- * field: "helio_report.reason: …".
+ * skipped, after the pre-scan has held them to its bounds like all others. Integers are accepted in any of msgpack's
+ * integer forms that hold the value. Errors name record and field: "helio_report.reason: …".
  *
  *  Any thread; no state. Reading first checks everything with helio_wire_prescan and allocates only in the
  * arena, for lists, never more than a fixed multiple of the bytes given.

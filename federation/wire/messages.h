@@ -18,8 +18,8 @@
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
 
-/*  Tests build peers of other versions from the same sources (tests/peers): what came after HELIO_PROTOCOL_SPEAKS is then
- * neither written nor read. */
+/*  Tests build peers of other versions from the same sources (tests/peers): what came after HELIO_PROTOCOL_SPEAKS is
+ * then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
 #define HELIO_PROTOCOL_SPEAKS 3
 #endif
@@ -110,7 +110,8 @@ enum {
     X(18, REFUSAL, refusal, "broker", "no session, or no longer one; says why")
 
 /*  Values of enumerations that came later. A sender leaves out the item (of `list`) that has one, unless the version
- *  agreed on has it: an older reader would refuse the whole message. record, field, value, word, since, what is left out */
+ *  agreed on has it: an older reader would refuse the whole message. record, field, value, word, since, what is left
+ *  out */
 #define HELIO_WIRE_LATER_TABLE(X) \
     X(helio_series, signal, HELIO_SIGNAL_RESERVED, "reserved_gpus", 3, "the series")
 

@@ -1,5 +1,5 @@
-/*  booked.c -- the agent's book of what no job is charged for (telemetry/book.h): looked at by the clock, told beside the
- * series of the feeds. */
+/*  booked.c -- the agent's book of what no job is charged for (telemetry/book.h): looked at by the clock, told beside
+ * the series of the feeds. */
 #include <stdlib.h>
 
 #include "federation/base/clock.h"

@@ -7,9 +7,9 @@
 
 #include "site-agent/agent/settings.h"
 
-/*  Looks once, at start; fills pools of one node and sets settings->nvml when its figures can be trusted to be those of the
- *  site's GPUs (one pool, one node, no more GPUs declared than there are). Texts go to the arena. INVALID: the file
- *  says something else than what is there. library: NULL = the driver's own. */
+/*  Looks once, at start; fills pools of one node and sets settings->nvml when its figures can be trusted to be those
+ *  of the site's GPUs (one pool, one node, no more GPUs declared than there are). Texts go to the arena. INVALID: the
+ *  file says something else than what is there. library: NULL = the driver's own. */
 HELIO_MUST_CHECK helio_rc helio_site_gpus_open(helio_agent_settings_t *settings, const char *library,
                                                helio_arena_t *arena, helio_error_t *err);
 void helio_site_gpus_close(helio_agent_settings_t *settings);

@@ -13,9 +13,9 @@
  * (STARTED, ENDED, …).
  *   - adopt never starts anything: it watches what there is, or answers ABSENT. A look-up that cannot be made
  * yet (scheduler unreachable) is repeated until it can: silence is never ABSENT, nor VANISHED.
- *   - Events of one attempt come as any number of WAITING, [STARTED], pairs of SUSPENDED and RESUMED, then exactly one of ENDED, FAILED_TO_START, VANISHED, ABSENT,
- * for one start or adopt of one backend object. A new object (the agent restarted) says all that again when
- * asked.
+ *   - Events of one attempt come as any number of WAITING, [STARTED], pairs of SUSPENDED and RESUMED, then exactly
+ *     one of ENDED, FAILED_TO_START, VANISHED, ABSENT, for one start or adopt of one backend object. A new object
+ *     (the agent restarted) says all that again when asked.
  *   - FAILED_TO_START: not one instruction of the job ran. VANISHED: it ran, its end is unknown, and nothing
  * of it runs any more. Both are the site's fault; the reason begins with a word of the closed list, then ":
  * detail".
@@ -49,8 +49,8 @@ typedef struct helio_backend_sink {
     void (*on_capacity)(void *arg, const helio_aev_capacity_t *capacity);
     /*  Series that the backend itself knows (free GPUs of the next hours): all of them, each time. May be NULL. */
     void (*on_series)(void *arg, const helio_aev_series_t *series);
-    /*  The scheduler below answers nothing (silent: no GPUs are offered until it does), or again. For the log; said at each
-     *  change, not repeated. May be NULL. */
+    /*  The scheduler below answers nothing (silent: no GPUs are offered until it does), or again. For the log; said
+     *  at each change, not repeated. May be NULL. */
     void (*on_silence)(void *arg, bool silent, uint64_t for_ms);
 } helio_backend_sink_t;
 

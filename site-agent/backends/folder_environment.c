@@ -168,8 +168,8 @@ static uint32_t task_step(const helio_job_spec_t *spec)
     return step;
 }
 
-/*  Scripts make names of files from it: one number for all tasks and attempts of an array, wherever they run. It comes of
- * the job's id, and lies above what a cluster numbers its jobs by. */
+/*  Scripts make names of files from it: one number for all tasks and attempts of an array, wherever they run. It
+ * comes of the job's id, and lies above what a cluster numbers its jobs by. */
 static helio_text_t array_number(const helio_folder_job_t *job, helio_arena_t *arena)
 {
     const uint8_t *bytes = job->task->order->key.job.bytes;

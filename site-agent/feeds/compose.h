@@ -7,8 +7,8 @@
  *      pue            pue
  *      power_w        -1, not known
  *  free_gpus is of pools with windows: what the backend foresees, or else all their GPUs before any job, less
- *  what is kept. reserved_gpus is what is kept of such a pool, in steps of a quarter of an hour (of five minutes or one, where
- *  a window begins or ends within). Whatever else the backend says goes along as it is.
+ *  what is kept. reserved_gpus is what is kept of such a pool, in steps of a quarter of an hour (of five minutes or
+ *  one, where a window begins or ends within). Whatever else the backend says goes along as it is.
  *
  *  A feed in order gives its last value for the running hour, then the source's own forecast as far as that
  *  goes, then the built-in one. One that is not repeats its last good day ("NAME, last good 2026-11-20T06Z",

@@ -260,8 +260,8 @@ static bool has_power(const helio_pool_t *pool)
     return pool->idle_w > 0 || pool->base_w > 0 || pool->slope_w > 0;
 }
 
-/*  Mean W of an hour that is over; -1 where it is not whole. A part that nothing was booked to is 0 once we looked for all
- *  of the hour. */
+/*  Mean W of an hour that is over; -1 where it is not whole. A part that nothing was booked to is 0 once we looked
+ *  for all of the hour. */
 static double watts_of(const helio_book_t *self, uint32_t pool, uint32_t part, bool meter, int64_t hour)
 {
     const book_hour_t *kept = &self->pools[pool].hours[(uint64_t)hour % HELIO_BOOK_HOURS];

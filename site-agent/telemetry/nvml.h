@@ -42,8 +42,8 @@ const helio_gpu_t *helio_nvml_gpu(const helio_nvml_t *self, uint32_t index);
 /*  UNAVAILABLE: the GPU does not answer (fallen off the bus, driver unloaded); NOT_FOUND: no such index. */
 HELIO_MUST_CHECK helio_rc helio_nvml_sample(const helio_nvml_t *self, uint32_t index,
                                             helio_gpu_sample_t *ret_sample, helio_error_t *err);
-/*  Whether any process computes on it, whoever's; where the driver does not say, whether it is used at all. False where it
- * does not answer. */
+/*  Whether any process computes on it, whoever's; where the driver does not say, whether it is used at all. False
+ * where it does not answer. */
 bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index);
 /*  The energy counter alone. UNAVAILABLE where there is none. */
 HELIO_MUST_CHECK helio_rc helio_nvml_energy_mj(const helio_nvml_t *self, uint32_t index, uint64_t *ret_mj);

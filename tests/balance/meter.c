@@ -1,6 +1,6 @@
 /*  meter.c -- a site's electricity meter, for the balance's test: it knows what every device draws (the trace), and
- *  nothing of jobs, counters or the book. Prints the count so far in kWh, every five minutes up to the time in the clock's
- *  file, as CSV.
+ *  nothing of jobs, counters or the book. Prints the count so far in kWh, every five minutes up to the time in the
+ *  clock's file, as CSV.
  *
  *      balance_meter TRACE CLOCK
  *

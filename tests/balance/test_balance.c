@@ -1,8 +1,9 @@
 /*  The ledger against a meter that knows nothing of it: a day of a site with four GPUs, in virtual time.
  *
  *  The agent's side is the book over the double of NVML and a feed whose source is a program of its own (meter.c); the
- *  broker's side is the real core, the real store and the view in PostgreSQL. Between them an agent is killed and comes back
- *  ten minutes later, one job runs on meanwhile and one ends; others than the federation use a GPU for two hours.
+ *  broker's side is the real core, the real store and the view in PostgreSQL. Between them an agent is killed and
+ *  comes back ten minutes later, one job runs on meanwhile and one ends; others than the federation use a GPU for two
+ *  hours.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/*  agents.c -- agent doubles: sites that speak the whole protocol and run nothing. Every order is reported accepted, starting,
- *  running and ended (10 ms of run time) at once, so what is measured is the federation, not processes.
+/*  agents.c -- agent doubles: sites that speak the whole protocol and run nothing. Every order is reported accepted,
+ *  starting, running and ended (10 ms of run time) at once, so what is measured is the federation, not processes.
  *
  *      bench_agents ENDPOINT BROKER_KEY SITE:SECRET_KEY…      runs until it is ended
  */

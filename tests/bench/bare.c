@@ -1,5 +1,5 @@
-/*  bare.c -- what PostgreSQL itself takes: rows like a submitted job's, durable, by the fastest plain means: one table, its key
- *  and one index.
+/*  bare.c -- what PostgreSQL itself takes: rows like a submitted job's, durable, by the fastest plain means: one
+ *  table, its key and one index.
  *
  *      bench_bare CONNINFO unnest SECONDS CONNECTIONS     1,000 rows a transaction, binary arrays
  *      bench_bare CONNINFO single SECONDS CONNECTIONS     one row a transaction

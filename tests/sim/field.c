@@ -376,7 +376,8 @@ field_t *field_new(uint64_t seed, bool trace)
         helio_row_queue_t row = {helio_text_of(queues[q]), 900 - 400 * q, HELIO_TIER_CRITICAL - q, FIELD_HOUR, false};
         step(self, HELIO_BROKER_EV_LOAD_QUEUE, &row);
     }
-    /* Jobs larger than a tenant's part of critical work must be able to end: here nothing bounds it but what is set later. */
+    /* Jobs larger than a tenant's part of critical work must be able to end: here nothing bounds it but what is set
+     * later. */
     helio_row_quota_t each = {.tenant = HELIO_TEXT("*"),
                               .queue = helio_text_of(queues[0]),
                               .burst_gpus = HELIO_QUOTA_UNLIMITED,

@@ -1,8 +1,9 @@
-/*  field.h -- a broker core alone, with sites that do as they are told: for properties of whole runs, in which nothing fails.
+/*  field.h -- a broker core alone, with sites that do as they are told: for properties of whole runs, in which
+ *  nothing fails.
  *
- *  Everything follows from the seed and the options. Sites pack whole nodes by themselves, and quotas are added up from the
- *  rows alone: nothing that the core counts is believed. The first broken promise is kept as a sentence, and what
- *  follows is not looked at. One owner.
+ *  Everything follows from the seed and the options. Sites pack whole nodes by themselves, and quotas are added up
+ *  from the rows alone: nothing that the core counts is believed. The first broken promise is kept as a sentence, and
+ *  what follows is not looked at. One owner.
  */
 #ifndef HELIO_TESTS_SIM_FIELD_H
 #define HELIO_TESTS_SIM_FIELD_H

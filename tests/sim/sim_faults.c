@@ -3,8 +3,8 @@
  *      sim_faults --seeds A..B [--twice] [--expect-violation] [--regressions FILE] [--jobs N] [--minutes M]
  *      sim_faults --seed N [--trace]
  *
- *  --twice: every seed twice, the two runs must be equal. --expect-violation: for mutants; passes as soon as a promise is
- *  broken (or an assert falls) and fails when none is. Each seed of a mutant runs in a child process.
+ *  --twice: every seed twice, the two runs must be equal. --expect-violation: for mutants; passes as soon as a
+ *  promise is broken (or an assert falls) and fails when none is. Each seed of a mutant runs in a child process.
  */
 #include <inttypes.h>
 #include <stdio.h>

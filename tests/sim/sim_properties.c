@@ -1,8 +1,10 @@
-/*  sim_properties -- what is promised of whole runs, over random fleets and jobs. Exit 1 at the first seed that breaks a promise.
+/*  sim_properties -- what is promised of whole runs, over random fleets and jobs. Exit 1 at the first seed that
+ *  breaks a promise.
  *
  *      sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] [--expect-violation]
  *
- *  A seed reproduces; fewer --sites and --jobs shrink it (the first N are the same ones). --expect-violation: for mutants.
+ *  A seed reproduces; fewer --sites and --jobs shrink it (the first N are the same ones). --expect-violation: for
+ *  mutants.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,7 +41,7 @@ static void end(field_t **field_p, verdict_t *verdict)
 }
 
 
-/* ---- random fleets and jobs: each thing draws from numbers of its own, so that fewer of them are the same ones ----- */
+/* ---- random fleets and jobs: each thing draws from numbers of its own, so that fewer are the same ones ---- */
 
 static helio_rng_t of(uint64_t seed, uint64_t what, uint64_t which)
 {
@@ -148,8 +150,9 @@ static field_t *run_all(const settings_t *settings, uint64_t seed, uint64_t shif
 
 /* ---- properties ------------------------------------------------------------------------------------------- */
 
-/*  Capacity by the sites' own packing, gangs whole, quota at every commit, deadlines at every placement, and everything ends:
- *  in at most the time that its jobs take one after another, each up to six times, with a minute between them. */
+/*  Capacity by the sites' own packing, gangs whole, quota at every commit, deadlines at every placement, and
+ *  everything ends: in at most the time that its jobs take one after another, each up to six times, with a minute
+ *  between them. */
 static void property_run(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = run_all(settings, seed, 0);
@@ -194,7 +197,8 @@ static void property_determinism(const settings_t *settings, uint64_t seed, verd
     end(&c, verdict);
 }
 
-/*  One job of which nothing is known, in an idle fleet: it starts at once if its limit meets its deadline, and is else refused. */
+/*  One job of which nothing is known, in an idle fleet: it starts at once if its limit meets its deadline, and is
+ *  else refused. */
 static void property_admission(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = field_new(seed, settings->trace);
@@ -230,7 +234,8 @@ static void better(field_site_t *site, uint64_t how)
         site->profile.carbon_g_per_kwh *= 0.7;
 }
 
-/*  Identical jobs of equal length, all there from the beginning: how many of them each site has run. site = the better one. */
+/*  Identical jobs of equal length, all there from the beginning: how many of them each site has run. site = the
+ *  better one. */
 static field_t *run_equal(const settings_t *settings, uint64_t seed, uint32_t site, uint32_t jobs, uint32_t counts[])
 {
     field_t *field = field_new(seed, settings->trace);
@@ -304,8 +309,8 @@ static field_t *one_pool(const settings_t *settings, uint64_t seed)
 
 enum { FAIR_PER_CENT = 3, FAIR_MS = FIELD_HOUR * 3 / 2 };
 
-/*  Shares of GPU time follow the weights over an hour and a half, within 3 % of the whole and one of the largest jobs, in a
- *  flood as well. */
+/*  Shares of GPU time follow the weights over an hour and a half, within 3 % of the whole and one of the largest
+ *  jobs, in a flood as well. */
 static void property_fair(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
     field_t *field = one_pool(settings, seed);

@@ -270,7 +270,8 @@ static void data__each_item_comes_from_its_cheapest_replica(void **state)
     harness_end(&h);
 }
 
-/*  South's 300 g are known; a bucket that tells nothing is weighed as if it burnt coal, and booked by the end that tells. */
+/*  South's 300 g are known; a bucket that tells nothing is weighed as if it burnt coal, and booked by the end that
+ *  tells. */
 static void data__a_replica_that_tells_no_intensity_does_not_look_clean(void **state)
 {
     (void)state;

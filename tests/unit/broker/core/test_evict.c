@@ -1,4 +1,5 @@
-/*  Running work that makes room: who may take whose place, what is held for him, and what becomes of those who leave. */
+/*  Running work that makes room: who may take whose place, what is held for him, and what becomes of those who
+ *  leave. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/*  GPUs that a site keeps by the clock: who works there meanwhile, who leaves in time, and what comes back in the evening. */
+/*  GPUs that a site keeps by the clock: who works there meanwhile, who leaves in time, and what comes back in the
+ *  evening. */
 #include <stdio.h>
 #include <string.h>
 

@@ -366,7 +366,8 @@ static void slip__a_region_without_sites_is_told(void **state)
     }
 }
 
-/*  Where an operator says nothing: in queues of its tier, those that an operator makes too, and with the next leader. */
+/*  Where an operator says nothing: in queues of its tier, those that an operator makes too, and with the next
+ *  leader. */
 static void each__tenant_has_a_bounded_part_of_critical_work(void **state)
 {
     (void)state;

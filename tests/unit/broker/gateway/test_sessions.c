@@ -347,8 +347,8 @@ static void session__messages_of_the_broker_are_refused_from_a_site(void **state
     assert_int_equal(session_count(world), 1);
 }
 
-/*  It may have been a report: a site that was not told would wait for its acknowledgement for ever, and one by a later report
- * would be taken for it. */
+/*  It may have been a report: a site that was not told would wait for its acknowledgement for ever, and one by a
+ * later report would be taken for it. */
 static void session__a_message_that_cannot_be_read_ends_the_session(void **state)
 {
     world_t *world = *state;

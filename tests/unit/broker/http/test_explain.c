@@ -1,6 +1,7 @@
-/*  What is said of a job's decision, from the core through the database to the answer: tests/golden/explain/NAME.json. What `helio
- *  explain` makes of each is NAME.txt beside it (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of
- *  comparing; the texts come from the JSON files, so write those first. */
+/*  What is said of a job's decision, from the core through the database to the answer:
+ *  tests/golden/explain/NAME.json. What `helio explain` makes of each is NAME.txt beside it
+ *  (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come from the
+ *  JSON files, so write those first. */
 #include "tests/support/core_harness.h"
 
 #include <poll.h>
@@ -280,7 +281,8 @@ static void explain__of_a_job_that_was_placed_past_a_cheaper_site(void **state)
     golden("placed-past-a-full-site", job_of("acme", &spec));
 }
 
-/*  Of equal jobs that were placed in one round, and share its decision: the one at `index`; 0 is at the first choice. */
+/*  Of equal jobs that were placed in one round, and share its decision: the one at `index`; 0 is at the first
+ *  choice. */
 static helio_job_key_t one_of_three(uint32_t index)
 {
     helio_job_key_t keys[3];

@@ -665,7 +665,8 @@ static void net__a_dialer_comes_back_after_the_server_restarts(void **state)
     assert_string_equal(last_heard(world)->frame, "hello"); /* and nothing of what was refused above */
 }
 
-/*  A server that answers each time, and each time says no: its line is good, and still it is not to be asked all the time. */
+/*  A server that answers each time, and each time says no: its line is good, and still it is not to be asked all the
+ *  time. */
 static void net__a_dialer_that_is_sent_away_again_and_again_waits_longer(void **state)
 {
     world_t *world = *state;

@@ -1,4 +1,5 @@
-/*  Every word has a meaning and a remedy, and docs/reference/reasons.md shows them all. HELIO_GOLDEN_WRITE=1 writes the page. */
+/*  Every word has a meaning and a remedy, and docs/reference/reasons.md shows them all. HELIO_GOLDEN_WRITE=1 writes
+ *  the page. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

@@ -196,7 +196,8 @@ static void victims__no_need_and_no_way_are_the_empty_set(void **state)
     assert_int_equal(choose(v, 0, NULL, 0, 1).count, 0);
 }
 
-/*  Against every subset of few: it always finds one if there is one, none in it can be spared, and the tier is the least. */
+/*  Against every subset of few: it always finds one if there is one, none in it can be spared, and the tier is the
+ *  least. */
 static void victims__random_sets_are_minimal_and_of_the_least_tier(void **state)
 {
     (void)state;

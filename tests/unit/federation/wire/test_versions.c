@@ -1,6 +1,6 @@
 /*  Peers of other versions: what an older one leaves out is read as zero, what a newer one appends is passed over, and
- * neither opens a way around the bounds. An older peer's bytes are made from the descriptions as they were then: the same
- * ones without the fields that came later. */
+ * neither opens a way around the bounds. An older peer's bytes are made from the descriptions as they were then: the
+ * same ones without the fields that came later. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -51,7 +51,8 @@ static size_t fields_of(const helio_record_type_t *type, uint32_t version)
     return count;
 }
 
-/*  As `type`, and in it `target` (NULL: every record) with `count` fields: cut, or followed by its own fields once more. */
+/*  As `type`, and in it `target` (NULL: every record) with `count` fields: cut, or followed by its own fields once
+ *  more. */
 static const helio_record_type_t *changed(const helio_record_type_t *type, const helio_record_type_t *target, size_t count,
                                           helio_arena_t *arena)
 {

@@ -24,8 +24,8 @@
 
 enum { ENV_MAX = 24 };
 
-/*  Starts a task for each node, as srun does; TERM kills them all. What it was called with is in `srun.args`. On TERM it
- * forks nothing: whatever of the job is not called srun is being killed by then. */
+/*  Starts a task for each node, as srun does; TERM kills them all. What it was called with is in `srun.args`. On TERM
+ * it forks nothing: whatever of the job is not called srun is being killed by then. */
 static const char fake_srun[] =
     "#!/bin/bash\n"
     "here=${0%/*}; pids=(); worst=0\n"

@@ -505,7 +505,8 @@ static void keep_report(void *arg, uint32_t event, const void *payload)
     helio_record_copy(&helio_report_type, self->arena, payload, &self->reports[self->count++]);
 }
 
-/*  The file was written by a build of version 2, whose reports had no saved_run_ms: an agent that was updated reads its own. */
+/*  The file was written by a build of version 2, whose reports had no saved_run_ms: an agent that was updated reads
+ *  its own. */
 static void journal__of_an_older_agent_is_read(void **state)
 {
     (void)state;
