@@ -25,7 +25,8 @@ static void on_say(world_t *self, happening_t *item)
 static void say(world_t *self, uint32_t site, const helio_aev_backend_t *event)
 {
     run_t *run = backend_find(self, event->key, event->epoch);
-    int64_t at = self->now_ms + (world_chance(self, 0.05) ? world_between(self, 1000, 90000) : world_between(self, 1, 20));
+    int64_t at =
+        self->now_ms + (world_chance(self, 0.05) ? world_between(self, 1000, 90000) : world_between(self, 1, 20));
     if (run) {
         at = at > run->said_ms ? at : run->said_ms;
         run->said_ms = at;

@@ -191,7 +191,7 @@ uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which); /* of s
 bool world_has_tiers(const world_t *self);
 /*  g/kWh. What is issued of an hour lies above it, by less than the noise. */
 uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms);
-helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; issued anew every 20 s */
+helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms); /* in the arena; another every 20 s */
 /*  GPUs that a site keeps for itself, two minutes by two; none after the first minutes, so that all comes to its
  *  end. */
 helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms);
@@ -212,7 +212,8 @@ void agent_step(world_t *self, uint32_t site, uint32_t kind, const void *payload
 void network_connect_later(world_t *self, uint32_t site, int64_t delay_ms);
 void network_break(world_t *self, uint32_t site); /* what is in flight is lost; both ends notice later */
 void network_cut(world_t *self, uint32_t site, bool cut);
-void network_up(world_t *self, uint32_t site, uint32_t broker_event, const helio_record_type_t *type, const void *payload);
+void network_up(world_t *self, uint32_t site, uint32_t broker_event, const helio_record_type_t *type,
+                const void *payload);
 void network_down(world_t *self, uint64_t peer, uint32_t agent_event, const helio_record_type_t *type,
                   const void *payload);
 uint32_t network_site_of(const world_t *self, uint64_t peer); /* WORLD_SITES_MAX = nobody */

@@ -65,8 +65,9 @@ static void check_expected(world_t *self, const wjob_t *job, const helio_row_pla
 {
     int64_t deadline_ms = job->submission.spec.deadline_wall_ms;
     if (!row->expected_ms || row->expected_ms > row->expected_high_ms || row->expected_high_ms > job->limit_ms)
-        world_violate(self, "a run of at most %llu ms is expected to take %llu to %llu", (unsigned long long)job->limit_ms,
-                      (unsigned long long)row->expected_ms, (unsigned long long)row->expected_high_ms);
+        world_violate(self, "a run of at most %llu ms is expected to take %llu to %llu",
+                      (unsigned long long)job->limit_ms, (unsigned long long)row->expected_ms,
+                      (unsigned long long)row->expected_high_ms);
     if (deadline_ms && wall_ms + (int64_t)row->expected_high_ms > deadline_ms)
         world_violate(self, "a job was placed that is expected to end %lld ms after its deadline",
                       (long long)(wall_ms + (int64_t)row->expected_high_ms - deadline_ms));
@@ -84,8 +85,8 @@ void invariants_placement(world_t *self, const helio_row_placement_t *row, int64
         const wjob_t *job = &self->jobs[i];
         if (helio_uuid_equal(job->given, row->key.job))
             check_expected(self, job, row, wall_ms);
-        if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) && wall_ms < job->submission.spec.not_before_wall_ms &&
-            !has_begun(self, job))
+        if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) &&
+            wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job))
             world_violate(self, "a job was placed %lld ms before its time",
                           (long long)(job->submission.spec.not_before_wall_ms - wall_ms));
     }

@@ -85,7 +85,8 @@ static void on_up(world_t *self, happening_t *item)
         broker_step(self, item->kind, item->payload);
 }
 
-void network_up(world_t *self, uint32_t site, uint32_t broker_event, const helio_record_type_t *type, const void *payload)
+void network_up(world_t *self, uint32_t site, uint32_t broker_event, const helio_record_type_t *type,
+                const void *payload)
 {
     agent_node_t *agent = &self->agents[site];
     if (!agent->connected)

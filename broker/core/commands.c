@@ -108,7 +108,9 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event)
 {
     site_t *site = core_site_find(self, event->site);
-    const char *action = kind == HELIO_BROKER_EV_DRAIN ? "drain" : kind == HELIO_BROKER_EV_UNDRAIN ? "undrain" : "attest";
+    const char *action = kind == HELIO_BROKER_EV_DRAIN     ? "drain"
+                         : kind == HELIO_BROKER_EV_UNDRAIN ? "undrain"
+                                                           : "attest";
     if (event->role < HELIO_ROLE_OPERATOR) {
         core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin",
                     action);

@@ -81,7 +81,8 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
         return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s > max_cost%s", core_money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
+        return core_printf(self, "%s > max_cost%s",
+                           core_money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
         return core_misfit_detail(self, want, o->site, &o->pool->info, o->c.rejection);
@@ -120,7 +121,10 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     if (foreseen)
         detail = detail[0] ? core_printf(self, "%s; %s", e->evicts_text, detail) : e->evicts_text;
     int64_t now_ms = core_judged_ms(self, e->class);
-    int64_t start_ms = foreseen ? e->evicts_at_ms : later ? plan->start_ms : o->c.not_before_ms ? o->c.not_before_ms : now_ms;
+    int64_t start_ms = foreseen             ? e->evicts_at_ms
+                       : later              ? plan->start_ms
+                       : o->c.not_before_ms ? o->c.not_before_ms
+                                            : now_ms;
     int64_t loss = o == e->evicts ? e->loss_micro_usd : 0;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,

@@ -19,7 +19,7 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, I64, deadline_wall_ms, 0, _)                                                                        \
     F(R, RECORD, decision, 0, helio_row_decision) /* decision_id and class_id 0; reason "" = it would start now */ \
     F(R, I64, expected_ms, 0, _)                  /* of its start; 0 = not foreseen */                       \
-    F(R, U64, run_ms, 0, _) /* expected at the chosen place, else at the best; the time limit where nothing is known */ \
+    F(R, U64, run_ms, 0, _) /* at the chosen place, else at the best; the time limit where nothing is known */ \
     F(R, U32, gpus, 0, _)                         /* at the chosen place, else as asked for first; all nodes */ \
     F(R, U32, nodes, 0, _)                                                                                   \
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
@@ -47,7 +47,9 @@ HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
     X(FLEXIBLE, "flexible") X(MAX_COST, "max_cost") X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline")      \
     X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota")
 #define HELIO_HINT_KIND_ENUMERATOR(name, word) HELIO_HINT_KIND_##name,
-typedef enum helio_hint_kind { HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT } helio_hint_kind_t;
+typedef enum helio_hint_kind {
+    HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT
+} helio_hint_kind_t;
 const char *helio_hint_kind_word(uint32_t value);
 #define HELIO_HINT_FIELDS(F, R)                                                                              \
     F(R, U32, kind, HELIO_HINT_KIND_COUNT - 1, _)                                                            \

@@ -292,8 +292,10 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
         bool taken = held->class && held->class->id != class->id && held->class->waiting;
-        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) || core_overflow_is_closed(class, option) ||
-            core_kept_excludes(class, option->pool, option->c.gpus_per_node) || core_option_gpus(class, option) > core_quota_left(class))
+        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) ||
+            core_overflow_is_closed(class, option) ||
+            core_kept_excludes(class, option->pool, option->c.gpus_per_node) ||
+            core_option_gpus(class, option) > core_quota_left(class))
             continue;
         reservation_t found;
         int64_t at_ms =

@@ -21,7 +21,7 @@ typedef struct evaluation {
     uint32_t alive;         /* bit i: step i of its overflow group has a place for it, room or not */
     const option_t *chosen; /* where it goes now, or whose later start it waits for */
     bool waits;             /* for chosen's later start */
-    uint32_t capped_gpus;   /* what it needs at least, and its quota does not leave; 0 = the quota is not why it waits */
+    uint32_t capped_gpus;   /* what it needs at least, and its quota does not leave; 0 = it waits for something else */
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */

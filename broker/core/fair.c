@@ -67,7 +67,8 @@ const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class,
                             : core_printf(self, "quota of %s", account->tenant->name);
     bool of_tier = of_queue && !account->own && !account->queue->each_given;
     const char *remedy =
-        of_tier ? core_printf(self, "; an operator grants more critical work: `helio quota set %s --queue %s --burst N`",
+        of_tier ? core_printf(self,
+                              "; an operator grants more critical work: `helio quota set %s --queue %s --burst N`",
                               account->tenant->name, account->queue->name)
                 : "";
     if (gpus > holds->quota.burst_gpus)
@@ -128,7 +129,8 @@ static const char *fault_of(helio_broker_core_t *self, const helio_ev_quota_t *e
 
 static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quota)
 {
-    const char *burst = quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
+    const char *burst =
+        quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
     return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u", quota->guaranteed_gpus, burst,
                        quota->weight_milli / 1000, quota->weight_milli % 1000);
 }

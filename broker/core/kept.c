@@ -15,7 +15,7 @@
 #include "federation/base/clock.h"
 
 enum {
-    MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes its way */
+    MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes time */
     AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be evicted before */
 };
 
@@ -61,7 +61,8 @@ static int64_t until_of(const helio_series_t *series, int64_t from_ms)
 
 static uint64_t room_of(const pool_t *pool, uint64_t kept_gpus)
 {
-    uint64_t all = pool->last.gpus_total ? pool->last.gpus_total : (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
+    uint64_t all =
+        pool->last.gpus_total ? pool->last.gpus_total : (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
     return all > kept_gpus ? all - kept_gpus : 0;
 }
 

@@ -18,7 +18,7 @@
     F(R, U64, energy_j, 0, _)                                                                                \
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, I64, cost_micro_usd, 0, _)                                                                          \
-    F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy; "transfer": bringing its data */                                    \
+    F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy; "transfer": bringing its data */       \
     F(R, BOOL, fenced, 0, _)                                                                                 \
     F(R, U64, rates_id, 0, _) /* what it was priced by */
 HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)

@@ -18,7 +18,8 @@ static void offer_region(helio_broker_core_t *self, helio_text_t region, helio_s
 {
     for (uint32_t i = 1; i <= region.size; i++)
         if (i == region.size || region.data[i] == '-')
-            helio_suggestion_offer(suggestion, helio_arena_string(self->effects->arena, (helio_text_t){region.data, i}));
+            helio_suggestion_offer(suggestion,
+                                   helio_arena_string(self->effects->arena, (helio_text_t){region.data, i}));
 }
 
 static bool has_site(const helio_broker_core_t *self, helio_text_t region)
@@ -48,7 +49,8 @@ const char *core_slip_region(helio_broker_core_t *self, helio_text_t region)
 const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone)
 {
     static const char west[] = "Etc/GMT";
-    if (zone.size >= sizeof west && memcmp(zone.data, west, sizeof west - 1) == 0 && strchr("+-", zone.data[sizeof west - 1]))
+    if (zone.size >= sizeof west && memcmp(zone.data, west, sizeof west - 1) == 0 &&
+        strchr("+-", zone.data[sizeof west - 1]))
         return core_printf(self, "; %.*s is POSIX's name, whose + is behind UTC: name a place, as Europe/Berlin",
                            HELIO_TEXT_ARGS(zone));
     if (!zone.size || helio_text_is(zone, "GMT") || helio_text_is(zone, "UCT"))
@@ -56,8 +58,8 @@ const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone)
     for (uint32_t i = 0; i < zone.size; i++)
         if ((zone.data[i] < 'A' || zone.data[i] > 'Z') && (zone.data[i] < '0' || zone.data[i] > '9'))
             return "";
-    return core_printf(self, "; %.*s is not the clock of a place, and may not be put forward and back as one is: name a place, "
-                             "as Europe/Berlin",
+    return core_printf(self, "; %.*s is not the clock of a place, and may not be put forward and back as one is: name "
+                             "a place, as Europe/Berlin",
                        HELIO_TEXT_ARGS(zone));
 }
 
@@ -87,8 +89,8 @@ static const char *slip_of_pattern(helio_broker_core_t *self, uint32_t step, hel
                            HELIO_TEXT_ARGS(pattern));
     for (const site_t *site = self->sites; site; site = site->hh.next)
         helio_suggestion_offer(&suggestion, site->name);
-    return core_printf(self, "; step %u: no site that is known is named by '%.*s'%s", step + 1, HELIO_TEXT_ARGS(pattern),
-                       meant(self, &suggestion));
+    return core_printf(self, "; step %u: no site that is known is named by '%.*s'%s", step + 1,
+                       HELIO_TEXT_ARGS(pattern), meant(self, &suggestion));
 }
 
 const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *steps)
@@ -107,8 +109,8 @@ const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *s
             slipped = true;
         }
         if (!slipped && !has_some(self, steps, i))
-            said = core_printf(self, "%s; step %u: it has no site that is known: those that it names are of steps before it, or "
-                                     "excluded",
+            said = core_printf(self, "%s; step %u: it has no site that is known: those that it names are of steps "
+                                     "before it, or excluded",
                                said, i + 1);
     }
     helio_text_t some = core_cut(said, 400);

@@ -53,10 +53,12 @@ static uint32_t task_count(const helio_job_spec_t *spec)
 static int by_key(const void *a_, const void *b_)
 {
     const helio_submission_t *a = *(const helio_submission_t *const *)a_, *b = *(const helio_submission_t *const *)b_;
-    uint32_t common = a->idempotency_key.size < b->idempotency_key.size ? a->idempotency_key.size : b->idempotency_key.size;
+    uint32_t common =
+        a->idempotency_key.size < b->idempotency_key.size ? a->idempotency_key.size : b->idempotency_key.size;
     int order = common ? memcmp(a->idempotency_key.data, b->idempotency_key.data, common) : 0;
     if (!order)
-        order = (a->idempotency_key.size > b->idempotency_key.size) - (a->idempotency_key.size < b->idempotency_key.size);
+        order =
+            (a->idempotency_key.size > b->idempotency_key.size) - (a->idempotency_key.size < b->idempotency_key.size);
     return order ? order : (a > b) - (a < b);
 }
 
@@ -81,7 +83,8 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
                        const char *where)
 {
     core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                "%squeue: there is no queue '%.*s'; `helio queues` lists them", where, HELIO_TEXT_ARGS(job->spec.queue));
+                "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
+                HELIO_TEXT_ARGS(job->spec.queue));
 }
 
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
@@ -133,9 +136,10 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *e
         .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
-            "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, were there room "
-            "at once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
-            where_of(self, event, job), deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "")),
+            "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, "
+            "were there room at once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
+            where_of(self, event, job), deadline, (unsigned long long)((run_ms + 59999) / 60000), end,
+            gated ? " at `not_before`" : "")),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
     return false;

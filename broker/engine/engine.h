@@ -90,7 +90,7 @@ void helio_engine_destroy(helio_engine_t **self_p);
 /*  Runs until helio_engine_stop or a fatal error (HELIO_FENCED, HELIO_INVALID, a bind error, a journal that cannot be
  *  recorded). While the database cannot be reached or another broker leads, waits, answering calls with UNAVAILABLE. */
 HELIO_MUST_CHECK helio_rc helio_engine_run(helio_engine_t *self, helio_error_t *err);
-void helio_engine_stop(helio_engine_t *self); /* any thread, also a signal's: flushes what is sealed, then run returns */
+void helio_engine_stop(helio_engine_t *self); /* any thread, a signal's too: flushes what is sealed, then run returns */
 /*  Any thread. HELIO_BUSY: the bounded ring (4,096) is full: answer 429. The call must live until it was answered. */
 HELIO_MUST_CHECK helio_rc helio_engine_post(helio_engine_t *self, helio_call_t *call);
 

@@ -12,7 +12,8 @@ static void refuse_site(helio_sessions_t *self, helio_text_t site, uint64_t peer
 {
     helio_sessions_bad(self, site, why, text);
     helio_sessions_refuse(self, peer, rc, text);
-    helio_ev_site_refused_t event = {.site = site, .rc = (uint32_t)rc, .text = helio_text_cut(helio_text_of(text), 256)};
+    helio_ev_site_refused_t event = {
+        .site = site, .rc = (uint32_t)rc, .text = helio_text_cut(helio_text_of(text), 256)};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REFUSED, &event);
 }
 

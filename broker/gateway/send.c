@@ -21,7 +21,8 @@ void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message
 
 void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text)
 {
-    helio_msg_refusal_t refusal = {(uint32_t)rc, helio_text_of(text), HELIO_PROTOCOL_VERSION, HELIO_PROTOCOL_VERSION_MIN};
+    helio_msg_refusal_t refusal = {(uint32_t)rc, helio_text_of(text), HELIO_PROTOCOL_VERSION,
+                                   HELIO_PROTOCOL_VERSION_MIN};
     helio_sessions_send(self, peer, HELIO_MSG_REFUSAL, &refusal);
 }
 

@@ -37,7 +37,11 @@ void helio_data_set(helio_exchange_t *self)
 {
     helio_member_t members[] = {
         {.name = "prefix", .kind = HELIO_MEMBER_TEXT, .bytes_max = HELIO_DATA_PREFIX_MAX, .required = true},
-        {.name = "sites", .kind = HELIO_MEMBER_WORDS, .bytes_max = 32, .words_max = HELIO_DATA_SITES_MAX, .required = true},
+        {.name = "sites",
+         .kind = HELIO_MEMBER_WORDS,
+         .bytes_max = 32,
+         .words_max = HELIO_DATA_SITES_MAX,
+         .required = true},
         {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32}};
     helio_arena_t *arena = helio_await_arena(self);
     if (!helio_command_read(self, arena, members, 3))

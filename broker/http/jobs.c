@@ -184,8 +184,8 @@ static bool check_states(helio_exchange_t *self, const char *states)
             HELIO_AUTO(helio_buffer_clear) helio_buffer_t words = {0};
             for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
                 helio_buffer_printf(&words, "%s%s", i ? ", " : "", helio_job_state_word(i));
-            helio_answer_problem(self, 400, NULL, "there is no state '%.*s'; there are: %s", size < 32 ? (int)size : 32, word,
-                                 words.data);
+            helio_answer_problem(self, 400, NULL, "there is no state '%.*s'; there are: %s",
+                                 size < 32 ? (int)size : 32, word, words.data);
             return false;
         }
         word += size;

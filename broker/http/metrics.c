@@ -206,7 +206,8 @@ static void balance_text(helio_text_t json, helio_buffer_t *out)
     const json_t *site;
     if (json_array_size(sites))
         head(out, "energy_balance_ratio", "gauge",
-             "Energy booked over energy metered, of the site's last 24 hours that are known in whole; 1 when they balance.");
+             "Energy booked over energy metered, of the site's last 24 hours that are known in whole; "
+             "1 when they balance.");
     json_array_foreach(sites, index, site)
     {
         const char *name = json_string_value(json_object_get(site, "site"));

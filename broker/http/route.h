@@ -42,7 +42,7 @@ const helio_route_t *helio_route_find(const char *method, const helio_target_t *
 bool helio_route_takes_query(const helio_route_t *route, const char *name);
 
 /*  jobs.c */
-bool helio_jobs_check_id(helio_exchange_t *exchange); /* the parameter may be a job's id; false: a problem was answered */
+bool helio_jobs_check_id(helio_exchange_t *exchange); /* the parameter may be a job's id; false: answered */
 /*  SUBMIT or PLAN, once what the documents depend on was looked up. event: of helio_await_arena. */
 void helio_jobs_ask(helio_exchange_t *exchange, helio_ev_submit_t *event, uint32_t kind, helio_exchange_step_fn *done);
 void helio_jobs_submit(helio_exchange_t *exchange);

@@ -109,31 +109,33 @@ static const helio_command_t commands[] = {
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_WORDS_SITES, helio_cmd_forecast},
     {"queues set", "QUEUE", "Make a queue, change it, or give it another priority for a while",
-     "A queue that is not there is made, with --priority. What is not given stays as it is. With --for the priority holds "
-     "so long and no longer, with --region at the sites of that region alone; --clear ends it. Operators only.",
+     "A queue that is not there is made, with --priority. What is not given stays as it is. With --for the priority "
+     "holds so long and no longer, with --region at the sites of that region alone; --clear ends it. Operators only.",
      "helio queues set batch --priority 900 --region EU --for 6h",
      O(PRIORITY) | O(TIER) | O(TIME) | O(REGION) | O(FOR) | O(CLEAR), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_queues_set},
     {"queues schedule", "QUEUE [HOURS]", "Give a queue another priority at hours of the week",
-     "HOURS are days, times and a time zone (UTC unless named): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun 00:00-24:00'. "
-     "With --region at the sites of that region alone; --remove removes the rule of these hours and this region. Without "
-     "HOURS the rules of the queue are listed, in order of precedence. Setting is for operators only.",
+     "HOURS are days, times and a time zone (UTC unless named): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun "
+     "00:00-24:00'. With --region at the sites of that region alone; --remove removes the rule of these hours and "
+     "this region. Without HOURS the rules of the queue are listed, in order of precedence. Setting is for operators "
+     "only.",
      "helio queues schedule batch 'Mon..Fri 20:00-08:00 Europe/Berlin' --priority 900",
      O(PRIORITY) | O(REGION) | O(REMOVE), 1, 2, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues_schedule},
-    {"queues rm", "QUEUE", "Remove a queue that has no open jobs", "Operators only.", "helio queues rm nightly", 0, 1, 1,
-     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues_rm},
+    {"queues rm", "QUEUE", "Remove a queue that has no open jobs", "Operators only.", "helio queues rm nightly",
+     0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues_rm},
     {"queues", "", "List the queues",
      "PRIORITY is what holds everywhere at this moment, REGIONS where another one does.", "helio queues", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_queues},
     {"overflow set", "NAME", "Set where jobs may go, step by step, as the wait grows",
-     "The jobs are those of --queue, of --tenant, or of both. Each --step names sites by patterns, and from the second on how long "
-     "a job waits before it may go there (after=10m), and what a GPU-hour may cost (max-price=3, in USD). Of the steps that are "
-     "open the first with room is taken; a step opens at once when no site before it can take the job. Sites that no step names "
-     "are not used. Operators only.",
-     "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' --step 'cloud,after=30m,max-price=3'",
+     "The jobs are those of --queue, of --tenant, or of both. Each --step names sites by patterns, and from the "
+     "second on how long a job waits before it may go there (after=10m), and what a GPU-hour may cost (max-price=3, "
+     "in USD). Of the steps that are open the first with room is taken; a step opens at once when no site before it "
+     "can take the job. Sites that no step names are not used. Operators only.",
+     "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' "
+     "--step 'cloud,after=30m,max-price=3'",
      O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_set},
-    {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
-     helio_cmd_overflow_list},
+    {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_NONE, helio_cmd_overflow_list},
     {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may go everywhere again. Operators only.",
      "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_rm},
     {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",
@@ -147,23 +149,24 @@ static const helio_command_t commands[] = {
     {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now", "", "helio quota", 0, 0, 1,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
     {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
-     "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names data in "
-     "`data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by the links. What is "
-     "said takes the place of what was said of the prefix before. With --tenant it is for that tenant's jobs alone, and nobody "
-     "else's users read of it, until --tenant '*' makes it everybody's. Operators only.",
-     "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
-     helio_cmd_data_set},
-    {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.", "helio data rm s3://acme-eu/corpus", 0, 1,
-     1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_data_rm},
-    {"data list", "", "List which sites hold what", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
-     helio_cmd_data_list},
+     "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names "
+     "data in `data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by "
+     "the links. What is said takes the place of what was said of the prefix before. With --tenant it is for that "
+     "tenant's jobs alone, and nobody else's users read of it, until --tenant '*' makes it everybody's. Operators "
+     "only.",
+     "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_POSITIONALS_MAX,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_data_set},
+    {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.",
+     "helio data rm s3://acme-eu/corpus", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_data_rm},
+    {"data list", "", "List which sites hold what", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_NONE, helio_cmd_data_list},
     {"links set", "FROM TO --gbps N", "Set what leads from one site to another",
-     "'*' stands for any site; of several links that fit the most specific counts, FROM before TO. Until the first link is "
-     "set no transfer is charged; from then on data cannot go where no link leads. Operators only.",
-     "helio links set oregon '*' --gbps 5 --egress 0.02 --rtt 90", O(GBPS) | O(EGRESS) | O(RTT), 2, 2, HELIO_NEEDS_BROKER,
-     HELIO_WORDS_SITES, helio_cmd_links_set},
-    {"links rm", "FROM TO", "Remove a link", "Operators only.", "helio links rm oregon '*'", 0, 2, 2, HELIO_NEEDS_BROKER,
-     HELIO_WORDS_SITES, helio_cmd_links_rm},
+     "'*' stands for any site; of several links that fit the most specific counts, FROM before TO. Until the first "
+     "link is set no transfer is charged; from then on data cannot go where no link leads. Operators only.",
+     "helio links set oregon '*' --gbps 5 --egress 0.02 --rtt 90", O(GBPS) | O(EGRESS) | O(RTT), 2, 2,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_links_set},
+    {"links rm", "FROM TO", "Remove a link", "Operators only.", "helio links rm oregon '*'", 0, 2, 2,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_links_rm},
     {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_WORDS_NONE, helio_cmd_links_list},
     {"report", "", "Show what was used, and what two baselines would have used",
@@ -171,9 +174,9 @@ static const helio_command_t commands[] = {
      "job's home "
      "site at once; least-wait, where it could have started first. What is saved is below the baseline; a "
      "negative "
-     "wait is time waited longer. Intensity says what both sides are stated in. --balance: by day and site, the energy of "
-     "jobs, idle and foreign GPUs and overhead beside what the site's own meter says; the difference is booked over metered, "
-     "less 1, of the hours that are known in whole.",
+     "wait is time waited longer. Intensity says what both sides are stated in. --balance: by day and site, the "
+     "energy of jobs, idle and foreign GPUs and overhead beside what the site's own meter says; the difference is "
+     "booked over metered, less 1, of the hours that are known in whole.",
      "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_report},
     {"events", "", "Print what happens to jobs",
      "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "

@@ -113,7 +113,8 @@ int helio_cmd_links_set(helio_client_t *client)
         !put_number(client, HELIO_OPTION_GBPS, "gbps", "gbps", body) ||
         !put_number(client, HELIO_OPTION_EGRESS, "egress", "egress_usd_per_gb", body))
         return HELIO_EXIT_USAGE;
-    if (json_object_set_new(body, "from", json_string(from)) != 0 || json_object_set_new(body, "to", json_string(to)) != 0 ||
+    if (json_object_set_new(body, "from", json_string(from)) != 0 ||
+        json_object_set_new(body, "to", json_string(to)) != 0 ||
         json_object_set_new(body, "rtt_ms", json_integer((json_int_t)(rtt_ms & INT64_MAX))) != 0)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "FROM and TO must be UTF-8");
     return change(client, "PUT", "/v1/links", body,

@@ -70,9 +70,10 @@ static void say_not_at_home(const helio_client_t *client, const json_t *totals)
 {
     json_int_t jobs = json_integer_value(json_object_get(totals, "jobs_not_at_home"));
     if (jobs > 0)
-        fprintf(client->io->out,
-                "\n%lld %s cannot run at home (no home site, or no pool there for it): not in the lines against home.\n",
-                (long long)jobs, jobs == 1 ? "job" : "jobs");
+        fprintf(
+            client->io->out,
+            "\n%lld %s cannot run at home (no home site, or no pool there for it): not in the lines against home.\n",
+            (long long)jobs, jobs == 1 ? "job" : "jobs");
 }
 
 static int report_balance(helio_client_t *client, const char *days)

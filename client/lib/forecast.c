@@ -311,7 +311,8 @@ int helio_cmd_forecast(helio_client_t *client)
     if (!helio_client_number(client, HELIO_OPTION_HOURS, HOURS_DEFAULT, &hours))
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--hours is a whole number from 1 to %d: sites tell that many ahead",
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "--hours is a whole number from 1 to %d: sites tell that many ahead",
                                  (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     int code = client->arguments->positional_count

@@ -43,7 +43,8 @@ static void print_head(const helio_client_t *client, const json_t *job)
 
 static int print_plan(helio_client_t *client, const json_t *plan)
 {
-    if (helio_rfc3339_parse(helio_text_of(helio_output_string(plan, "planned_at")), &client->output.wall_ms) != HELIO_OK)
+    if (helio_rfc3339_parse(helio_text_of(helio_output_string(plan, "planned_at")), &client->output.wall_ms) !=
+        HELIO_OK)
         client->output.wall_ms = 0;
     const json_t *job = json_object_get(plan, "job");
     const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");

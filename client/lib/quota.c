@@ -67,8 +67,9 @@ int helio_cmd_quota_set(helio_client_t *client)
         !put_weight(client, body))
         return HELIO_EXIT_USAGE;
     if (!json_object_size(body))
-        return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "set what?\nhelp: --burst, --guaranteed or --weight; `helio quota` lists what holds now");
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "set what?\nhelp: --burst, --guaranteed or --weight; `helio quota` lists what holds now");
     if (queue && json_object_set_new(body, "queue", json_string(queue)) != 0)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue is not UTF-8");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};

@@ -172,8 +172,9 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
     else if (!other)
         helio_buffer_text(out, "the only one that can");
     else if (number(other, "score_usd") < number(candidate, "score_usd"))
-        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0 ? "the best that may be relied on"
-                                                                       : "its GPU comes first in `gpu`");
+        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0
+                                   ? "the best that may be relied on"
+                                   : "its GPU comes first in `gpu`");
     else if (number(other, "score_usd") == number(candidate, "score_usd"))
         helio_buffer_text(out, "as good as any");
     else if (cheapest && cleanest)
@@ -248,7 +249,8 @@ json_t *helio_why_rows(const json_t *answer, double flexible_s)
 void helio_why_run(const json_t *answer, helio_buffer_t *out)
 {
     const json_t *run = json_object_get(answer, "run");
-    double expected = number(run, "duration_s"), high = number(run, "duration_p90_s"), limit = number(answer, "time_limit_s");
+    double expected = number(run, "duration_s"), high = number(run, "duration_p90_s"),
+           limit = number(answer, "time_limit_s");
     double runs = number(run, "runs"), failed = number(run, "failed");
     bool never_fits = strcmp(helio_output_string(answer, "reason"), "NeverFits") == 0;
     if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))

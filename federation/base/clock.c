@@ -97,7 +97,7 @@ helio_rc helio_rfc3339_parse(helio_text_t text, int64_t *ret_wall_ms)
     if (at != end || month < 1 || month > 12 || day < 1 || day > month_days[month - 1] ||
         (month == 2 && day == 29 && !leap) || hour > 23 || minute > 59 || second > 60)
         return HELIO_INVALID;
-    *ret_wall_ms =
-        ((helio_days_of_civil(year, month, day) * 24 + hour) * 60 + minute - offset_minutes) * 60000 + second * 1000 + ms;
+    *ret_wall_ms = ((helio_days_of_civil(year, month, day) * 24 + hour) * 60 + minute - offset_minutes) * 60000 +
+                   second * 1000 + ms;
     return HELIO_OK;
 }

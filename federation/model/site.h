@@ -9,7 +9,13 @@
 #include "federation/base/record.h"
 #include "federation/model/job.h"
 
-enum { HELIO_SITE_NAME_MAX = 32, HELIO_SITE_POOLS_MAX = 64, HELIO_SITE_TENANTS_MAX = 1000, HELIO_SERIES_POINTS_MAX = 192, HELIO_SERIES_MAX = 512 };
+enum {
+    HELIO_SITE_NAME_MAX = 32,
+    HELIO_SITE_POOLS_MAX = 64,
+    HELIO_SITE_TENANTS_MAX = 1000,
+    HELIO_SERIES_POINTS_MAX = 192,
+    HELIO_SERIES_MAX = 512
+};
 
 /*  A pool's `gpu` is a model, or a MIG slice of one: "H100", "H100/1g.10gb". What counts as a GPU there, everywhere,
  *  is the slice: gpus_per_node, memory, power and price are those of slices. Views into the text; slice "" = whole

@@ -35,7 +35,9 @@
     X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */                              \
     X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)       /* the caller's to set: not yet, by an overflow group */
 #define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
-typedef enum helio_rejection { HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT } helio_rejection_t;
+typedef enum helio_rejection {
+    HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT
+} helio_rejection_t;
 const char *helio_rejection_word(helio_rejection_t rejection);
 
 /*  What a job waits for: closed, in order of precedence. */
@@ -62,14 +64,14 @@ typedef struct helio_candidate {
     helio_rejection_t rejection; /* of a start now. NO_CAPACITY is the caller's to set: it knows what it has placed */
     uint32_t ask;                /* index of the GPU alternative that fits; preferred first unless gpus_any */
     uint32_t gpus_per_node;
-    uint64_t run_ms;      /* expected there (p50, duration.h): what the plans are of; the time limit where nothing is known */
+    uint64_t run_ms;      /* expected there (p50, duration.h), for the plans; the time limit where nothing is known */
     uint64_t run_high_ms; /* p90: what deadline and caps are held against */
     int64_t high_cost_micro_usd; /* of a run of that length, started now; 0 = no cap asks for it */
     uint64_t high_mg_per_kwh;
     helio_plan_t now;      /* a start now; none when the pool never fits */
-    helio_plan_t later;    /* the best start that may be waited for; none when it may not wait, or no start meets the caps */
+    helio_plan_t later;    /* the best start that may be waited for; none: it may not wait, or none meets the caps */
     helio_transfer_t transfer; /* of its data, before either */
-    int64_t not_before_ms; /* when a cap is the rejection: the first start ahead that meets all caps; 0 = none in sight */
+    int64_t not_before_ms; /* rejected by a cap: the first start ahead that meets all caps; 0 = none in sight */
 } helio_candidate_t;
 
 /*  Could the pool ever hold it, and may it go there? Of the result only rejection, ask and gpus_per_node count. */

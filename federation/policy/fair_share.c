@@ -15,7 +15,7 @@ static const struct {
 };
 
 enum { WEIGHT_UNKNOWN = 1000, STEP_BITS = 16 };
-static const uint64_t GPU_MICRO_MAX = UINT64_C(1) << 50; /* a hundred million GPUs: keeps every product within 64 bits */
+static const uint64_t GPU_MICRO_MAX = UINT64_C(1) << 50; /* 100 million GPUs: keeps every product within 64 bits */
 
 static bool is_digit(char c)
 {

@@ -52,8 +52,8 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
          "The site's operator adds a line under `agent.users` of the site file, and starts the agent again."},
     [HELIO_REJECTION_NO_LINK] = {"No link is known over which the job's data could get there.",
                                  "Place copies of the data nearer, or have an operator declare a link."},
-    [HELIO_REJECTION_DEADLINE] = {"Nine runs in ten, or its time limit, would end after `deadline`. As an answer to a submission: "
-                                  "no start could be early enough.",
+    [HELIO_REJECTION_DEADLINE] = {"Nine runs in ten, or its time limit, would end after `deadline`. As an answer to a "
+                                  "submission: no start could be early enough.",
                                   "A later `deadline`, or a shorter `time`."},
     [HELIO_REJECTION_COST_CAP] = {"A run as long as nine in ten, or its time limit, costs more there than `max_cost`.",
                                   "A larger `max_cost`, or a shorter `time`."},

@@ -43,7 +43,8 @@ helio_transfer_t helio_transfer_sum(helio_transfer_t a, helio_transfer_t b)
 int64_t helio_transfer_score(const helio_transfer_t *self, helio_prices_t prices, uint64_t gpus)
 {
     helio_i128_t carbon = (helio_i128_t)self->carbon_mg * prices.carbon_micro_usd_per_t;
-    helio_i128_t wait = (helio_i128_t)self->ms * (helio_i128_t)at_most(gpus, GPUS_MAX) * prices.wait_micro_usd_per_gpu_h;
+    helio_i128_t wait =
+        (helio_i128_t)self->ms * (helio_i128_t)at_most(gpus, GPUS_MAX) * prices.wait_micro_usd_per_gpu_h;
     uint64_t sum = (uint64_t)self->egress_micro_usd + ratio(carbon, 1000000000, MOST) + ratio(wait, 3600000, MOST);
     return (int64_t)at_most(sum, MOST);
 }

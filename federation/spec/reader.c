@@ -253,7 +253,8 @@ static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *
 
 /*  ---- tables ---- */
 
-static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_t *node, const helio_spec_field_t *field)
+static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_t *node,
+                               const helio_spec_field_t *field)
 {
     char hint[HINT_SIZE];
     bool block = field->example && strchr(field->example, '\n');

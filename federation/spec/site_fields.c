@@ -99,8 +99,8 @@ static const helio_spec_field_t pool_fields[] = {
      POOL(gpu),
      .rule = &helio_spec_rule_pool_gpu,
      .example = "H100",
-     .doc = "Model, as jobs ask for it; `H100/1g.10gb`, with `sharing: mig`: MIG slices, and memory, gpus_per_node, power and "
-            "price are those of slices. Not said: a CPU pool."},
+     .doc = "Model, as jobs ask for it; `H100/1g.10gb`, with `sharing: mig`: MIG slices, and memory, gpus_per_node, "
+            "power and price are those of slices. Not said: a CPU pool."},
     {.key = "memory",
      .kind = HELIO_SPEC_BYTES,
      POOL(gpu_memory_bytes),

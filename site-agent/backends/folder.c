@@ -136,7 +136,8 @@ helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *
 {
     int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0 && errno != ENOENT) /* its owner may have shut it, or put something else in its place */
-        return helio_fail(err, errno == EACCES || errno == ENOTDIR || errno == ELOOP ? HELIO_FORBIDDEN : HELIO_IO, "cannot open the folder of %s: %s", name, strerror(errno));
+        return helio_fail(err, errno == EACCES || errno == ENOTDIR || errno == ELOOP ? HELIO_FORBIDDEN : HELIO_IO,
+                          "cannot open the folder of %s: %s", name, strerror(errno));
     *ret_folder = folder;
     return HELIO_OK;
 }

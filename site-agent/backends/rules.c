@@ -50,8 +50,8 @@ static const helio_spec_field_t rules_fields[] = {
      .most = 10000,
      .table = &user_table,
      .example = "[{tenant: acme, user: \"*\", unix: acme-batch}]",
-     .doc = "Who runs as whom on this machine. The broker is told which tenants have a line and sends jobs of no others; a "
-            "user that no line fits is refused: NoUserMapping."},
+     .doc = "Who runs as whom on this machine. The broker is told which tenants have a line and sends jobs of no "
+            "others; a user that no line fits is refused: NoUserMapping."},
     {.key = "secrets",
      .kind = HELIO_SPEC_PATH,
      AT(secrets),

@@ -62,7 +62,8 @@ static void add(helio_book_t *self, uint32_t pool, uint32_t part, double joules,
 static void add_hosts(helio_book_t *self, uint32_t pool, uint32_t gpus, int64_t from_ms, int64_t to_ms)
 {
     double watts = self->profile->pools.items[pool].host_w * gpus;
-    spread(self, pool, HELIO_BOOK_OVERHEAD, self->pue * watts * (double)(to_ms - from_ms) / 1000, from_ms, to_ms, false);
+    spread(self, pool, HELIO_BOOK_OVERHEAD, self->pue * watts * (double)(to_ms - from_ms) / 1000, from_ms, to_ms,
+           false);
 }
 
 /* ---- measured GPUs ---------------------------------------------------------------------------------------
@@ -309,7 +310,8 @@ uint32_t helio_book_series(const helio_book_t *self, int64_t wall_ms, helio_aren
             if (told && add_series(self, p, part, false, hour, arena, &series))
                 ret_series[count++] = series;
         }
-    helio_series_t meter = {.kind = helio_text_of(words[HELIO_BOOK_METER]), .source = helio_text_of(self->meter.source)};
+    helio_series_t meter = {.kind = helio_text_of(words[HELIO_BOOK_METER]),
+                            .source = helio_text_of(self->meter.source)};
     if (add_series(self, self->profile->pools.count, HELIO_BOOK_IDLE, true, hour, arena, &meter))
         ret_series[count++] = meter;
     return count;

@@ -122,8 +122,10 @@ static void write_trace(const day_t *self)
     (void)fprintf(file, "%g %lld %g\n", pue, begin_s, base);
     for (uint32_t n = 0; n < LOADS; n++) {
         const load_t *load = &loads[n];
-        (void)fprintf(file, "%lld %lld %g\n", begin_s + load->from_s, begin_s + middle_of(load), load->watts[0] * load->gpus);
-        (void)fprintf(file, "%lld %lld %g\n", begin_s + middle_of(load), begin_s + load->to_s, load->watts[1] * load->gpus);
+        (void)fprintf(file, "%lld %lld %g\n", begin_s + load->from_s, begin_s + middle_of(load),
+                      load->watts[0] * load->gpus);
+        (void)fprintf(file, "%lld %lld %g\n", begin_s + middle_of(load), begin_s + load->to_s,
+                      load->watts[1] * load->gpus);
     }
     (void)fclose(file);
 }
@@ -269,7 +271,8 @@ static void live_a_step(day_t *self, int64_t s)
     for (uint32_t n = 0; n < LOADS && there; n++) {
         if (!loads[n].foreign && loads[n].from_s == s)
             start(self, n);
-        if (!loads[n].foreign && (loads[n].to_s == s || (s == BACK_S && loads[n].to_s > KILLED_S && loads[n].to_s < BACK_S)))
+        if (!loads[n].foreign &&
+            (loads[n].to_s == s || (s == BACK_S && loads[n].to_s > KILLED_S && loads[n].to_s < BACK_S)))
             end(self, n);
     }
     if (there) {
@@ -400,7 +403,8 @@ static const char *written(const day_t *self, uint32_t without)
 static double figure(const char *conninfo, const char *what)
 {
     char sql[400];
-    (void)snprintf(sql, sizeof sql, "select %s from helio_report.energy_balance where time < '2026-03-02T00:00Z'", what);
+    (void)snprintf(sql, sizeof sql, "select %s from helio_report.energy_balance where time < '2026-03-02T00:00Z'",
+                   what);
     char *text = helio_pg_value(conninfo, sql);
     double value = text[0] ? strtod(text, NULL) : NAN;
     free(text);
@@ -414,10 +418,10 @@ static void balance__of_a_day_with_a_killed_agent_is_within_one_per_cent_of_the_
     const char *conninfo = written(*state, LOADS);
     double difference = figure(conninfo, DIFFERENCE), meter = figure(conninfo, "sum(meter_kwh)");
     double worst = figure(conninfo, "max(abs(difference_ratio))");
-    print_message("jobs %.3f + idle %.3f + foreign %.3f + overhead %.3f kWh, meter %.3f kWh: %+.4f %%, worst hour %.3f %%\n",
-                  figure(conninfo, "sum(jobs_kwh)"), figure(conninfo, "sum(idle_kwh)"),
-                  figure(conninfo, "sum(foreign_kwh)"), figure(conninfo, "sum(overhead_kwh)"), meter, difference * 100,
-                  worst * 100);
+    print_message(
+        "jobs %.3f + idle %.3f + foreign %.3f + overhead %.3f kWh, meter %.3f kWh: %+.4f %%, worst hour %.3f %%\n",
+        figure(conninfo, "sum(jobs_kwh)"), figure(conninfo, "sum(idle_kwh)"), figure(conninfo, "sum(foreign_kwh)"),
+        figure(conninfo, "sum(overhead_kwh)"), meter, difference * 100, worst * 100);
     assert_true(figure(conninfo, "count(difference_ratio)") == 24);
     assert_true(meter > 30);
     assert_true(fabs(difference) < 0.01);

@@ -105,9 +105,10 @@ int main(int argc, char **argv)
     PGconn *connection = PQconnectdb(argv[1]);
     if (PQstatus(connection) != CONNECTION_OK)
         die(connection);
-    PQclear(PQexec(connection, "drop table if exists bare; create table bare (id uuid primary key, tenant text not null, "
-                               "submitted timestamptz not null, source bytea not null); "
-                               "create index on bare (submitted)"));
+    PQclear(PQexec(connection,
+                   "drop table if exists bare; create table bare (id uuid primary key, tenant text not null, "
+                   "submitted timestamptz not null, source bytea not null); "
+                   "create index on bare (submitted)"));
     uint32_t threads = (uint32_t)strtoul(argv[4], NULL, 10);
     int64_t seconds = strtoll(argv[3], NULL, 10), began = helio_clock_boot_ms();
     static work_t works[THREADS_MAX];

@@ -57,14 +57,16 @@ static void check_quotas(field_t *self)
             field_quota_t *quota = &self->quotas[t][q];
             if (held[t][q] > quota->burst && held[t][q] > quota->held)
                 field_violate(self, "%s holds %llu GPUs in %s, the limit is %u", field_tenants[t],
-                              (unsigned long long)held[t][q], q < FIELD_QUEUES ? queues[q] : "all queues", quota->burst);
+                              (unsigned long long)held[t][q], q < FIELD_QUEUES ? queues[q] : "all queues",
+                              quota->burst);
             quota->held = held[t][q];
         }
         self->gpus[t] = held[t][FIELD_QUEUES];
     }
 }
 
-static void find_place(const field_t *self, helio_text_t site, helio_text_t pool, uint32_t *ret_site, uint32_t *ret_pool)
+static void find_place(const field_t *self, helio_text_t site, helio_text_t pool, uint32_t *ret_site,
+                       uint32_t *ret_pool)
 {
     *ret_site = *ret_pool = 0;
     while (*ret_site < self->site_count && !helio_text_is(site, self->sites[*ret_site].name))
@@ -204,7 +206,8 @@ static void leave(field_t *self, field_job_t *job)
 /*  The most that it may take ends too late: whether the most that is expected does, the broker knows. */
 static bool may_be_late(const field_t *self, const field_job_t *job)
 {
-    return job->spec.deadline_wall_ms && field_wall_ms(self) + (int64_t)job->spec.time_limit_ms > job->spec.deadline_wall_ms;
+    return job->spec.deadline_wall_ms &&
+           field_wall_ms(self) + (int64_t)job->spec.time_limit_ms > job->spec.deadline_wall_ms;
 }
 
 /*  What fits nowhere is refused at once, or what would be over too late; nothing else is. */
@@ -444,7 +447,8 @@ void field_join(field_t *self, uint32_t site)
     summary(self, site);
 }
 
-field_job_t *field_job(field_t *self, const char *gpu, uint32_t gpus, uint32_t nodes, uint64_t limit_ms, uint64_t run_ms)
+field_job_t *field_job(field_t *self, const char *gpu, uint32_t gpus, uint32_t nodes, uint64_t limit_ms,
+                       uint64_t run_ms)
 {
     field_job_t *job = &self->jobs[self->job_count];
     *job = (field_job_t){.queue = 1, .run_ms = run_ms, .placed_ms = -1, .site = FIELD_SITES_MAX};
@@ -471,7 +475,8 @@ void field_submit(field_t *self, field_job_t *job)
     step(self, HELIO_BROKER_EV_SUBMIT, &event);
 }
 
-void field_quota(field_t *self, uint32_t tenant, uint32_t queue, uint32_t guaranteed, uint32_t burst, uint32_t weight_milli)
+void field_quota(field_t *self, uint32_t tenant, uint32_t queue, uint32_t guaranteed, uint32_t burst,
+                 uint32_t weight_milli)
 {
     helio_ev_quota_t event = {.call = ++self->calls,
                               .user = HELIO_TEXT("operator"),

@@ -93,9 +93,11 @@ helio_pool_t *field_pool(field_t *self, field_site_t *site, const char *gpu, uin
 void field_join(field_t *self, uint32_t site);
 
 /*  A job of one GPU ask; it runs for run_ms of its limit. In the field; submit when it is as it should be. */
-field_job_t *field_job(field_t *self, const char *gpu, uint32_t gpus, uint32_t nodes, uint64_t limit_ms, uint64_t run_ms);
+field_job_t *field_job(field_t *self, const char *gpu, uint32_t gpus, uint32_t nodes, uint64_t limit_ms,
+                       uint64_t run_ms);
 void field_submit(field_t *self, field_job_t *job);
-void field_quota(field_t *self, uint32_t tenant, uint32_t queue, uint32_t guaranteed, uint32_t burst, uint32_t weight_milli);
+void field_quota(field_t *self, uint32_t tenant, uint32_t queue, uint32_t guaranteed, uint32_t burst,
+                 uint32_t weight_milli);
 /*  Ends what is over, in order, with a look of every site at least every ten seconds. */
 void field_run(field_t *self, int64_t ms);
 bool field_is_over(const field_t *self, const field_job_t *job);

@@ -119,7 +119,8 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults[i], names[i]);
     printf("%8" PRIu64 "  running jobs told to make room\n", totals->evictions);
-    printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64 " of them in time for a deadline by that alone\n",
+    printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
+           " of them in time for a deadline by that alone\n",
            totals->foreseen, totals->admitted);
     uint32_t seen = 0, listed = 0;
     for (uint32_t from = 0; from < HELIO_JOB_STATE_COUNT; from++)

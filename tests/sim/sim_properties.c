@@ -61,9 +61,9 @@ static void make_sites(field_t *field, const settings_t *settings)
         site->profile.carbon_g_per_kwh = 20 + (double)helio_rng_below(&mine, 100000) / 128;
         site->profile.electricity_usd_per_kwh = (double)helio_rng_below(&mine, 100000) / 4e5;
         for (uint32_t p = 0; p < pools; p++) {
-            helio_pool_t *pool = field_pool(field, site, models[helio_rng_below(&mine, 3)],
-                                            1 + (uint32_t)helio_rng_below(&mine, FIELD_NODES_MAX),
-                                            UINT32_C(1) << helio_rng_below(&mine, 4), (double)helio_rng_below(&mine, 100000) / 2e4);
+            helio_pool_t *pool = field_pool(
+                field, site, models[helio_rng_below(&mine, 3)], 1 + (uint32_t)helio_rng_below(&mine, FIELD_NODES_MAX),
+                UINT32_C(1) << helio_rng_below(&mine, 4), (double)helio_rng_below(&mine, 100000) / 2e4);
             pool->owned = !helio_rng_below(&mine, 3);
         }
     }
@@ -82,8 +82,8 @@ static bool fits_somewhere(const field_t *field, const field_job_t *job)
             const helio_pool_t *pool = &field->sites[s].pools[p];
             for (uint32_t i = 0; i < job->spec.gpus.count; i++) {
                 const helio_gpu_ask_t *ask = &job->spec.gpus.items[i];
-                if ((!ask->model.size || helio_text_equal(ask->model, pool->gpu)) && ask->count <= pool->gpus_per_node &&
-                    job->spec.nodes <= pool->nodes)
+                if ((!ask->model.size || helio_text_equal(ask->model, pool->gpu)) &&
+                    ask->count <= pool->gpus_per_node && job->spec.nodes <= pool->nodes)
                     return true;
             }
         }
@@ -120,7 +120,8 @@ static field_job_t *make_job(field_t *field, uint32_t index)
 /*  Never below the largest job, so that every job can end. */
 static void change_quota(field_t *field)
 {
-    uint32_t tenant = (uint32_t)field_below(field, FIELD_TENANTS), queue = (uint32_t)field_below(field, FIELD_QUEUES + 1);
+    uint32_t tenant = (uint32_t)field_below(field, FIELD_TENANTS),
+             queue = (uint32_t)field_below(field, FIELD_QUEUES + 1);
     uint32_t burst = 32 + (uint32_t)field_below(field, 16), owed = (uint32_t)field_below(field, 24);
     field_quota(field, tenant, queue, owed, burst, 500 + (uint32_t)field_below(field, 4000));
 }
@@ -182,7 +183,8 @@ static void property_run(const settings_t *settings, uint64_t seed, verdict_t *v
 /*  The same events, the same effects; and sites that register in another order change none of the choices. */
 static void property_determinism(const settings_t *settings, uint64_t seed, verdict_t *verdict)
 {
-    field_t *a = run_all(settings, seed, 0), *b = run_all(settings, seed, 0), *c = run_all(settings, seed, 1 + seed % 7);
+    field_t *a = run_all(settings, seed, 0), *b = run_all(settings, seed, 0),
+            *c = run_all(settings, seed, 1 + seed % 7);
     if (a->hash != b->hash)
         field_violate(a, "the same events had other effects");
     for (uint32_t i = 0; i < a->job_count; i++)
@@ -337,7 +339,8 @@ static void property_fair(const settings_t *settings, uint64_t seed, verdict_t *
     for (uint32_t t = 0; t < tenants && !field->violation[0]; t++) {
         double share = 100 * field->gpu_ms[t] / used, due = 100 * weights[t] / total;
         if (share > due + error || share < due - error)
-            field_violate(field, "%s had %.1f %% of the time and its weight says %.1f %%", field_tenants[t], share, due);
+            field_violate(field, "%s had %.1f %% of the time and its weight says %.1f %%", field_tenants[t], share,
+                          due);
     }
     end(&field, verdict);
 }

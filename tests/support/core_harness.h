@@ -76,7 +76,8 @@ typedef struct harness_after {
 helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *spec, const harness_after_t *after,
                                      uint32_t count);
 /*  Of acme, and it must be accepted. */
-helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after, helio_job_key_t on);
+helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after,
+                                  helio_job_key_t on);
 const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key); /* as written; NULL = none */
 const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
                                             uint32_t count);

@@ -38,7 +38,8 @@ static helio_job_spec_t reader(harness_t *h, uint64_t bytes)
 static helio_planned_t plan(harness_t *h, const helio_job_spec_t *spec)
 {
     helio_submission_t one = harness_submission(h, spec, "", "");
-    helio_ev_submit_t event = {.call = 4711, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&one, 1}};
+    helio_ev_submit_t event = {
+        .call = 4711, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&one, 1}};
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_PLAN, &event);
     const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
@@ -85,7 +86,8 @@ static void data__is_stored_audited_and_answered(void **state)
     answer = harness_link(h, "north", "*", 5000, 20000);
     assert_text(answer->text, "5 Gbit/s, 0.02 USD/GB, 0 ms");
     const helio_row_link_t *link = harness_take(h, HELIO_BROKER_FX_ROW_LINK);
-    assert_true(helio_text_is(link->from, "north") && helio_text_is(link->to, "*") && link->mbps == 5000 && !link->removed);
+    assert_true(helio_text_is(link->from, "north") && helio_text_is(link->to, "*") && link->mbps == 5000 &&
+                !link->removed);
     assert_text(((const helio_row_audit_t *)harness_take(h, HELIO_BROKER_FX_ROW_AUDIT))->object, "north -> *");
     assert_int_equal(harness_link(h, "north", "*", 0, 0)->rc, HELIO_OK);
     assert_true(((const helio_row_link_t *)harness_take(h, HELIO_BROKER_FX_ROW_LINK))->removed);
@@ -124,7 +126,8 @@ static void data__nonsense_is_refused_and_changes_nothing(void **state)
     assert_int_equal(harness_link(h, "north", "south", 1, HELIO_LINK_EGRESS_MAX_MICRO_USD + 1)->rc, HELIO_INVALID);
     assert_int_equal(harness_link(h, "north", "south", 0, 0)->rc, HELIO_NOT_FOUND);
     helio_ev_data_t data = {.call = 1, .user = HELIO_TEXT("eve"), .prefix = HELIO_TEXT("s3://a")};
-    helio_ev_link_t link = {.call = 2, .user = HELIO_TEXT("eve"), .from = HELIO_TEXT("*"), .to = HELIO_TEXT("*"), .mbps = 1};
+    helio_ev_link_t link = {
+        .call = 2, .user = HELIO_TEXT("eve"), .from = HELIO_TEXT("*"), .to = HELIO_TEXT("*"), .mbps = 1};
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_DATA, &data);
     assert_int_equal(((const helio_fx_answer_t *)harness_take(h, HELIO_BROKER_FX_ANSWER))->rc, HELIO_FORBIDDEN);
@@ -435,7 +438,8 @@ static void data__a_site_that_is_cheaper_in_transfer_never_loses_by_it(void **st
     uint32_t compared = 0;
     for (int i = 0; i < 1500; i++) {
         for (uint32_t j = 0; j < 2; j++) {
-            const char *from = places[helio_rng_next(&rng) % 4], *to = places[(helio_rng_next(&rng) % 2) ? 3 : helio_rng_next(&rng) % 2];
+            const char *from = places[helio_rng_next(&rng) % 4],
+                       *to = places[(helio_rng_next(&rng) % 2) ? 3 : helio_rng_next(&rng) % 2];
             uint64_t mbps = helio_rng_next(&rng) % 4 ? 1 + helio_rng_next(&rng) % 100000 : 0;
             (void)harness_link(h, from, to, mbps, (int64_t)(helio_rng_next(&rng) % 50000));
             uint32_t which = (uint32_t)(helio_rng_next(&rng) % 7) + 1;

@@ -305,11 +305,14 @@ static void slip__a_step_that_names_no_site_is_told(void **state)
         {"home-*; cloud,after=30m", "set"},
         {"home-*; clod,after=30m", "set; step 2: no site that is known is named by 'clod': did you mean 'cloud'?"},
         {"home-*; far-*,after=30m", "set; step 2: no site that is known is named by 'far-*'"},
-        {"home-*, !hom-b; cloud,after=1m", "set; step 1: no site that is known is named by 'hom-b': did you mean 'home-a'?"},
+        {"home-*, !hom-b; cloud,after=1m",
+         "set; step 1: no site that is known is named by 'hom-b': did you mean 'home-a'?"},
         {"EU; cloud,after=1m", "set; step 1: 'EU' is a region, and steps name sites (`helio sites`)"},
-        {"*; cloud,after=1m", "set; step 2: it has no site that is known: those that it names are of steps before it, or excluded"},
+        {"*; cloud,after=1m",
+         "set; step 2: it has no site that is known: those that it names are of steps before it, or excluded"},
     };
-    assert_true(helio_text_is(harness_overflow(h, "out", "standard", "", "nobody")->text, "set")); /* no site has joined yet */
+    assert_true(helio_text_is(harness_overflow(h, "out", "standard", "", "nobody")->text,
+                              "set")); /* no site has joined yet */
     join();
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(harness_overflow(h, "out", "standard", "", cases[i].steps)->text.data, cases[i].says);

@@ -197,8 +197,8 @@ static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
     static const struct {
         const char *zone;
         bool slip;
-    } zones[] = {{"Asia/Tokyo", false}, {"Etc/GMT+5", true}, {"Etc/GMT", false}, {"EST5EDT", true}, {"EST", true}, {"Japan", false},
-                 {"GMT", false}};
+    } zones[] = {{"Asia/Tokyo", false}, {"Etc/GMT+5", true}, {"Etc/GMT", false}, {"EST5EDT", true},
+                 {"EST", true},         {"Japan", false},    {"GMT", false}};
     for (size_t i = 0; i < sizeof zones / sizeof zones[0]; i++) {
         harness_clear(h);
         event.zone = helio_text_of(zones[i].zone);
@@ -356,7 +356,8 @@ static void slip__a_region_without_sites_is_told(void **state)
         const char *region, *says;
     } cases[] = {{"", ""}, {"EU", ""}, {"EV", "; no site that is known is in region 'EV'"},
                  {"EU-XY", "; no site that is known is in region 'EU-XY': did you mean 'EU-XX'?"}};
-    assert_null(strstr(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->text.data, "region")); /* no site is known yet */
+    assert_null(
+        strstr(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->text.data, "region")); /* no site is known yet */
     harness_join(h, EU, eu);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const helio_fx_answer_t *answer = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);

@@ -238,9 +238,10 @@ static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_n
 static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(void **state)
 {
     (void)state;
-    helio_ev_token_t event = {.call = 5,
-                              .actor = HELIO_TEXT("user:ada"),
-                              .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("fresh"), .role = HELIO_TEXT("user")}};
+    helio_ev_token_t event = {
+        .call = 5,
+        .actor = HELIO_TEXT("user:ada"),
+        .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("fresh"), .role = HELIO_TEXT("user")}};
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
     assert_int_equal(answer->rc, HELIO_OK);

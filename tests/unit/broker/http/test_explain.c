@@ -72,7 +72,8 @@ static void fill(void)
         helio_job_spec_t spec = spec_of("filler", 2);
         spec.time_limit_ms = (uint64_t)(2 + i) * HOUR;
         helio_job_key_t key = job_of("other", &spec);
-        harness_run_up_to(h, helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH, key, 1, HELIO_JOB_RUNNING);
+        harness_run_up_to(h, helio_text_is(harness_row(h, key)->site, "north") ? NORTH : SOUTH, key, 1,
+                          HELIO_JOB_RUNNING);
     }
 }
 
@@ -138,7 +139,8 @@ static json_t *read_explain(const char *conninfo, helio_job_key_t key)
     char id[HELIO_KEY_SIZE];
     helio_job_key_text(key, id);
     asked_t asked = {.json = NULL};
-    helio_read_t read = {.query = "read_explain", .params = {id, "acme"}, .param_count = 2, .done = on_read, .arg = &asked};
+    helio_read_t read = {
+        .query = "read_explain", .params = {id, "acme"}, .param_count = 2, .done = on_read, .arg = &asked};
     helio_reader_t *reader = helio_reader_new(conninfo, 1);
     (void)sem_init(&asked.answered, 0, 0);
     assert_int_equal(helio_reader_post(reader, &read), HELIO_OK);
@@ -395,7 +397,8 @@ static void explain__changes_nothing(void **state)
     helio_job_spec_t spec = spec_of("gang", 2);
     helio_job_key_t key = job_of("acme", &spec);
     helio_broker_figures_t before = harness_figures(h);
-    uint32_t decisions = harness_count(h, HELIO_BROKER_FX_ROW_DECISION), classes = harness_count(h, HELIO_BROKER_FX_ROW_CLASS);
+    uint32_t decisions = harness_count(h, HELIO_BROKER_FX_ROW_DECISION),
+             classes = harness_count(h, HELIO_BROKER_FX_ROW_CLASS);
     for (int i = 0; i < 5; i++)
         assert_int_equal(foresee("acme", key)->rc, HELIO_OK);
     harness_wait(h, 1000);

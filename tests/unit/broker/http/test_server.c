@@ -487,7 +487,8 @@ static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
     for (int whole = 0; whole < 2; whole++) {
         size_t size = 0;
         for (int i = 0; i < 257; i++)
-            size += (size_t)snprintf(body + size, sizeof body - size, "{\"run\": \"a\", \"depends\": {\"after_ok\": [\"%s%06d\"]}}\n",
+            size += (size_t)snprintf(body + size, sizeof body - size,
+                                     "{\"run\": \"a\", \"depends\": {\"after_ok\": [\"%s%06d\"]}}\n",
                                      whole ? "01m7yg7f9xe0081p9nbz" : "", i);
         script_read(w, "read_dependencies", HELIO_UNAVAILABLE, NULL);
         ask(w, &r, "POST", "/v1/jobs", w->user.text, "Content-Type: application/x-ndjson\r\n", body);
@@ -505,20 +506,24 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
     assert_string_equal(w->tenant, "acme");
     static const char *const parts[] = {
         "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":2520.0,\"goal\":\"balanced\","
-        "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null},\"time_limit_s\":21600.0,"
+        "\"prices\":{\"carbon_usd_per_t\":200.0,\"wait_usd_per_gpu_h\":0.5},\"flexible_s\":43200.0,\"deadline\":null}"
+        ",\"time_limit_s\":21600.0,"
         "\"run\":{\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"runs\":17,\"failed\":2,\"basis\":\"name\","
         "\"of\":\"finetune-#b\"},",
         "\"candidates\":[{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\","
-        "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"cost_usd\":312.0,\"energy_kwh\":71.0,"
-        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{\"money\":312.0,",
+        "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"cost_usd\":312.0,"
+        "\"energy_kwh\":71.0,"
+        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{"
+        "\"money\":312.0,",
         "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
         "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",
         "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\"",
         "\"expected_start\":\"2026-03-01T14:20:00.000Z\",\"policy_version\":\"terms-1\",\"forecast_issued_at\":null,"
         "\"planned_at\":\"2026-03-01T12:00:00.000Z\",",
-        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"as forecast\",\"at\":null},"
-        "\"ahead\":{\"jobs\":3,\"gpus\":24,\"first\":[{\"tenant\":null,\"queue\":\"express\",\"jobs\":3,\"gpus\":24}]},"
-        "\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"effect\":\"starts at once\"}]}"};
+        "\"expected\":{\"earliest\":\"2026-03-01T14:20:00.000Z\",\"latest\":null,\"basis\":\"as "
+        "forecast\",\"at\":null},"
+        "\"ahead\":{\"jobs\":3,\"gpus\":24,\"first\":[{\"tenant\":null,\"queue\":\"express\",\"jobs\":3,\"gpus\":24}]"
+        "},\"hints\":[{\"kind\":\"flexible\",\"change\":\"without `flexible`\",\"effect\":\"starts at once\"}]}"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         assert_contains(r.body, parts[i]);
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: echo\nqueu: batch\n");
@@ -701,11 +706,13 @@ static void http__site_commands_carry_their_reason(void **state)
 static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
 {
     (void)state;
-    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON, "{\"prefix\": \"s3://acme/x\", \"sites\": [\"lulea\", \"aws\"]}");
+    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON,
+        "{\"prefix\": \"s3://acme/x\", \"sites\": [\"lulea\", \"aws\"]}");
     assert_int_equal(r.status, 200);
     assert_int_equal(w->event, HELIO_BROKER_EV_DATA);
     assert_string_equal(w->prefix, "s3://acme/x lulea aws");
-    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON, "{\"prefix\": \"s3://acme/x\", \"sites\": [\"aws\"], \"tenant\": \"acme\"}");
+    ask(w, &r, "PUT", "/v1/data", w->operator_.text, JSON,
+        "{\"prefix\": \"s3://acme/x\", \"sites\": [\"aws\"], \"tenant\": \"acme\"}");
     assert_string_equal(w->prefix, "s3://acme/x aws of acme");
     ask(w, &r, "DELETE", "/v1/data?prefix=s3%3A%2F%2Facme%2Fx", w->operator_.text, "", NULL);
     assert_int_equal(r.status, 200);

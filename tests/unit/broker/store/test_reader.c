@@ -32,8 +32,8 @@ static const char world[] =
     "interval '90 min',"
     "  now() - interval '90 min', 3600, '{10, 12, 14}', '{9, 11, 13}', null);"
     "insert into helio.series select * from helio.series_now;"
-    "insert into helio.actuals values ('lulea', '', 3, date_trunc('hour', now() - interval '1 minute', 'UTC'), 12, now(), "
-    "false, 'average', 'lifecycle', 'test');"
+    "insert into helio.actuals values ('lulea', '', 3, date_trunc('hour', now() - interval '1 minute', 'UTC'), 12, "
+    "now(), false, 'average', 'lifecycle', 'test');"
     "insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, "
     "user_name, queue,"
     "  name, home_site, gpu_model, spec_hash, source, tasks)"
@@ -71,9 +71,9 @@ static const char world[] =
     "insert into helio.ledger values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, date_trunc('hour', "
     "now()), 3600000,"
     "  7200000, 2500, 1500000, false, 'acme', 'lulea', 'h100', 'H100', 'standard', 'model');"
-    "insert into helio.baselines values ('0199aaaa-0000-7000-8000-000000000001', -1, now(), 3600000, 5000, 7200000, 2500, "
-    "  1500000, 7200000, 2700, 1400000, 1000, 7200000, 4500, 1600000, false, 'acme', 'lulea', 'average lifecycle', "
-    "'oregon', 'average lifecycle');"
+    "insert into helio.baselines values ('0199aaaa-0000-7000-8000-000000000001', -1, now(), 3600000, 5000, 7200000, "
+    "2500,   1500000, 7200000, 2700, 1400000, 1000, 7200000, 4500, 1600000, false, 'acme', 'lulea', 'average "
+    "lifecycle', 'oregon', 'average lifecycle');"
     "insert into helio.tokens values ('t1', sha256('x'), 'acme', 'ada', 'user', now());"
     "insert into helio.audit (at, actor, action) values (now(), 'user:ada', 'a'), (now(), 'user:ada', 'b');";
 
@@ -162,11 +162,14 @@ static void read_dependencies__says_what_each_word_means_and_how_it_ended(void *
     (void)state;
     char words[1024], two[2 * HELIO_ID_SIZE], expected[1024];
     (void)snprintf(two, sizeof two, "%.8s", id_of(1)); /* the beginning of all of them */
-    (void)snprintf(words, sizeof words, "[\"%s\",\"%s\",\"%s\",\"%s\",\"%s.0\",\"%s.1\",\"%s.9\",\"%s.x\",\"%s.0\",\"%s\",\"%s\"]",
-                   id_of(1), id_of(2) + 18, id_of(3), id_of(4), id_of(4), id_of(4), id_of(4), id_of(4), id_of(1), id_of(5), two);
-    assert_json(ASK("read_dependencies", words, "acme"),
-                "(select string_agg(e->>'found', ' ' order by n) from jsonb_array_elements(j) with ordinality as x (e, n))",
-                "3 2 2 2 4 2 0 0 0 0 1");
+    (void)snprintf(words, sizeof words,
+                   "[\"%s\",\"%s\",\"%s\",\"%s\",\"%s.0\",\"%s.1\",\"%s.9\",\"%s.x\",\"%s.0\",\"%s\",\"%s\"]",
+                   id_of(1), id_of(2) + 18, id_of(3), id_of(4), id_of(4), id_of(4), id_of(4), id_of(4), id_of(1),
+                   id_of(5), two);
+    assert_json(
+        ASK("read_dependencies", words, "acme"),
+        "(select string_agg(e->>'found', ' ' order by n) from jsonb_array_elements(j) with ordinality as x (e, n))",
+        "3 2 2 2 4 2 0 0 0 0 1");
     (void)snprintf(expected, sizeof expected, "%s %s.0", id_of(2), id_of(4));
     assert_json(ASK("read_dependencies", words, "acme"), "(j->1->>'id') || ' ' || (j->4->>'id')", expected);
     assert_json(ASK("read_dependencies", "[]", "acme"), "j", "[]");
@@ -175,12 +178,15 @@ static void read_dependencies__says_what_each_word_means_and_how_it_ended(void *
 static void read_jobs__shows_what_a_gated_job_waits_for(void **state)
 {
     (void)state;
-    helio_pg_exec(conninfo, "insert into helio.gates values ('0199aaaa-0000-7000-8000-000000000003', 'waits for something')");
-    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')", "Gated: waits for something");
+    helio_pg_exec(conninfo,
+                  "insert into helio.gates values ('0199aaaa-0000-7000-8000-000000000003', 'waits for something')");
+    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')",
+                "Gated: waits for something");
     assert_json(ASK("read_explain", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail') || (j->>'candidates')",
                 "Gated: waits for something[]");
     helio_pg_exec(conninfo, "update helio.gates set detail = null, opened_at = now()");
-    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')", "WaitingForCapacity: no 16 free");
+    assert_json(ASK("read_job", id_of(3), NULL), "(j->>'reason') || ': ' || (j->>'detail')",
+                "WaitingForCapacity: no 16 free");
     helio_pg_exec(conninfo, "delete from helio.gates");
 }
 
@@ -372,19 +378,24 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "jsonb_array_elements(j) q where q->>'queue' = 'batch')",
                 "700 100 EU 900 UTC 900 700 650");
     static const char critical[] =
-        "(select string_agg(concat(q->>'queue', ' ', coalesce(q->>'burst_gpus', 'none')), ' ' order by q->>'queue') from "
-        "jsonb_array_elements(j) q where q->>'queue' in ('express', 'reserved', 'standard'))";
+        "(select string_agg(concat(q->>'queue', ' ', coalesce(q->>'burst_gpus', 'none')), ' ' order by q->>'queue') "
+        "from jsonb_array_elements(j) q where q->>'queue' in ('express', 'reserved', 'standard'))";
     assert_int_equal(HELIO_QUOTA_CRITICAL_GPUS, 8); /* as read_queues has it */
     assert_json(ASK("read_queues", "acme"), critical, "express 8 reserved 8 standard none");
-    helio_pg_exec(conninfo, "insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at) values "
-                            "('*', 'express', 0, 16, 1000, now()), ('*', 'reserved', 0, null, 1000, now()), "
-                            "('acme', 'express', 0, 24, 1000, now())");
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.quotas (tenant, queue, guaranteed_gpus, burst_gpus, weight_milli, set_at) values "
+        "('*', 'express', 0, 16, 1000, now()), ('*', 'reserved', 0, null, 1000, now()), "
+        "('acme', 'express', 0, 24, 1000, now())");
     assert_json(ASK("read_queues", "acme"), critical, "express 24 reserved none standard none");
     assert_json(ASK("read_queues", NULL), critical, "express 16 reserved none standard none");
     helio_pg_exec(conninfo, "delete from helio.quotas");
-    static const char names[] = "(select string_agg(concat(d->>'prefix', ' ', d->>'tenant'), ', ') from jsonb_array_elements(j) d)";
-    helio_pg_exec(conninfo, "insert into helio.data (prefix, sites, set_at, tenant) values ('s3://a', '{lulea}', now(), 'acme'), "
-                            "('s3://b', '{lulea}', now(), 'other'), ('s3://c', '{lulea}', now(), '')");
+    static const char names[] =
+        "(select string_agg(concat(d->>'prefix', ' ', d->>'tenant'), ', ') from jsonb_array_elements(j) d)";
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.data (prefix, sites, set_at, tenant) values ('s3://a', '{lulea}', now(), 'acme'), "
+        "('s3://b', '{lulea}', now(), 'other'), ('s3://c', '{lulea}', now(), '')");
     assert_json(ASK("read_data", "acme"), names, "s3://a acme, s3://c ");
     assert_json(ASK("read_data", "stranger"), names, "s3://c ");
     assert_json(ASK("read_data", NULL), names, "s3://a acme, s3://b other, s3://c ");
@@ -401,12 +412,15 @@ static void reads__of_the_fleet_and_the_books(void **state)
     assert_json(ask_of(reader, "read_last_event", NULL, 0), "j->>'seq'", "4");
     assert_json(ASK("read_forecast", "lulea", NULL),
                 "concat_ws(' ', jsonb_array_length(j->0->'points'), j->0->>'factor')", "2 lifecycle");
-    helio_pg_exec(conninfo, "insert into helio.series select site, pool, signal, kind, factor, source, estimated, "
-                            "date_trunc('hour', now() - interval '5 hours', 'UTC'), "
-                            "date_trunc('hour', now() - interval '1 minute', 'UTC'), 3600, '{15}', null, null from helio.series_now");
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.series select site, pool, signal, kind, factor, source, estimated, "
+        "date_trunc('hour', now() - interval '5 hours', 'UTC'), "
+        "date_trunc('hour', now() - interval '1 minute', 'UTC'), 3600, '{15}', null, null from helio.series_now");
     assert_json(ASK("read_forecast", "lulea", "2"),
                 "(select string_agg(concat_ws(' ', e->>'horizon_h_from', e->>'horizon_h_to', e->>'hours', "
-                "e->>'mean_absolute_error', e->>'mean_ape_ratio', e->>'bias'), ';') from jsonb_array_elements(j->0->'errors') e where e->>'horizon_h_from' = '2')",
+                "e->>'mean_absolute_error', e->>'mean_ape_ratio', e->>'bias'), ';') from "
+                "jsonb_array_elements(j->0->'errors') e where e->>'horizon_h_from' = '2')",
                 "2 6 1 3 0.25 3");
     assert_rc(ASK("read_forecast", "nowhere", NULL), HELIO_NOT_FOUND);
     assert_json(ASK("read_tokens", "acme"), "concat_ws(' ', j->0->>'token_id', j->0 ? 'hash')", "t1 f");
@@ -456,7 +470,8 @@ static void views__hold_the_same_figures(void **state)
         {"select row(jobs, wait_p50_seconds) from helio_report.queue_wait", "(4,600)"},
         {"select row(jobs, gpu_seconds, energy_kwh, cost_usd, units_done) from helio_report.usage_daily",
          "(1,3600,2,1.5,12)"},
-        {"select string_agg(concat_ws(' ', baseline, round(carbon_g_saved::numeric, 3), round(cost_usd_saved::numeric, 3), "
+        {"select string_agg(concat_ws(' ', baseline, round(carbon_g_saved::numeric, 3), "
+         "round(cost_usd_saved::numeric, 3), "
          "wait_seconds_saved, jobs, carbon_kind), ', ' order by baseline) from helio_report.savings_daily",
          "home 0.200 -0.100 -5 1 average lifecycle, least-wait 2.000 0.100 -4 1 average lifecycle"},
         {"select max(allocated_ratio) from helio_report.utilization_hourly", "0.5"},
@@ -472,17 +487,19 @@ static void views__hold_the_same_figures(void **state)
 static void read_balance__says_by_day_and_site_what_is_booked_and_what_the_meter_says(void **state)
 {
     (void)state;
-    helio_pg_exec(conninfo,
-                  "insert into helio.site_ledger (site, pool, hour, part, energy_j, estimated, issued_at) "
-                  "select 'metered', case part when 3 then '' else 'a' end, date_trunc('hour', now(), 'UTC') - interval '2 hours', part, "
-                  "(array[900000, 0, 900000, 2000000])[part + 1], false, now() from generate_series(0, 3) part "
-                  "union all select 'metered', '', date_trunc('hour', now(), 'UTC') - interval '1 hour', 3, 99, false, now()");
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.site_ledger (site, pool, hour, part, energy_j, estimated, issued_at) "
+        "select 'metered', case part when 3 then '' else 'a' end, date_trunc('hour', now(), 'UTC') - interval '2 "
+        "hours', part, (array[900000, 0, 900000, 2000000])[part + 1], false, now() from generate_series(0, 3) part "
+        "union all select 'metered', '', date_trunc('hour', now(), 'UTC') - interval '1 hour', 3, 99, false, now()");
     assert_json(ASK("read_balance", "2"),
                 "(select concat_ws(' ', sum((e->>'idle_kwh')::float8), sum((e->>'overhead_kwh')::float8), "
                 "round(min((e->>'difference_ratio')::numeric), 3), sum((e->>'hours_compared')::int)) "
                 "from jsonb_array_elements(j) e where e->>'site' = 'metered')",
                 "0.25 0.25 -0.100 1");
-    assert_json(ask_of(reader, "read_balance_now", NULL, 0), "concat_ws(' ', jsonb_array_length(j), j->0->>'site', round((j->0->>'ratio')::numeric, 6))",
+    assert_json(ask_of(reader, "read_balance_now", NULL, 0),
+                "concat_ws(' ', jsonb_array_length(j), j->0->>'site', round((j->0->>'ratio')::numeric, 6))",
                 "1 metered 0.900000");
 }
 
@@ -490,14 +507,15 @@ static void read_report__counts_the_jobs_that_are_not_held_against_home(void **s
 {
     (void)state;
     assert_json(ASK("read_report", NULL, "7"), "j->>'jobs_not_at_home'", "0");
-    helio_pg_exec(conninfo,
-                  "insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, "
-                  "home_energy_j, home_carbon_mg, home_cost_micro_usd, least_site, least_wait_ms, least_energy_j, least_carbon_mg, "
-                  "least_cost_micro_usd, estimated) values ('0199aaaa-0000-7000-8000-000000000002', -1, 'roaming', now(), 1, 1, 1, 1, "
-                  "1, 0, 0, 0, 'lulea', 1, 1, 1, 1, false)");
-    assert_json(ASK("read_report", "roaming", "7"),
-                "concat_ws(' ', jsonb_array_length(j->'baselines'), j->'baselines'->0->>'baseline', j->>'jobs_not_at_home')",
-                "1 least-wait 1");
+    helio_pg_exec(conninfo, "insert into helio.baselines (job_id, task, tenant, ended_at, run_ms, wait_ms, energy_j, "
+                            "carbon_mg, cost_micro_usd, home_energy_j, home_carbon_mg, home_cost_micro_usd, "
+                            "least_site, least_wait_ms, least_energy_j, least_carbon_mg, "
+                            "least_cost_micro_usd, estimated) values ('0199aaaa-0000-7000-8000-000000000002', -1, "
+                            "'roaming', now(), 1, 1, 1, 1, 1, 0, 0, 0, 'lulea', 1, 1, 1, 1, false)");
+    assert_json(
+        ASK("read_report", "roaming", "7"),
+        "concat_ws(' ', jsonb_array_length(j->'baselines'), j->'baselines'->0->>'baseline', j->>'jobs_not_at_home')",
+        "1 least-wait 1");
     assert_json(ASK("read_report", "acme", "7"), "j->>'jobs_not_at_home'", "0");
 }
 

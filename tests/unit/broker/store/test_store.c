@@ -267,8 +267,8 @@ static void store__dependencies_load_back_with_what_became_of_each(void **state)
             job.tasks = (helio_u32s_t){tasks, 2};
         append(store, HELIO_BROKER_FX_ROW_JOB, &job);
     }
-    helio_row_state_t states[] = {state_row(1, HELIO_NO_TASK, HELIO_JOB_SUCCEEDED), state_row(2, HELIO_NO_TASK, HELIO_JOB_LOST),
-                                  state_row(4, 0, HELIO_JOB_SUCCEEDED)};
+    helio_row_state_t states[] = {state_row(1, HELIO_NO_TASK, HELIO_JOB_SUCCEEDED),
+                                  state_row(2, HELIO_NO_TASK, HELIO_JOB_LOST), state_row(4, 0, HELIO_JOB_SUCCEEDED)};
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_STATE, &states[i]);
     helio_uuid_t last = job_row(5).job;
@@ -371,7 +371,8 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
     assert_true(helio_job_key_equal(least->key, placement.key) && helio_text_is(least->site, "oslo"));
     assert_true(helio_text_is(least->pool, "a") && least->at_ms == 77);
     assert_value(conninfo, "select row(rates_id, pue, carbon_g_per_kwh, carbon_source) from helio.rates", "(5,1.25,,)");
-    assert_value(conninfo, "select row(home_carbon_mg, cost_micro_usd, least_site, home_carbon_kind) from helio.baselines",
+    assert_value(conninfo,
+                 "select row(home_carbon_mg, cost_micro_usd, least_site, home_carbon_kind) from helio.baselines",
                  "(7,-3,,)");
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&store);
@@ -419,7 +420,8 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
                                        .at_ms = 1,
                                        .key = key,
                                        .epoch = ends[i].epoch,
-                                       .from = ends[i].state == HELIO_JOB_CANCELLED ? HELIO_JOB_STOPPING : HELIO_JOB_RUNNING,
+                                       .from = ends[i].state == HELIO_JOB_CANCELLED ? HELIO_JOB_STOPPING
+                                                                                    : HELIO_JOB_RUNNING,
                                        .to = ends[i].state};
         append(store, HELIO_BROKER_FX_ROW_JOB, &job);
         append(store, HELIO_BROKER_FX_ROW_PLACEMENT, &placement);
@@ -445,7 +447,8 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
         assert_int_equal(run->run_ms, expected[i].run_ms);
         assert_int_equal(run->whole, expected[i].whole);
         assert_true(helio_text_is(run->gpu_model, "H100") && helio_text_equal(run->tenant, open.tenant) &&
-                    helio_text_equal(run->name, open.name) && run->kind == open.kind && run->gpus == open.gpus && run->time_limit_ms == open.time_limit_ms);
+                    helio_text_equal(run->name, open.name) && run->kind == open.kind && run->gpus == open.gpus &&
+                    run->time_limit_ms == open.time_limit_ms);
     }
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_RUN, 3));
     const helio_ev_load_job_t *job = the(&all, HELIO_BROKER_EV_LOAD_JOB, 0);
@@ -453,7 +456,8 @@ static void store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept(v
     assert_int_equal(job->row.expected_runs, 4);
     assert_int_equal(job->row.expected_failed, 3);
     assert_int_equal(job->row.expected_basis, HELIO_DURATION_BASIS_USER);
-    assert_value(conninfo, "select row(basis, runs, median_ratio, within_p90_ratio) from helio_report.duration_error", "(name,2,1,0.5)");
+    assert_value(conninfo, "select row(basis, runs, median_ratio, within_p90_ratio) from helio_report.duration_error",
+                 "(name,2,1,0.5)");
     assert_value(conninfo,
                  "select helio.explain_json(job_id, -1)::json ->> 'run' from helio.jobs where expected_ms = 2001",
                  "{\"duration_s\" : 2, \"duration_p90_s\" : 2.5, \"runs\" : 5, \"failed\" : 0, \"basis\" : \"name\", "
@@ -478,7 +482,8 @@ static void store__a_gate_that_opened_stays_open(void **state)
     append(store, HELIO_BROKER_FX_ROW_GATE, &again);
     append(store, HELIO_BROKER_FX_ROW_GATE, &said[0]);
     commit(store);
-    assert_value(conninfo, "select coalesce(detail, '-') || helio.time_ms(opened_at) from helio.gates", "-1795000000007");
+    assert_value(conninfo, "select coalesce(detail, '-') || helio.time_ms(opened_at) from helio.gates",
+                 "-1795000000007");
     helio_store_destroy(&store);
 }
 
@@ -492,10 +497,11 @@ static void store__a_quota_is_the_last_one_that_was_set_and_is_loaded(void **sta
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_QUOTA, &rows[i]);
     commit(store);
-    assert_value(conninfo,
-                 "select string_agg(format('%s/%s %s %s %s', tenant, queue, guaranteed_gpus, burst_gpus, weight_milli), "
-                 "'; ' order by queue) from helio.quotas",
-                 "acme/ 16  2500; acme/batch 0 4 1000");
+    assert_value(
+        conninfo,
+        "select string_agg(format('%s/%s %s %s %s', tenant, queue, guaranteed_gpus, burst_gpus, weight_milli), "
+        "'; ' order by queue) from helio.quotas",
+        "acme/ 16  2500; acme/batch 0 4 1000");
     loaded_t all = load(store);
     for (size_t i = 0; i < 2; i++)
         assert_true(helio_record_equal(&helio_row_quota_type, nth(&all, HELIO_BROKER_EV_LOAD_QUOTA, (uint32_t)i),
@@ -508,11 +514,12 @@ static void store__data_and_links_are_the_last_word_on_each_and_are_loaded(void 
 {
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
-    helio_row_data_t data[] = {{HELIO_TEXT("s3://a"), HELIO_TEXT("lulea"), 1, {0}},
-                               {HELIO_TEXT("s3://b"), HELIO_TEXT("oregon"), 2, HELIO_TEXT("acme")},
-                               {HELIO_TEXT("s3://a"), HELIO_TEXT("oregon lulea"), INT64_C(1795000000007), HELIO_TEXT("acme")},
-                               {HELIO_TEXT("s3://c"), HELIO_TEXT("lulea"), 3, {0}},
-                               {HELIO_TEXT("s3://c"), {0}, 4, {0}}};
+    helio_row_data_t data[] = {
+        {HELIO_TEXT("s3://a"), HELIO_TEXT("lulea"), 1, {0}},
+        {HELIO_TEXT("s3://b"), HELIO_TEXT("oregon"), 2, HELIO_TEXT("acme")},
+        {HELIO_TEXT("s3://a"), HELIO_TEXT("oregon lulea"), INT64_C(1795000000007), HELIO_TEXT("acme")},
+        {HELIO_TEXT("s3://c"), HELIO_TEXT("lulea"), 3, {0}},
+        {HELIO_TEXT("s3://c"), {0}, 4, {0}}};
     helio_row_link_t links[] = {{HELIO_TEXT("*"), HELIO_TEXT("*"), false, 1000, 1, 1, 1},
                                 {HELIO_TEXT("oregon"), HELIO_TEXT("*"), false, 5000, 20000, 90, 2},
                                 {HELIO_TEXT("*"), HELIO_TEXT("*"), false, 2000, 3, 4, INT64_C(1795000000007)}};
@@ -545,12 +552,25 @@ static void store__queues_and_their_rules_are_the_last_ones_that_were_set_and_ar
                                   {HELIO_TEXT("a-new"), 6, HELIO_TIER_BEST_EFFORT, 2000, false},
                                   {HELIO_TEXT("reserved"), 800, HELIO_TIER_CRITICAL, 1000, true}};
     helio_row_queue_rule_t rules[] = {
-        {.queue = HELIO_TEXT("batch"), .region = HELIO_TEXT("EU"), .priority = 900, .until_ms = INT64_C(1795000000007), .at_ms = 7,
+        {.queue = HELIO_TEXT("batch"),
+         .region = HELIO_TEXT("EU"),
+         .priority = 900,
+         .until_ms = INT64_C(1795000000007),
+         .at_ms = 7,
          .holds = true},
-        {.queue = HELIO_TEXT("batch"), .region = HELIO_TEXT("EU"), .schedule = HELIO_TEXT("20:00-08:00"),
-         .zone = HELIO_TEXT("Europe/Berlin"), .zone_data = {"TZif\0\1", 6}, .priority = 800, .at_ms = 8},
+        {.queue = HELIO_TEXT("batch"),
+         .region = HELIO_TEXT("EU"),
+         .schedule = HELIO_TEXT("20:00-08:00"),
+         .zone = HELIO_TEXT("Europe/Berlin"),
+         .zone_data = {"TZif\0\1", 6},
+         .priority = 800,
+         .at_ms = 8},
         {.queue = HELIO_TEXT("standard"), .schedule = HELIO_TEXT("20:00-08:00"), .priority = 1, .at_ms = 9},
-        {.queue = HELIO_TEXT("standard"), .schedule = HELIO_TEXT("20:00-08:00"), .priority = 1, .at_ms = 9, .removed = true}};
+        {.queue = HELIO_TEXT("standard"),
+         .schedule = HELIO_TEXT("20:00-08:00"),
+         .priority = 1,
+         .at_ms = 9,
+         .removed = true}};
     for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_QUEUE, &queues[i]);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
@@ -560,7 +580,8 @@ static void store__queues_and_their_rules_are_the_last_ones_that_were_set_and_ar
     assert_true(helio_record_equal(&helio_row_queue_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE, 0), &queues[2]));
     assert_true(helio_record_equal(&helio_row_queue_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE, 1), &queues[0]));
     for (uint32_t i = 0; i < 2; i++)
-        assert_true(helio_record_equal(&helio_row_queue_rule_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE_RULE, i), &rules[i]));
+        assert_true(
+            helio_record_equal(&helio_row_queue_rule_type, nth(&all, HELIO_BROKER_EV_LOAD_QUEUE_RULE, i), &rules[i]));
     assert_value(conninfo, "select count(*) || ' ' || string_agg(queue, ' ' order by queue) from helio.queues",
                  "5 a-new batch express preemptible standard");
     assert_value(conninfo, "select count(*) from helio.queue_rules", "2");
@@ -580,7 +601,8 @@ static void store__overflow_groups_are_the_last_ones_that_were_set_and_are_loade
         {HELIO_TEXT("out"), HELIO_TEXT("batch"), {0}, HELIO_TEXT("a; b,after=10m"), 1, false},
         {HELIO_TEXT("gone"), {0}, HELIO_TEXT("acme"), HELIO_TEXT("a"), 2, false},
         {HELIO_TEXT("gone"), {0}, HELIO_TEXT("acme"), HELIO_TEXT("a"), 3, true},
-        {HELIO_TEXT("out"), HELIO_TEXT("batch"), HELIO_TEXT("acme"), HELIO_TEXT("a; c"), INT64_C(1795000000007), false}};
+        {HELIO_TEXT("out"), HELIO_TEXT("batch"), HELIO_TEXT("acme"), HELIO_TEXT("a; c"), INT64_C(1795000000007),
+         false}};
     append(store, HELIO_BROKER_FX_ROW_OVERFLOW, &rows[1]);
     commit(store);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -700,8 +722,10 @@ static void store__everything_else_is_stored_as_it_was_given(void **state)
         {"select row(hour, gpu_ms, cost_micro_usd, pool, provenance) from helio.ledger where part = 0",
          "(\"1970-01-01 01:00:00+00\",7,-8,,model)"},
         {"select string_agg(provenance || part, ' ' order by part) from helio.ledger", "model0 transfer1"},
-        {"select row(transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg) from helio.placements", "(1,2,3,4)"},
-        {"select row(transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg) from helio.candidates", "(6,7,8,9)"},
+        {"select row(transfer_ms, transfer_micro_usd, transfer_j, transfer_carbon_mg) from helio.placements",
+         "(1,2,3,4)"},
+        {"select row(transfer_ms, egress_micro_usd, transfer_j, transfer_carbon_mg) from helio.candidates",
+         "(6,7,8,9)"},
         {"select row(seq, from_state, to_state, reason, actor) from helio.transitions", "(9,0,1,,broker)"},
         {"select row(class_id, policy_version, reason, chosen_site) from helio.decisions", "(-1,v1,,lulea)"},
         {"select row(rank, site, pool, rejected_reason) from helio.candidates", "(0,lulea,,)"},
@@ -1412,8 +1436,10 @@ static void store__the_first_token_of_a_tenant_makes_the_tenant(void **state)
     token.tenant = HELIO_TEXT("blue");
     append(store, HELIO_BROKER_FX_ROW_TOKEN, &token);
     commit(store);
-    assert_value(conninfo, "select string_agg(tenant || ' ' || coalesce(home_site, '-'), ', ' order by tenant) from helio.tenants",
-                 "acme lulea, blue -");
+    assert_value(
+        conninfo,
+        "select string_agg(tenant || ' ' || coalesce(home_site, '-'), ', ' order by tenant) from helio.tenants",
+        "acme lulea, blue -");
     helio_pg_exec(conninfo, "delete from helio.tenants where tenant = 'blue'"); /* as tokens once left it */
     loaded_t all = load(store);
     const helio_row_tenant_t *home = nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 0);

@@ -277,15 +277,21 @@ static void data__is_put_listed_and_removed_as_it_was_said(void **state)
     outcome_t outcome = play(RULES({"PUT /v1/data", 0, 200, NULL, "{\"status\":\"at lulea, oregon\"}", WHOLE, 0}),
                              WORDS("data", "set", "s3://acme/corpus", "lulea", "oregon", "--tenant", "acme"));
     expect(&outcome, 0, "", "s3://acme/corpus: at lulea, oregon");
-    assert_int_equal(broker_double_count(outcome.broker, "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"],\"tenant\":\"acme\"}"), 1);
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"],\"tenant\":\"acme\"}"),
+        1);
     end(&outcome);
-    outcome = play(RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
-                   WORDS("data", "rm", "s3://acme x"));
+    outcome = play(
+        RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+        WORDS("data", "rm", "s3://acme x"));
     expect(&outcome, 0, "", "removed");
     end(&outcome);
-    outcome = play(RULES({"GET /v1/data", 0, 200, NULL,
-                          "[{\"prefix\":\"s3://a\",\"tenant\":\"acme\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]", WHOLE, 0}),
-                   WORDS("data", "list"));
+    outcome = play(
+        RULES({"GET /v1/data", 0, 200, NULL,
+               "[{\"prefix\":\"s3://a\",\"tenant\":\"acme\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]",
+               WHOLE, 0}),
+        WORDS("data", "list"));
     expect(&outcome, 0, "PREFIX  SITES        TENANT\ns3://a  lulea, aws?  acme\n", "");
     end(&outcome);
 }
@@ -303,7 +309,8 @@ static void links__are_put_listed_and_removed_as_it_was_said(void **state)
                    WORDS("links", "rm", "oregon", "*"));
     expect(&outcome, 0, "", "removed");
     end(&outcome);
-    outcome = play(RULES({"GET /v1/links", 0, 200, NULL, "[{\"from\":\"oregon\",\"to\":\"*\",\"gbps\":5,\"rtt_ms\":90}]", WHOLE, 0}),
+    outcome = play(RULES({"GET /v1/links", 0, 200, NULL,
+                          "[{\"from\":\"oregon\",\"to\":\"*\",\"gbps\":5,\"rtt_ms\":90}]", WHOLE, 0}),
                    WORDS("links", "list"));
     expect(&outcome, 0, "FROM    TO  GBIT/S  USD/GB  RTT-MS\noregon  *        5       -      90\n", "");
     end(&outcome);
@@ -323,14 +330,18 @@ static void queues__are_set_scheduled_and_removed_as_it_was_said(void **state)
     static const struct {
         const char *words[10], *request, *body;
     } cases[] = {
-        {{"queues", "set", "batch", "--priority", "900", "--tier", "critical", "--time", "2h"}, "PUT /v1/queues/batch ",
+        {{"queues", "set", "batch", "--priority", "900", "--tier", "critical", "--time", "2h"},
+         "PUT /v1/queues/batch ",
          "{\"priority\":900,\"tier\":\"critical\",\"time_limit_s\":7200}"},
-        {{"queues", "set", "batch", "--priority", "900", "--region", "EU", "--for", "6h"}, "PUT /v1/queues/batch/rules ",
+        {{"queues", "set", "batch", "--priority", "900", "--region", "EU", "--for", "6h"},
+         "PUT /v1/queues/batch/rules ",
          "{\"priority\":900,\"for_s\":21600,\"region\":\"EU\"}"},
         {{"queues", "set", "batch", "--clear"}, "PUT /v1/queues/batch/rules ", "{\"priority\":null}"},
-        {{"queues", "schedule", "batch", "Sat,Sun 00:00-24:00 Asia/Tokyo", "--priority", "9"}, "PUT /v1/queues/batch/rules ",
+        {{"queues", "schedule", "batch", "Sat,Sun 00:00-24:00 Asia/Tokyo", "--priority", "9"},
+         "PUT /v1/queues/batch/rules ",
          "{\"priority\":9,\"schedule\":\"Sat,Sun 00:00-24:00 Asia/Tokyo\"}"},
-        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--region", "EU"}, "PUT /v1/queues/batch/rules ",
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--region", "EU"},
+         "PUT /v1/queues/batch/rules ",
          "{\"priority\":null,\"schedule\":\"20:00-08:00\",\"region\":\"EU\"}"},
         {{"queues", "rm", "batch"}, "DELETE /v1/queues/batch ", "DELETE "},
     };
@@ -369,13 +380,14 @@ static void queues__half_a_wish_is_refused_with_the_rest_of_it(void **state)
 static void queues__rules_are_listed_as_they_stand(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"GET /v1/queues", 0, 200, NULL,
-                    "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
-                    "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
-                    "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
-                    WHOLE, 0}),
-             WORDS("queues", "schedule", "batch"));
+    outcome_t outcome = play(
+        RULES(
+            {"GET /v1/queues", 0, 200, NULL,
+             "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
+             "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
+             "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
+             WHOLE, 0}),
+        WORDS("queues", "schedule", "batch"));
     expect(&outcome, 0,
            "HOURS        ZONE  UNTIL                 REGION  PRIORITY  NOW\n"
            "-            -     2026-03-01T12:00:00Z  EU           900  yes\n"
@@ -387,9 +399,10 @@ static void queues__rules_are_listed_as_they_stand(void **state)
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL, "{\"name\":\"out\",\"status\":\"set\"}", WHOLE, 0}),
-                             WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
-                                   "--step", "cloud,after=30m,max-price=3"));
+    outcome_t outcome =
+        play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL, "{\"name\":\"out\",\"status\":\"set\"}", WHOLE, 0}),
+             WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
+                   "--step", "cloud,after=30m,max-price=3"));
     expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3");
     assert_int_equal(broker_double_count(outcome.broker, "{\"queue\":\"batch\",\"steps\":\"home-*; eu-*,after=10m; "
                                                          "cloud,after=30m,max-price=3\"}"),
@@ -433,9 +446,10 @@ static void answers__that_break_off_are_no_answers(void **state)
 static void sites__that_are_refused_are_named_below_the_table(void **state)
 {
     (void)state;
-    static const char sites[] = "[{\"site\":\"lulea\",\"state\":\"ready\",\"refused\":null,\"refused_at\":null},"
-                                "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version\\u001b[31m in common\","
-                                "\"refused_at\":\"2026-03-01T00:00:00.000Z\"}]";
+    static const char sites[] =
+        "[{\"site\":\"lulea\",\"state\":\"ready\",\"refused\":null,\"refused_at\":null},"
+        "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version\\u001b[31m in common\","
+        "\"refused_at\":\"2026-03-01T00:00:00.000Z\"}]";
     outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "\nkiruna is refused since 2026-03-01T00:00:00Z: no version?[31m in common\n"));
@@ -966,11 +980,12 @@ static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(v
                  {"succeeded", "160", true, false}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
-        (void)snprintf(body, sizeof body,
-                       "{\"id\":\"" ID_A
-                       "\",\"name\":\"t\",\"state\":\"%s\",\"gpus\":8,\"gpu_seconds\":%s,\"cost_usd\":0,\"energy_kwh\":0,"
-                       "\"carbon_g\":0}",
-                       cases[i].state, cases[i].gpu_seconds);
+        (void)snprintf(
+            body, sizeof body,
+            "{\"id\":\"" ID_A
+            "\",\"name\":\"t\",\"state\":\"%s\",\"gpus\":8,\"gpu_seconds\":%s,\"cost_usd\":0,\"energy_kwh\":0,"
+            "\"carbon_g\":0}",
+            cases[i].state, cases[i].gpu_seconds);
         outcome_t outcome =
             play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
         expect(&outcome, 0, NULL, NULL);
@@ -989,10 +1004,11 @@ static void report__says_how_many_jobs_are_not_held_against_home(void **state)
     } cases[] = {{"0", NULL}, {"1", "1 job cannot run at home"}, {"7", "7 jobs cannot run at home"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[512];
-        (void)snprintf(body, sizeof body,
-                       "{\"jobs_total\":9,\"baselines\":[{\"day\":\"2026-11-21\",\"tenant\":\"acme\",\"baseline\":\"home\","
-                       "\"jobs\":2}],\"jobs_not_at_home\":%s}",
-                       cases[i].jobs);
+        (void)snprintf(
+            body, sizeof body,
+            "{\"jobs_total\":9,\"baselines\":[{\"day\":\"2026-11-21\",\"tenant\":\"acme\",\"baseline\":\"home\","
+            "\"jobs\":2}],\"jobs_not_at_home\":%s}",
+            cases[i].jobs);
         outcome_t outcome = play(RULES({"GET /v1/report ", 0, 200, NULL, body, WHOLE, 0}), WORDS("report"));
         expect(&outcome, 0, NULL, NULL);
         assert_non_null(strstr(outcome.out, "SAVED-COST"));
@@ -1076,19 +1092,18 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
                "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
                WHOLE, 0}),
         WORDS("plan", "-"), document);
-    expect(&outcome, 0,
-           "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
-           "   SITE       POOL  START                             COST  ENERGY     CO2E  SCORE  WHY\n"
-           "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest within "
-           "the 12h00m that "
-           "it may wait\n"
-           "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
-           "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
-           "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
-           "max_carbon until "
-           "2026-03-01T21:00Z (in 9h00m)\n"
-           "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
-           NULL);
+    expect(
+        &outcome, 0,
+        "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
+        "   SITE       POOL  START                             COST  ENERGY     CO2E  SCORE  WHY\n"
+        "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest "
+        "within the 12h00m that it may wait\n"
+        "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
+        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
+        "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
+        "max_carbon until 2026-03-01T21:00Z (in 9h00m)\n"
+        "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
+        NULL);
     end(&outcome);
 }
 
@@ -1099,7 +1114,8 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     static const struct {
         const char *run, *text;
     } cases[] = {
-        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":\"finetune\"}",
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":"
+         "\"finetune\"}",
          "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m\n"},
         {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":3,\"failed\":2,\"basis\":\"user\",\"of\":\"ada\"}",
          "42m (p90 1h10m) from 3 runs of user ada; 2 like it failed or were cancelled lately; limit 6h00m\n"},
@@ -1110,9 +1126,10 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char body[1024], expected[512];
-        (void)snprintf(body, sizeof body, PLAN_HEAD "\"time_limit_s\":21600,\"run\":%s,\"candidates\":[]}", cases[i].run);
-        outcome_t outcome =
-            play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"), "name: a\nrun: b\n");
+        (void)snprintf(body, sizeof body, PLAN_HEAD "\"time_limit_s\":21600,\"run\":%s,\"candidates\":[]}",
+                       cases[i].run);
+        outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"),
+                                      "name: a\nrun: b\n");
         (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected to run " : "", cases[i].text);
         assert_int_equal(outcome.code, 0);
         if (cases[i].text[0])
@@ -1292,10 +1309,11 @@ static void token_add__prints_the_new_token_alone(void **state)
 static void token_add__says_that_the_tenant_has_no_home(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"POST /v1/tokens", 0, 201, NULL,
-                                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}",
-                                    WHOLE, 0}),
-                             WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
+    outcome_t outcome =
+        play(RULES({"POST /v1/tokens", 0, 201, NULL,
+                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}",
+                    WHOLE, 0}),
+             WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
     expect(&outcome, 0, "hel_new_one\n", "tenant nlp has no home site");
     end(&outcome);
 }

@@ -192,8 +192,8 @@ static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
     helio_account_slice_t *slices;
     helio_account_t total;
     /* two GPUs from half past: half an hour of the first rate, an hour and a half of the second */
-    uint32_t count =
-        helio_account_hourly(rates, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS), (uint64_t)(4 * HOUR_MS), 0, arena, &slices, &total);
+    uint32_t count = helio_account_hourly(rates, 2, HOUR_MS / 2, (uint64_t)(2 * HOUR_MS), (uint64_t)(4 * HOUR_MS), 0,
+                                          arena, &slices, &total);
     assert_int_equal(count, 3);
     assert_int_equal(slices[0].use.energy_j, 2160000); /* 0.6 kWh */
     assert_int_equal(slices[0].use.carbon_mg, 60000);
@@ -217,8 +217,9 @@ static void hourly__measured_energy_is_split_exactly_and_nothing_is_made_up(void
         helio_account_t total, sum = {0};
         uint64_t measured = n % 5 == 0 ? 1 : 1 + helio_rng_below(&rng, 1000000000);
         uint64_t run_ms = helio_rng_below(&rng, 20 * (uint64_t)HOUR_MS);
-        uint32_t count = helio_account_hourly(rates, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
-                                              run_ms * (1 + helio_rng_below(&rng, 8)), measured, arena, &slices, &total);
+        uint32_t count =
+            helio_account_hourly(rates, 3, (int64_t)helio_rng_below(&rng, 1000000000), run_ms,
+                                 run_ms * (1 + helio_rng_below(&rng, 8)), measured, arena, &slices, &total);
         for (uint32_t i = 0; i < count; i++) {
             sum.energy_j += slices[i].use.energy_j;
             sum.carbon_mg += slices[i].use.carbon_mg;

@@ -333,7 +333,8 @@ static void judge__what_fits_where(void **state)
         want.sharing = rows[i].tolerated;
         helio_rejection_t found = judge().rejection;
         if (found != rows[i].rejection)
-            fail_msg("row %zu: '%s' instead of '%s'", i, helio_rejection_word(found), helio_rejection_word(rows[i].rejection));
+            fail_msg("row %zu: '%s' instead of '%s'", i, helio_rejection_word(found),
+                     helio_rejection_word(rows[i].rejection));
     }
 }
 

@@ -196,7 +196,8 @@ static void terms__nothing_overflows(void **state)
                          {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
                          NOON,
                          0};
-    helio_extras_t extras = {true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX}, false};
+    helio_extras_t extras = {
+        true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX}, false};
     helio_plan_t p = helio_plan_of(&outlook, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);

@@ -220,10 +220,12 @@ static void tables_text(helio_buffer_t *out)
         fields_table(helio_message_type(messages[i].number), out);
         collect(helio_message_type(messages[i].number), found, &count);
     }
-    helio_buffer_text(out, "### Values that came later\n\n| record | field | value | since | what is left out for older peers |\n"
-                           "|---|---|---|---|---|\n");
-#define X(record, field, value, word, since, left_out) \
-    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), word, since, left_out);
+    helio_buffer_text(
+        out, "### Values that came later\n\n| record | field | value | since | what is left out for older peers |\n"
+             "|---|---|---|---|---|\n");
+#define X(record, field, value, word, since, left_out)                                                               \
+    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), word, since, \
+                        left_out);
     HELIO_WIRE_LATER_TABLE(X)
 #undef X
     helio_buffer_text(out, "\n### Records inside messages\n\n");

@@ -53,8 +53,8 @@ static size_t fields_of(const helio_record_type_t *type, uint32_t version)
 
 /*  As `type`, and in it `target` (NULL: every record) with `count` fields: cut, or followed by its own fields once
  *  more. */
-static const helio_record_type_t *changed(const helio_record_type_t *type, const helio_record_type_t *target, size_t count,
-                                          helio_arena_t *arena)
+static const helio_record_type_t *changed(const helio_record_type_t *type, const helio_record_type_t *target,
+                                          size_t count, helio_arena_t *arena)
 {
     helio_record_type_t *copy = helio_arena_alloc(arena, 1, sizeof *copy);
     size_t fields = !target ? fields_of(type, (uint32_t)count) : type == target ? count : type->field_count;
@@ -168,7 +168,8 @@ static void versions__fields_are_appended_in_the_order_of_their_versions(void **
             for (size_t f = 0; f < found[t]->field_count; f++) {
                 uint32_t since = found[t]->fields[f].since, before = f ? found[t]->fields[f - 1].since : 1;
                 if (since < before || since > HELIO_PROTOCOL_VERSION)
-                    fail_msg("%s.%s: since %u behind one since %u", found[t]->name, found[t]->fields[f].name, since, before);
+                    fail_msg("%s.%s: since %u behind one since %u", found[t]->name, found[t]->fields[f].name, since,
+                             before);
             }
     }
 }
@@ -185,7 +186,8 @@ static void versions__what_an_older_peer_leaves_out_is_read_as_zero(void **state
                 for (unsigned round = 0; round < 20; round++, cuts++) {
                     helio_arena_reset(*state);
                     const helio_record_type_t *is = changed(type, found[t], count, *state);
-                    void *record = helio_arena_alloc(*state, 1, type->size), *expected = helio_arena_alloc(*state, 1, type->size);
+                    void *record = helio_arena_alloc(*state, 1, type->size),
+                         *expected = helio_arena_alloc(*state, 1, type->size);
                     sample_random(type, &rng, *state, record);
                     helio_record_copy(type, *state, record, expected);
                     blank(type, is, expected);
@@ -204,7 +206,8 @@ static void versions__every_version_that_is_spoken_is_read(void **state)
             for (unsigned round = 0; round < 20; round++) {
                 helio_arena_reset(*state);
                 const helio_record_type_t *type = messages[m].type, *is = changed(type, NULL, version, *state);
-                void *record = helio_arena_alloc(*state, 1, type->size), *expected = helio_arena_alloc(*state, 1, type->size);
+                void *record = helio_arena_alloc(*state, 1, type->size),
+                     *expected = helio_arena_alloc(*state, 1, type->size);
                 sample_random(type, &rng, *state, record);
                 helio_record_copy(type, *state, record, expected);
                 blank(type, is, expected);
@@ -226,9 +229,11 @@ static void versions__fewer_fields_than_the_oldest_version_had_are_refused(void 
             helio_error_t err = {0};
             sample_fill(type, *state, &counter, record);
             frame_of(messages[m].number, is, record, &frame);
-            assert_int_equal(helio_wire_decode(helio_buffer_view(&frame), *state, &number, &back, &err), HELIO_PROTOCOL);
+            assert_int_equal(helio_wire_decode(helio_buffer_view(&frame), *state, &number, &back, &err),
+                             HELIO_PROTOCOL);
             char missing[160];
-            (void)snprintf(missing, sizeof missing, "%s.%s: is missing", found[t]->name, found[t]->fields[least - 1].name);
+            (void)snprintf(missing, sizeof missing, "%s.%s: is missing", found[t]->name,
+                           found[t]->fields[least - 1].name);
             if (!strstr(err.text, missing) && !strstr(err.text, "announces more items than follow"))
                 fail_msg("%s: %s", missing, err.text);
         }
@@ -291,7 +296,9 @@ static void versions__what_is_passed_over_keeps_to_the_bounds(void **state)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t frame = {0};
         uint32_t count = HELIO_WIRE_FRAME_MAX - 8 + over, number = 0;
         void *record = NULL;
-        char head[] = {'\x93', '\x08', '\x05', '\xdd', (char)(count >> 24), (char)(count >> 16), (char)(count >> 8), (char)count};
+        char head[] = {
+            '\x93',     '\x08', '\x05', '\xdd', (char)(count >> 24), (char)(count >> 16), (char)(count >> 8),
+            (char)count};
         helio_buffer_append(&frame, head, sizeof head);
         for (uint32_t i = 0; i < count; i++)
             helio_buffer_append(&frame, "", 1);
@@ -356,7 +363,8 @@ static void versions__the_newest_that_both_speak_is_agreed_on(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         if (helio_protocol_agreed(cases[i].least, cases[i].most) != cases[i].agreed)
-            fail_msg("%u to %u: %u", cases[i].least, cases[i].most, helio_protocol_agreed(cases[i].least, cases[i].most));
+            fail_msg("%u to %u: %u", cases[i].least, cases[i].most,
+                     helio_protocol_agreed(cases[i].least, cases[i].most));
 }
 
 static void versions__a_hello_tells_its_versions_even_if_nothing_else_is_known(void **state)
@@ -437,7 +445,8 @@ static void versions__frames_that_older_builds_wrote_say_what_they_said(void **s
             uint32_t number = 0;
             void *record = NULL;
             helio_error_t err = {0};
-            (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/tests/golden/wire/version-%u/%s.hex", version, messages[m].file);
+            (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/tests/golden/wire/version-%u/%s.hex", version,
+                           messages[m].file);
             read_vector(path, &frame, &text);
             assert_true(frame.size > 1);
             if (helio_wire_decode(helio_buffer_view(&frame), *state, &number, &record, &err) != HELIO_OK)

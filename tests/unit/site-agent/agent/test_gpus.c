@@ -24,7 +24,8 @@ static int make(void **state)
     self->settings.site.pools.items = self->pools;
     self->settings.site.pools.count = 1;
     self->pools[0] = (helio_pool_t){.name = HELIO_TEXT("gpus"), .nodes = 1};
-    self->pools[1] = (helio_pool_t){.name = HELIO_TEXT("more"), .nodes = 2, .gpus_per_node = 4, .gpu = HELIO_TEXT("H100")};
+    self->pools[1] =
+        (helio_pool_t){.name = HELIO_TEXT("more"), .nodes = 2, .gpus_per_node = 4, .gpu = HELIO_TEXT("H100")};
     (void)setenv("NVML_DOUBLE_NAMES", "NVIDIA A100-SXM4-80GB;NVIDIA A100-SXM4-80GB", 1);
     *state = self;
     return 0;

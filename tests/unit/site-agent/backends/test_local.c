@@ -327,9 +327,9 @@ static void local__units_are_the_largest_running_total_of_the_report(void **stat
         assert_int_equal(helio_report_units(helio_text_of(rows[i].report)), rows[i].units);
     site_t site = {0};
     site_open(&site);
-    attempt_t attempt = {
-        .run = "for i in 1 2 3; do echo \"{\\\"units\\\": $((i * 100)), \\\"checkpoint\\\": \\\"$i\\\"}\" >> $HELIO_REPORT; done; "
-               "touch -d '+1 hour' $HELIO_REPORT"};
+    attempt_t attempt = {.run = "for i in 1 2 3; do echo \"{\\\"units\\\": $((i * 100)), \\\"checkpoint\\\": "
+                                "\\\"$i\\\"}\" >> $HELIO_REPORT; done; "
+                                "touch -d '+1 hour' $HELIO_REPORT"};
     site_start(&site, &attempt);
     const heard_t *end = site_wait(&site, 2);
     expect_end(end, 0);

@@ -94,9 +94,10 @@ static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *
     helio_compose(&from, at, arena, &all);
     for (uint32_t i = 0; i < all.series.count; i++) {
         const helio_series_t *series = &all.series.items[i];
-        assert_true(series->values.count * series->step_s <= 48 * 3600 &&
-                    (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
-                    series->start_wall_ms == at / H * H);
+        assert_true(
+            series->values.count * series->step_s <= 48 * 3600 &&
+            (series->signal == HELIO_SIGNAL_RESERVED || (series->values.count == 48 && series->step_s == 3600)) &&
+            series->start_wall_ms == at / H * H);
         assert_true(series->issued_wall_ms >= series->start_wall_ms && series->issued_wall_ms <= at);
         assert_true(series->source.size <= 64);
         assert_true(series->p10.count == series->p90.count &&
@@ -425,11 +426,14 @@ static void compose__what_is_kept_begins_and_ends_on_the_minute(void **state)
         const char *when;
         uint32_t step_s;
         int64_t begin_min, end_min;
-    } cases[] = {
-        {"08:30-20:00", 900, 510, 1200}, {"08:05-09:00", 300, 485, 540}, {"00:07-01:59", 60, 7, 119}, {"02:00-24:00", 900, 120, 1440}};
+    } cases[] = {{"08:30-20:00", 900, 510, 1200},
+                 {"08:05-09:00", 300, 485, 540},
+                 {"00:07-01:59", 60, 7, 119},
+                 {"02:00-24:00", 900, 120, 1440}};
     for (uint32_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
         const char *text = helio_arena_string(
-            arena, helio_arena_printf(arena, SITE "windows: [{pool: p, reserve_gpus: 6, when: \"%s\"}]\n", cases[c].when));
+            arena,
+            helio_arena_printf(arena, SITE "windows: [{pool: p, reserve_gpus: 6, when: \"%s\"}]\n", cases[c].when));
         helio_aev_series_t all =
             compose(read_site(text, arena), NULL, NULL, ms_of("2026-11-23T00:00:00Z"));
         const helio_series_t *reserved = find(&all, HELIO_SIGNAL_RESERVED, "p");

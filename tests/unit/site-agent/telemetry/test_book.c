@@ -38,8 +38,20 @@ static int make(void **state)
     fixture_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
     self->site = (helio_site_profile_t){.name = HELIO_TEXT("lulea"), .pue = 1.5, .pools = {self->pools, 1}};
-    self->pools[0] = (helio_pool_t){.name = HELIO_TEXT("a"), .nodes = 1, .gpus_per_node = 2, .idle_w = 50, .base_w = 100, .slope_w = 200, .host_w = 80};
-    self->pools[1] = (helio_pool_t){.name = HELIO_TEXT("b"), .nodes = 4, .gpus_per_node = 8, .idle_w = 10, .base_w = 20, .slope_w = 30, .host_w = 40};
+    self->pools[0] = (helio_pool_t){.name = HELIO_TEXT("a"),
+                                    .nodes = 1,
+                                    .gpus_per_node = 2,
+                                    .idle_w = 50,
+                                    .base_w = 100,
+                                    .slope_w = 200,
+                                    .host_w = 80};
+    self->pools[1] = (helio_pool_t){.name = HELIO_TEXT("b"),
+                                    .nodes = 4,
+                                    .gpus_per_node = 8,
+                                    .idle_w = 10,
+                                    .base_w = 20,
+                                    .slope_w = 30,
+                                    .host_w = 40};
     (void)snprintf(self->folder, sizeof self->folder, "/tmp/helio-book-XXXXXX");
     assert_non_null(mkdtemp(self->folder));
     (void)snprintf(self->counters, sizeof self->counters, "%s/counters", self->folder);
@@ -153,7 +165,8 @@ static void book__knows_no_energy_of_a_run_that_ended_long_before_anybody_looked
     helio_book_take(self->book, "helio-y-1", (uint32_t[]){1}, 1, BEGIN);
     counters(self, 401000, 0, 405000);
     /* 1000 s of run, 90 s late: what the GPU took since is idle_w */
-    assert_int_equal(helio_book_give(self->book, "helio-x-1", true, BEGIN + 1000000, BEGIN + 1090000), 400000 - 50 * 90);
+    assert_int_equal(helio_book_give(self->book, "helio-x-1", true, BEGIN + 1000000, BEGIN + 1090000),
+                     400000 - 50 * 90);
     assert_int_equal(helio_book_give(self->book, "helio-y-1", true, BEGIN + 500000, BEGIN + 1090000), 0);
     assert_int_equal(helio_book_give(self->book, "helio-z-1", true, BEGIN + 500000, BEGIN + 1090000), 0);
 }

@@ -111,7 +111,8 @@ static void mapping__every_message_of_a_broker_has_a_meaning_and_no_other(void *
 static void mapping__series_that_the_broker_does_not_know_are_left_out(void **state)
 {
     (void)state;
-    helio_series_t series[] = {{.signal = HELIO_SIGNAL_PRICE}, {.signal = HELIO_SIGNAL_RESERVED}, {.signal = HELIO_SIGNAL_PUE}};
+    helio_series_t series[] = {
+        {.signal = HELIO_SIGNAL_PRICE}, {.signal = HELIO_SIGNAL_RESERVED}, {.signal = HELIO_SIGNAL_PUE}};
     helio_site_summary_t summary = {.seq = 4, .series = {series, 3}};
     static const struct {
         uint32_t protocol, kept;
