@@ -148,6 +148,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->look_ms = INT64_MAX;
     self->queues_look_ms = INT64_MAX;
     self->kept_ms = INT64_MAX;
+    self->moves.due_ms = self->moves.look_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
 }

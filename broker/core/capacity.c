@@ -151,7 +151,7 @@ static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
 
 /*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do
  *  contain are counted by the site. True when anything differs from what was believed. */
-static bool rebase(site_t *site, uint64_t dispatch_seen)
+static bool rebase(helio_broker_core_t *self, site_t *site, uint64_t dispatch_seen)
 {
     bool differs = false;
     for (uint32_t i = 0; i < site->pool_count; i++) {
@@ -169,6 +169,7 @@ static bool rebase(site_t *site, uint64_t dispatch_seen)
                 job->dispatch_seq <= dispatch_seen ||
                 core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
     }
+    core_moves_rebase(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
         differs = differs || memcmp(&site->pools[i].believed, &site->pools[i].free, sizeof(free_nodes_t)) != 0;
     return differs;
@@ -193,7 +194,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         if (pool && take_figures(pool, &summary->pools.items[i]))
             pool->written_ms = 0;
     }
-    if (rebase(site, summary->dispatch_seen) || first) {
+    if (rebase(self, site, summary->dispatch_seen) || first) {
         self->capacity_version++;
         self->round_wanted = true;
     }

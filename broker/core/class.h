@@ -44,6 +44,7 @@ struct job_class {
     uint32_t evictions;     /* of others, under way for it; at most waiting_count */
     uint64_t expected_gpus; /* of the starts that those are for */
     int64_t patient_until_ms; /* wall clock: so long it waits for room that comes by itself; 0 = it has not begun to */
+    spots_t *spots;         /* where what runs of it could be moved to; NULL = not asked */
     struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
     uint64_t options_facts, options_pools;

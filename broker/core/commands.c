@@ -30,6 +30,7 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
         break;
     case HELIO_JOB_STOPPING:
         job->intent = HELIO_INTENT_CANCEL;
+        core_moves_release(self, job);
         core_job_touch(self, job);
         break;
     case HELIO_JOB_OFFERED:

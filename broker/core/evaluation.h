@@ -29,6 +29,7 @@ typedef struct evaluation {
     int64_t loss_micro_usd;   /* of those */
     int64_t evicts_at_ms;     /* foreseen only: when they will have left, wall clock, and who */
     const char *evicts_text;
+    const char *moved_from;   /* it has left that site for this start; NULL = it was chosen in its class's turn */
     const option_t *least;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;
 
@@ -57,6 +58,9 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);
+
+/* place.c */
+void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option);
 
 /* overflow.c */
 /*  Which step it belongs to; a start that the group does not allow is rejected. */

@@ -59,7 +59,8 @@ static void count_leaving(job_t *job)
 
 helio_stop_mode_t core_evict_mode(const job_t *job)
 {
-    bool kill = job->intent == HELIO_INTENT_PREEMPT && core_evict_tier(job) == HELIO_TIER_BEST_EFFORT;
+    bool saves = job->moving && job->submission->signalled; /* nobody waits for its place: it may save */
+    bool kill = job->intent == HELIO_INTENT_PREEMPT && core_evict_tier(job) == HELIO_TIER_BEST_EFFORT && !saves;
     return kill ? HELIO_STOP_MODE_KILL : HELIO_STOP_MODE_GRACE;
 }
 

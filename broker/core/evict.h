@@ -33,7 +33,7 @@ typedef struct prey {
 /*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once,
  *  others by their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has
  *  left. gainer: whose work it makes room for, NULL = nobody's; reason: of its transition. Returns when it is gone at
- *  the latest, by the wall clock. Only of one that core_evict_can. */
+ *  the latest, by the wall clock. Only of one that core_evict_can, or that is moved by its own wish (moves.h). */
 int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const tenant_t *gainer,
                        const char *reason);
 bool core_evict_is_immune(const job_t *job); /* it was evicted too often */

@@ -18,6 +18,7 @@
 #include "broker/core/jobs.h"
 #include "broker/core/kept.h"
 #include "broker/core/misfit.h"
+#include "broker/core/moves.h"
 #include "broker/core/place.h"
 #include "broker/core/price.h"
 #include "broker/core/queues.h"
@@ -59,6 +60,7 @@ struct helio_broker_core {
     int64_t queues_look_ms;   /* the same of the queues' rules */
     int64_t queues_looked_ms; /* when that was found out */
     int64_t kept_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */
+    moves_t moves;
     bool keeps;      /* some site told of GPUs that it keeps */
     int64_t unheard_until_ms; /* monotonic: evictions of the last leader may go on at sites not heard of until then */
     struct option *scratch; /* of an evaluation that is not kept */

@@ -88,6 +88,7 @@ static void class_put(helio_broker_core_t *self, job_class_t *class)
     core_window_clear(class);
     core_reserve_drop(class);
     free(class->options);
+    free(class->spots);
     helio_arena_destroy(&class->arena);
     free(class);
 }
@@ -132,6 +133,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->retries = spec->retries;
     submission->tasks_at_once = spec->tasks_at_once;
     submission->on_site_loss = spec->on_site_loss;
+    submission->better_site = spec->on_better_site == HELIO_BETTER_SITE_CHECKPOINT;
     submission->signalled = spec->checkpoint_signal.size > 0;
     submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
@@ -349,6 +351,7 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
         job->finished_ms = job->finished_ms ? job->finished_ms : self->wall_ms;
         core_gates_ended(self, job);
     }
+    core_moves_follow(self, job);
     core_job_touch(self, job);
 }
 
@@ -380,6 +383,7 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .at_ms = self->wall_ms,
         .evictions = job->evictions,
         .saved_ms = job->saved_ms,
+        .moves = job->moves,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
@@ -411,6 +415,7 @@ void core_jobs_reap(helio_broker_core_t *self)
 void core_job_forget(helio_broker_core_t *self, job_t *job)
 {
     submission_t *submission = job->submission;
+    core_moves_forget(self, job);
     HASH_DEL(self->jobs, job);
     submission->tenant->open_jobs--;
     submission->queue->open_jobs--;

@@ -28,6 +28,7 @@ struct submission {
     uint32_t retries; /* of the spec only what is asked for later */
     uint32_t tasks_at_once;
     uint32_t on_site_loss;
+    bool better_site; /* it asks to be moved (placement.on_better_site) */
     bool signalled; /* saves when it is signalled (checkpoint.signal) */
     uint64_t grace_ms, checkpoint_every_ms;
     tenant_t *tenant;
@@ -83,6 +84,9 @@ struct job {
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
     bool leaving;           /* counted in its tenant's leaving_gpus */
+    bool moving;            /* told to leave for a better site */
+    uint8_t moves;          /* how often it was */
+    mover_t *mover;         /* of one that may be moved, from when it first runs; NULL = none */
     uint8_t evictions;      /* how often it was evicted for other tenants' work */
     eviction_t *eviction;   /* whose room it makes; NULL = nobody's */
     char *reason; /* of the last move; NULL = none */

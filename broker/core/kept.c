@@ -108,7 +108,7 @@ static void find_held(const helio_broker_core_t *self, const site_t *site, const
 {
     const job_t *job;
     for (uint32_t i = 0; i < pool->kept->count; i++)
-        pool->kept->edges[i].held_gpus = 0;
+        pool->kept->edges[i].held_gpus = core_moves_held_gpus(self, pool, i ? pool->kept->edges[i].at_ms : 0);
     DL_FOREACH(site->live, job)
     {
         if (job->pool == pool && !is_critical(job->submission->queue))

@@ -147,6 +147,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->units_done = row->units_done;
     job->saved_ms = row->saved_ms;
     job->evictions = row->evictions < UINT8_MAX ? (uint8_t)row->evictions : UINT8_MAX;
+    job->moves = row->moves < UINT8_MAX ? (uint8_t)row->moves : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
     core_job_say(job, helio_arena_string(self->effects->arena, row->reason));
     if (row->site.size)
@@ -158,6 +159,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->gpus_per_node = gpus_per_node_of(job);
         core_quota_take(self, job);
         core_evict_load(job);
+        core_moves_load(self, job);
         core_usage_load_live(self, job);
         DL_APPEND(job->site->live, job);
     }

@@ -22,5 +22,7 @@ typedef struct prey prey_t;
 typedef struct rated rated_t;
 typedef struct signal_past signal_past_t;
 typedef struct booked booked_t;
+typedef struct mover mover_t;
+typedef struct spots spots_t;
 
 #endif

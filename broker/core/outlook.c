@@ -42,6 +42,7 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
             core_reserve_drop(class);
     }
     core_evict_site_drop(self, site);
+    core_moves_site_drop(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++) {
         free(site->pools[i].prey);
         free(site->pools[i].kept);

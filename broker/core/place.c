@@ -102,7 +102,7 @@ static void note_choice(helio_broker_core_t *self, evaluation_t *e, const choice
     class->least_ms = self->wall_ms;
 }
 
-static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
+void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
 {
     if (!e->decision_id) {
         e->chosen = option;
@@ -111,8 +111,10 @@ static void place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const 
     const option_t *least = job->attempts ? NULL : least_wait(self, e);
     job->epoch++;
     job->attempts++;
-    uint32_t victims = core_evict_placed(self, e->class, option->pool);
+    uint32_t victims = e->moved_from ? 0 : core_evict_placed(self, e->class, option->pool);
     const char *placed = core_printf(self, "placed at %s", option->site->name);
+    if (e->moved_from)
+        placed = core_printf(self, "%s, moved from %s", placed, e->moved_from);
     if (victims)
         placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
     core_job_move(self, job, HELIO_JOB_OFFERED, placed, "broker");
@@ -240,7 +242,7 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const
         if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
             !core_is_of_turn(class, choice.now))
             break;
-        place(self, &e, class->waiting, choice.now);
+        core_place(self, &e, class->waiting, choice.now);
         placed++;
         if (rival && class->waiting && core_share_turn(class, rival) > 0) {
             class->yielded = self->rounds;
@@ -283,9 +285,10 @@ void core_round(helio_broker_core_t *self)
     self->rounds++;
     drop_reservations(self);
     core_evict_review(self);
+    core_moves_review(self);
     core_kept_review(self);
+    uint32_t placed = core_moves_place(self);
     turns_t turns = core_turns(self);
-    uint32_t placed = 0;
     job_class_t *class, *rival;
     while (placed < ROUND_PLACEMENTS_MAX && (class = core_turns_next(&turns, &rival))) {
         outcome_t outcome;
@@ -295,7 +298,9 @@ void core_round(helio_broker_core_t *self)
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
         self->round_wanted = true;
-    self->look_ms = self->kept_ms;
+    else
+        core_moves_judge(self);
+    self->look_ms = self->kept_ms < self->moves.look_ms ? self->kept_ms : self->moves.look_ms;
     for (class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
             self->look_ms = class->look_ms;

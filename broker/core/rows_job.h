@@ -78,7 +78,8 @@ HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
     F(R, U64, units_done, 0, _)                                                                              \
     F(R, I64, at_ms, 0, _)                                                                                   \
     F(R, U32, evictions, 0, _) /* how often it was told to leave */                                          \
-    F(R, U64, saved_ms, 0, _)  /* of its run over all attempts, what is saved as far as known */
+    F(R, U64, saved_ms, 0, _)  /* of its run over all attempts, what is saved as far as known */             \
+    F(R, U32, moves, 0, _)     /* how often it was told to leave for a better site */
 HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
 
 /*  The outbox: an offer is instructed only after this row is durable. UNIQUE (job, task, epoch). */

@@ -33,6 +33,8 @@ struct pool {
     uint32_t prey_count, prey_capacity;
     uint64_t prey_round;
     uint32_t prey_least_tier; /* of those; the least of all if one leaves already */
+    uint64_t waited_round; /* somebody in line could use it (moves.c): of that round */
+    bool waited_for;
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
     uint32_t waits_s[WAITS_MAX]; /* the site's own word: until 1, 2, 4, ... whole nodes; UINT32_MAX = not foreseeable */
     uint32_t wait_count;

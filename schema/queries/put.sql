@@ -42,11 +42,11 @@ with ended as (
 )
 insert into helio.job_state as s (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, site, pool,
     reason, started_at, finished_at, exit_code, gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done, at,
-    evictions, saved_ms)
+    evictions, saved_ms, moves)
 select n.job, n.task, n.state, n.before, n.intent, n.epoch, n.attempts, n.failures, n.site_failures, nullif(n.site, ''),
     nullif(n.pool, ''), nullif(n.reason, ''), helio.ms_time(n.started_ms), helio.ms_time(n.finished_ms),
     nullif(n.exit_code, -1), n.gpu_ms, n.cost_micro_usd, n.energy_j, n.carbon_mg, n.units_done, helio.ms_time(n.at_ms),
-    n.evictions, n.saved_ms
+    n.evictions, n.saved_ms, n.moves
 from (
     select unnest($1::uuid[]) as job, unnest($2::int4[]) as task, unnest($3::int4[]) as state,
         unnest($4::int4[]) as before, unnest($5::int4[]) as intent, unnest($6::int4[]) as epoch,
@@ -55,7 +55,8 @@ from (
         unnest($13::int8[]) as started_ms, unnest($14::int8[]) as finished_ms, unnest($15::int4[]) as exit_code,
         unnest($16::int8[]) as gpu_ms, unnest($17::int8[]) as cost_micro_usd, unnest($18::int8[]) as energy_j,
         unnest($19::int8[]) as carbon_mg, unnest($20::int8[]) as units_done, unnest($21::int8[]) as at_ms,
-        unnest($22::int4[]) as evictions, unnest($23::int8[]) as saved_ms
+        unnest($22::int4[]) as evictions, unnest($23::int8[]) as saved_ms,
+        unnest($24::int4[]) as moves
 ) as n
 on conflict (job_id, task) do update set
     state = excluded.state, before = excluded.before, intent = excluded.intent, epoch = excluded.epoch,
@@ -63,7 +64,8 @@ on conflict (job_id, task) do update set
     site = excluded.site, pool = excluded.pool, reason = excluded.reason, started_at = excluded.started_at,
     finished_at = excluded.finished_at, exit_code = excluded.exit_code, gpu_ms = excluded.gpu_ms,
     cost_micro_usd = excluded.cost_micro_usd, energy_j = excluded.energy_j, carbon_mg = excluded.carbon_mg,
-    units_done = excluded.units_done, at = excluded.at, evictions = excluded.evictions, saved_ms = excluded.saved_ms
+    units_done = excluded.units_done, at = excluded.at, evictions = excluded.evictions, saved_ms = excluded.saved_ms,
+    moves = excluded.moves
 
 -- name: put_placement
 insert into helio.placements (job_id, task, epoch, site, pool, decision_id, nodes, gpus, score_micro_usd,

@@ -75,7 +75,8 @@ static helio_row_state_t state_row(uint32_t number, int32_t task, uint32_t state
                                .units_done = 45,
                                .at_ms = INT64_C(1795000002999),
                                .evictions = 4,
-                               .saved_ms = 46};
+                               .saved_ms = 46,
+                               .moves = 3};
 }
 
 static void append(helio_store_t *store, uint32_t kind, const void *record)
