@@ -183,117 +183,118 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     *self_p = NULL;
 }
 
-static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
+/*  What somebody asks for, who is answered. False: it is none of these. */
+static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
 {
     const void *payload = event->payload;
-    switch ((helio_broker_event_t)event->kind) {
-    case HELIO_BROKER_EV_LOAD_FEDERATION:
-    case HELIO_BROKER_EV_LOAD_TENANT:
-    case HELIO_BROKER_EV_LOAD_QUEUE:
-    case HELIO_BROKER_EV_LOAD_QUEUE_RULE:
-    case HELIO_BROKER_EV_LOAD_OVERFLOW:
-    case HELIO_BROKER_EV_LOAD_QUOTA:
-    case HELIO_BROKER_EV_LOAD_USAGE:
-    case HELIO_BROKER_EV_LOAD_DATA:
-    case HELIO_BROKER_EV_LOAD_LINK:
-    case HELIO_BROKER_EV_LOAD_SITE:
-    case HELIO_BROKER_EV_LOAD_POOL:
-    case HELIO_BROKER_EV_LOAD_KEY:
-    case HELIO_BROKER_EV_LOAD_JOB:
-    case HELIO_BROKER_EV_LOAD_STATE:
-    case HELIO_BROKER_EV_LOAD_WAITING:
-    case HELIO_BROKER_EV_LOAD_LEAST:
-    case HELIO_BROKER_EV_LOAD_TRANSFER:
-    case HELIO_BROKER_EV_LOAD_ACTUAL:
-    case HELIO_BROKER_EV_LOAD_SERIES:
-    case HELIO_BROKER_EV_LOAD_RUN:
-    case HELIO_BROKER_EV_LOADED:
-        core_on_load(self, event);
-        break;
-    case HELIO_BROKER_EV_TICK:
-        if (self->now_ms >= self->next_watch_ms)
-            core_watch(self);
-        core_gates_look(self);
-        core_queues_look(self);
-        core_look(self);
-        if (self->round_wanted)
-            core_round(self);
-        break;
-    case HELIO_BROKER_EV_SEALED: {
-        const helio_ev_sealed_t *sealed = payload;
-        assert(sealed->batch == self->open_batch);
-        self->open_batch++;
-        break;
-    }
+    switch (event->kind) {
     case HELIO_BROKER_EV_SUBMIT:
         core_on_submit(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_PLAN:
         core_on_plan(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_EXPLAIN:
         core_on_explain(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_CANCEL:
         core_on_cancel(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_RELEASE:
         core_on_release(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:
     case HELIO_BROKER_EV_ATTEST:
         core_on_site_command(self, event->kind, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_TOKEN:
         core_on_token(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_KEY:
         core_on_site_key(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_QUOTA:
         core_on_quota(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_DATA:
         core_on_data(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_LINK:
         core_on_link(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_QUEUE:
         core_on_queue(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_QUEUE_RULE:
         core_on_queue_rule(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_OVERFLOW:
         core_on_overflow(self, payload);
-        break;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*  What a site's session brings. False: it is none of these. */
+static bool dispatch_site(helio_broker_core_t *self, const helio_event_t *event)
+{
+    const void *payload = event->payload;
+    switch (event->kind) {
     case HELIO_BROKER_EV_SITE_HELLO:
         core_on_hello(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_INVENTORY:
         core_on_inventory(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_SUMMARY:
         core_on_summary(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_REPORTS:
         core_on_reports(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_RENEW:
         core_on_renew(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_GONE:
         core_on_gone(self, payload);
-        break;
+        return true;
     case HELIO_BROKER_EV_SITE_REFUSED:
         core_on_refused(self, payload);
-        break;
-    case HELIO_BROKER_EVENT_COUNT:
+        return true;
     default:
-        assert(!"an event that is not in the table");
+        return false;
     }
+}
+
+static void on_tick(helio_broker_core_t *self)
+{
+    if (self->now_ms >= self->next_watch_ms)
+        core_watch(self);
+    core_gates_look(self);
+    core_queues_look(self);
+    core_look(self);
+    if (self->round_wanted)
+        core_round(self);
+}
+
+static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed)
+{
+    assert(sealed->batch == self->open_batch);
+    self->open_batch++;
+}
+
+static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
+{
+    if (event->kind <= HELIO_BROKER_EV_LOADED)
+        core_on_load(self, event);
+    else if (event->kind == HELIO_BROKER_EV_TICK)
+        on_tick(self);
+    else if (event->kind == HELIO_BROKER_EV_SEALED)
+        on_sealed(self, event->payload);
+    else if (!dispatch_call(self, event) && !dispatch_site(self, event))
+        assert(!"an event that is not in the table");
 }
 
 void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects)
