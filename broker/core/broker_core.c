@@ -115,12 +115,7 @@ const char *helio_role_word(uint32_t value)
 
 helio_rc helio_role_of(helio_text_t word, uint32_t *ret_value)
 {
-    for (uint32_t i = 0; i < HELIO_ROLE_COUNT; i++)
-        if (helio_text_is(word, role_words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
+    return helio_text_among(word, role_words, HELIO_ROLE_COUNT, ret_value);
 }
 
 helio_broker_options_t helio_broker_options_default(void)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "broker/core/internal.h"
+#include "federation/base/char.h"
 
 void core_data_free(helio_broker_core_t *self)
 {
@@ -73,19 +74,6 @@ const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *fr
 
 /* ---- setting data ---------------------------------------------------------------------------------------- */
 
-static bool is_place(helio_text_t text)
-{
-    if (!text.size || text.size > HELIO_SITE_NAME_MAX)
-        return false;
-    for (uint32_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
-            return false;
-    }
-    return true;
-}
-
 /*  A slash at the end says nothing: "s3://acme/" is "s3://acme". That of "s3://" does. */
 static helio_text_t prefix_of(helio_text_t text)
 {
@@ -104,7 +92,7 @@ static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, co
     if (event->sites.count > HELIO_DATA_SITES_MAX)
         return core_printf(self, "sites: at most %d", HELIO_DATA_SITES_MAX);
     for (uint32_t i = 0; i < event->sites.count; i++)
-        if (!is_place(event->sites.items[i].text))
+        if (!helio_is_name(event->sites.items[i].text, HELIO_SITE_NAME_MAX))
             return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_cut(
                                    helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
     return NULL;
@@ -253,7 +241,7 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
 
 static bool is_end(helio_text_t text)
 {
-    return is_place(text) || helio_text_is(text, "*");
+    return helio_is_name(text, HELIO_SITE_NAME_MAX) || helio_text_is(text, "*");
 }
 
 static const char *link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)

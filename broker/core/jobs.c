@@ -247,6 +247,11 @@ void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
     (void)helio_text_copy(pool, job->last->pool, sizeof job->last->pool);
 }
 
+uint32_t core_job_gpus(const job_t *job)
+{
+    return job->gpus_per_node * job->submission->class->want.nodes;
+}
+
 const char *core_job_site(const job_t *job)
 {
     return job->last ? job->last->site : "";

@@ -118,6 +118,7 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as m
 void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
 void core_job_say(job_t *job, const char *reason);
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
+uint32_t core_job_gpus(const job_t *job); /* at the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
 const char *core_job_pool(const job_t *job);
 void core_job_touch(helio_broker_core_t *self, job_t *job);

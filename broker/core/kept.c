@@ -21,11 +21,6 @@ enum {
 
 /* ---- what is kept, and who holds how much ----------------------------------------------------------------- */
 
-static uint64_t gpus_of(const job_t *job)
-{
-    return (uint64_t)job->gpus_per_node * job->submission->class->want.nodes;
-}
-
 static bool is_critical(const queue_t *queue)
 {
     return queue->tier == HELIO_TIER_CRITICAL;
@@ -101,7 +96,7 @@ static void add_held(const helio_broker_core_t *self, kept_t *kept, const job_t 
 {
     for (uint32_t i = 0; i < kept->count; i++)
         if (i == 0 || holds_at(self, job, &kept->edges[i]))
-            kept->edges[i].held_gpus += gpus_of(job);
+            kept->edges[i].held_gpus += core_job_gpus(job);
 }
 
 static void find_held(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
@@ -168,16 +163,16 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
     {
         if (job->pool != pool || is_critical(job->submission->queue) || !holds_at(self, job, edge))
             continue;
-        held += gpus_of(job);
+        held += core_job_gpus(job);
         *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
-        if (!gpus_of(job) || !core_evict_can(self, job, true))
+        if (!core_job_gpus(job) || !core_evict_can(self, job, true))
             continue;
         if (count == capacity) {
             capacity = capacity ? capacity * 2 : 32;
             leavers = helio_grow(leavers, capacity, sizeof *leavers);
         }
-        leavers[count++] = (leaver_t){job, job->submission->queue->tier, gpus_of(job), core_evict_lost_ms(self, job),
-                                      false};
+        leavers[count++] = (leaver_t){job, job->submission->queue->tier, core_job_gpus(job),
+                                      core_evict_lost_ms(self, job), false};
     }
     uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
     uint32_t taken = 0;

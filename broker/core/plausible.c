@@ -5,6 +5,7 @@
  * the ledger.
  */
 #include "broker/core/internal.h"
+#include "federation/base/number.h"
 
 enum {
     CLOCK_SLACK_MS = 600000, /* between a run and its report, and for a broker's clock that was set */
@@ -14,31 +15,26 @@ enum {
     POOL_NODES_MAX = 100000
 };
 
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value < most ? value : most;
-}
-
 /*  No attempt is older than its job, and its limit is kept below the agent. */
 static uint64_t longest_run_ms(const helio_broker_core_t *self, const job_t *job)
 {
     const kept_row_t *row = &job->submission->row;
     int64_t age_ms = self->wall_ms - row->submitted_ms;
     uint64_t most = (uint64_t)(age_ms > 0 ? age_ms : 0) + CLOCK_SLACK_MS;
-    return at_most(most, row->time_limit_ms + OVERTIME_MS);
+    return helio_lesser_u64(most, row->time_limit_ms + OVERTIME_MS);
 }
 
 bool core_report_cut(const helio_broker_core_t *self, const job_t *job, bool current, helio_report_t *report)
 {
     const helio_report_t said = *report;
-    report->run_ms = at_most(said.run_ms, longest_run_ms(self, job));
+    report->run_ms = helio_lesser_u64(said.run_ms, longest_run_ms(self, job));
     uint64_t gpus = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
     uint64_t nodes = job->submission->class->want.nodes;
     if (current)
         gpus = nodes * job->gpus_per_node;
-    report->gpu_ms = at_most(said.gpu_ms, report->run_ms * gpus);
+    report->gpu_ms = helio_lesser_u64(said.gpu_ms, report->run_ms * gpus);
     report->energy_j =
-        at_most(said.energy_j, (report->run_ms / 1000 + 1) * (gpus > nodes ? gpus : nodes) * WATTS_MAX);
+        helio_lesser_u64(said.energy_j, (report->run_ms / 1000 + 1) * (gpus > nodes ? gpus : nodes) * WATTS_MAX);
     return report->run_ms != said.run_ms || report->gpu_ms != said.gpu_ms ||
            report->energy_j != said.energy_j;
 }
@@ -59,8 +55,8 @@ void core_profile_bound(helio_site_profile_t *profile)
 
 void core_pool_bound(helio_pool_t *pool)
 {
-    pool->gpu_memory_bytes = at_most(pool->gpu_memory_bytes, INT64_MAX);
-    pool->memory_bytes_per_node = at_most(pool->memory_bytes_per_node, INT64_MAX);
+    pool->gpu_memory_bytes = helio_lesser_u64(pool->gpu_memory_bytes, INT64_MAX);
+    pool->memory_bytes_per_node = helio_lesser_u64(pool->memory_bytes_per_node, INT64_MAX);
     pool->price_usd_per_gpu_h = bounded(pool->price_usd_per_gpu_h, -1e6, 1e6);
     pool->spot_usd_per_gpu_h = bounded(pool->spot_usd_per_gpu_h, -1e6, 1e6);
     pool->idle_w = bounded(pool->idle_w, 0, WATTS_MAX);
@@ -71,7 +67,7 @@ void core_pool_bound(helio_pool_t *pool)
 
 uint32_t core_count_bound(uint32_t count)
 {
-    return (uint32_t)at_most(count, (uint64_t)POOL_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX);
+    return (uint32_t)helio_lesser_u64(count, (uint64_t)POOL_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX);
 }
 
 helio_f64s_t core_points_bound(helio_broker_core_t *self, helio_f64s_t points)

@@ -7,11 +7,6 @@
  */
 #include "broker/core/hunt.h"
 
-static uint32_t gpus_of(const job_t *job)
-{
-    return job->gpus_per_node * job->submission->class->want.nodes;
-}
-
 /*  Of jobs that run there now or are leaving, in this round. */
 static void find_prey(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
@@ -33,8 +28,8 @@ static void find_prey(helio_broker_core_t *self, const site_t *site, pool_t *poo
         uint32_t tier = leaves ? HELIO_TIER_BEST_EFFORT : core_evict_tier(job);
         pool->prey_least_tier = tier < pool->prey_least_tier ? tier : pool->prey_least_tier;
         int64_t young_ms = helio_evict_young_ms(core_evict_tier(job)) - (int64_t)core_evict_ran_ms(self, job);
-        pool->prey[pool->prey_count++] = (prey_t){
-            job, !leaves && young_ms > 0 ? self->wall_ms + young_ms : 0, core_evict_lost_ms(self, job) * gpus_of(job)};
+        pool->prey[pool->prey_count++] = (prey_t){job, !leaves && young_ms > 0 ? self->wall_ms + young_ms : 0,
+                                                  core_evict_lost_ms(self, job) * core_job_gpus(job)};
     }
 }
 
@@ -71,7 +66,7 @@ static void take_prey(hunt_t *hunt, const prey_t *prey)
     uint32_t evictor = hunt->class->queue->tier, tier = core_evict_tier(job);
     helio_victim_t victim = {
         .tier = leaves ? HELIO_TIER_BEST_EFFORT : tier,
-        .gpus = gpus_of(job),
+        .gpus = core_job_gpus(job),
         .lost_gpu_ms = prey->lost_gpu_ms,
         .share = helio_share_rank(&job->submission->tenant->share, job->submission->tenant->holds.quota.weight_milli),
         .age = hunt->count,
@@ -116,7 +111,7 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     uint64_t back_gpus = 0;
     for (uint32_t i = 0; i < count; i++) {
         const job_t *job = hunt->jobs[chosen[i]];
-        back_gpus += (uint64_t)job->gpus_per_node * job->submission->class->want.nodes;
+        back_gpus += core_job_gpus(job);
         core_room_add(&room, job->submission->class->want.nodes, job->gpus_per_node, &job->submission->class->want);
     }
     free_nodes_t fullest = hunt->others, emptiest = hunt->others;

@@ -212,7 +212,7 @@ static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t 
     find_releases(self, site, pool);
     for (uint32_t i = 0; i < pool->release_count; i++) {
         const job_t *job = pool->releases[i].job;
-        uint64_t gpus = (uint64_t)job->gpus_per_node * job->submission->class->want.nodes;
+        uint64_t gpus = core_job_gpus(job);
         *(pool->releases[i].end_ms <= start_ms ? &back : &held) += gpus;
     }
     if (told < 0)

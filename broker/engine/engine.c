@@ -14,6 +14,7 @@
 
 #include "broker/engine/internal.h"
 #include "federation/base/clock.h"
+#include "federation/base/number.h"
 
 static char *copy_of(const char *text)
 {
@@ -299,20 +300,16 @@ static void settle(helio_engine_t *self)
         helio_engine_fail(self, &err);
 }
 
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static int64_t timeout_ms(const helio_engine_t *self)
 {
     int64_t due_ms = self->last_tick_ms + HELIO_ENGINE_TICK_MS;
     if (self->phase == HELIO_ENGINE_LEADING)
         /* One tick a millisecond at most, whatever the core wishes. */
-        due_ms = smaller(due_ms, self->wake_ms > self->last_tick_ms ? self->wake_ms : self->last_tick_ms + 1);
-    due_ms = smaller(due_ms, helio_store_next_tick_ms(self->store));
+        due_ms =
+            helio_lesser_i64(due_ms, self->wake_ms > self->last_tick_ms ? self->wake_ms : self->last_tick_ms + 1);
+    due_ms = helio_lesser_i64(due_ms, helio_store_next_tick_ms(self->store));
     int64_t now_ms = helio_clock_boot_ms();
-    return due_ms > now_ms ? smaller(due_ms - now_ms, HELIO_ENGINE_TICK_MS) : 0;
+    return due_ms > now_ms ? helio_lesser_i64(due_ms - now_ms, HELIO_ENGINE_TICK_MS) : 0;
 }
 
 static void turn(helio_engine_t *self, int64_t wait_ms)
@@ -428,7 +425,7 @@ static void flush(helio_engine_t *self)
     int64_t until_ms = self->now_ms + HELIO_ENGINE_STOP_MS;
     settle(self);
     while (!is_flushed(self) && self->fatal.code == HELIO_OK && self->now_ms < until_ms) {
-        turn(self, smaller(timeout_ms(self), until_ms - self->now_ms));
+        turn(self, helio_lesser_i64(timeout_ms(self), until_ms - self->now_ms));
         settle(self);
     }
 }

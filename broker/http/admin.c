@@ -32,12 +32,6 @@ void helio_audit_verify(helio_exchange_t *self)
     helio_await_read(self, helio_answer_read, "read_audit_verify", 0, NULL);
 }
 
-static void member(helio_buffer_t *json, const char *name, const char *value)
-{
-    helio_buffer_printf(json, ",\"%s\":", name);
-    helio_json_string(helio_text_of(value), json);
-}
-
 static void time_member(helio_buffer_t *json, const char *name, int64_t wall_ms)
 {
     char text[HELIO_RFC3339_SIZE];
@@ -46,7 +40,7 @@ static void time_member(helio_buffer_t *json, const char *name, int64_t wall_ms)
         return;
     }
     helio_rfc3339(wall_ms, text);
-    member(json, name, text);
+    helio_json_member(json, name, text);
 }
 
 void helio_whoami(helio_exchange_t *self)
@@ -54,11 +48,11 @@ void helio_whoami(helio_exchange_t *self)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
     helio_buffer_text(&json, "{\"token_id\":");
     helio_json_string(helio_text_of(self->token->id), &json);
-    member(&json, "tenant", self->token->tenant);
-    member(&json, "user", self->token->user);
-    member(&json, "role", helio_role_word(self->token->role));
+    helio_json_member(&json, "tenant", self->token->tenant);
+    helio_json_member(&json, "user", self->token->user);
+    helio_json_member(&json, "role", helio_role_word(self->token->role));
     time_member(&json, "expires_at", self->token->expires_ms);
-    member(&json, "version", HELIO_RELEASE);
+    helio_json_member(&json, "version", HELIO_RELEASE);
     helio_buffer_text(&json, "}");
     helio_answer_json(self, 200, helio_buffer_view(&json));
 }
@@ -77,7 +71,7 @@ static void on_stored(helio_exchange_t *self, const helio_result_t *result)
     helio_text_t issued = helio_text_of(self->parameter);
     helio_buffer_append(&json, issued.data, issued.size - 1);
     if (result->text[0]) /* what is still missing */
-        member(&json, "note", result->text);
+        helio_json_member(&json, "note", result->text);
     helio_buffer_text(&json, "}");
     helio_answer_json(self, 201, helio_buffer_view(&json));
     OPENSSL_cleanse(json.data, json.size);
@@ -88,7 +82,7 @@ static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *ro
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
     helio_buffer_text(&json, "{\"token_id\":");
     helio_json_string(row->token_id, &json);
-    member(&json, "token", text);
+    helio_json_member(&json, "token", text);
     helio_buffer_text(&json, ",\"tenant\":");
     helio_json_string(row->tenant, &json);
     helio_buffer_text(&json, ",\"user\":");

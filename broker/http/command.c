@@ -1,4 +1,5 @@
 #include "broker/http/command.h"
+#include "federation/base/char.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -149,13 +150,5 @@ bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_memb
 
 bool helio_command_name(helio_text_t text, uint32_t bytes_max)
 {
-    if (text.size == 0 || text.size > bytes_max)
-        return false;
-    for (uint32_t i = 0; i < text.size; i++) {
-        char c = text.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!letter && (i == 0 || (c != '.' && c != '_' && c != '-')))
-            return false;
-    }
-    return true;
+    return helio_is_name(text, bytes_max);
 }

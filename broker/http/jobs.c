@@ -135,14 +135,6 @@ static void on_job_read(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_json(self, 200, json);
 }
 
-static void on_page_read(helio_exchange_t *self, const helio_result_t *result)
-{
-    if (result->rc != HELIO_OK)
-        helio_answer_failure(self, result, NULL);
-    else
-        helio_answer_json(self, 200, helio_buffer_view(&result->data));
-}
-
 /*  What the database would be asked to look for: an id, or at least six characters of one, perhaps with a
  * task. */
 static bool plausible_id(const char *id)
@@ -213,7 +205,7 @@ void helio_jobs_list(helio_exchange_t *self)
     }
     char limit_text[24];
     (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
-    helio_await_read(self, on_page_read, "read_jobs", 6,
+    helio_await_read(self, helio_answer_read, "read_jobs", 6,
                      (const char *[]){asked ? asked : tenant, state, helio_exchange_query(self, "queue"),
                                       helio_exchange_query(self, "name"), cursor, limit_text});
 }

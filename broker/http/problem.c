@@ -110,7 +110,7 @@ void helio_json_string(helio_text_t text, helio_buffer_t *out)
     helio_buffer_text(out, "\"");
 }
 
-static void member(helio_buffer_t *out, const char *name, const char *value)
+void helio_json_member(helio_buffer_t *out, const char *name, const char *value)
 {
     helio_buffer_printf(out, ",\"%s\":", name);
     helio_json_string(helio_text_of(value), out);
@@ -120,8 +120,8 @@ static void head(uint32_t status, const char *reason, const char *detail, helio_
 {
     helio_buffer_printf(out, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%u",
                         helio_status_title(status), status);
-    member(out, "reason", reason && *reason ? reason : helio_status_reason(status));
-    member(out, "detail", detail && *detail ? detail : helio_status_title(status));
+    helio_json_member(out, "reason", reason && *reason ? reason : helio_status_reason(status));
+    helio_json_member(out, "detail", detail && *detail ? detail : helio_status_title(status));
 }
 
 void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
@@ -136,17 +136,17 @@ void helio_problem_of_diagnostic(uint32_t status, const helio_diagnostic_t *diag
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_diagnostic_brief(diagnostic, &text);
     head(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
-    member(out, "code", helio_spec_problem_word(diagnostic->problem));
+    helio_json_member(out, "code", helio_spec_problem_word(diagnostic->problem));
     if (document >= 0)
         helio_buffer_printf(out, ",\"document\":%d", document);
     if (diagnostic->line)
         helio_buffer_printf(out, ",\"line\":%u,\"column\":%u", diagnostic->line, diagnostic->column);
     if (diagnostic->path[0])
-        member(out, "path", diagnostic->path);
+        helio_json_member(out, "path", diagnostic->path);
     if (diagnostic->hint[0])
-        member(out, "hint", diagnostic->hint);
+        helio_json_member(out, "hint", diagnostic->hint);
     helio_buffer_reset(&text);
     helio_diagnostic_text(diagnostic, false, &text);
-    member(out, "diagnostic", text.data ? text.data : "");
+    helio_json_member(out, "diagnostic", text.data ? text.data : "");
     helio_buffer_text(out, "}\n");
 }

@@ -57,5 +57,6 @@ void helio_problem_of_diagnostic(uint32_t status, const helio_diagnostic_t *diag
 
 /*  Appends a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void helio_json_string(helio_text_t text, helio_buffer_t *out);
+void helio_json_member(helio_buffer_t *out, const char *name, const char *value); /* with a comma before it */
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "broker/http/command.h"
 #include "broker/http/route.h"
+#include "federation/base/char.h"
 #include "federation/base/suggest.h"
 #include "federation/energy/zone.h"
 
@@ -110,7 +111,7 @@ static bool is_rule(helio_text_t zone)
     while (i < zone.size && ((zone.data[i] | 0x20) >= 'a' && (zone.data[i] | 0x20) <= 'z'))
         i++;
     uint32_t sign = i < zone.size && (zone.data[i] == '+' || zone.data[i] == '-');
-    return i >= 3 && i + sign < zone.size && zone.data[i + sign] >= '0' && zone.data[i + sign] <= '9';
+    return i >= 3 && i + sign < zone.size && helio_is_digit(zone.data[i + sign]);
 }
 
 /*  Of a line of columns with tabs between them. */

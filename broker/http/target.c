@@ -1,18 +1,8 @@
 /*  Why not the library's own decoding: it ends a path at %00 and lets an escaped slash become a separator. */
 #include "broker/http/target.h"
+#include "federation/base/char.h"
 
 #include <string.h>
-
-static int hex(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
 
 /*  NULL: a bad escape or a byte that has no business in a name. `plus` reads '+' as a space, as forms write
  * it. */
@@ -24,8 +14,8 @@ static const char *decode(helio_text_t text, bool plus, helio_arena_t *arena)
         unsigned char c = (unsigned char)text.data[i];
         if (c == '%') {
             bool whole = text.size - i > 2;
-            int high = whole ? hex(text.data[i + 1]) : -1;
-            int low = whole ? hex(text.data[i + 2]) : -1;
+            int high = whole ? helio_hex_digit(text.data[i + 1]) : -1;
+            int low = whole ? helio_hex_digit(text.data[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return NULL;
             c = (unsigned char)(high << 4 | low);

@@ -42,12 +42,6 @@ static int signal_of(const json_t *series)
     return -1;
 }
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = helio_output_find(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 /*  Of what is known of the two. */
 static double lesser(double a, double b)
 {
@@ -92,7 +86,7 @@ static void fill_hours(curve_t *self, const json_t *points, int64_t step_ms)
     json_t *point;
     json_array_foreach(points, i, point)
     {
-        double value = number(point, "value");
+        double value = helio_output_number(point, "value", NAN);
         if (!time_of(point, &at_ms) || isnan(value))
             continue;
         first_ms = i == 0 ? at_ms : first_ms;
@@ -140,8 +134,8 @@ static curve_t curve_of(const json_t *points, double step_s, uint32_t most)
     self.mean = known ? sum / known : NAN;
     json_array_foreach(points, i, point)
     {
-        self.p10 = lesser(self.p10, number(point, "p10"));
-        self.p90 = greater(self.p90, number(point, "p90"));
+        self.p10 = lesser(self.p10, helio_output_number(point, "p10", NAN));
+        self.p90 = greater(self.p90, helio_output_number(point, "p90", NAN));
     }
     return self;
 }
@@ -169,14 +163,15 @@ static void errors_text(const json_t *series, const char *unit, helio_buffer_t *
     json_t *error;
     json_array_foreach(json_object_get(series, "errors"), i, error)
     {
-        double ratio = number(error, "mean_ape_ratio"), absolute = number(error, "mean_absolute_error");
+        double ratio = helio_output_number(error, "mean_ape_ratio", NAN),
+               absolute = helio_output_number(error, "mean_absolute_error", NAN);
         char amount[HELIO_HUMAN_SIZE];
         if (isnan(absolute))
             continue;
         helio_human_number(isnan(ratio) ? absolute : ratio * 100, amount);
         helio_buffer_printf(out, "%s%s%s%s to %gh", out->size ? ", " : "", amount,
                             isnan(ratio) ? unit[0] ? " " : "" : "%", isnan(ratio) ? unit : "",
-                            number(error, "horizon_h_to"));
+                            helio_output_number(error, "horizon_h_to", NAN));
     }
     if (!out->size)
         helio_buffer_text(out, "not measured");
@@ -199,7 +194,7 @@ static json_t *table_row(const helio_client_t *client, const json_t *series, con
 {
     int signal = signal_of(series);
     const char *unit = signal < 0 ? "" : signals[signal].unit;
-    curve_t curve = curve_of(points, number(series, "step_s"), hours);
+    curve_t curve = curve_of(points, helio_output_number(series, "step_s", NAN), hours);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t spark = {0}, errors = {0}, kind = {0}, range = {0};
     draw(&curve, client->output.colour, &spark);
     errors_text(series, unit, &errors);

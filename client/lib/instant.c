@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/base/clock.h"
+#include "federation/base/number.h"
 
 /*  "Z", "+01:00", "-03:30" */
 static void offset_text(int32_t offset_s, char ret_text[16])
@@ -34,7 +36,7 @@ static void instant(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms, int
                     char ret_text[HELIO_INSTANT_SIZE])
 {
     char time[HELIO_RFC3339_SIZE], offset[16], distance[HELIO_HUMAN_SIZE + 8];
-    int64_t at_s = at_ms / 1000 - (at_ms % 1000 < 0);
+    int64_t at_s = helio_floor(at_ms, 1000);
     int32_t offset_s = zone ? helio_zone_at(zone, at_s).offset_s : 0;
     offset_s -= offset_s % 60; /* of the time before there were zones: nobody writes its seconds */
     helio_rfc3339(at_ms + (int64_t)offset_s * 1000, time);
@@ -59,7 +61,7 @@ static size_t size_at(const char *text)
     const char *rest = text + sizeof form - 1;
     if (rest[0] == 'Z')
         return sizeof form;
-    bool seconds = rest[0] == ':' && rest[1] >= '0' && rest[1] <= '9' && rest[2] >= '0' && rest[2] <= '9';
+    bool seconds = rest[0] == ':' && helio_is_digit(rest[1]) && helio_is_digit(rest[2]);
     return seconds && rest[3] == 'Z' ? sizeof form + 3 : 0;
 }
 
@@ -79,8 +81,7 @@ void helio_instants_in(const helio_zone_t *zone, int64_t now_ms, const char *tex
             text += size;
             continue;
         }
-        inside = (*text >= '0' && *text <= '9') || (*text >= 'A' && *text <= 'Z') ||
-                 (*text >= 'a' && *text <= 'z');
+        inside = helio_is_letter_or_digit(*text);
         helio_buffer_append(out, text++, 1);
     }
 }

@@ -41,6 +41,12 @@ const char *helio_output_string(const json_t *object, const char *key)
     return string ? string : "";
 }
 
+double helio_output_number(const json_t *object, const char *key, double otherwise)
+{
+    const json_t *value = helio_output_find(object, key);
+    return json_is_number(value) ? json_number_value(value) : otherwise;
+}
+
 static int append_json(const char *bytes, size_t size, void *arg)
 {
     helio_buffer_append(arg, bytes, size);

@@ -83,6 +83,7 @@ void helio_output_json(const json_t *value, bool indent, helio_buffer_t *out);
 /*  The value of a key ("a|b") of an object; NULL when absent or null. */
 const json_t *helio_output_find(const json_t *object, const char *key);
 const char *helio_output_string(const json_t *object, const char *key); /* "" when absent or no string */
+double helio_output_number(const json_t *object, const char *key, double otherwise); /* when absent or no number */
 
 /*  A cell as a table shows it; "" for nothing. */
 void helio_output_cell(const helio_output_t *self, const json_t *object, const helio_column_t *column,

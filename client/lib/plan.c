@@ -11,30 +11,25 @@
 #include "client/lib/why.h"
 #include "federation/base/clock.h"
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = helio_output_find(object, key);
-    return json_is_number(value) ? json_number_value(value) : 0;
-}
-
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
 static void print_head(const helio_client_t *client, const json_t *job)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
     char time[HELIO_HUMAN_SIZE];
     const char *goal = helio_output_string(job, "goal"), *name = helio_output_string(job, "name");
-    unsigned gpus = (unsigned)number(job, "gpus"), nodes = (unsigned)number(job, "nodes");
+    unsigned gpus = (unsigned)helio_output_number(job, "gpus", 0),
+             nodes = (unsigned)helio_output_number(job, "nodes", 0);
     helio_buffer_printf(&text, "Plan for %.64s   ", name[0] ? name : "a job");
     if (gpus)
         helio_buffer_printf(&text, "%u GPU%s, ", gpus, gpus == 1 ? "" : "s");
-    helio_human_duration(number(job, "duration_s"), time);
+    helio_human_duration(helio_output_number(job, "duration_s", 0), time);
     helio_buffer_printf(&text, "%u node%s, %s   ", nodes, nodes == 1 ? "" : "s", time);
     if (goal[0])
         helio_buffer_printf(&text, "goal %.16s", goal);
     else
         helio_buffer_text(&text, "prices of its own");
-    if (number(job, "flexible_s") > 0) {
-        helio_human_duration(number(job, "flexible_s"), time);
+    if (helio_output_number(job, "flexible_s", 0) > 0) {
+        helio_human_duration(helio_output_number(job, "flexible_s", 0), time);
         helio_buffer_printf(&text, ", may wait %s", time);
     }
     helio_safe_text(text.data, false, &safe);
@@ -55,7 +50,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         helio_safe_text(run.data, false, &safe_run);
         fprintf(client->io->out, "Expected to run %s\n", safe_run.data);
     }
-    HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, number(job, "flexible_s"));
+    HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, helio_output_number(job, "flexible_s", 0));
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());
     if (reason[0]) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};

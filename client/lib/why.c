@@ -8,12 +8,6 @@
 #include "client/lib/humanise.h"
 #include "client/lib/output.h"
 
-static double number(const json_t *object, const char *key)
-{
-    const json_t *value = helio_output_find(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
 static const json_t *candidates_of(const json_t *answer)
 {
     return json_object_get(answer, "candidates");
@@ -49,7 +43,8 @@ static bool is_taken(const json_t *answer, const json_t *candidate)
     const char *first = helio_output_string(answer, "first_choice");
     if (!first[0] || is_rejected(candidate) || is_chosen(answer, candidate))
         return false;
-    return number(candidate, "score_usd") < number(helio_why_chosen(answer), "score_usd") ||
+    return helio_output_number(candidate, "score_usd", NAN) <
+               helio_output_number(helio_why_chosen(answer), "score_usd", NAN) ||
            (strcmp(first, helio_output_string(candidate, "site")) == 0 &&
             strcmp(helio_output_string(answer, "first_choice_pool"), helio_output_string(candidate, "pool")) == 0);
 }
@@ -61,10 +56,10 @@ const json_t *helio_why_next_best(const json_t *answer)
     json_t *candidate;
     json_array_foreach(candidates_of(answer), i, candidate)
     {
-        double score = number(candidate, "score_usd");
+        double score = helio_output_number(candidate, "score_usd", NAN);
         if (is_chosen(answer, candidate) || is_rejected(candidate) || is_taken(answer, candidate) || isnan(score))
             continue;
-        if (!best || score < number(best, "score_usd"))
+        if (!best || score < helio_output_number(best, "score_usd", NAN))
             best = candidate;
     }
     return best;
@@ -91,8 +86,8 @@ static void difference_text(double value, double least, const char *what, human_
 
 void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
 {
-    double cost = number(a, "cost_usd") - number(b, "cost_usd");
-    double carbon = number(a, "carbon_g") - number(b, "carbon_g");
+    double cost = helio_output_number(a, "cost_usd", NAN) - helio_output_number(b, "cost_usd", NAN);
+    double carbon = helio_output_number(a, "carbon_g", NAN) - helio_output_number(b, "carbon_g", NAN);
     if (isnan(cost) || isnan(carbon))
         return;
     difference_text(cost, 1e-6, "", helio_human_money, out);
@@ -125,14 +120,17 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
     {
         char before[32];
         (void)snprintf(before, sizeof before, "%.24s ", term_label(name));
-        signed_text(json_number_value(value) - number(other, name), 0.005, helio_human_money, before, out);
+        signed_text(json_number_value(value) - helio_output_number(other, name, NAN), 0.005, helio_human_money,
+                    before, out);
     }
 }
 
 void helio_why_change(const json_t *answer, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(answer), *other = helio_why_next_best(answer);
-    double gap = other && chosen ? number(other, "score_usd") - number(chosen, "score_usd") : NAN;
+    double gap = other && chosen
+                     ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
+                     : NAN;
     char amount[HELIO_HUMAN_SIZE];
     if (isnan(gap) || gap < 0)
         return;
@@ -151,12 +149,12 @@ void helio_why_change(const json_t *answer, helio_buffer_t *out)
 /*  The least of what is not rejected. */
 static bool is_least(const json_t *answer, const json_t *candidate, const char *key)
 {
-    double value = number(candidate, key);
+    double value = helio_output_number(candidate, key, NAN);
     size_t i;
     json_t *other;
     json_array_foreach(candidates_of(answer), i, other)
     {
-        if (!is_rejected(other) && number(other, key) < value)
+        if (!is_rejected(other) && helio_output_number(other, key, NAN) < value)
             return false;
     }
     return !isnan(value);
@@ -171,11 +169,11 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
         helio_buffer_text(out, "the best that was left");
     else if (!other)
         helio_buffer_text(out, "the only one that can");
-    else if (number(other, "score_usd") < number(candidate, "score_usd"))
+    else if (helio_output_number(other, "score_usd", NAN) < helio_output_number(candidate, "score_usd", NAN))
         helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0
                                    ? "the best that may be relied on"
                                    : "its GPU comes first in `gpu`");
-    else if (number(other, "score_usd") == number(candidate, "score_usd"))
+    else if (helio_output_number(other, "score_usd", NAN) == helio_output_number(candidate, "score_usd", NAN))
         helio_buffer_text(out, "as good as any");
     else if (cheapest && cleanest)
         helio_buffer_text(out, "cheapest and cleanest");
@@ -203,10 +201,10 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
     else if (is_taken(answer, candidate))
         helio_buffer_text(out, "taken by jobs like it");
     else if (chosen) {
-        signed_text(number(candidate, "cost_usd") - number(chosen, "cost_usd"), 0.005, helio_human_money, "",
-                    out);
-        signed_text(number(candidate, "carbon_g") - number(chosen, "carbon_g"), 0.5, helio_human_mass, "",
-                    out);
+        signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
+                    0.005, helio_human_money, "", out);
+        signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN),
+                    0.5, helio_human_mass, "", out);
         helio_buffer_text(out, out->size ? "" : "as good");
     }
     if (!reason[0] && detail[0]) /* what its data takes */
@@ -218,7 +216,7 @@ static void without_false_figures(json_t *row)
     static const char *const figures[] = {"cost_usd", "energy_kwh", "carbon_g", "score_usd"};
     (void)json_object_del(row, "start");
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        double value = number(row, figures[i]);
+        double value = helio_output_number(row, figures[i], NAN);
         if (!isnan(value) && value > 0)
             return;
     }
@@ -249,9 +247,10 @@ json_t *helio_why_rows(const json_t *answer, double flexible_s)
 void helio_why_run(const json_t *answer, helio_buffer_t *out)
 {
     const json_t *run = json_object_get(answer, "run");
-    double expected = number(run, "duration_s"), high = number(run, "duration_p90_s"),
-           limit = number(answer, "time_limit_s");
-    double runs = number(run, "runs"), failed = number(run, "failed");
+    double expected = helio_output_number(run, "duration_s", NAN),
+           high = helio_output_number(run, "duration_p90_s", NAN),
+           limit = helio_output_number(answer, "time_limit_s", NAN);
+    double runs = helio_output_number(run, "runs", NAN), failed = helio_output_number(run, "failed", NAN);
     bool never_fits = strcmp(helio_output_string(answer, "reason"), "NeverFits") == 0;
     if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))
         return;

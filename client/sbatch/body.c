@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 
 static bool is_word(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '-' || c == '.' || c == '$';
+    return helio_is_letter_or_digit(c) || c == '_' || c == '-' || c == '.' || c == '$';
 }
 
 static bool calls(helio_text_t line, const char *name)

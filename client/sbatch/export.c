@@ -4,20 +4,13 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 
 typedef struct exporter {
     sbatch_t *work;
     sbatch_variable_fn *fn;
     void *arg;
 } exporter_t;
-
-static const char *variable(const sbatch_t *self, helio_text_t name)
-{
-    for (char *const *at = self->input->environment; at && *at; at++)
-        if (strncmp(*at, name.data, name.size) == 0 && (*at)[name.size] == '=')
-            return *at + name.size + 1;
-    return NULL;
-}
 
 /*  Whether a name says that its value is for nobody's eyes: it would stand in the job's document. */
 static bool is_secret(helio_text_t name)
@@ -35,8 +28,8 @@ static bool is_variable(helio_text_t name)
 {
     for (uint32_t i = 0; i < name.size; i++) {
         char c = name.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-        if (!letter && !(i && c >= '0' && c <= '9'))
+        bool letter = helio_is_letter(c) || c == '_';
+        if (!letter && !(i && helio_is_digit(c)))
             return false;
     }
     return name.size > 0 && name.size <= 128;
@@ -46,7 +39,7 @@ static helio_rc take_variable(exporter_t *self, const sbatch_value_t *export, he
                               const char *given)
 {
     const char *shown = helio_arena_string(self->work->arena, name);
-    const char *value = given ? given : variable(self->work, name);
+    const char *value = given ? given : sbatch_variable(self->work->input, name);
     if (!is_variable(name))
         return sbatch_refuse(self->work, export, "--export=NAME,OTHER=value",
                              "--export takes names of variables, found '%.64s'", shown);

@@ -80,6 +80,7 @@ static inline const sbatch_value_t *sbatch_given(const sbatch_t *self, uint32_t 
 helio_rc sbatch_read_header(sbatch_t *self);
 helio_rc sbatch_read_environment(sbatch_t *self);
 helio_rc sbatch_read_line(sbatch_t *self);
+const char *sbatch_variable(const helio_sbatch_input_t *input, helio_text_t name); /* NULL = not in the environment */
 /*  Where the header ends. */
 size_t sbatch_header_end(helio_text_t script);
 /*  The script's line at `at`; *ret_next is the offset of the one after it. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
 
@@ -60,7 +61,7 @@ static void add_name(entries_t *self)
     char name[HELIO_JOB_NAME_MAX + 1];
     size_t size = 0;
     for (const char *at = wanted; *at && size < HELIO_JOB_NAME_MAX; at++) {
-        bool alnum = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        bool alnum = helio_is_letter_or_digit(*at);
         bool inner = strchr("._-", *at) != NULL;
         if (!alnum && size == 0)
             continue;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 #include "federation/spec/value.h"
 
 enum { INDEX_MAX = 9999999 };
@@ -140,7 +141,7 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
     while (list < 3 &&
            !(kind.size == strlen(kinds[list]) && strncasecmp(kind.data, kinds[list], kind.size) == 0))
         list++;
-    bool bare = kind.size && kind.data[0] >= '0' && kind.data[0] <= '9'; /* ids alone: afterany */
+    bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
     if (list == 3 && !bare)
         return sbatch_refuse(self, value, "afterok, afterany and afternotok are understood",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));

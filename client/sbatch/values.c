@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 #include "federation/spec/value.h"
 
 enum { MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400, PARTS_MAX = 3, MODEL_MAX = 32 };
@@ -139,8 +140,8 @@ bool sbatch_gpus(const char *text, helio_arena_t *arena, const char **ret_model,
     char *name = helio_arena_alloc(arena, model.size + 1, 1);
     for (uint32_t i = 0; i < model.size; i++) {
         char c = model.data[i];
-        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool other = (c >= '0' && c <= '9') || (i && strchr("._-", c));
+        bool letter = helio_is_letter(c);
+        bool other = helio_is_digit(c) || (i && strchr("._-", c));
         if (!letter && !other)
             return false;
         named = named || letter;

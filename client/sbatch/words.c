@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
+#include "federation/base/char.h"
 #include "federation/spec/value.h"
 
 /*  ---- complaints ---- */
@@ -118,8 +119,7 @@ static bool check_known(taker_t *self, uint32_t id, const char *shown, helio_tex
 static bool is_option_name(const char *name, size_t size)
 {
     for (size_t i = 0; i < size; i++)
-        if (!((name[i] >= 'a' && name[i] <= 'z') ||
-              (i && (name[i] == '-' || (name[i] >= '0' && name[i] <= '9')))))
+        if (!((name[i] >= 'a' && name[i] <= 'z') || (i && (name[i] == '-' || helio_is_digit(name[i])))))
             return false;
     return size > 0 && size <= 64;
 }
@@ -254,12 +254,11 @@ helio_rc sbatch_read_line(sbatch_t *self)
 
 /*  ---- variables ---- */
 
-static const char *variable(char *const *environment, const char *name)
+const char *sbatch_variable(const helio_sbatch_input_t *input, helio_text_t name)
 {
-    size_t size = strlen(name);
-    for (char *const *at = environment; at && *at; at++)
-        if (strncmp(*at, name, size) == 0 && (*at)[size] == '=')
-            return *at + size + 1;
+    for (char *const *at = input->environment; at && *at; at++)
+        if (strncmp(*at, name.data, name.size) == 0 && (*at)[name.size] == '=')
+            return *at + name.size + 1;
     return NULL;
 }
 
@@ -276,7 +275,7 @@ helio_rc sbatch_read_environment(sbatch_t *self)
     helio_rc rc = HELIO_OK;
     for (uint32_t id = 0; id < HELIO_SBATCH_COUNT && rc == HELIO_OK; id++) {
         const helio_sbatch_option_t *option = helio_sbatch_option(id);
-        const char *text = option->variable ? variable(self->input->environment, option->variable) : NULL;
+        const char *text = option->variable ? sbatch_variable(self->input, helio_text_of(option->variable)) : NULL;
         if (!text || (option->argument == HELIO_SBATCH_NO && !is_on(text)) ||
             (option->argument == HELIO_SBATCH_YES && !text[0]))
             continue;

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "federation/base/civil.h"
+#include "federation/base/number.h"
 
 static int64_t clock_ms(clockid_t clock)
 {
@@ -36,7 +37,7 @@ void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE])
     /* the form has four digits for the year: what is outside them shows as their ends */
     const int64_t first_ms = INT64_C(-62167219200000), last_ms = INT64_C(253402300799999);
     wall_ms = wall_ms < first_ms ? first_ms : wall_ms > last_ms ? last_ms : wall_ms;
-    int64_t days = wall_ms / day_ms - (wall_ms % day_ms < 0);
+    int64_t days = helio_floor(wall_ms, day_ms);
     int64_t ms = wall_ms - days * day_ms, year, month, day;
     helio_civil_of_days(days, &year, &month, &day);
     char text[96]; /* the compiler does not see how small the numbers are */

@@ -2,6 +2,8 @@
 #ifndef HELIO_BASE_FILE_H
 #define HELIO_BASE_FILE_H
 
+#include <errno.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 /*  Closes what is open (>= 0) and makes it -1: for HELIO_AUTO too. */
@@ -10,6 +12,20 @@ static inline void helio_close(int *fd)
     if (*fd >= 0)
         (void)close(*fd);
     *fd = -1;
+}
+
+/*  False: errno says why, and a part may be written. */
+static inline bool helio_write_all(int fd, const void *bytes, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t wrote = write(fd, (const char *)bytes + done, size - done);
+        if (wrote < 0 && errno == EINTR)
+            continue;
+        if (wrote <= 0)
+            return false;
+        done += (size_t)wrote;
+    }
+    return true;
 }
 
 #endif

@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "federation/base/id.h"
 
 #include <stdio.h>
@@ -59,17 +60,6 @@ static int crockford_digit(char c)
     return at ? (int)(at - crockford) : -1;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static helio_rc parse_hex(helio_text_t text, helio_uuid_t *ret_id)
 {
     helio_uuid_t id;
@@ -80,8 +70,8 @@ static helio_rc parse_hex(helio_text_t text, helio_uuid_t *ret_id)
                 return HELIO_INVALID;
             continue;
         }
-        int high = hex_digit(text.data[i]);
-        int low = hex_digit(text.data[i + 1]);
+        int high = helio_hex_digit(text.data[i]);
+        int low = helio_hex_digit(text.data[i + 1]);
         if (high < 0 || low < 0)
             return HELIO_INVALID;
         id.bytes[byte++] = (uint8_t)(high << 4 | low);

@@ -50,6 +50,16 @@ bool helio_text_is(helio_text_t a, const char *string)
     return helio_text_equal(a, helio_text_of(string));
 }
 
+helio_rc helio_text_among(helio_text_t text, const char *const *words, uint32_t count, uint32_t *ret_place)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (helio_text_is(text, words[i])) {
+            *ret_place = i;
+            return HELIO_OK;
+        }
+    return HELIO_NOT_FOUND;
+}
+
 bool helio_text_copy(helio_text_t text, char *ret_string, size_t capacity)
 {
     assert(capacity > 0);

@@ -31,6 +31,9 @@ typedef struct helio_text {
 helio_text_t helio_text_of(const char *string); /* NULL gives the empty text */
 bool helio_text_equal(helio_text_t a, helio_text_t b);
 bool helio_text_is(helio_text_t a, const char *string);
+/*  The place of the one of `count` words that the text is. */
+HELIO_MUST_CHECK helio_rc helio_text_among(helio_text_t text, const char *const *words, uint32_t count,
+                                           uint32_t *ret_place);
 /*  Copies at most capacity-1 bytes and terminates; false when it was cut. */
 bool helio_text_copy(helio_text_t text, char *ret_string, size_t capacity);
 

@@ -1,13 +1,9 @@
+#include "federation/base/number.h"
 #include "federation/energy/forecast_error.h"
 
 #include <math.h>
 
 static const int64_t HOUR_MS = 3600000;
-
-static int64_t floor_div(int64_t value, int64_t by)
-{
-    return value / by - (value % by < 0);
-}
 
 uint32_t helio_forecast_errors(const helio_series_t *issued, const helio_hours_t *truth, helio_arena_t *arena,
                                helio_forecast_error_t **ret_errors)
@@ -20,7 +16,7 @@ uint32_t helio_forecast_errors(const helio_series_t *issued, const helio_hours_t
         return 0;
     for (uint32_t i = 0; i < issued->values.count; i++) {
         int64_t hour_ms = issued->start_wall_ms + (int64_t)i * HOUR_MS;
-        double actual = helio_hours_at(truth, floor_div(hour_ms, HOUR_MS));
+        double actual = helio_hours_at(truth, helio_floor(hour_ms, HOUR_MS));
         int64_t ahead_ms = hour_ms - issued->issued_wall_ms;
         if (isnan(actual) || ahead_ms <= 0 || ahead_ms / HOUR_MS >= HELIO_FORECAST_HORIZON_MAX)
             continue;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "federation/base/civil.h"
+#include "federation/base/number.h"
 
 enum { DAY_MIN = 1440, DAY_S = 86400, ALL_DAYS = 0x7f, DAYS_MAX = 400 };
 
@@ -195,8 +196,7 @@ static void add_stretch(found_t *self, const helio_schedule_t *schedule, int32_t
                         int64_t end_s)
 {
     int64_t local_begin_s = begin_s + offset_s, local_end_s = end_s + offset_s;
-    int64_t first =
-        local_begin_s / DAY_S - (local_begin_s % DAY_S < 0) - 1; /* a range may reach over midnight */
+    int64_t first = helio_floor(local_begin_s, DAY_S) - 1; /* a range may reach over midnight */
     for (int64_t day = first; day * DAY_S < local_end_s; day++)
         for (uint32_t i = 0; i < schedule->count; i++) {
             const helio_schedule_range_t *range = &schedule->ranges[i];
@@ -234,8 +234,7 @@ uint32_t helio_schedule_intervals(const helio_schedule_t *self, const helio_zone
 {
     const int64_t most_ms = INT64_C(1000) * DAY_S * DAYS_MAX;
     found_t found = {.from_ms = from_ms, .to_ms = to_ms > from_ms + most_ms ? from_ms + most_ms : to_ms};
-    int64_t at_s = from_ms / 1000 - (from_ms % 1000 < 0),
-            end_s = found.to_ms / 1000 + (found.to_ms % 1000 > 0);
+    int64_t at_s = helio_floor(from_ms, 1000), end_s = found.to_ms / 1000 + (found.to_ms % 1000 > 0);
     while (at_s < end_s) {
         helio_zone_stretch_t stretch = helio_zone_at(zone, at_s);
         int64_t until_s = stretch.end_s < end_s ? stretch.end_s : end_s;
@@ -254,9 +253,9 @@ uint32_t helio_schedule_intervals(const helio_schedule_t *self, const helio_zone
 
 bool helio_schedule_covers(const helio_schedule_t *self, const helio_zone_t *zone, int64_t wall_ms)
 {
-    int64_t utc_s = wall_ms / 1000 - (wall_ms % 1000 < 0);
+    int64_t utc_s = helio_floor(wall_ms, 1000);
     int64_t local_s = helio_zone_local_s(zone, utc_s);
-    int64_t today = local_s / DAY_S - (local_s % DAY_S < 0);
+    int64_t today = helio_floor(local_s, DAY_S);
     for (int64_t day = today - 1; day <= today; day++)
         for (uint32_t i = 0; i < self->count; i++) {
             const helio_schedule_range_t *range = &self->ranges[i];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/energy/zone_rule.h"
 
 enum { HEADER_SIZE = 44, TRANSITIONS_MAX = 8192, TYPES_MAX = 256 };
@@ -29,8 +30,7 @@ bool helio_zone_name_is_good(helio_text_t name)
     char before = '/';
     for (uint32_t i = 0; i < name.size; i++) {
         char c = name.data[i];
-        bool word = (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
-                    c == '-' || c == '+';
+        bool word = helio_is_letter_or_digit(c) || c == '_' || c == '-' || c == '+';
         if (!word && !(c == '/' && before != '/'))
             return false;
         before = c;

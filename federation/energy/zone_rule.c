@@ -1,6 +1,8 @@
 #include "federation/energy/zone_rule.h"
 
+#include "federation/base/char.h"
 #include "federation/base/civil.h"
+#include "federation/base/number.h"
 
 enum { DAY_S = 86400 };
 
@@ -20,7 +22,7 @@ static bool number(cursor_t *self, int32_t least, int32_t most, int32_t *ret_val
 {
     int32_t value = 0;
     const char *from = self->at;
-    for (; self->at < self->end && *self->at >= '0' && *self->at <= '9'; self->at++)
+    for (; self->at < self->end && helio_is_digit(*self->at); self->at++)
         if ((value = value * 10 + (*self->at - '0')) > most)
             return false;
     *ret_value = value;
@@ -130,7 +132,7 @@ helio_zone_stretch_t helio_zone_rule_at(const helio_zone_rule_t *self, int64_t u
     if (utc_s > far_s || utc_s < -far_s)
         return stretch;
     int64_t year, month, day;
-    helio_civil_of_days(utc_s / DAY_S - (utc_s % DAY_S < 0), &year, &month, &day);
+    helio_civil_of_days(helio_floor(utc_s, DAY_S), &year, &month, &day);
     for (int64_t y = year - 1; y <= year + 1; y++) {
         int64_t begin = day_of(&self->begin, y) * DAY_S + self->begin.time_s - self->standard_s;
         int64_t end = day_of(&self->end, y) * DAY_S + self->end.time_s - self->daylight_s;

@@ -27,26 +27,16 @@ static const char *word_at(const char *const *words, uint32_t count, uint32_t va
     return value < count ? words[value] : "unknown";
 }
 
-static helio_rc value_of(const char *const *words, uint32_t count, helio_text_t word, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (helio_text_is(word, words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
-
 #define WORD(name, word) word,
-#define ENUM_DEFINE(name, PREFIX, TABLE)                                                                     \
-    static const char *const name##_words[] = {TABLE(WORD)};                                                 \
-    const char *name##_word(uint32_t value)                                                                  \
-    {                                                                                                        \
-        return word_at(name##_words, PREFIX##_COUNT, value);                                                 \
-    }                                                                                                        \
-    helio_rc name##_of(helio_text_t word, uint32_t *ret_value)                                               \
-    {                                                                                                        \
-        return value_of(name##_words, PREFIX##_COUNT, word, ret_value);                                      \
+#define ENUM_DEFINE(name, PREFIX, TABLE)                                        \
+    static const char *const name##_words[] = {TABLE(WORD)};                    \
+    const char *name##_word(uint32_t value)                                     \
+    {                                                                           \
+        return word_at(name##_words, PREFIX##_COUNT, value);                    \
+    }                                                                           \
+    helio_rc name##_of(helio_text_t word, uint32_t *ret_value)                  \
+    {                                                                           \
+        return helio_text_among(word, name##_words, PREFIX##_COUNT, ret_value); \
     }
 
 ENUM_DEFINE(helio_job_kind, HELIO_JOB_KIND, HELIO_JOB_KIND_TABLE)
@@ -92,7 +82,7 @@ const char *helio_job_state_word(uint32_t state)
 
 helio_rc helio_job_state_of(helio_text_t word, uint32_t *ret_state)
 {
-    return value_of(state_words, HELIO_JOB_STATE_COUNT, word, ret_state);
+    return helio_text_among(word, state_words, HELIO_JOB_STATE_COUNT, ret_state);
 }
 
 bool helio_job_state_is_live(uint32_t state)

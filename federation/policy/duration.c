@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "federation/policy/duration.h"
 
 #include <stdlib.h>
@@ -65,11 +66,6 @@ uint32_t helio_durations_keys(const helio_durations_t *self)
 /* ---- names ------------------------------------------------------------------------------------------------
  */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_joint(char c)
 {
     return memchr("-_.:/[]() ,=", c, 12) != NULL;
@@ -77,7 +73,7 @@ static bool is_joint(char c)
 
 static bool is_hex(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+    return helio_hex_digit(c) >= 0;
 }
 
 /*  Of a word that begins at `at`: its size when it is an id in hexadecimal digits, else 0. */
@@ -86,7 +82,7 @@ static uint32_t id_size(helio_text_t name, uint32_t at)
     uint32_t i = at;
     bool counts = false;
     for (; i < name.size && is_hex(name.data[i]); i++)
-        counts = counts || is_digit(name.data[i]);
+        counts = counts || helio_is_digit(name.data[i]);
     return counts && i - at >= 8 && (i == name.size || is_joint(name.data[i])) ? i - at : 0;
 }
 
@@ -96,8 +92,8 @@ uint32_t helio_duration_stem(helio_text_t name, char ret_stem[HELIO_DURATION_STE
     for (uint32_t i = 0; i < name.size && size < HELIO_DURATION_STEM_MAX;) {
         bool begins = i == 0 || is_joint(name.data[i - 1]);
         uint32_t skip = begins ? id_size(name, i) : 0;
-        while (!skip && i + skip < name.size && is_digit(name.data[i + skip]))
-            for (skip = 1; i + skip < name.size && is_digit(name.data[i + skip]);)
+        while (!skip && i + skip < name.size && helio_is_digit(name.data[i + skip]))
+            for (skip = 1; i + skip < name.size && helio_is_digit(name.data[i + skip]);)
                 skip++;
         ret_stem[size++] = skip ? '#' : name.data[i];
         i += skip ? skip : 1;

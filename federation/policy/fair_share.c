@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/model/site.h"
 
 static const struct {
@@ -17,18 +18,13 @@ static const struct {
 enum { WEIGHT_UNKNOWN = 1000, STEP_BITS = 16 };
 static const uint64_t GPU_MICRO_MAX = UINT64_C(1) << 50; /* 100 million GPUs: keeps every product within 64 bits */
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /*  The model's name goes on with something else than a digit: an A10 is no A100. */
 uint32_t helio_gpu_weight_milli(helio_text_t model)
 {
     for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
         size_t size = strlen(weights[i].model);
         if (model.size >= size && memcmp(model.data, weights[i].model, size) == 0 &&
-            (model.size == size || !is_digit(model.data[size])))
+            (model.size == size || !helio_is_digit(model.data[size])))
             return weights[i].weight_milli * helio_gpu_sevenths(model) / 7;
     }
     return WEIGHT_UNKNOWN;

@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "federation/policy/overflow.h"
 
 #include <stdio.h>
@@ -83,8 +84,7 @@ static bool is_pattern(helio_text_t text)
         text = (helio_text_t){text.data + 1, text.size - 1};
     for (uint32_t i = 0; i < text.size; i++) {
         char c = text.data[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '*' ||
-              c == '.' || c == '_' || c == '-'))
+        if (!(helio_is_letter_or_digit(c) || c == '*' || c == '.' || c == '_' || c == '-'))
             return false;
     }
     return text.size > 0;

@@ -1,3 +1,4 @@
+#include "federation/base/number.h"
 #include "federation/policy/terms.h"
 
 static const char *const words[] = {
@@ -26,11 +27,6 @@ static int64_t ratio(helio_i128_t numerator, helio_i128_t denominator)
 static const uint64_t RUN_MAX_MS = UINT64_C(100) * 366 * 86400000;
 static const uint64_t GPUS_MAX = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
 
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value < most ? value : most;
-}
-
 static void take_use(helio_plan_t *plan, const helio_outlook_use_t *use, uint64_t gpus)
 {
     plan->cost_micro_usd = ratio(use->money * (helio_i128_t)gpus, UJ_PER_KWH);
@@ -43,7 +39,7 @@ helio_plan_t helio_plan_until(const helio_outlook_t *outlook, uint64_t gpus, int
 {
     helio_plan_t plan = {.start_ms = start_ms};
     helio_outlook_use_t use = helio_outlook_use(outlook, start_ms, until_ms);
-    take_use(&plan, &use, at_most(gpus, GPUS_MAX));
+    take_use(&plan, &use, helio_lesser_u64(gpus, GPUS_MAX));
     return plan;
 }
 
@@ -64,7 +60,7 @@ static int64_t wait_cost(const helio_work_t *work, uint64_t gpus, int64_t wait_m
 helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *work,
                            const helio_extras_t *extras, int64_t start_ms)
 {
-    uint64_t gpus = at_most(work->gpus, GPUS_MAX), run_ms = at_most(work->run_ms, RUN_MAX_MS);
+    uint64_t gpus = helio_lesser_u64(work->gpus, GPUS_MAX), run_ms = helio_lesser_u64(work->run_ms, RUN_MAX_MS);
     helio_plan_t plan = {.start_ms = start_ms};
     int64_t begin_ms = start_ms + extras->queue_wait_ms + (int64_t)extras->transfer.ms;
     helio_outlook_use_t use = helio_outlook_use(outlook, begin_ms, begin_ms + (int64_t)run_ms);
@@ -83,7 +79,7 @@ helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *w
     plan.terms[HELIO_TERM_MOVE] = ratio(extras->move_micro_usd, 1);
     plan.terms[HELIO_TERM_TRANSFER] =
         ratio((helio_i128_t)extras->transfer.egress_micro_usd +
-                  carbon_cost(work, (int64_t)at_most(extras->transfer.carbon_mg, (uint64_t)MOST)),
+                  carbon_cost(work, (int64_t)helio_lesser_u64(extras->transfer.carbon_mg, (uint64_t)MOST)),
               1);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         plan.score_micro_usd += plan.terms[i];

@@ -1,5 +1,6 @@
 #include "federation/policy/transfer.h"
 
+#include "federation/base/number.h"
 #include "federation/policy/outlook.h"
 
 static const uint64_t MOST = UINT64_C(1) << 53;
@@ -13,11 +14,6 @@ static uint64_t ratio(helio_i128_t numerator, helio_i128_t denominator, uint64_t
     return whole > (helio_i128_t)most ? most : (uint64_t)whole;
 }
 
-static uint64_t at_most(uint64_t value, uint64_t most)
-{
-    return value < most ? value : most;
-}
-
 helio_transfer_t helio_transfer_of(uint64_t bytes, const helio_link_t *link, uint64_t mg_per_kwh)
 {
     const helio_i128_t gb = 1000000000;
@@ -26,17 +22,18 @@ helio_transfer_t helio_transfer_of(uint64_t bytes, const helio_link_t *link, uin
         .ms = ratio((helio_i128_t)bytes * 8, (helio_i128_t)(link->mbps ? link->mbps : 1) * 1000, MS_MAX),
         .egress_micro_usd = (int64_t)ratio((helio_i128_t)bytes * link->egress_micro_usd_per_gb, gb, MOST),
         .energy_j = ratio(joules, gb, MOST),
-        .carbon_mg = ratio(joules * (helio_i128_t)at_most(mg_per_kwh, UINT64_C(1) << 30), gb * 3600000, MOST),
+        .carbon_mg =
+            ratio(joules * (helio_i128_t)helio_lesser_u64(mg_per_kwh, UINT64_C(1) << 30), gb * 3600000, MOST),
     };
 }
 
 helio_transfer_t helio_transfer_sum(helio_transfer_t a, helio_transfer_t b)
 {
     return (helio_transfer_t){
-        .ms = at_most(a.ms + b.ms, MS_MAX),
-        .egress_micro_usd = (int64_t)at_most((uint64_t)(a.egress_micro_usd + b.egress_micro_usd), MOST),
-        .energy_j = at_most(a.energy_j + b.energy_j, MOST),
-        .carbon_mg = at_most(a.carbon_mg + b.carbon_mg, MOST),
+        .ms = helio_lesser_u64(a.ms + b.ms, MS_MAX),
+        .egress_micro_usd = (int64_t)helio_lesser_u64((uint64_t)(a.egress_micro_usd + b.egress_micro_usd), MOST),
+        .energy_j = helio_lesser_u64(a.energy_j + b.energy_j, MOST),
+        .carbon_mg = helio_lesser_u64(a.carbon_mg + b.carbon_mg, MOST),
     };
 }
 
@@ -44,9 +41,9 @@ int64_t helio_transfer_score(const helio_transfer_t *self, helio_prices_t prices
 {
     helio_i128_t carbon = (helio_i128_t)self->carbon_mg * prices.carbon_micro_usd_per_t;
     helio_i128_t wait =
-        (helio_i128_t)self->ms * (helio_i128_t)at_most(gpus, GPUS_MAX) * prices.wait_micro_usd_per_gpu_h;
+        (helio_i128_t)self->ms * (helio_i128_t)helio_lesser_u64(gpus, GPUS_MAX) * prices.wait_micro_usd_per_gpu_h;
     uint64_t sum = (uint64_t)self->egress_micro_usd + ratio(carbon, 1000000000, MOST) + ratio(wait, 3600000, MOST);
-    return (int64_t)at_most(sum, MOST);
+    return (int64_t)helio_lesser_u64(sum, MOST);
 }
 
 double helio_transfer_intensity(double from_mg_per_kwh, double to_mg_per_kwh)

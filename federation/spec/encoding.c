@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/spec/encoding.h"
 
 size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *end)
@@ -69,11 +70,7 @@ static int32_t escape_value(const char *at, const char *end)
     if (end - at < 6 || at[0] != '\\' || at[1] != 'u')
         return -1;
     for (int i = 2; i < 6; i++) {
-        char c = at[i];
-        int digit = c >= '0' && c <= '9'   ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : -1;
+        int digit = helio_hex_digit(at[i]);
         if (digit < 0)
             return -1;
         value = value * 16 + digit;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "federation/spec/encoding.h"
+#include "federation/base/char.h"
 #include "federation/spec/reader.h"
 
 enum {
@@ -57,14 +58,6 @@ static helio_spec_node_t *add_node(json_t *self, helio_spec_node_t *parent)
 
 /*  ---- texts ---- */
 
-static int hex_digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /*  The four digits behind \u, as UTF-8. An escape is longer than what it stands for. */
 static char *take_code(json_t *self, char *out)
 {
@@ -72,7 +65,7 @@ static char *take_code(json_t *self, char *out)
     if (self->end - self->at < 4)
         return NULL;
     for (int i = 0; i < 4; i++) {
-        int digit = hex_digit(*self->at++);
+        int digit = helio_hex_digit(*self->at++);
         if (digit < 0)
             return NULL;
         code = code << 4 | (uint32_t)digit;
@@ -171,7 +164,7 @@ static bool take_string(json_t *self, helio_spec_node_t *node)
 static bool take_digits(json_t *self)
 {
     const char *from = self->at;
-    while (self->at < self->end && *self->at >= '0' && *self->at <= '9')
+    while (self->at < self->end && helio_is_digit(*self->at))
         self->at++;
     return self->at > from;
 }

@@ -5,24 +5,15 @@
 #include <string.h>
 
 #include "federation/model/site.h"
+#include "federation/base/char.h"
 #include "federation/spec/job_values.h"
-
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /*  All of text from `from` on are letters, digits or one of `more`. */
 static bool all_of(helio_text_t text, uint32_t from, const char *more)
 {
     for (uint32_t i = from; i < text.size; i++) {
         char c = text.data[i];
-        if (!is_letter(c) && !is_digit(c) && (c == '\0' || !strchr(more, c)))
+        if (!helio_is_letter(c) && !helio_is_digit(c) && (c == '\0' || !strchr(more, c)))
             return false;
     }
     return true;
@@ -30,7 +21,7 @@ static bool all_of(helio_text_t text, uint32_t from, const char *more)
 
 static bool is_name(helio_text_t text)
 {
-    return text.size > 0 && (is_letter(text.data[0]) || is_digit(text.data[0])) && all_of(text, 1, "._-");
+    return text.size > 0 && (helio_is_letter(text.data[0]) || helio_is_digit(text.data[0])) && all_of(text, 1, "._-");
 }
 
 static bool is_job_name(helio_text_t text)
@@ -53,7 +44,7 @@ static bool is_pool_gpu(helio_text_t text)
 static bool is_env_name(helio_text_t text)
 {
     static const char ours[] = "HELIO_";
-    if (text.size == 0 || text.size > 128 || is_digit(text.data[0]) || !all_of(text, 0, "_"))
+    if (text.size == 0 || text.size > 128 || helio_is_digit(text.data[0]) || !all_of(text, 0, "_"))
         return false;
     return text.size < sizeof ours - 1 || memcmp(text.data, ours, sizeof ours - 1) != 0;
 }
@@ -105,7 +96,7 @@ static bool is_uri(helio_text_t text)
 
 static bool is_option(helio_text_t text)
 {
-    return text.size > 0 && text.size <= 64 && is_letter(text.data[0]) && all_of(text, 1, "_-./");
+    return text.size > 0 && text.size <= 64 && helio_is_letter(text.data[0]) && all_of(text, 1, "_-./");
 }
 
 const helio_spec_rule_t helio_spec_rule_job_name = {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/char.h"
 #include "federation/base/suggest.h"
 #include "federation/spec/scalar.h"
 #include "federation/spec/value.h"
@@ -264,7 +265,7 @@ static helio_rc read_number(helio_spec_reader_t *self, const helio_spec_field_t 
 
 static bool starts_with_digit(helio_text_t text)
 {
-    return text.size > 0 && text.data[0] >= '0' && text.data[0] <= '9';
+    return text.size > 0 && helio_is_digit(text.data[0]);
 }
 
 /*  A value that begins like a number has a wrong or no unit; that is the commonest error of all. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/char.h"
 #include "federation/spec/value.h"
 
 __extension__ typedef unsigned __int128 value_u128_t;
@@ -25,7 +26,7 @@ static cursor_t cursor_of(helio_text_t text)
 
 static bool at_digit(const cursor_t *self)
 {
-    return self->at < self->end && *self->at >= '0' && *self->at <= '9';
+    return self->at < self->end && helio_is_digit(*self->at);
 }
 
 /*  A run of digits; HELIO_INVALID when there is none, HELIO_TOO_BIG over 64 bits. */

@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "site-agent/backends/backend.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static bool number(helio_text_t text, uint32_t *at, uint64_t most, uint64_t *ret
 {
     uint64_t value = 0;
     uint32_t begin = *at;
-    for (; *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9'; ++*at) {
+    for (; *at < text.size && helio_is_digit(text.data[*at]); ++*at) {
         value = value * 10 + (uint64_t)(text.data[*at] - '0');
         if (value > most)
             return false;

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "federation/base/number.h"
 #include "site-agent/feeds/composer.h"
 
 enum { POWER_FRESH_H = 2 };
@@ -121,11 +122,8 @@ void helio_compose(const helio_compose_t *from, int64_t wall_ms, helio_arena_t *
     helio_compose_t with_zone = *from;
     with_zone.zone = from->zone ? from->zone : utc;
     helio_aev_series_t all = {0};
-    composer_t self = {.from = &with_zone,
-                       .wall_ms = wall_ms,
-                       .hour = wall_ms / HOUR_MS - (wall_ms % HOUR_MS < 0),
-                       .arena = arena,
-                       .out = &all};
+    composer_t self = {
+        .from = &with_zone, .wall_ms = wall_ms, .hour = helio_floor(wall_ms, HOUR_MS), .arena = arena, .out = &all};
     self.issued_ms = self.hour * HOUR_MS > from->opened_wall_ms ? self.hour * HOUR_MS : from->opened_wall_ms;
     size_t most = 4 + 3 * (size_t)from->profile->pools.count +
                   (from->settings ? from->settings->feeds.count : 0) +

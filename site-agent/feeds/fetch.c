@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "federation/base/char.h"
 #include "federation/base/clock.h"
 
 enum { CONNECT_TIMEOUT_MS = 10000, EVENTS_MAX = 16, URL_BYTES_MAX = 4096 };
@@ -254,8 +255,7 @@ static void put_escaped(helio_buffer_t *out, helio_text_t text)
 {
     for (uint32_t i = 0; i < text.size; i++) {
         char c = text.data[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                     c == '.' || c == '_' || c == '~';
+        bool plain = helio_is_letter_or_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
         if (plain)
             helio_buffer_append(out, &c, 1);
         else

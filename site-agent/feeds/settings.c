@@ -16,16 +16,6 @@ enum { PATH_MAX_BYTES = 1024, URL_MAX_BYTES = 2048 };
 /* ---- words
  * -------------------------------------------------------------------------------------------------------- */
 
-static helio_rc word_of(helio_text_t word, const char *const *words, uint32_t count, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (helio_text_is(word, words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
-
 #define WORD_ENTRY(name, word) word,
 static const char *const signal_words[] = {HELIO_FEED_SIGNAL_TABLE(WORD_ENTRY)};
 static const char *const source_words[] = {HELIO_FEED_SOURCE_TABLE(WORD_ENTRY)};
@@ -37,7 +27,7 @@ const char *helio_feed_signal_word(uint32_t value)
 
 helio_rc helio_feed_signal_of(helio_text_t word, uint32_t *ret_value)
 {
-    return word_of(word, signal_words, HELIO_FEED_COUNT, ret_value);
+    return helio_text_among(word, signal_words, HELIO_FEED_COUNT, ret_value);
 }
 
 const char *helio_feed_source_word(uint32_t value)
@@ -47,20 +37,20 @@ const char *helio_feed_source_word(uint32_t value)
 
 helio_rc helio_feed_source_of(helio_text_t word, uint32_t *ret_value)
 {
-    return word_of(word, source_words, HELIO_SOURCE_COUNT, ret_value);
+    return helio_text_among(word, source_words, HELIO_SOURCE_COUNT, ret_value);
 }
 
-#define WORDS(name, ...)                                                  \
-    static const char *const name##_words[] = {__VA_ARGS__};              \
-    enum { name##_count = sizeof name##_words / sizeof name##_words[0] }; \
-    static const char *name##_word(uint32_t value)                        \
-    {                                                                     \
-        return value < name##_count ? name##_words[value] : "unknown";    \
-    }                                                                     \
-    static helio_rc name##_of(helio_text_t word, uint32_t *ret_value)     \
-    {                                                                     \
-        return word_of(word, name##_words, name##_count, ret_value);      \
-    }                                                                     \
+#define WORDS(name, ...)                                                      \
+    static const char *const name##_words[] = {__VA_ARGS__};                  \
+    enum { name##_count = sizeof name##_words / sizeof name##_words[0] };     \
+    static const char *name##_word(uint32_t value)                            \
+    {                                                                         \
+        return value < name##_count ? name##_words[value] : "unknown";        \
+    }                                                                         \
+    static helio_rc name##_of(helio_text_t word, uint32_t *ret_value)         \
+    {                                                                         \
+        return helio_text_among(word, name##_words, name##_count, ret_value); \
+    }                                                                         \
     static const helio_spec_enum_t name##_enum = {name##_word, name##_of, name##_count};
 
 WORDS(kind, "average", "marginal")

@@ -1,3 +1,4 @@
+#include "federation/base/number.h"
 #include "site-agent/feeds/track.h"
 
 #include <math.h>
@@ -8,14 +9,9 @@ static const int64_t HOUR_MS = 3600000;
 enum { OLDEST_GOOD_H = 14 * 24, ABOUT_NOW_H = 24, STALE_ROUNDS = 3 };
 static const int64_t STALE_LEAST_MS = INT64_C(2) * 3600000;
 
-static int64_t hour_of(int64_t ms)
-{
-    return ms / HOUR_MS - (ms % HOUR_MS < 0);
-}
-
 void helio_track_begin(helio_track_t *self, int64_t wall_ms)
 {
-    *self = (helio_track_t){.first_hour = hour_of(wall_ms) - HELIO_TRACK_HOURS + 1,
+    *self = (helio_track_t){.first_hour = helio_floor(wall_ms, HOUR_MS) - HELIO_TRACK_HOURS + 1,
                             .newest_ms = INT64_MIN,
                             .ahead_wall_ms = INT64_MIN,
                             .success_wall_ms = INT64_MIN};
@@ -28,7 +24,7 @@ void helio_track_begin(helio_track_t *self, int64_t wall_ms)
 /*  So that the running hour is the last one. A clock put back keeps the window where it is. */
 static void move_on(helio_track_t *self, int64_t wall_ms)
 {
-    int64_t by = hour_of(wall_ms) - HELIO_TRACK_HOURS + 1 - self->first_hour;
+    int64_t by = helio_floor(wall_ms, HOUR_MS) - HELIO_TRACK_HOURS + 1 - self->first_hour;
     if (by <= 0)
         return;
     uint32_t shift = by < HELIO_TRACK_HOURS ? (uint32_t)by : HELIO_TRACK_HOURS,
@@ -56,7 +52,7 @@ static void sum_up(const helio_track_t *self, const helio_points_t *points, int6
 {
     for (uint32_t i = 0; i < points->count; i++) {
         const helio_point_t *point = &points->items[i];
-        int64_t hour = hour_of(point->time_ms);
+        int64_t hour = helio_floor(point->time_ms, HOUR_MS);
         if (point->forecast ||
             hour > now_hour) { /* what is said of hours to come is a forecast, whatever it is called */
             int64_t ahead = hour - now_hour;
@@ -101,7 +97,7 @@ static void take_past(helio_track_t *self, const sums_t *sums)
 uint32_t helio_track_take(helio_track_t *self, const helio_points_t *points, int64_t wall_ms)
 {
     move_on(self, wall_ms);
-    int64_t now_hour = hour_of(wall_ms);
+    int64_t now_hour = helio_floor(wall_ms, HOUR_MS);
     sums_t *sums = helio_new(1, sizeof *sums);
     sum_up(self, points, now_hour, sums);
     take_past(self, sums);
@@ -145,7 +141,7 @@ double helio_track_ahead(const helio_track_t *self, int64_t hour)
 
 helio_track_state_t helio_track_state(const helio_track_t *self, uint64_t every_ms, int64_t wall_ms)
 {
-    int64_t now_hour = hour_of(wall_ms);
+    int64_t now_hour = helio_floor(wall_ms, HOUR_MS);
     helio_hours_t hours = helio_track_hours(self);
     int64_t last = helio_hours_last(&hours, now_hour + 1);
     bool has_past = last != INT64_MIN;

@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "site-agent/shim/hostlist.h"
 
 #include <stdio.h>
@@ -31,8 +32,7 @@ typedef struct walk {
 
 static bool is_plain(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return helio_is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------------
@@ -41,7 +41,7 @@ static bool is_plain(char c)
 static bool read_number(helio_text_t text, uint32_t *at, uint32_t *ret_value, uint32_t *ret_digits)
 {
     uint32_t value = 0, digits = 0;
-    for (; *at < text.size && text.data[*at] >= '0' && text.data[*at] <= '9'; (*at)++) {
+    for (; *at < text.size && helio_is_digit(text.data[*at]); (*at)++) {
         if (++digits > DIGITS_MAX)
             return false;
         value = value * 10 + (uint32_t)(text.data[*at] - '0');

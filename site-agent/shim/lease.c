@@ -1,11 +1,7 @@
+#include "federation/base/number.h"
 #include "site-agent/shim/lease.h"
 
 #include <string.h>
-
-static int64_t lesser(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 void helio_lease_watch_see(helio_lease_watch_t *self, const helio_lease_t *lease, int64_t asked_boot_ms,
                            int64_t now_boot_ms, int64_t now_wall_ms)
@@ -21,13 +17,13 @@ void helio_lease_watch_see(helio_lease_watch_t *self, const helio_lease_t *lease
     int64_t since_ms = now_boot_ms - now_wall_ms + lease->written_wall_ms - (int64_t)self->tolerance_ms;
     int64_t stop_ms = since_ms + lease->stop_in_ms, kill_ms = since_ms + lease->kill_in_ms;
     if (lease->number == self->number) {
-        stop_ms = lesser(stop_ms, self->stop_boot_ms);
-        kill_ms = lesser(kill_ms, self->kill_boot_ms);
+        stop_ms = helio_lesser_i64(stop_ms, self->stop_boot_ms);
+        kill_ms = helio_lesser_i64(kill_ms, self->kill_boot_ms);
 #ifndef HELIO_MUTANT_lease_by_clock
     } else if (self->number) { /* by our own clock alone: it was written after the former number was looked at
                                 */
-        stop_ms = lesser(stop_ms, self->looked_at_ms + lease->stop_in_ms);
-        kill_ms = lesser(kill_ms, self->looked_at_ms + lease->kill_in_ms);
+        stop_ms = helio_lesser_i64(stop_ms, self->looked_at_ms + lease->stop_in_ms);
+        kill_ms = helio_lesser_i64(kill_ms, self->looked_at_ms + lease->kill_in_ms);
 #endif
     }
     self->number = lease->number;

@@ -14,20 +14,6 @@ static helio_rc failed(helio_error_t *err, const char *what, const char *name)
     return helio_fail(err, HELIO_IO, "cannot %s '%s': %s", what, name, strerror(errno));
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size) {
-        ssize_t wrote = write(fd, bytes, size);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        bytes += wrote;
-        size -= (size_t)wrote;
-    }
-    return true;
-}
-
 /*  The process's own number makes the name of the unfinished file its own. */
 static helio_rc write_tmp(int folder, const char *name, helio_text_t text, mode_t mode, char ret_tmp[96],
                           helio_error_t *err)
@@ -37,7 +23,7 @@ static helio_rc write_tmp(int folder, const char *name, helio_text_t text, mode_
     HELIO_AUTO(helio_close) int fd = openat(folder, ret_tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd < 0)
         return failed(err, "create", name);
-    if (!write_all(fd, text.data, text.size) || fchmod(fd, mode) || fsync(fd)) {
+    if (!helio_write_all(fd, text.data, text.size) || fchmod(fd, mode) || fsync(fd)) {
         helio_rc rc = failed(err, "write", name);
         (void)unlinkat(folder, ret_tmp, 0);
         return rc;
@@ -240,7 +226,7 @@ helio_rc helio_done_write(int folder, const helio_done_t *done, helio_error_t *e
     if (fd < 0)
         return failed(err, "open", "reserve");
     /* The file is shortened only after it was written in place: its blocks stay its own until then. */
-    if (!write_all(fd, text.data, text.size) || ftruncate(fd, (off_t)text.size) || fsync(fd))
+    if (!helio_write_all(fd, text.data, text.size) || ftruncate(fd, (off_t)text.size) || fsync(fd))
         return failed(err, "write", "done");
     if (renameat(folder, "reserve", folder, "done") || fsync(folder))
         return failed(err, "put in place", "done");

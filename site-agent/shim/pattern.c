@@ -1,3 +1,4 @@
+#include "federation/base/char.h"
 #include "site-agent/shim/pattern.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void fill_one(const helio_pattern_t *self, helio_text_t pattern, uint32_t
 {
     uint32_t from = *at, width = 0;
     (*at)++;
-    for (; *at < pattern.size && pattern.data[*at] >= '0' && pattern.data[*at] <= '9'; (*at)++)
+    for (; *at < pattern.size && helio_is_digit(pattern.data[*at]); (*at)++)
         width = width > WIDTH_MAX ? width : width * 10 + (uint32_t)(pattern.data[*at] - '0');
     bool number = false;
     const char *value = *at < pattern.size ? value_of(self, pattern.data[*at], &number) : NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/number.h"
 #include "site-agent/telemetry/book_inner.h"
 
 enum { LATE_MS = 10000, GAP_MS = 3 * 3600000, BLIND_MS = 600000 };
@@ -11,11 +12,6 @@ static const int64_t HOUR_MS = 3600000;
 
 /* ---- hours -----------------------------------------------------------------------------------------------
  */
-
-static int64_t hour_of(int64_t ms)
-{
-    return ms / HOUR_MS - (ms % HOUR_MS < 0);
-}
 
 /*  The hour's place, emptied when another hour was there; NULL: it is too old to be kept. */
 static book_hour_t *hour_at(helio_book_t *self, uint32_t pool, int64_t hour)
@@ -39,7 +35,7 @@ static void spread(helio_book_t *self, uint32_t pool, uint32_t part, double joul
         to_ms = from_ms + 1;
     }
     for (int64_t at_ms = from_ms; at_ms < to_ms;) {
-        int64_t hour = hour_of(at_ms), next_ms = (hour + 1) * HOUR_MS;
+        int64_t hour = helio_floor(at_ms, HOUR_MS), next_ms = (hour + 1) * HOUR_MS;
         int64_t until_ms = next_ms < to_ms ? next_ms : to_ms;
         book_hour_t *kept = hour_at(self, pool, hour);
         if (kept) {
@@ -223,7 +219,7 @@ static void read_one(helio_book_t *self, const helio_book_reading_t *reading, bo
         spread(self, self->profile->pools.count, HELIO_BOOK_IDLE, joules, meter->last.time_ms, reading->time_ms, false);
     meter->known = true;
     meter->last = *reading;
-    meter->news |= joins && hour_of(reading->time_ms) > hour_of(reading->time_ms - dt_ms);
+    meter->news |= joins && helio_floor(reading->time_ms, HOUR_MS) > helio_floor(reading->time_ms - dt_ms, HOUR_MS);
 }
 
 void helio_book_read(helio_book_t *self, helio_book_reading_t *readings, uint32_t count, bool cumulative,
@@ -249,7 +245,7 @@ void helio_book_read(helio_book_t *self, helio_book_reading_t *readings, uint32_
 
 bool helio_book_news(helio_book_t *self, int64_t wall_ms)
 {
-    int64_t hour = hour_of(wall_ms);
+    int64_t hour = helio_floor(wall_ms, HOUR_MS);
     bool news = self->meter.news || hour != self->told_hour;
     self->meter.news = false;
     self->told_hour = hour;
@@ -299,7 +295,7 @@ uint32_t helio_book_series(const helio_book_t *self, int64_t wall_ms, helio_aren
 {
 #define WORD(name, word) word,
     static const char *const words[] = {HELIO_BOOK_PART_TABLE(WORD)};
-    int64_t hour = hour_of(wall_ms);
+    int64_t hour = helio_floor(wall_ms, HOUR_MS);
     uint32_t count = 0;
     for (uint32_t p = 0; p < self->profile->pools.count; p++)
         for (uint32_t part = 0; part < HELIO_BOOK_METER; part++) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "federation/base/id.h"
+#include "federation/base/file.h"
 #include "site-agent/telemetry/book_inner.h"
 
 enum { PATH_SIZE = 4200 };
@@ -38,19 +39,6 @@ static void path_of(const helio_book_t *self, const char *name, char ret_path[PA
     (void)snprintf(ret_path, PATH_SIZE, "%s/%s", self->state_dir, name);
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t wrote = write(fd, (const char *)bytes + done, size - done);
-        if (wrote < 0 && errno == EINTR)
-            continue;
-        if (wrote <= 0)
-            return false;
-        done += (size_t)wrote;
-    }
-    return true;
-}
-
 helio_rc helio_book_keep(helio_book_t *self, helio_error_t *err)
 {
     char path[PATH_SIZE], fresh[PATH_SIZE];
@@ -70,8 +58,8 @@ helio_rc helio_book_keep(helio_book_t *self, helio_error_t *err)
     header->meter = self->meter;
     header->sum = sum_of(header, self->pools);
     int fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && write_all(fd, header, sizeof *header) &&
-                write_all(fd, self->pools, header->pool_count * sizeof *self->pools);
+    bool good = fd >= 0 && helio_write_all(fd, header, sizeof *header) &&
+                helio_write_all(fd, self->pools, header->pool_count * sizeof *self->pools);
     int fault = errno;
     if (fd >= 0 && close(fd) != 0)
         good = false;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/base/file.h"
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum { SHIM_MAX = 256 << 20 };
@@ -38,19 +39,6 @@ static helio_rc read_all(const char *path, helio_buffer_t *out, helio_error_t *e
     return HELIO_OK;
 }
 
-static bool write_all(int fd, helio_text_t bytes)
-{
-    for (size_t at = 0; at < bytes.size;) {
-        ssize_t size = write(fd, bytes.data + at, bytes.size - at);
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size <= 0)
-            return false;
-        at += (size_t)size;
-    }
-    return true;
-}
-
 /*  The name holds a hash of the bytes, so what is there under it with the right size and mode is right. */
 static bool is_there(int folder, const char *name, helio_text_t bytes)
 {
@@ -68,7 +56,7 @@ static helio_rc put(int folder, const char *name, helio_text_t bytes, helio_erro
     (void)snprintf(temporary, sizeof temporary, ".%.150s-%ld", name, (long)getpid());
     (void)unlinkat(folder, temporary, 0);
     int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0700);
-    bool good = fd >= 0 && write_all(fd, bytes) && fchmod(fd, 0755) == 0 && fsync(fd) == 0;
+    bool good = fd >= 0 && helio_write_all(fd, bytes.data, bytes.size) && fchmod(fd, 0755) == 0 && fsync(fd) == 0;
     int why = errno;
     if (fd >= 0)
         (void)close(fd);
