@@ -6,7 +6,8 @@
 #   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
 #   deploy/quickstart.sh --down     stops everything that it started
 #   deploy/quickstart.sh --purge    the same, and removes its state
-#   --state DIR                     where everything lives (default: see below)
+#   --state DIR                     where everything lives; default for root /var/lib/heliostat-quickstart, for others
+#                                   ~/.local/state/heliostat-quickstart
 #   --build DIR                     take the programs from this build folder instead of building
 #
 # Nothing outside the state folder is touched, apart from installing packages. Everything listens on 127.0.0.1.
@@ -24,7 +25,7 @@ while [ $# -gt 0 ]; do
     --purge) mode=purge ;;
     --state) state=${2:?--state needs a folder}; shift ;;
     --build) build=${2:?--build needs a folder}; shift ;;
-    -h|--help) sed -n '2,13p' "$0" | cut -c3-; exit 0 ;;
+    -h|--help) sed -n '2,/^set /{/^#/p}' "$0" | cut -c3-; exit 0 ;;
     *) echo "quickstart: unknown option '$1'; see --help" >&2; exit 2 ;;
   esac
   shift
