@@ -312,6 +312,9 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     self->event = NULL;
 }
 
+const helio_bounds_t helio_broker_wait_bounds = {
+    10, {1000, 10000, 60000, 300000, 900000, 3600000, 14400000, 43200000, 86400000, 259200000}};
+
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)
 {
     *ret_figures = self->figures;
@@ -319,8 +322,11 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     ret_figures->sites = HASH_COUNT(self->sites);
     ret_figures->open_batch = self->open_batch;
     ret_figures->sites_ready = 0;
-    for (const site_t *site = self->sites; site; site = site->hh.next)
+    ret_figures->reports_pending = 0;
+    for (const site_t *site = self->sites; site; site = site->hh.next) {
         ret_figures->sites_ready += site->state == HELIO_SITE_STATE_READY;
+        ret_figures->reports_pending += site->peer ? site->reports_pending : 0;
+    }
 }
 
 /*  The table keeps the order of arrival, which is that of the ids. */

@@ -12,6 +12,7 @@
 #include "broker/core/effects.h"
 #include "broker/core/events.h"
 #include "broker/core/rows.h"
+#include "federation/base/histogram.h"
 #include "federation/base/step.h"
 #include "federation/policy/choice.h"
 #include "federation/policy/quota.h"
@@ -59,8 +60,11 @@ typedef struct helio_broker_figures {
     uint64_t illegal_reports_total; /* would be a transition that is not listed */
     uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
     uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
+    helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
+    uint64_t reports_pending; /* at agents, as they said last */
     uint64_t open_batch;
 } helio_broker_figures_t;
+extern const helio_bounds_t helio_broker_wait_bounds; /* ms */
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);
 
 /*  Walks all jobs that are not terminal, for invariant checks. */

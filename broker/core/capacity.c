@@ -188,6 +188,8 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
         return;
     }
     site->summary_seq = summary->seq;
+    bool sane = summary->reports_pending < REPORTS_PENDING_MAX;
+    site->reports_pending = sane ? summary->reports_pending : REPORTS_PENDING_MAX;
     bool first = !site->capacity_known;
     for (uint32_t i = 0; i < summary->pools.count; i++) {
         pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);

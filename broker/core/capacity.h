@@ -6,6 +6,7 @@
 
 enum {
     CAPACITY_ROW_MS = 5000, /* an unchanged pool is written so often */
+    REPORTS_PENDING_MAX = 1000000000, /* a site that says more says no more than that */
     CAPACITY_SAMPLE_MS = 60000
 };
 

@@ -179,7 +179,17 @@ static void add(uint64_t *sum, uint64_t more)
     *sum = more > INT64_MAX - *sum ? INT64_MAX : *sum + more; /* a bigint holds it */
 }
 
-static void take_used(job_t *job, const helio_report_t *report, const helio_account_t *used)
+/*  Its first start, as the site tells it: of the waits that /metrics shows, each job has one. */
+static void has_run(helio_broker_core_t *self, job_t *job, int64_t started_ms)
+{
+    int64_t wait_ms = started_ms - job->submission->row.submitted_ms;
+    if (!job->ran && started_ms > 0)
+        helio_histogram_add(&self->figures.wait_ms[core_evict_tier(job)], &helio_broker_wait_bounds,
+                            wait_ms > 0 ? (uint64_t)wait_ms : 0);
+    job->ran = true;
+}
+
+static void take_used(helio_broker_core_t *self, job_t *job, const helio_report_t *report, const helio_account_t *used)
 {
     add(&job->used.gpu_ms, used->gpu_ms);
     add(&job->used.energy_j, used->energy_j);
@@ -191,7 +201,7 @@ static void take_used(job_t *job, const helio_report_t *report, const helio_acco
     if (__builtin_add_overflow(job->used.cost_micro_usd, used->cost_micro_usd, &job->used.cost_micro_usd))
         job->used.cost_micro_usd = used->cost_micro_usd < 0 ? INT64_MIN : INT64_MAX;
     if (report->run_ms)
-        job->ran = true;
+        has_run(self, job, report->started_wall_ms);
     if (report->started_wall_ms)
         job->started_ms = report->started_wall_ms;
 }
@@ -226,7 +236,7 @@ static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, con
     bill_t bill = write_end(self, site, job, report, completes, false);
     if (completes)
         core_run_note(self, job, report);
-    take_used(job, report, &bill.total);
+    take_used(self, job, report, &bill.total);
     if (completes && report->run_ms)
         core_baseline_write(self, job, report, &bill);
 }
@@ -382,7 +392,7 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     }
     if (to == HELIO_JOB_RUNNING && report->started_wall_ms) {
         job->started_ms = report->started_wall_ms;
-        job->ran = true;
+        has_run(self, job, report->started_wall_ms);
     }
     const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
                                           : helio_job_state_edge_why(job->state, to);

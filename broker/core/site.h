@@ -80,6 +80,7 @@ struct site {
     bool capacity_known;   /* a summary of this session came */
     uint64_t summary_seq;
     uint64_t dispatch_seq; /* last given in this session */
+    uint64_t reports_pending; /* at the agent, by its last summary; 0 without a session */
     uint32_t unanswered;   /* offers neither accepted nor refused */
     int64_t heard_ms;
     int64_t heard_wall_ms;

@@ -127,6 +127,9 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
                                       .broker_epoch = self->broker_epoch,
                                       .held_effects = helio_release_queue_count(self->held),
                                       .step_us_max = self->step_us_max,
+                                      .step_us_sum = self->step_us_sum,
+                                      .steps_total = self->steps_total,
+                                      .tally = self->tally,
                                       .calls_total = self->calls_total};
     figures.ready = self->phase == HELIO_ENGINE_LEADING && helio_store_connected(self->store);
     helio_broker_core_figures(self->core, &figures.core);
@@ -134,6 +137,8 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
     if (self->gateway) {
         helio_sessions_figures_t sessions;
         helio_sessions_figures(helio_gateway_sessions(self->gateway), &sessions);
+        figures.sessions = sessions.sessions;
+        figures.sessions_total = sessions.sessions_total;
         figures.frames_in_total = sessions.frames_in_total;
         figures.frames_out_total = sessions.frames_out_total;
         _Static_assert((int)HELIO_BAD_FRAME_COUNT < (int)HELIO_ENGINE_BAD_FRAMES_MAX, "all reasons, and the end");

@@ -207,6 +207,9 @@ void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
     uint64_t step_us = (uint64_t)(helio_clock_boot_us() - began_us);
     if (step_us > self->step_us_max)
         self->step_us_max = step_us;
+    self->step_us_sum += step_us;
+    self->steps_total++;
+    helio_tally_step(&self->tally, self->effects, step_us);
     self->wake_ms = self->effects->wake_ms; /* the newest wish replaces the older */
     if (self->recorder && helio_recorder_effects(self->recorder, self->effects, &err) != HELIO_OK)
         helio_engine_fail(self, &err);

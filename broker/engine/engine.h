@@ -10,6 +10,7 @@
 #define HELIO_BROKER_ENGINE_H
 
 #include "broker/core/broker_core.h"
+#include "broker/engine/tally.h"
 #include "broker/store/store.h"
 #include "federation/base/log.h"
 
@@ -37,6 +38,11 @@ typedef struct helio_engine_figures {
     helio_store_figures_t store;
     uint64_t held_effects; /* waiting for their commit */
     uint64_t step_us_max;  /* since the last snapshot */
+    uint64_t step_us_sum;  /* of all steps */
+    uint64_t steps_total;
+    helio_tally_t tally;
+    uint64_t sessions_total; /* that sites began: their connects and reconnects */
+    uint64_t sessions;       /* now */
     uint64_t frames_in_total;
     uint64_t frames_out_total;
     struct {

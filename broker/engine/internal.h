@@ -64,6 +64,9 @@ struct helio_engine {
     uint64_t last_call;
     uint64_t calls_total;
     uint64_t step_us_max;
+    uint64_t step_us_sum;
+    uint64_t steps_total;
+    helio_tally_t tally;
 };
 
 /*  engine.c */

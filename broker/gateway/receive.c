@@ -76,6 +76,7 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
         helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
         return;
     }
+    self->figures.sessions_total++;
     (void)helio_session_add(self, peer, site, helio_protocol_agreed(hello->protocol_min, hello->protocol));
     helio_ev_site_hello_t event = {.site = site,
                                    .peer = peer,

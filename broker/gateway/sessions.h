@@ -53,7 +53,8 @@ typedef struct helio_sessions_ports {
 } helio_sessions_ports_t;
 
 typedef struct helio_sessions_figures {
-    uint64_t sessions;
+    uint64_t sessions;       /* now */
+    uint64_t sessions_total; /* begun */
     uint64_t frames_in_total;
     uint64_t frames_out_total;
     uint64_t frames_bad_total[HELIO_BAD_FRAME_COUNT];

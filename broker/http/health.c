@@ -5,8 +5,8 @@
 #include "federation/base/clock.h"
 
 enum {
-    SITES_FRESH_MS = 5000, /* a scrape asks the database for the sites no more often */
-    BALANCE_FRESH_MS = 300000
+    SITES_FRESH_MS = 5000,   /* a scrape asks the database for the sites no more often */
+    HOURLY_FRESH_MS = 300000 /* what changes by the hour: balances, errors of forecasts */
 };
 
 void helio_health(helio_exchange_t *self)
@@ -34,29 +34,43 @@ void helio_ready(helio_exchange_t *self)
 static void render(helio_exchange_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_metrics_text(&self->http->metrics, self->stream.scrape.known ? &self->stream.scrape.figures : NULL,
-                       helio_buffer_view(&self->http->sites_json), helio_buffer_view(&self->http->balance_json), &text);
+    helio_metrics_sources_t sources = {
+        .engine = self->stream.scrape.known ? &self->stream.scrape.figures : NULL,
+        .sites_json = helio_buffer_view(&self->http->sites_json),
+        .balance_json = helio_buffer_view(&self->http->balance_json),
+        .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
+    };
+    helio_metrics_text(&self->http->metrics, &sources, &text);
     helio_answer_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
+}
+
+/*  Figures that cannot be read are left out, not repeated. */
+static void keep(helio_buffer_t *kept, const helio_result_t *result)
+{
+    helio_buffer_reset(kept);
+    if (result->rc == HELIO_OK)
+        helio_buffer_append(kept, result->data.data, result->data.size);
+}
+
+static void on_forecasts(helio_exchange_t *self, const helio_result_t *result)
+{
+    keep(&self->http->forecasts_json, result);
+    self->http->hourly_at_ms = helio_clock_boot_ms();
+    render(self);
 }
 
 static void on_balance(helio_exchange_t *self, const helio_result_t *result)
 {
-    helio_http_t *http = self->http;
-    helio_buffer_reset(&http->balance_json);
-    if (result->rc == HELIO_OK)
-        helio_buffer_append(&http->balance_json, result->data.data, result->data.size);
-    http->balance_at_ms = helio_clock_boot_ms();
-    render(self);
+    keep(&self->http->balance_json, result);
+    helio_await_read(self, on_forecasts, "read_forecasts_now", 0, NULL);
 }
 
 static void on_sites(helio_exchange_t *self, const helio_result_t *result)
 {
     helio_http_t *http = self->http;
-    helio_buffer_reset(&http->sites_json); /* figures that cannot be read are left out, not repeated */
-    if (result->rc == HELIO_OK)
-        helio_buffer_append(&http->sites_json, result->data.data, result->data.size);
+    keep(&http->sites_json, result);
     http->sites_at_ms = helio_clock_boot_ms();
-    if (http->balance_at_ms && http->sites_at_ms - http->balance_at_ms < BALANCE_FRESH_MS)
+    if (http->hourly_at_ms && http->sites_at_ms - http->hourly_at_ms < HOURLY_FRESH_MS)
         render(self);
     else
         helio_await_read(self, on_balance, "read_balance_now", 0, NULL);

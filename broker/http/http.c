@@ -243,6 +243,7 @@ void helio_http_destroy(helio_http_t **self_p)
     helio_token_table_destroy(&self->tokens);
     helio_buffer_clear(&self->sites_json);
     helio_buffer_clear(&self->balance_json);
+    helio_buffer_clear(&self->forecasts_json);
     (void)close(self->idle_fd);
     free(self);
     *self_p = NULL;

@@ -34,11 +34,20 @@ typedef struct helio_metrics {
 
 void helio_metrics_request(helio_metrics_t *self, uint32_t route, uint32_t status, uint64_t duration_us);
 
-/*  engine NULL: it did not answer; sites_json: read_sites' answer, balance_json: read_balance_now's; {NULL, 0} = not
- *  known. */
-void helio_metrics_text(const helio_metrics_t *self, const helio_engine_figures_t *engine,
-                        helio_text_t sites_json, helio_text_t balance_json, helio_buffer_t *out);
-/*  A label's value: backslash, quote and newline escaped. */
-void helio_metrics_label(helio_text_t value, helio_buffer_t *out);
+/*  What /metrics shows beside this room's own counters. */
+typedef struct helio_metrics_sources {
+    const helio_engine_figures_t *engine; /* NULL: it did not answer */
+    /* answers of the queries of those names; {NULL, 0}: not known */
+    helio_text_t sites_json, balance_json,
+        forecasts_json; /* read_sites, read_balance_now, read_forecasts_now */
+} helio_metrics_sources_t;
+void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources,
+                        helio_buffer_t *out);
+
+/*  Its parts: metrics_engine.c, metrics_sites.c */
+void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *out);
+void helio_metrics_sites(helio_text_t json, helio_buffer_t *out);
+void helio_metrics_balance(helio_text_t json, helio_buffer_t *out);
+void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out);
 
 #endif

@@ -114,7 +114,8 @@ HELIO_RECORD_DECLARE(helio_series, HELIO_SERIES_FIELDS)
     F(R, U64, dispatch_seen, 0, _) /* the last dispatch that these figures already contain */                \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)                                             \
     F(R, LIST, series, HELIO_SERIES_MAX, helio_series)                                                       \
-    F(R, F64, power_w, 0, _)       /* measured or modelled draw of the site's GPUs; < 0 = not known */
+    F(R, F64, power_w, 0, _)       /* measured or modelled draw of the site's GPUs; < 0 = not known */       \
+    F(R, U64, reports_pending, 0, _, 3) /* that the agent holds, and the broker has not acknowledged */
 HELIO_RECORD_DECLARE(helio_site_summary, HELIO_SITE_SUMMARY_FIELDS)
 
 /*  A site as the broker sees it. Order is the stored value. */

@@ -403,6 +403,22 @@ from (
 ) b
 where b.ratio is not null
 
+-- name: read_forecasts_now
+-- How old each series is (of a site's pools the oldest), and how far off those issued one to two days ago were a day
+-- ahead: [{"site", "signal", "age_s", "error_ratio"}]; error_ratio null: not measured.
+with errors as (
+    select e.site, e.signal, avg(e.ape_ratio) as error_ratio
+    from helio_report.forecast_error e
+    where e.issued_at between now() - interval '2 days' and now() - interval '1 day' and e.horizon_h = 24
+    group by e.site, e.signal
+)
+select coalesce(json_agg(json_build_object('site', n.site, 'signal', n.signal, 'age_s', n.age_s, 'error_ratio', e.error_ratio)
+    order by n.site, n.signal), '[]')::text
+from (
+    select s.site, helio.signal_word(s.signal) as signal, max(helio.seconds_between(s.issued_at, now())) as age_s
+    from helio.series_now s group by s.site, s.signal
+) n left join errors e using (site, signal)
+
 -- name: read_totals
 -- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}
 with by_state as (

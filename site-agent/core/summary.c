@@ -121,7 +121,8 @@ void helio_summary_send(helio_agent_core_t *self)
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
                                     .base_seq = self->summary_full ? 0 : self->summary_seq,
                                     .dispatch_seen = self->capacity ? self->dispatch_seen : self->dispatch_told,
-                                    .power_w = power_w(self, pools, count)};
+                                    .power_w = power_w(self, pools, count),
+                                    .reports_pending = self->pending_count};
     summary.seq = ++self->summary_seq;
     summary.pools.items = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
     for (uint32_t i = 0; i < count; i++)

@@ -727,6 +727,23 @@ static void progress__a_refusal_after_an_acceptance_is_a_contradiction_that_is_c
     assert_int_equal(harness_figures(h).illegal_reports_total, 1);
 }
 
+static void wait__is_counted_once_a_job_whatever_it_is_asked_later(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_ACCEPTED);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_RUNNING);
+    report.started_wall_ms = harness_wall_ms(h) + 5000; /* the site's clock is its own */
+    helio_ev_site_reports_t event = {.peer = NORTH, .reports = {&report, 1}};
+    harness_step(h, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    helio_broker_figures_t figures = harness_figures(h);
+    assert_int_equal(figures.wait_ms[HELIO_TIER_STANDARD].counts[1], 1); /* over one second, at most ten */
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_SUSPENDED);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_RUNNING);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
+    helio_broker_figures_t after = harness_figures(h);
+    assert_memory_equal(after.wait_ms, figures.wait_ms, sizeof figures.wait_ms);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
 int main(void)
 {
@@ -763,6 +780,7 @@ int main(void)
         CASE(reason__a_long_one_is_cut_between_characters),
         CASE(product__no_report_in_any_state_leads_astray),
         CASE(progress__only_goes_forward_and_repetition_is_no_transition),
+        CASE(wait__is_counted_once_a_job_whatever_it_is_asked_later),
         CASE(progress__a_refusal_after_an_acceptance_is_a_contradiction_that_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

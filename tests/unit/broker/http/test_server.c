@@ -824,6 +824,16 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     script_read(w, "read_sites", HELIO_OK,
                 "[{\"site\":\"lu\\\"lea\",\"state\":\"ready\",\"gpus_total\":96,\"pue\":null,\"refused\":null},"
                 "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version in common\"}]");
+    script_read(w, "read_forecasts_now", HELIO_OK,
+                "[{\"site\":\"kiruna\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":310.5,\"error_ratio\":null},"
+                "{\"site\":\"lu\\\"lea\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":12,\"error_ratio\":0.0625}]");
+    helio_histogram_add(&w->figures.core.wait_ms[HELIO_TIER_STANDARD], &helio_broker_wait_bounds, 59000);
+    helio_histogram_add(&w->figures.core.wait_ms[HELIO_TIER_STANDARD], &helio_broker_wait_bounds, 61000);
+    helio_histogram_add(&w->figures.tally.placing_us, &helio_tally_placing_bounds, 3000000);
+    w->figures.tally.rejected[HELIO_REJECTION_NO_CAPACITY] = 7;
+    w->figures.tally.energy_j = 7200000;
+    w->figures.tally.carbon_mg = 1500;
+    w->figures.tally.home.carbon_mg_saved = -250;
     w->figures.frames_bad_total[0].why = "malformed";
     w->figures.frames_bad_total[1].why = "version";
     w->figures.frames_bad_total[1].count = 5;
@@ -844,6 +854,21 @@ static void http__metrics_tell_of_engine_sites_and_requests(void **state)
     assert_contains(r.body, "helio_agent_frames_bad_total{reason=\"malformed\"} 0\n");
     assert_contains(r.body, "helio_agent_frames_bad_total{reason=\"version\"} 5\n");
     assert_null(strstr(r.body, "helio_site_pue_ratio{")); /* not known is not 0 */
+    assert_contains(r.body, "helio_forecast_age_seconds{site=\"kiruna\",signal=\"carbon_g_per_kwh\"} 310.5\n");
+    assert_contains(r.body, "helio_forecast_error_ratio{site=\"lu\\\"lea\",signal=\"carbon_g_per_kwh\"} 0.0625\n");
+    assert_null(strstr(r.body, "helio_forecast_error_ratio{site=\"kiruna\""));
+    assert_contains(r.body, "helio_job_wait_seconds_bucket{tier=\"standard\",le=\"10\"} 0\n");
+    assert_contains(r.body, "helio_job_wait_seconds_bucket{tier=\"standard\",le=\"60\"} 1\n");
+    assert_contains(r.body, "helio_job_wait_seconds_bucket{tier=\"standard\",le=\"300\"} 2\n");
+    assert_contains(r.body, "helio_job_wait_seconds_bucket{tier=\"standard\",le=\"+Inf\"} 2\n");
+    assert_contains(r.body, "helio_job_wait_seconds_sum{tier=\"standard\"} 120\n");
+    assert_contains(r.body, "helio_job_wait_seconds_count{tier=\"standard\"} 2\n");
+    assert_contains(r.body, "helio_placement_duration_seconds_bucket{le=\"1\"} 0\n");
+    assert_contains(r.body, "helio_placement_duration_seconds_bucket{le=\"+Inf\"} 1\n");
+    assert_contains(r.body, "helio_candidates_rejected_total{reason=\"NoCapacity\"} 7\n");
+    assert_contains(r.body, "helio_energy_joules_total 7200000\n");
+    assert_contains(r.body, "helio_emissions_grams_total 1.5\n");
+    assert_contains(r.body, "helio_emissions_avoided_grams{baseline=\"home\"} -0.25\n");
     assert_contains(r.body, "helio_http_requests_total{route=\"GET /v1/whoami\",code=\"200\"} 1\n");
     assert_contains(r.body,
                     "helio_http_request_duration_seconds_bucket{route=\"GET /v1/whoami\",le=\"+Inf\"} 1\n");

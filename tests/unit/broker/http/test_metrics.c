@@ -1,0 +1,163 @@
+/*  The text of /metrics is well formed, and docs/reference/metrics.md shows every metric of it.
+ * HELIO_GOLDEN_WRITE=1 writes the page. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/http/metrics.h"
+
+static const char page_head[] = "# Metrics\n\n"
+                                "What `GET /metrics` of the broker shows, in Prometheus' text format. It "
+                                "asks for no token. Units are base units, and\n"
+                                "labels come from closed sets and from the names of sites. Counters and "
+                                "histograms begin with the broker: `rate()` and\n"
+                                "`increase()` know what to do when it starts again. A figure that is not "
+                                "known has no sample. What must last, by tenant and\n"
+                                "by job, is in PostgreSQL ([views](views.md)).\n\n"
+                                "| metric | type | labels | what |\n"
+                                "|---|---|---|---|\n";
+
+/*  Everything that there can be: a metric without samples has no labels to show. */
+static void everything(helio_buffer_t *out)
+{
+    static helio_metrics_t metrics;
+    static helio_engine_figures_t figures;
+    figures.frames_bad_total[0].why = "malformed";
+    helio_metrics_request(&metrics, 0, 200, 900);
+    helio_metrics_sources_t sources = {
+        .engine = &figures,
+        .sites_json = HELIO_TEXT("[{\"site\":\"a\",\"state\":\"ready\",\"refused\":null,\"seen_s\":1,\"gpus_"
+                                 "total\":1,\"gpus_free\":1,"
+                                 "\"gpus_reserved\":0,\"jobs_running\":0,\"jobs_queued\":0,\"power_watts\":1,"
+                                 "\"carbon_g_per_kwh\":1,"
+                                 "\"electricity_usd_per_kwh\":1,\"price_usd_per_gpu_h\":1,\"pue\":1}]"),
+        .balance_json = HELIO_TEXT("[{\"site\":\"a\",\"ratio\":1}]"),
+        .forecasts_json =
+            HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":1,\"error_ratio\":0.1}]"),
+    };
+    helio_metrics_text(&metrics, &sources, out);
+}
+
+typedef struct metric {
+    char name[96], type[16], help[256], labels[64];
+    bool sampled;
+} metric_t;
+
+static metric_t metrics[128];
+static uint32_t metric_count;
+
+static void take_labels(metric_t *metric, const char *sample)
+{
+    const char *at = strchr(sample, '{');
+    metric->labels[0] = '\0';
+    while (at && *at != '}') {
+        const char *name = at + 1, *equals = strchr(name, '=');
+        assert_non_null(equals);
+        if (strncmp(name, "le=", 3) != 0) {
+            size_t used = strlen(metric->labels);
+            (void)snprintf(metric->labels + used, sizeof metric->labels - used, "%s`%.*s`", used ? " " : "",
+                           (int)(equals - name), name);
+        }
+        at = strchr(equals + 2, '"'); /* no value of these samples has an escaped quote */
+        assert_non_null(at);
+        at++;
+    }
+}
+
+/*  HELP, TYPE, samples; in this order, under one name. */
+static void take_line(char *line)
+{
+    char name[96];
+    metric_t *metric = metric_count ? &metrics[metric_count - 1] : NULL;
+    if (sscanf(line, "# HELP %95s", name) == 1) {
+        assert_true(metric_count < sizeof metrics / sizeof metrics[0]);
+        for (uint32_t i = 0; i < metric_count; i++)
+            assert_string_not_equal(metrics[i].name, name);
+        metric = &metrics[metric_count++];
+        memcpy(metric->name, name, sizeof name);
+        (void)snprintf(metric->help, sizeof metric->help, "%s", line + strlen("# HELP ") + strlen(name) + 1);
+        assert_null(strchr(metric->help, '|'));
+        assert_int_equal(metric->help[strlen(metric->help) - 1], '.');
+        return;
+    }
+    assert_non_null(metric);
+    if (sscanf(line, "# TYPE %95s %15s", name, metric->type) == 2) {
+        assert_string_equal(name, metric->name);
+        return;
+    }
+    assert_true(metric->type[0]);
+    assert_memory_equal(line, metric->name, strlen(metric->name));
+    assert_memory_equal(line, "helio_", 6);
+    double value;
+    assert_int_equal(sscanf(strrchr(line, ' '), "%lf", &value), 1);
+    if (!metric->sampled)
+        take_labels(metric, line);
+    metric->sampled = true;
+}
+
+static int read_all(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    everything(&text);
+    char *rest = NULL;
+    for (char *line = strtok_r(text.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        take_line(line);
+    return 0;
+}
+
+static void metrics__are_told_with_type_help_and_samples_under_names_of_our_own(void **state)
+{
+    (void)state;
+    assert_true(metric_count > 50);
+    for (uint32_t i = 0; i < metric_count; i++) {
+        bool counter = strcmp(metrics[i].type, "counter") == 0;
+        size_t size = strlen(metrics[i].name);
+        if (!metrics[i].sampled)
+            fail_msg("%s has no sample", metrics[i].name);
+        if (counter != (size > 6 && strcmp(metrics[i].name + size - 6, "_total") == 0))
+            fail_msg("%s: a counter, and it alone, ends with _total", metrics[i].name);
+    }
+}
+
+static void metrics__the_page_shows_all(void **state)
+{
+    (void)state;
+    static const char path[] = HELIO_SOURCE_DIR "/docs/reference/metrics.md";
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
+    helio_buffer_text(&page, page_head);
+    for (uint32_t i = 0; i < metric_count; i++)
+        helio_buffer_printf(&page, "| `%s` | %s | %s | %s |\n", metrics[i].name, metrics[i].type,
+                            metrics[i].labels, metrics[i].help);
+    if (getenv("HELIO_GOLDEN_WRITE")) {
+        FILE *file = fopen(path, "w");
+        assert_non_null(file);
+        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
+        assert_int_equal(fclose(file), 0);
+        return;
+    }
+    char *kept = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    ssize_t got = getdelim(&kept, &size, '\0', file);
+    (void)fclose(file);
+    if (got < 0 || strcmp(kept, page.data) != 0)
+        fail_msg("docs/reference/metrics.md differs from /metrics; HELIO_GOLDEN_WRITE=1 writes it");
+    free(kept);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics__are_told_with_type_help_and_samples_under_names_of_our_own),
+        cmocka_unit_test(metrics__the_page_shows_all),
+    };
+    return cmocka_run_group_tests(tests, read_all, NULL);
+}
