@@ -35,6 +35,8 @@ HELIO_RECORD_DEFINE(helio_row_queue, HELIO_ROW_QUEUE_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_overflow, HELIO_ROW_OVERFLOW_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_site_energy, HELIO_ROW_SITE_ENERGY_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_edit, HELIO_ROW_EDIT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_edited, HELIO_ROW_EDITED_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_data, HELIO_ROW_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_link, HELIO_ROW_LINK_FIELDS)
@@ -49,6 +51,7 @@ HELIO_RECORD_DEFINE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
 HELIO_RECORD_DEFINE(helio_submission, HELIO_SUBMISSION_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
@@ -198,6 +201,9 @@ static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
     case HELIO_BROKER_EV_RELEASE:
         core_on_release(self, payload);
         return true;
+    case HELIO_BROKER_EV_EDIT:
+        core_on_edit(self, payload);
+        return true;
     case HELIO_BROKER_EV_DRAIN:
     case HELIO_BROKER_EV_UNDRAIN:
     case HELIO_BROKER_EV_ATTEST:
@@ -342,7 +348,17 @@ void helio_broker_core_each(const helio_broker_core_t *self,
                             void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg)
 {
     for (const job_t *job = self->jobs; job; job = job->hh.next) {
-        helio_broker_job_view_t view = {job->key, job->state, job->epoch, job->site ? job->site->name : ""};
+        const submission_t *submission = job->submission;
+        helio_broker_job_view_t view = {
+            .key = job->key,
+            .state = job->state,
+            .epoch = job->epoch,
+            .site = job->site ? job->site->name : "",
+            .priority = submission->class->priority,
+            .goal = submission->goal,
+            .deadline_wall_ms = submission->class->want.deadline_wall_ms,
+            .queue = submission->queue->name,
+        };
         visit(arg, &view);
     }
 }

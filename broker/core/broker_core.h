@@ -73,6 +73,10 @@ typedef struct helio_broker_job_view {
     uint32_t state;
     uint32_t epoch;
     const char *site; /* "" = none */
+    int32_t priority; /* what it asks for now, edited or not */
+    uint32_t goal;
+    int64_t deadline_wall_ms;
+    const char *queue;
 } helio_broker_job_view_t;
 void helio_broker_core_each(const helio_broker_core_t *self,
                             void (*visit)(void *arg, const helio_broker_job_view_t *job), void *arg);

@@ -21,6 +21,7 @@ struct job_class {
     helio_requirement_t want;
     queue_t *queue;
     account_t *account;
+    int32_t priority; /* among the classes of its account: its tenant's jobs of its queue; part of what it is */
     helio_text_t summary;
     uint32_t refs;    /* submissions */
     job_t *waiting;   /* FIFO: state QUEUED and eligible */

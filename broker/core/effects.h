@@ -158,6 +158,8 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_QUEUE_RULE, helio_row_queue_rule, ROW)                                                             \
     X(ROW_OVERFLOW, helio_row_overflow, ROW)                                                                 \
     X(ROW_SITE_ENERGY, helio_row_site_energy, ROW)                                                           \
+    X(ROW_EDIT, helio_row_edit, ROW)                                                                         \
+    X(ROW_EDITED, helio_row_edited, ROW)                                                                     \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

@@ -58,6 +58,30 @@ HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
     F(R, KEY, key, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 
+/*  Changes what a job that has no place yet asks for, or all tasks of an array. What is not given stays as it is. The first
+ *  fields are those of a command. */
+#define HELIO_EV_EDIT_FIELDS(F, R)                                                                           \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, BOOL, priority_given, 0, _)                                                                         \
+    F(R, I32, priority, 0, _)                                                                                \
+    F(R, BOOL, goal_given, 0, _)                                                                             \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                                 \
+    F(R, BOOL, deadline_given, 0, _)                                                                         \
+    F(R, I64, deadline_wall_ms, 0, _) /* 0 = none any more, here and in the next three */                    \
+    F(R, BOOL, flexible_given, 0, _)                                                                         \
+    F(R, U64, flexible_ms, 0, _) /* since its submission, as in the document */                              \
+    F(R, BOOL, max_cost_given, 0, _)                                                                         \
+    F(R, U64, max_cost_micro_usd, 0, _)                                                                      \
+    F(R, BOOL, max_carbon_given, 0, _)                                                                       \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                   \
+    F(R, BOOL, queue_given, 0, _)                                                                            \
+    F(R, TEXT, queue, 32, _)
+HELIO_RECORD_DECLARE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
+
 /*  DRAIN, UNDRAIN, ATTEST (the operator swears that nothing of ours runs at the site any more). */
 #define HELIO_EV_SITE_COMMAND_FIELDS(F, R)                                                                   \
     F(R, U64, call, 0, _)                                                                                    \
@@ -230,6 +254,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(LOAD_POOL, helio_row_pool)                                                                             \
     X(LOAD_KEY, helio_row_key)                                                                               \
     X(LOAD_JOB, helio_ev_load_job)   /* before the states of its tasks */                                    \
+    X(LOAD_EDIT, helio_row_edit)     /* after its job, before the states */                                  \
     X(LOAD_STATE, helio_row_state)                                                                           \
     X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
     X(LOAD_LEAST, helio_row_least)     /* the same */                                                        \
@@ -262,7 +287,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(QUEUE_RULE, helio_ev_queue_rule)                                                                       \
     X(OVERFLOW, helio_ev_overflow)                                                                           \
     X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */ \
-    X(SITE_REFUSED, helio_ev_site_refused)
+    X(SITE_REFUSED, helio_ev_site_refused)                                                                   \
+    X(EDIT, helio_ev_edit)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -15,6 +15,7 @@ typedef struct account {
     helio_holdings_t holds;
     uint64_t leaving_gpus;  /* of holds: of jobs that were evicted and have not left yet */
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are evicted for, by their tier */
+    helio_uuid_t eldest; /* of its jobs that stand before another; while that one's prospect is looked for */
     bool own; /* the quota was set for this tenant, not for each */
     UT_hash_handle hh; /* of the tenant, by queue */
 } account_t;

@@ -12,6 +12,7 @@
 #include "broker/core/class.h"
 #include "broker/core/data.h"
 #include "broker/core/duration.h"
+#include "broker/core/edit.h"
 #include "broker/core/evict.h"
 #include "broker/core/fair.h"
 #include "broker/core/gates.h"
@@ -89,6 +90,7 @@ struct helio_broker_core {
     gate_t **timed; /* a heap: the earliest first */
     uint32_t timed_count, timed_capacity;
     gate_t *dirty_gates;
+    job_class_t *retired; /* left by an edited job in this step, which holds it until the next one */
     submission_t *buried; /* over, but effects of the last step may point into them */
     uint32_t open_jobs;
     helio_broker_figures_t figures;

@@ -48,18 +48,24 @@ static void array_drop(helio_broker_core_t *self, helio_uuid_t job)
     free(array);
 }
 
-static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, tenant_t *tenant,
-                              queue_t *queue)
+static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
+{
+    return class->priority == priority && helio_record_equal(&helio_requirement_type, &class->want, want);
+}
+
+static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority,
+                              tenant_t *tenant, queue_t *queue)
 {
     job_class_t *class = self->newest_class;
-    if (class && helio_record_equal(&helio_requirement_type, &class->want, want)) {
+    if (class && is_of(class, want, priority)) {
         class->refs++;
         return class;
     }
-    uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED) >> 1; /* fits a bigint */
+    uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED);
+    id = (priority ? helio_hash(id, &priority, sizeof priority) : id) >> 1; /* fits a bigint */
     for (;; id++) { /* a collision of hashes takes the next free id */
         HASH_FIND(hh, self->classes, &id, sizeof id, class);
-        if (!class || helio_record_equal(&helio_requirement_type, &class->want, want))
+        if (!class || is_of(class, want, priority))
             break;
     }
     if (!class) {
@@ -68,6 +74,7 @@ static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement
         class->arena = helio_arena_new();
         class->queue = queue;
         class->account = core_account_get(tenant, queue);
+        class->priority = priority;
         helio_record_copy(&helio_requirement_type, class->arena, want, &class->want);
         class->summary = helio_requirement_text(&class->want, class->arena);
         HASH_ADD(hh, self->classes, id, sizeof class->id, class);
@@ -134,6 +141,9 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->tasks_at_once = spec->tasks_at_once;
     submission->on_site_loss = spec->on_site_loss;
     submission->better_site = spec->on_better_site == HELIO_BETTER_SITE_CHECKPOINT;
+    submission->goal = spec->goal;
+    submission->prices_set = spec->prices_set;
+    submission->flexible_ms = spec->flexible_ms;
     submission->signalled = spec->checkpoint_signal.size > 0;
     submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
@@ -145,7 +155,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
     helio_requirement_expect(&want, row->expected_ms, row->expected_high_ms);
-    submission->class = class_get(self, &want, submission->tenant, submission->queue);
+    submission->class = class_get(self, &want, 0, submission->tenant, submission->queue);
     row->class_id = submission->class->id;
     if (row->tasks.count)
         array_put(self, submission);
@@ -311,6 +321,62 @@ static void leave_queue(helio_broker_core_t *self, job_t *job)
     }
 }
 
+job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at)
+{
+    const kept_row_t *row = &submission->row;
+    uint32_t count = row->tasks.count ? row->tasks.count : 1;
+    while (*at < count) {
+        int32_t task = row->tasks.count ? (int32_t)row->tasks.items[*at] : HELIO_NO_TASK;
+        (*at)++;
+        job_t *job = core_job_find(self, (helio_job_key_t){row->job, task});
+        if (job)
+            return job;
+    }
+    return NULL;
+}
+
+/*  As a new leader would line them up: who waits longer stands before them. */
+static void stand_by_age(job_class_t *class, job_t *line)
+{
+    job_t *job, *next, *at = class->waiting;
+    DL_FOREACH_SAFE(line, job, next)
+    {
+        DL_DELETE(line, job);
+        while (at && core_job_by_age(at, job) < 0)
+            at = at->next;
+        if (at)
+            DL_PREPEND_ELEM(class->waiting, at, job);
+        else
+            DL_APPEND(class->waiting, job);
+        class->waiting_count++;
+    }
+}
+
+void core_submission_reclass(helio_broker_core_t *self, submission_t *submission, const helio_requirement_t *want,
+                             int32_t priority, queue_t *queue)
+{
+    job_class_t *before = submission->class,
+                *class = class_get(self, want, priority, submission->tenant, queue);
+    job_t *line = NULL, *job;
+    assert(!self->retired);
+    for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
+        assert(queue == submission->queue || !job->site);
+        if (job->state != HELIO_JOB_QUEUED || !job->fed)
+            continue;
+        leave_queue(self, job);
+        DL_APPEND(line, job);
+    }
+    submission->queue->open_jobs -= submission->open_tasks;
+    queue->open_jobs += submission->open_tasks;
+    submission->queue = queue;
+    submission->row.queue = helio_text_of(queue->name);
+    submission->class = class;
+    stand_by_age(class, line);
+    self->retired = before;
+    self->capacity_version++; /* who goes before whom has changed: everybody is asked again */
+    self->round_wanted = true;
+}
+
 static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, const char *reason,
                              const char *actor)
 {
@@ -409,6 +475,9 @@ static void submission_put(helio_broker_core_t *self, submission_t *submission)
 
 void core_jobs_reap(helio_broker_core_t *self)
 {
+    if (self->retired)
+        class_put(self, self->retired);
+    self->retired = NULL;
     while (self->buried) {
         submission_t *submission = self->buried;
         self->buried = submission->buried_next;

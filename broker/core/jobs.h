@@ -29,6 +29,9 @@ struct submission {
     uint32_t tasks_at_once;
     uint32_t on_site_loss;
     bool better_site; /* it asks to be moved (placement.on_better_site) */
+    uint32_t goal; /* as edited, as is what the class has of the rest */
+    bool prices_set;
+    uint64_t flexible_ms;
     bool signalled; /* saves when it is signalled (checkpoint.signal) */
     uint64_t grace_ms, checkpoint_every_ms;
     tenant_t *tenant;
@@ -104,11 +107,17 @@ typedef struct array {
     UT_hash_handle hh;
 } array_t;
 
+/*  Its open tasks, in order: NULL = that was the last. *at begins with 0. */
+job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at);
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
 /*  Keeps no view of the row; fills in its class. */
 submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
                                   const helio_job_spec_t *spec);
+/*  Its tasks, wherever they are, are of another class from now on, perhaps in another queue: those in line stand there by age.
+ *  Where the queue changes, no task may be at a site. */
+void core_submission_reclass(helio_broker_core_t *self, submission_t *submission, const helio_requirement_t *want,
+                             int32_t priority, queue_t *queue);
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);
 int core_job_by_age(const job_t *a, const job_t *b); /* < 0: a is older */
 void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);

@@ -222,6 +222,8 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         core_key_put(self, row->tenant, row->idempotency_key, (const uint8_t *)row->spec_hash.data, row->job);
     } else if (event->kind == HELIO_BROKER_EV_LOAD_JOB)
         load_job(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_EDIT)
+        core_edit_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_STATE)
         load_state(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_WAITING)

@@ -35,10 +35,28 @@ static bool wants_room(const job_class_t *class)
                               class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
 }
 
+/*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the eldest job:
+ *  which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
 static int by_turn(const void *a_, const void *b_)
 {
     const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
-    return core_class_turn(a, b);
+    int order = core_share_turn(a, b);
+    if (!order && a->account != b->account)
+        order = helio_uuid_compare(a->account->eldest, b->account->eldest);
+    return order ? order : core_class_turn(a, b);
+}
+
+static void sort_by_turn(const job_class_t **classes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memset(&classes[i]->account->eldest, 0xff, sizeof classes[i]->account->eldest);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_uuid_t *eldest = &classes[i]->account->eldest;
+        if (helio_uuid_compare(classes[i]->waiting->key.job, *eldest) < 0)
+            *eldest = classes[i]->waiting->key.job;
+    }
+    if (count)
+        qsort(classes, count, sizeof *classes, by_turn);
 }
 
 static uint64_t gpus_of(const job_class_t *class)
@@ -91,8 +109,7 @@ void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, co
     for (const job_class_t *other = self->classes; other; other = other->hh.next)
         if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
             ahead[count++] = other;
-    if (count)
-        qsort(ahead, count, sizeof *ahead, by_turn);
+    sort_by_turn(ahead, count);
     for (uint32_t i = 0; i < count; i++) {
         count_ahead(ret_prospect, ahead[i], ahead[i]->waiting_count);
         show_ahead(self, ret_prospect, ahead[i], ahead[i]->waiting_count, reader);

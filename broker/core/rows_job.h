@@ -182,6 +182,36 @@ HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
     F(R, U64, carbon_mg, 0, _)
 HELIO_RECORD_DECLARE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
 
+/*  What an open job asks for since it was edited, in place of what its document says of these; all of them, edited or not.
+ *  Upserted; for all tasks of an array. UNIQUE (job). */
+enum { HELIO_EDIT_PRIORITY_MAX = 100 };
+#define HELIO_ROW_EDIT_FIELDS(F, R)                                                                          \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, I32, priority, 0, _) /* among its tenant's jobs of its queue; -HELIO_EDIT_PRIORITY_MAX up */        \
+    F(R, U32, goal, HELIO_GOAL_COUNT - 1, _)                                                                 \
+    F(R, BOOL, prices_set, 0, _) /* the document's prices count, in place of the goal's */                   \
+    F(R, I64, deadline_wall_ms, 0, _)                                                                        \
+    F(R, U64, flexible_ms, 0, _)                                                                             \
+    F(R, U64, max_cost_micro_usd, 0, _)                                                                      \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                   \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, tier, HELIO_TIER_COUNT - 1, _)                                                                 \
+    F(R, U64, class_id, 0, _)                                                                                \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_edit, HELIO_ROW_EDIT_FIELDS)
+
+/*  One thing that somebody edited; append-only. UNIQUE (seq, place). */
+#define HELIO_ROW_EDITED_FIELDS(F, R)                                                                        \
+    F(R, U64, seq, 0, _)   /* of the transition that tells of it */                                          \
+    F(R, U32, place, 0, _) /* within that */                                                                 \
+    F(R, UUID, job, 0, _)                                                                                    \
+    F(R, I64, at_ms, 0, _)                                                                                   \
+    F(R, TEXT, actor, 96, _)                                                                                 \
+    F(R, TEXT, field, 16, _)                                                                                 \
+    F(R, TEXT, before, 64, _) /* in words */                                                                 \
+    F(R, TEXT, after, 64, _)
+HELIO_RECORD_DECLARE(helio_row_edited, HELIO_ROW_EDITED_FIELDS)
+
 /*  Read at takeover only, in the order in which jobs ended: a job that was over with its first attempt. */
 #define HELIO_ROW_RUN_FIELDS(F, R)                                                                           \
     F(R, TEXT, tenant, 32, _)                                                                                \

@@ -90,16 +90,11 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
 /*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
  *  there will be room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there
  *  is taken to be. */
-static bool is_too_late(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                        const helio_requirement_t *want, queue_t *queue, int64_t start_ms, uint64_t *ret_run_ms)
+static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue, int64_t start_ms,
+                        uint64_t *ret_run_ms)
 {
-    helio_row_job_t row = {
-        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind,
-        .gpus = helio_requirement_gpus(want), .time_limit_ms = want->time_limit_ms};
-    core_run_expect(self, &row);
     self->rounds++; /* nothing is kept of it */
     job_class_t class = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
-    helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
     evaluation_t e = core_evaluate(self, &class);
     for (uint32_t i = 0; i < e.count; i++) {
         const helio_candidate_t *c = &e.options[i].c;
@@ -118,31 +113,47 @@ static const char *where_of(helio_broker_core_t *self, const helio_ev_submit_t *
     return event->jobs.count > 1 ? core_printf(self, "job %u: ", (uint32_t)(job - event->jobs.items) + 1) : "";
 }
 
-static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
-                           const helio_requirement_t *want, queue_t *queue)
+bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
+                         queue_t *queue, int64_t not_before_ms, const char *remedy)
 {
-    bool gated = job->spec.not_before_wall_ms > self->wall_ms;
-    int64_t start_ms = gated ? job->spec.not_before_wall_ms : self->wall_ms;
+    bool gated = not_before_ms > self->wall_ms;
+    int64_t start_ms = gated ? not_before_ms : self->wall_ms;
     uint64_t run_ms = want->time_limit_ms;
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
-        !is_too_late(self, event, job, want, queue, start_ms, &run_ms))
+        !is_too_late(self, want, queue, start_ms, &run_ms))
         return true;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
     helio_rfc3339(want->deadline_wall_ms, deadline);
     helio_rfc3339(start_ms + (int64_t)run_ms, end);
     helio_fx_answer_t answer = {
-        .call = event->call,
+        .call = call,
         .rc = HELIO_INFEASIBLE,
         .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
             "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, "
-            "were there room at once%s. Give a later `deadline` or a shorter `time`; nothing was stored",
-            where_of(self, event, job), deadline, (unsigned long long)((run_ms + 59999) / 60000), end,
-            gated ? " at `not_before`" : "")),
+            "were there room at once%s. %s",
+            where, deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "",
+            remedy)),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
     return false;
+}
+
+static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                           const helio_requirement_t *want, queue_t *queue)
+{
+    helio_row_job_t row = {
+        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind,
+        .gpus = helio_requirement_gpus(want), .time_limit_ms = want->time_limit_ms};
+    helio_requirement_t expected = *want;
+    if (!want->deadline_wall_ms)
+        return true;
+    core_run_expect(self, &row);
+    helio_requirement_expect(&expected, row.expected_ms, row.expected_high_ms);
+    return core_deadline_check(self, event->call, where_of(self, event, job), &expected, queue,
+                               job->spec.not_before_wall_ms,
+                               "Give a later `deadline` or a shorter `time`; nothing was stored");
 }
 
 /*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */

@@ -1,6 +1,6 @@
 /*  turns.c -- in which order classes are asked in a round.
  *
- *  A line for each tenant and queue, in which classes stand by age: what else the order depends on is the same for
+ *  A line for each tenant and queue, in which classes stand by the priority that their jobs were given, then by age: what else the order depends on is the same for
  * all of them, and moves with every placement. So a round looks at the lines before each turn, never at jobs, and
  * a class keeps its turn until its tenant has got more than the next one: two tenants that ask for everything
  * at once get the same, job by job.
@@ -51,26 +51,34 @@ static int by_age(const job_class_t *a, const job_class_t *b)
     return age ? age : (a->id > b->id) - (a->id < b->id);
 }
 
+/*  A tenant says which of its own jobs of a queue go first; what others have is not its to say. */
+static int by_place(const job_class_t *a, const job_class_t *b)
+{
+    if (a->account == b->account && a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return by_age(a, b);
+}
+
 int core_class_turn(const job_class_t *a, const job_class_t *b)
 {
     int order = core_share_turn(a, b);
-    return order ? order : by_age(a, b);
+    return order ? order : by_place(a, b);
 }
 
 int core_class_turn_at(const job_class_t *a, const job_class_t *b, const site_t *site)
 {
     helio_text_t region = site->profile.region;
     int order = turn(a, core_queue_level(a->queue, region), b, core_queue_level(b->queue, region));
-    return order ? order : by_age(a, b);
+    return order ? order : by_place(a, b);
 }
 
 /*  Which account comes first does not matter: lines are compared by turn. */
-static int by_account_and_age(const void *a_, const void *b_)
+static int by_account_and_place(const void *a_, const void *b_)
 {
     const job_class_t *a = *(job_class_t *const *)a_, *b = *(job_class_t *const *)b_;
     if (a->account != b->account)
         return (uintptr_t)a->account < (uintptr_t)b->account ? -1 : 1;
-    return by_age(a, b);
+    return by_place(a, b);
 }
 
 turns_t core_turns(helio_broker_core_t *self)
@@ -84,7 +92,7 @@ turns_t core_turns(helio_broker_core_t *self)
             classes[count++] = class;
     if (!count)
         return turns;
-    qsort(classes, count, sizeof *classes, by_account_and_age);
+    qsort(classes, count, sizeof *classes, by_account_and_place);
     turns.lines = helio_arena_alloc(self->effects->arena, count, sizeof *turns.lines);
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || classes[i]->account != classes[i - 1]->account) {

@@ -56,6 +56,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_QUEUE:
     case HELIO_BROKER_EV_QUEUE_RULE:
     case HELIO_BROKER_EV_OVERFLOW:
+    case HELIO_BROKER_EV_EDIT:
         return true;
     default:
         return false;

@@ -186,6 +186,8 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_QUEUE] = "put_queue",
         [HELIO_BROKER_FX_ROW_QUEUE_RULE] = "put_queue_rule",
         [HELIO_BROKER_FX_ROW_OVERFLOW] = "put_overflow",
+        [HELIO_BROKER_FX_ROW_EDIT] = "put_edit",
+        [HELIO_BROKER_FX_ROW_EDITED] = "put_edited",
         [HELIO_BROKER_FX_ROW_SITE_ENERGY] = "put_site_energy",
     };
     assert(kind < HELIO_BATCH_KINDS);

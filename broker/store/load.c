@@ -73,6 +73,7 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
         {HELIO_BROKER_EV_LOAD_POOL, "load_pool", &helio_row_pool_type},
         {HELIO_BROKER_EV_LOAD_KEY, "load_key", &helio_row_key_type},
         {HELIO_BROKER_EV_LOAD_JOB, "load_job", &helio_row_job_type},
+        {HELIO_BROKER_EV_LOAD_EDIT, "load_edit", &helio_row_edit_type},
         {HELIO_BROKER_EV_LOAD_STATE, "load_state", &helio_row_state_type},
         {HELIO_BROKER_EV_LOAD_WAITING, "load_waiting", &helio_row_waiting_type},
         {HELIO_BROKER_EV_LOAD_LEAST, "load_least", &helio_row_least_type},

@@ -6,10 +6,10 @@
 
 static const uint64_t FLEXIBLE_MAX_MS = UINT64_C(366) * 86400000;
 
-static int64_t free_until(const helio_job_spec_t *spec, int64_t submitted_ms)
+int64_t helio_requirement_free_until(uint64_t flexible_ms, int64_t submitted_ms)
 {
     const int64_t hour_ms = 3600000;
-    uint64_t flexible = spec->flexible_ms < FLEXIBLE_MAX_MS ? spec->flexible_ms : FLEXIBLE_MAX_MS;
+    uint64_t flexible = flexible_ms < FLEXIBLE_MAX_MS ? flexible_ms : FLEXIBLE_MAX_MS;
     int64_t until = submitted_ms + (int64_t)flexible;
     until -= until % hour_ms;
     return until > submitted_ms ? until : 0;
@@ -40,7 +40,7 @@ helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_tex
         .carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h,
         .scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h,
-        .free_until_ms = free_until(spec, submitted_ms),
+        .free_until_ms = helio_requirement_free_until(spec->flexible_ms, submitted_ms),
     };
     self.gpus.items = spec->gpus.items;
     self.gpus.count = spec->gpus.count;

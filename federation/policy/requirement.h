@@ -44,6 +44,9 @@ HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms);
 
+/*  requirement.free_until_ms of one that may wait so long. */
+int64_t helio_requirement_free_until(uint64_t flexible_ms, int64_t submitted_ms);
+
 /*  p50 and p90 as on an A100, 0 = nothing is known. Rounded to steps, so that jobs of about the same length share a
  *  class. */
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms);
