@@ -121,6 +121,8 @@ static void step(world_t *self, uint32_t kind, const void *payload)
         if (effect->kind == HELIO_BROKER_FX_ROW_JOB)
             workload_of(self, ((const helio_row_job_t *)effect->payload)->source)->given =
                 ((const helio_row_job_t *)effect->payload)->job;
+        if (effect->kind == HELIO_BROKER_FX_ROW_EDIT)
+            edits_row(self, effect->payload);
         if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION)
             evictions_transition(self, effect->payload);
         if (effect->kind == HELIO_BROKER_FX_ROW_STATE)
@@ -190,9 +192,11 @@ void broker_start(world_t *self)
     broker->open_batch = 1;
     broker->committed = 0;
     broker->wake_ms = INT64_MAX;
+    edits_before_load(self);
     helio_vdb_load(self->vdb, helio_rng_next(&self->rng), on_parse, on_load, self);
     helio_ev_nothing_t nothing = {0};
     broker_step(self, HELIO_BROKER_EV_LOADED, &nothing);
+    edits_after_load(self);
     for (uint32_t i = 0; i < self->site_count; i++)
         if (!self->agents[i].connected)
             network_connect_later(self, i, world_between(self, 10, 3000));

@@ -55,7 +55,7 @@ void evictions_transition(world_t *self, const helio_row_transition_t *row)
     const wjob_t *job = job_of(self, row->key.job);
     if (!job)
         return;
-    uint32_t evictor = tier_of(queue), victim = tier_of(job->submission.spec.queue);
+    uint32_t evictor = tier_of(queue), victim = tier_of(job->queue);
     bool reclaims = evictor == victim && !helio_text_is(tenant, job->tenant);
     if (victim == HELIO_TIER_CRITICAL)
         world_violate(self, "critical work was evicted");
@@ -92,9 +92,9 @@ static bool is_wanted(const world_t *self, const wevicted_t *evicted)
 {
     for (uint32_t i = 0; i < self->job_count; i++) {
         const wjob_t *job = &self->jobs[i];
-        if (!helio_text_is(job->submission.spec.queue, evicted->queue) || strcmp(job->tenant, evicted->tenant) != 0)
+        if (!helio_text_is(job->queue, evicted->queue) || strcmp(job->tenant, evicted->tenant) != 0)
             continue;
-        if (job->cancel_ms || job->submission.spec.flexible_ms)
+        if (job->cancel_ms || job->submission.spec.flexible_ms || job->edited)
             return false;
     }
     return true;
@@ -114,7 +114,7 @@ void evictions_placement(world_t *self, const helio_row_placement_t *row)
         world_violate(self, "a job that was evicted was placed again before the one that it was evicted for");
     HASH_ITER(hh, self->evicted, evicted, next)
     {
-        if (helio_text_is(job->submission.spec.queue, evicted->queue) && strcmp(job->tenant, evicted->tenant) == 0)
+        if (helio_text_is(job->queue, evicted->queue) && strcmp(job->tenant, evicted->tenant) == 0)
             evicted->open = false;
     }
     evicted = evicted_of(self, row->key);

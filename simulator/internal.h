@@ -121,6 +121,9 @@ typedef struct wjob {
     int64_t cancel_ms; /* 0 = never */
     bool cancelled;    /* the cancel was answered */
     bool answered;
+    helio_text_t queue;  /* as the leader has it, edited or not */
+    int64_t deadline_ms; /* the same */
+    bool edited;         /* by somebody, durably or not */
     helio_uuid_t id;
     helio_uuid_t given; /* the last id that a leader gave it, durable or not */
     uint32_t exit_code;
@@ -245,6 +248,14 @@ enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX, QUEUES_CALL = 6 * WORLD_JOBS_MAX, RELEA
 /* queues.c: priorities that change by the hour, by hand and by region in a third of the worlds */
 void queues_make(world_t *self);
 void queues_answer(world_t *self, const helio_fx_answer_t *answer);
+
+/* edits.c: jobs that are edited while they wait, in a fifth of the worlds */
+void edits_make(world_t *self);
+void edits_answer(world_t *self, const helio_fx_answer_t *answer);
+void edits_row(world_t *self, const helio_row_edit_t *row); /* as a leader decides it */
+void edits_before_load(world_t *self);                      /* what the last leader had not stored is gone */
+void edits_after_load(world_t *self);                       /* nothing of what it had stored is */
+enum { EDITS_CALL = 5 * WORLD_JOBS_MAX };
 
 /* data.c: a catalogue and links that change, in half of the worlds, and jobs that read */
 void data_make(world_t *self);

@@ -63,7 +63,7 @@ static bool has_begun(const world_t *self, const wjob_t *job)
 /*  Nothing is expected to take longer than it may, and nothing starts that would most likely end too late. */
 static void check_expected(world_t *self, const wjob_t *job, const helio_row_placement_t *row, int64_t wall_ms)
 {
-    int64_t deadline_ms = job->submission.spec.deadline_wall_ms;
+    int64_t deadline_ms = job->deadline_ms;
     if (!row->expected_ms || row->expected_ms > row->expected_high_ms || row->expected_high_ms > job->limit_ms)
         world_violate(self, "a run of at most %llu ms is expected to take %llu to %llu",
                       (unsigned long long)job->limit_ms, (unsigned long long)row->expected_ms,

@@ -37,6 +37,7 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
 bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t job);
 bool helio_vdb_has_placement(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch);
 helio_vdb_state_t helio_vdb_state(const helio_vdb_t *self, helio_job_key_t key);
+const helio_row_edit_t *helio_vdb_edit(const helio_vdb_t *self, helio_uuid_t job); /* NULL: never edited */
 /*  As a look at a dependency: UNKNOWN, OPEN, OK or NOT_OK. */
 helio_found_t helio_vdb_found(const helio_vdb_t *self, helio_job_key_t on);
 uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch);

@@ -86,12 +86,26 @@ static void put_dependency(helio_vdb_t *self, const helio_row_dependency_t *row)
 
 static void put_transition(helio_vdb_t *self, const helio_row_transition_t *row)
 {
-    if (!helio_job_state_edge(row->from, row->to))
+    bool edited = row->from == row->to && (row->from == HELIO_JOB_QUEUED || row->from == HELIO_JOB_HELD);
+    if (!edited && !helio_job_state_edge(row->from, row->to))
         vdb_violate(self, "a transition that is not listed", row->key, row->epoch);
     if (row->seq <= self->transition_seq)
         vdb_violate(self, "a transition's number was used before", row->key, row->epoch);
     self->transition_seq = row->seq;
-    self->edges[row->from] |= UINT64_C(1) << row->to;
+    if (!edited)
+        self->edges[row->from] |= UINT64_C(1) << row->to;
+}
+
+static void put_edit(helio_vdb_t *self, const helio_row_edit_t *row)
+{
+    vjob_t *job = vdb_job(self, row->job);
+    if (!job) {
+        vdb_violate(self, "a job was edited that was never stored", (helio_job_key_t){row->job, HELIO_NO_TASK}, 0);
+        return;
+    }
+    if (!job->edit)
+        job->edit = helio_arena_alloc(self->arena, 1, sizeof *job->edit);
+    *job->edit = *row;
 }
 
 static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
@@ -149,6 +163,8 @@ void vdb_jobs_put(helio_vdb_t *self, uint32_t kind, const void *row)
         put_attempt(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_TRANSITION)
         put_transition(self, row);
+    else if (kind == HELIO_BROKER_FX_ROW_EDIT)
+        put_edit(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
         put_dependency(self, row);
 }
@@ -156,6 +172,12 @@ void vdb_jobs_put(helio_vdb_t *self, uint32_t kind, const void *row)
 bool helio_vdb_has_job(const helio_vdb_t *self, helio_uuid_t id)
 {
     return vdb_job(self, id) != NULL;
+}
+
+const helio_row_edit_t *helio_vdb_edit(const helio_vdb_t *self, helio_uuid_t id)
+{
+    const vjob_t *job = vdb_job(self, id);
+    return job ? job->edit : NULL;
 }
 
 bool helio_vdb_has_placement(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
@@ -221,7 +243,7 @@ uint64_t helio_vdb_gpus(const helio_vdb_t *self, const char *tenant, const char 
         const vjob_t *job = vdb_job(self, state->key.job);
         const vattempt_t *attempt = vdb_attempt(self, state->key, state->row.epoch);
         bool counts = job && attempt && helio_text_is(job->row.tenant, tenant) &&
-                      (!queue[0] || helio_text_is(job->row.queue, queue));
+                      (!queue[0] || helio_text_is(job->edit ? job->edit->queue : job->row.queue, queue));
         gpus += counts ? attempt->gpus : 0;
     }
     return gpus;

@@ -22,6 +22,9 @@ static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_em
             emit(arg, HELIO_BROKER_EV_LOAD_KEY, &key);
         }
     }
+    for (vjob_t *job = self->jobs; job; job = job->hh.next)
+        if (job->edit && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)
+            emit(arg, HELIO_BROKER_EV_LOAD_EDIT, job->edit);
     for (vstate_t *state = self->states; state; state = state->hh.next) {
         vjob_t *job = vdb_job(self, state->key.job);
         if (job && job->open_tasks && helio_uuid_compare(job->job, self->open_from) >= 0)

@@ -15,6 +15,7 @@ typedef struct vjob {
     helio_uuid_t job;
     helio_row_job_t row;
     uint32_t open_tasks;
+    helio_row_edit_t *edit; /* in the arena; NULL = never edited */
     UT_hash_handle hh;
 } vjob_t;
 

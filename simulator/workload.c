@@ -154,6 +154,8 @@ static void make_one(world_t *self, uint32_t index)
     make_deadline(self, index, spec);
     make_gate(self, index, spec);
     data_reads(self, index, spec);
+    job->queue = spec->queue;
+    job->deadline_ms = spec->deadline_wall_ms;
 }
 
 helio_job_key_t workload_on(const world_t *self, const wafter_t *after)
@@ -230,6 +232,7 @@ void workload_make(world_t *self)
     quotas_make(self);
     data_make(self);
     queues_make(self);
+    edits_make(self);
     self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
     for (uint32_t i = 0; i < self->job_count; i++) {
         make_one(self, i);
@@ -247,6 +250,10 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
         return;
     if (answer->call >= QUEUES_CALL) {
         queues_answer(self, answer);
+        return;
+    }
+    if (answer->call >= EDITS_CALL) {
+        edits_answer(self, answer);
         return;
     }
     if (answer->call >= DATA_CALL) {
@@ -277,7 +284,7 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
         return;
     }
     if (answer->rc == HELIO_INFEASIBLE && helio_text_is(answer->reason, "Deadline") && !job->answered) {
-        job->submission.spec.deadline_wall_ms = 0; /* nothing of it was stored: it is asked for again, without */
+        job->submission.spec.deadline_wall_ms = job->deadline_ms = 0; /* nothing of it was stored: it is asked for again, without */
         return;
     }
     if (answer->rc != HELIO_OK || answer->jobs.count != 1) {

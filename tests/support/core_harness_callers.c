@@ -145,6 +145,18 @@ const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const c
     return answer_of(self, event.call);
 }
 
+const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
+                                      helio_ev_edit_t edit)
+{
+    edit.call = ++self->calls;
+    edit.tenant = helio_text_of(tenant);
+    edit.user = HELIO_TEXT("ada");
+    edit.role = role;
+    edit.key = key;
+    harness_step(self, HELIO_BROKER_EV_EDIT, &edit);
+    return answer_of(self, edit.call);
+}
+
 const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role, const char *site)
 {
     helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),

@@ -65,6 +65,13 @@ static void load_jobs(harness_t *self, const harness_t *from)
             harness_step(self, HELIO_BROKER_EV_LOAD_KEY, &key);
         }
     }
+    for (const edit_t *edit = from->edits; edit; edit = edit->next) {
+        harness_keep(self, HELIO_BROKER_FX_ROW_EDIT, &edit->row);
+        const helio_row_job_t *job = harness_document_of(from, edit->row.job);
+        assert_non_null(job);
+        if (!is_over(from, job))
+            harness_step(self, HELIO_BROKER_EV_LOAD_EDIT, &edit->row);
+    }
     for (const task_t *task = from->tasks; task; task = task->hh.next) {
         if (!task->written)
             continue;

@@ -1,6 +1,14 @@
 /*  core_harness_rows.c -- what the core writes, kept as the tables keep it; each row must hold what was promised. */
 #include "tests/support/core_harness_rows.h"
 
+helio_text_t harness_queue_of(const harness_t *self, const helio_row_job_t *job)
+{
+    for (const edit_t *edit = self->edits; edit; edit = edit->next)
+        if (helio_uuid_equal(edit->row.job, job->job))
+            return edit->row.queue;
+    return job->queue;
+}
+
 task_t *harness_task_get(harness_t *self, helio_job_key_t key)
 {
     task_t *task;
@@ -38,8 +46,9 @@ static void keep_transition(harness_t *self, const helio_row_transition_t *row)
     task_t *task = harness_task_get(self, row->key);
     assert_true(row->seq == self->federation.last_transition_seq + 1);
     self->federation.last_transition_seq = row->seq;
+    bool edited = row->from == row->to && (row->from == HELIO_JOB_QUEUED || row->from == HELIO_JOB_HELD);
     assert_int_equal(row->from, task->state);
-    assert_true(helio_job_state_edge(row->from, row->to));
+    assert_true(edited || helio_job_state_edge(row->from, row->to));
     assert_true(row->reason.size <= 256);
     assert_true(row->actor.size > 0 && row->actor.size <= 96);
     task->state = row->to;
@@ -102,7 +111,7 @@ uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *que
         if (!helio_job_state_is_live(task->state))
             continue;
         const helio_row_job_t *row = harness_document_of(self, task->key.job);
-        if (row && helio_text_is(row->tenant, tenant) && (!queue[0] || helio_text_is(row->queue, queue)))
+        if (row && helio_text_is(row->tenant, tenant) && (!queue[0] || helio_text_is(harness_queue_of(self, row), queue)))
             gpus += task->gpus;
     }
     return gpus;
@@ -118,7 +127,7 @@ static void check_quotas(const harness_t *self, const helio_row_placement_t *pla
         char queue[40], tenant[40];
         (void)helio_text_copy(row->tenant, tenant, sizeof tenant);
         (void)helio_text_copy(row->queue, queue, sizeof queue);
-        bool counts = helio_text_equal(job->tenant, row->tenant) && (!queue[0] || helio_text_is(job->queue, queue));
+        bool counts = helio_text_equal(job->tenant, row->tenant) && (!queue[0] || helio_text_is(harness_queue_of(self, job), queue));
         if (counts && placement->gpus && row->burst_gpus != HELIO_QUOTA_UNLIMITED)
             assert_true(harness_gpus(self, tenant, queue) <= row->burst_gpus);
     }
@@ -166,6 +175,19 @@ static void keep_rule(harness_t *self, const helio_row_queue_rule_t *row)
         self->rules = rule;
     }
     helio_record_copy(&helio_row_queue_rule_type, self->arena, row, &rule->row);
+}
+
+static void keep_edit(harness_t *self, const helio_row_edit_t *row)
+{
+    edit_t *edit = self->edits;
+    while (edit && !helio_uuid_equal(edit->row.job, row->job))
+        edit = edit->next;
+    if (!edit) {
+        edit = helio_arena_alloc(self->arena, 1, sizeof *edit);
+        edit->next = self->edits;
+        self->edits = edit;
+    }
+    helio_record_copy(&helio_row_edit_type, self->arena, row, &edit->row);
 }
 
 static void keep_group(harness_t *self, const helio_row_overflow_t *row)
@@ -386,6 +408,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_rule(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_OVERFLOW)
         keep_group(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_EDIT)
+        keep_edit(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUOTA)
         keep_quota(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DATA)

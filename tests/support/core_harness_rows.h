@@ -47,6 +47,12 @@ typedef struct group {
     struct group *next;
 } group_t;
 
+/*  What an edited job asks for; one a job. */
+typedef struct edit {
+    helio_row_edit_t row;
+    struct edit *next;
+} edit_t;
+
 typedef struct rule {
     helio_row_queue_rule_t row;
     struct rule *next;
@@ -134,6 +140,7 @@ struct harness {
     line_t *queues;
     rule_t *rules;
     group_t *groups;
+    edit_t *edits;
     quota_t *quotas;
     dataset_t *datasets; /* the newest word on each first */
     link_t *links;
@@ -157,6 +164,7 @@ void harness_keep_run(harness_t *self, helio_job_key_t key, uint64_t run_ms, con
 void harness_keep_least(harness_t *self, const helio_row_least_t *row);
 void harness_keep_transfer(harness_t *self, const helio_row_transfer_t *row);
 void harness_put_document(harness_t *self, document_t *document);
+helio_text_t harness_queue_of(const harness_t *self, const helio_row_job_t *job); /* as edited */
 const helio_row_job_t *harness_document_of(const harness_t *self, helio_uuid_t job);
 task_t *harness_task_get(harness_t *self, helio_job_key_t key); /* made when new */
 task_t *harness_task_find(const harness_t *self, helio_job_key_t key); /* NULL = none */
