@@ -71,6 +71,12 @@ select j.job_id, j.tenant, coalesce(j.user_name, ''), coalesce(j.idempotency_key
 from helio.open_jobs o join helio.jobs j using (job_id)
 order by o.job_id
 
+-- name: load_edit
+select e.job_id, e.priority, e.goal::int4, e.prices_set, helio.time_ms(e.deadline_at), e.flexible_ms, e.max_cost_micro_usd,
+    e.max_carbon_mg_per_kwh, e.queue, e.tier::int4, e.class_id, helio.time_ms(e.at)
+from helio.edits e join helio.open_jobs o using (job_id)
+order by e.job_id
+
 -- name: load_state
 select s.job_id, s.task, s.state::int4, s.before::int4, s.intent::int4, s.epoch, s.attempts, s.failures, s.site_failures,
     coalesce(s.site, ''), coalesce(s.pool, ''), coalesce(s.reason, ''), helio.time_ms(s.started_at),

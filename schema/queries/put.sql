@@ -388,6 +388,27 @@ select n.name, n.queue, n.tenant, n.steps, helio.ms_at(n.at_ms) from n where not
 on conflict (name) do update set queue = excluded.queue, tenant = excluded.tenant, steps = excluded.steps,
     set_at = excluded.set_at
 
+-- name: put_edit
+insert into helio.edits (job_id, priority, goal, prices_set, deadline_at, flexible_ms, max_cost_micro_usd,
+    max_carbon_mg_per_kwh, queue, tier, class_id, at)
+select distinct on (n.job) n.job, n.priority, n.goal, n.prices_set, helio.ms_time(n.deadline_ms), n.flexible_ms, n.max_cost,
+    n.max_carbon, n.queue, n.tier, n.class_id, helio.ms_at(n.at_ms)
+from unnest($1::uuid[], $2::int4[], $3::int4[], $4::bool[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::text[],
+        $10::int4[], $11::int8[], $12::int8[])
+    with ordinality as n (job, priority, goal, prices_set, deadline_ms, flexible_ms, max_cost, max_carbon, queue, tier, class_id,
+        at_ms, place)
+order by n.job, n.place desc
+on conflict (job_id) do update set priority = excluded.priority, goal = excluded.goal, prices_set = excluded.prices_set,
+    deadline_at = excluded.deadline_at, flexible_ms = excluded.flexible_ms, max_cost_micro_usd = excluded.max_cost_micro_usd,
+    max_carbon_mg_per_kwh = excluded.max_carbon_mg_per_kwh, queue = excluded.queue, tier = excluded.tier,
+    class_id = excluded.class_id, at = excluded.at
+
+-- name: put_edited
+insert into helio.edited (seq, place, job_id, at, actor, field, before, after)
+select n.seq, n.place, n.job, helio.ms_at(n.at_ms), n.actor, n.field, n.before, n.after
+from unnest($1::int8[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::text[], $7::text[], $8::text[])
+    as n (seq, place, job, at_ms, actor, field, before, after)
+
 -- name: put_rates
 insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,
     price_usd_per_gpu_h, price_source, price_issued_at, price_estimated, electricity_usd_per_kwh, electricity_source,

@@ -280,15 +280,16 @@ select coalesce(json_agg(json_build_object('from', l.from_site, 'to', l.to_site,
 from helio.links l
 
 -- name: read_events
--- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
+-- $1 after this seq; $2 tenant; $3 limit (1 to 1000). An edit leads from a state to itself. Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
 -- from, to, reason, actor, site}.
 select coalesce(json_agg(json_build_object('seq', e.seq, 'time', helio.rfc3339(e.at), 'id', helio.job_text(e.job_id, e.task),
     'name', e.name, 'tenant', e.tenant, 'queue', e.queue, 'epoch', e.epoch, 'from', helio.state_word(e.from_state),
     'to', helio.state_word(e.to_state), 'reason', e.reason, 'actor', e.actor, 'site', e.site) order by e.seq), '[]')::text
 from (
-    select t.*, j.name, j.tenant, j.queue, p.site
+    select t.*, j.name, j.tenant, coalesce(d.queue, j.queue) as queue, p.site
     from helio.transitions t
     join helio.jobs j using (job_id)
+    left join helio.edits d using (job_id)
     left join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
     where t.seq > $1::int8 and ($2::text is null or j.tenant = $2::text)
     order by t.seq limit least(greatest($3::int4, 1), 1000)

@@ -5,8 +5,9 @@
 -- its attempts did: those that ended, fenced ones aside as in gpu_seconds, and the one that runs. started_at stays the begin
 -- of an attempt that ended until the next one runs: such a begin does not tick.
 create or replace view helio.tasks_now as
-select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, j.queue, j.tier, j.kind,
-    j.home_site, j.gpus, j.nodes, j.time_limit_ms, j.class_id, j.submitted_at,
+select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue,
+    coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, j.time_limit_ms,
+    coalesce(e.class_id, j.class_id) as class_id, j.submitted_at,
     coalesce(s.state, 0::smallint) as state, coalesce(s.epoch, 0) as epoch, coalesce(s.attempts, 0) as attempts,
     s.site, s.pool, coalesce(p.gpu, j.gpu_model) as gpu_model, s.started_at, s.finished_at, s.exit_code,
     coalesce(s.gpu_ms, 0) / 1000.0::float8 as gpu_seconds,
@@ -31,11 +32,13 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
                      and not coalesce(bool_or(a.epoch = s.epoch or a.started_at = s.started_at), false)
                  then helio.seconds_between(s.started_at, now()) else 0 end
          from helio.attempts a
-         where a.job_id = j.job_id and a.task = t.task) end as run_seconds
+         where a.job_id = j.job_id and a.task = t.task) end as run_seconds,
+    coalesce(e.priority, 0) as priority
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
-left join helio.classes c on c.class_id = j.class_id
+left join helio.edits e on e.job_id = j.job_id
+left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
 left join helio.gates g on g.job_id = j.job_id
 left join helio.pools p on p.site = s.site and p.pool = s.pool;
 
@@ -155,6 +158,7 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'tenant', (t).tenant,
         'user', (t).user_name,
         'queue', (t).queue,
+        'priority', (t).priority,
         'kind', helio.kind_word((t).kind),
         'tier', helio.tier_word((t).tier),
         'state', helio.state_word((t).state),
@@ -194,12 +198,22 @@ create or replace function helio.history_json(job uuid, of_task integer) returns
               select t.seq, json_build_object('time', helio.rfc3339(t.at), 'epoch', t.epoch,
                          'from', helio.state_word(t.from_state), 'to', helio.state_word(t.to_state), 'reason', t.reason,
                          'actor', t.actor)
-              from helio.transitions t where t.job_id = job and t.task = of_task) h;
+              from helio.transitions t
+              where t.job_id = job and t.task in (of_task, -1)) h;
+    end;
+
+-- What was edited, by whom, in order: a list of {time, actor, field, from, to}.
+create or replace function helio.edits_json(job uuid) returns json language sql stable
+    begin atomic
+        select coalesce(json_agg(json_build_object('time', helio.rfc3339(e.at), 'actor', e.actor, 'field', e.field,
+            'from', e.before, 'to', e.after) order by e.seq, e.place), '[]')
+        from helio.edited e where e.job_id = job;
     end;
 
 create or replace function helio.task_json(job uuid, of_task integer) returns text language sql stable
     begin atomic
-        select left(helio.task_object(t)::text, -1) || ', "history" : ' || helio.history_json(job, of_task)::text || '}'
+        select left(helio.task_object(t)::text, -1) || ', "edits" : ' || helio.edits_json(job)::text
+            || ', "history" : ' || helio.history_json(job, of_task)::text || '}'
         from helio.tasks_now t where t.job_id = job and t.task = of_task;
     end;
 
@@ -208,7 +222,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
     begin atomic
         select json_build_object(
             'id', helio.job_text(a.job_id, -1), 'name', a.name, 'tenant', a.tenant, 'user', a.user_name, 'queue', a.queue,
-            'kind', helio.kind_word(a.kind), 'tier', helio.tier_word(a.tier),
+            'priority', a.priority, 'kind', helio.kind_word(a.kind), 'tier', helio.tier_word(a.tier),
             'state', case
                 when a.live > 0 then 'running'
                 when a.queued > 0 then 'queued'
@@ -232,8 +246,8 @@ create or replace function helio.array_json(job uuid) returns text language sql 
             'tasks', (select json_object_agg(helio.state_word(s.state), s.tasks order by s.state)
                       from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job
                             group by n.state) s),
-            'history', '[]'::json)::text
-        from (select t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
+            'edits', helio.edits_json(job), 'history', '[]'::json)::text
+        from (select t.job_id, t.name, t.tenant, t.user_name, t.queue, t.priority, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at, count(*) as total,
                   count(*) filter (where t.state between 1 and 7) as live, count(*) filter (where t.state = 0) as queued,
                   count(*) filter (where t.state = 13) as held, count(*) filter (where t.state = 9) as failed,
@@ -248,7 +262,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   max(t.reason) filter (where t.state = 0) as reason,
                   max(t.detail) filter (where t.reason = 'Gated') as detail
               from helio.tasks_now t where t.job_id = job
-              group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
+              group by t.job_id, t.name, t.tenant, t.user_name, t.queue, t.priority, t.kind, t.tier, t.home_site, t.gpus, t.nodes,
                   t.time_limit_ms, t.submitted_at) a;
     end;
 
@@ -306,7 +320,7 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
                     'duration_s', c.run_ms / 1000.0::float8, 'duration_p90_s', c.run_high_ms / 1000.0::float8,
                     'reason', c.rejected_reason, 'detail', c.detail) order by c.rank)
                 from helio.candidates c where c.decision_id = d.decision_id), '[]'::json),
-            'history', helio.history_json(t.job_id, t.task))::text
+            'edits', helio.edits_json(t.job_id), 'history', helio.history_json(t.job_id, t.task))::text
         from helio.tasks_now t
         left join lateral (
             select p.decision_id, p.site, p.pool, p.expected_ms, p.expected_high_ms

@@ -131,6 +131,7 @@ create or replace view helio_report.job_transitions as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
     helio.state_word(t.to_state) as to_state, t.reason, t.actor
 from helio.transitions t
+where t.from_state <> t.to_state
 union all
 select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, '')
 from helio.tasks_now t;
@@ -179,10 +180,10 @@ comment on view helio_report.duration_error is
     'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected.';
 
 create or replace view helio_report.queue_wait as
-select date_trunc('hour', s.started_at) as time, j.queue, j.tenant, count(*) as jobs,
+select date_trunc('hour', s.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
     percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p50_seconds,
     percentile_cont(0.95) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p95_seconds
-from helio.job_state s join helio.jobs j using (job_id)
+from helio.job_state s join helio.jobs j using (job_id) left join helio.edits e using (job_id)
 where s.started_at is not null
 group by 1, 2, 3;
 comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour.';

@@ -10,7 +10,7 @@ begin
         grant select on all tables in schema helio_report to helio_broker;
         -- What happened stays as it happened.
         revoke update, delete, truncate on helio.ledger, helio.attempts, helio.transitions, helio.audit,
-            helio.rates, helio.baselines, helio.site_ledger from helio_broker;
+            helio.edited, helio.rates, helio.baselines, helio.site_ledger from helio_broker;
         revoke insert, update, delete on helio.schema_migrations from helio_broker;
     end if;
     if exists (select from pg_roles where rolname = 'helio_reader') then

@@ -49,7 +49,7 @@ from pg_class c where relnamespace = 'helio_report'::regnamespace;
 
 select ok(not has_table_privilege('helio_broker', ('helio.' || name)::regclass, 'update, delete, truncate'),
     'the broker cannot change ' || name)
-from unnest(array ['ledger', 'attempts', 'transitions', 'audit', 'rates', 'baselines']) name;
+from unnest(array ['ledger', 'attempts', 'transitions', 'audit', 'edited', 'rates', 'baselines']) name;
 select ok(not has_schema_privilege('helio_broker', 'helio', 'create'), 'the broker makes no tables');
 
 -- As the reader: each view runs, the tables do not.

@@ -5,7 +5,7 @@ select no_plan();
 select has_table('helio', name::name, 'table ' || name) from unnest(array ['schema_migrations', 'federation', 'tenants', 'tokens',
     'site_keys', 'queues', 'sites', 'pools', 'capacity_now', 'capacity_samples', 'series', 'series_now', 'jobs',
     'job_tails', 'job_state', 'placements', 'attempts', 'ledger', 'transitions', 'decisions', 'candidates', 'classes',
-    'audit', 'dependencies', 'gates', 'quotas', 'data', 'links', 'queue_rules', 'overflows']) name;
+    'audit', 'dependencies', 'gates', 'quotas', 'data', 'links', 'queue_rules', 'overflows', 'edits', 'edited']) name;
 
 select col_is_pk('helio', 'jobs', 'job_id', 'a job is one row');
 select col_is_pk('helio', 'job_state', array ['job_id', 'task'], 'a task has one state');
@@ -35,14 +35,18 @@ prepare moved(bigint, int2, int2) as insert into helio.transitions values ($1, '
     $2, $3, now());
 select lives_ok('execute moved(1, 0, 1)', 'queued to offered is listed');
 select throws_ok('execute moved(2, 8, 4)', '23514', null, 'succeeded to running is not');
-select throws_ok('execute moved(2, 0, 0)', '23514', null, 'queued to queued is not');
-select throws_ok('execute moved(2, 0, 14)', '23514', null, 'nor to what is no state');
-select throws_ok('execute moved(2, 14, 0)', '23514', null, 'nor from what is no state');
+select lives_ok('execute moved(2, 0, 0)', 'a queued job is edited');
+select lives_ok('execute moved(3, 13, 13)', 'a held one too');
+select throws_ok('execute moved(4, 4, 4)', '23514', null, 'but none that runs');
+select throws_ok('execute moved(4, 0, 14)', '23514', null, 'nor to what is no state');
+select throws_ok('execute moved(4, 14, 0)', '23514', null, 'nor from what is no state');
 
 -- What happened stays as it happened, for the owner too
 select throws_ok('update helio.attempts set completes = false', 'HE002', null, 'attempts are append-only');
 select throws_ok('delete from helio.transitions', 'HE002', null, 'transitions are append-only');
 select throws_ok('truncate helio.ledger', 'HE002', null, 'the ledger is append-only');
+insert into helio.edited values (2, 0, '0199aaaa-0000-7000-8000-000000000001', now(), 'user:ada', 'goal', 'balanced', 'green');
+select throws_ok('update helio.edited set after = ''fast''', 'HE002', null, 'what was edited is append-only');
 select throws_ok('delete from helio.audit', 'HE002', null, 'the audit is append-only');
 
 -- How what a job waits for ended
@@ -58,6 +62,16 @@ from (values (1, -1, true), (2, -1, null), (3, -1, true), (4, -1, false), (5, -1
     (5, 7, null), (6, -1, null)) v (i, t, well);
 select throws_ok($$insert into helio.dependencies values ('0199bbbb-0000-7000-8000-000000000001', 0, 3,
     '0199bbbb-0000-7000-8000-000000000002', -1)$$, '23514', null, 'a way to depend that is not listed');
+
+-- Edits
+insert into helio.edits (job_id, at, flexible_ms, max_cost_micro_usd, max_carbon_mg_per_kwh, class_id, priority, goal, tier,
+    prices_set, queue)
+select '0199bbbb-0000-7000-8000-000000000003', now(), 0, 0, 0, 77, 5, 3, 1, false, 'batch';
+select throws_ok('update helio.edits set priority = 101', '23514', null, 'a priority beyond its bound');
+select is((select queue || ' ' || class_id || ' ' || priority from helio.tasks_now
+           where job_id = '0199bbbb-0000-7000-8000-000000000003' and task = 1), 'batch 77 5', 'every task is as it was edited');
+select is((select queue || ' ' || class_id || ' ' || priority from helio.tasks_now
+           where job_id = '0199bbbb-0000-7000-8000-000000000002'), 'standard 1 0', 'a job that was not is as it came');
 
 -- Audit
 insert into helio.audit (at, actor, action, detail) select now(), 'user:ada', 'drain', 'reason ' || i from generate_series(1, 5) i;

@@ -616,6 +616,32 @@ static void store__overflow_groups_are_the_last_ones_that_were_set_and_are_loade
     helio_store_destroy(&store);
 }
 
+static void store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_job_t job = job_row(1);
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    helio_row_edit_t rows[] = {
+        {job.job, -3, HELIO_GOAL_FAST, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 7, 1},
+        {job.job, 9, HELIO_GOAL_GREEN, true, INT64_C(1795000000001), 3600000, 5000000, 250000, HELIO_TEXT("express"),
+         HELIO_TIER_CRITICAL, 8, INT64_C(1795000000007)},
+        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1}, /* over, or lost */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_EDIT, &rows[i]);
+    helio_row_edited_t edited = {4, 0, job.job, 1, HELIO_TEXT("user:ada"), HELIO_TEXT("goal"), HELIO_TEXT("fast"), HELIO_TEXT("green")};
+    append(store, HELIO_BROKER_FX_ROW_EDITED, &edited);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_edit_type, nth(&all, HELIO_BROKER_EV_LOAD_EDIT, 0), &rows[1]));
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_EDIT, 1));
+    assert_value(conninfo, "select actor || ' ' || field || ' ' || before || ' ' || after from helio.edited",
+                 "user:ada goal fast green");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__everything_else_is_stored_as_it_was_given(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -1475,6 +1501,7 @@ int main(void)
         cmocka_unit_test(store__what_hours_were_priced_by_comes_back_as_it_was_written),
         cmocka_unit_test(store__runs_are_loaded_as_they_ended_and_what_was_foreseen_is_kept),
         cmocka_unit_test(store__a_gate_that_opened_stays_open),
+        cmocka_unit_test(store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept),
         cmocka_unit_test(store__everything_else_is_stored_as_it_was_given),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__state_rows_of_one_key_collapse_to_the_last),
