@@ -1,5 +1,5 @@
-/*  edits.c -- people who change what their jobs ask for while everything else goes wrong: priority, goal, patience, deadline,
- *  queue. Whatever they ask for, it holds from its answer on, whoever leads.
+/*  edits.c -- people who change what their jobs ask for while everything else goes wrong: priority, goal,
+ * patience, deadline, queue. Whatever they ask for, it holds from its answer on, whoever leads.
  */
 #include <string.h>
 
@@ -12,7 +12,8 @@ static bool has_edits(const world_t *self)
     return self->options.seed % 5 == 2;
 }
 
-/*  Of one tier or a higher one, so that every job finds room at last. A deadline is put off or dropped, never drawn nearer. */
+/*  Of one tier or a higher one, so that every job finds room at last. A deadline is put off or dropped, never
+ * drawn nearer. */
 static void on_edit(world_t *self, happening_t *item)
 {
     uint64_t draw = world_draw(self, 21, item->number);
@@ -54,7 +55,8 @@ void edits_answer(world_t *self, const helio_fx_answer_t *answer)
 {
     const wjob_t *job = &self->jobs[world_draw(self, 21, answer->call - EDITS_CALL) % self->job_count];
     static const char unchanged[] = "unchanged";
-    bool same = answer->text.size >= sizeof unchanged && memcmp(answer->text.data, unchanged, sizeof unchanged - 1) == 0;
+    bool same = answer->text.size >= sizeof unchanged &&
+                memcmp(answer->text.data, unchanged, sizeof unchanged - 1) == 0;
     if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND && answer->rc != HELIO_CONFLICT)
         world_violate(self, "a good edit was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
     if (answer->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
@@ -102,8 +104,9 @@ static void look(void *arg, const helio_broker_job_view_t *view)
 {
     world_t *self = arg;
     const helio_row_edit_t *edit = helio_vdb_edit(self->vdb, view->key.job);
-    if (edit && (view->priority != edit->priority || view->goal != edit->goal ||
-                 view->deadline_wall_ms != edit->deadline_wall_ms || !helio_text_is(edit->queue, view->queue)))
+    if (edit &&
+        (view->priority != edit->priority || view->goal != edit->goal ||
+         view->deadline_wall_ms != edit->deadline_wall_ms || !helio_text_is(edit->queue, view->queue)))
         world_violate(self, "an edit was forgotten at a takeover");
 }
 

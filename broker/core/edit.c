@@ -1,8 +1,9 @@
 /*  edit.c -- what a job asks for, changed while it waits: its priority, goal, deadline, bounds, queue.
  *
- *  The document stays as it was received, and is what a site gets: nothing that can be edited is any site's business. What
- *  holds instead of it is one row a job, for all tasks of an array, and for those that come back from a site later. The job
- *  joins the class of those that ask for the same from then on, as if it had come so; its age is its own.
+ *  The document stays as it was received, and is what a site gets: nothing that can be edited is any site's
+ * business. What holds instead of it is one row a job, for all tasks of an array, and for those that come
+ * back from a site later. The job joins the class of those that ask for the same from then on, as if it had
+ * come so; its age is its own.
  */
 #include <string.h>
 
@@ -84,7 +85,8 @@ static const char *span_text(helio_broker_core_t *self, uint64_t ms)
     if (s % 60)
         return core_printf(self, "%llus", s);
     if (s % 3600)
-        return s < 3600 ? core_printf(self, "%llum", s / 60) : core_printf(self, "%lluh%02llum", s / 3600, s / 60 % 60);
+        return s < 3600 ? core_printf(self, "%llum", s / 60)
+                        : core_printf(self, "%lluh%02llum", s / 3600, s / 60 % 60);
     return core_printf(self, "%lluh", s / 3600);
 }
 
@@ -112,7 +114,8 @@ static uint32_t changes_of(helio_broker_core_t *self, const wish_t *a, const wis
     if (a->queue != b->queue)
         ret_changes[count++] = (change_t){"queue", a->queue->name, b->queue->name};
     if (a->priority != b->priority)
-        ret_changes[count++] = (change_t){"priority", core_printf(self, "%d", a->priority), core_printf(self, "%d", b->priority)};
+        ret_changes[count++] = (change_t){"priority", core_printf(self, "%d", a->priority),
+                                          core_printf(self, "%d", b->priority)};
     if (a->prices_set != b->prices_set || a->goal != b->goal)
         ret_changes[count++] = (change_t){"goal", goal_text(a), goal_text(b)};
     if (a->deadline_ms != b->deadline_ms)
@@ -150,10 +153,11 @@ static void answer_not_found(helio_broker_core_t *self, const helio_ev_edit_t *e
 static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subject_t *ret_subject)
 {
     job_t *job = core_job_find(self, event->key);
-    submission_t *submission = job ? job->submission
+    submission_t *submission = job                                ? job->submission
                                : event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job)
                                                                   : NULL;
-    if (!submission || (event->role < HELIO_ROLE_OPERATOR && !helio_text_equal(event->tenant, submission->row.tenant))) {
+    if (!submission ||
+        (event->role < HELIO_ROLE_OPERATOR && !helio_text_equal(event->tenant, submission->row.tenant))) {
         answer_not_found(self, event);
         return false;
     }
@@ -174,27 +178,32 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     }
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "job %s has a place and is %s at %s: what it asks for can be edited while it is queued or held. "
-                    "`helio cancel %s` and submit it anew, or let it go on",
-                    id, helio_job_state_word(job->state), core_job_site(job), id);
+        core_answer(
+            self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+            "job %s has a place and is %s at %s: what it asks for can be edited while it is queued or held. "
+            "`helio cancel %s` and submit it anew, or let it go on",
+            id, helio_job_state_word(job->state), core_job_site(job), id);
         return false;
     }
     *ret_subject = subject;
     return true;
 }
 
-static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject, wish_t *wish)
+static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                       wish_t *wish)
 {
     queue_t *queue = core_queue_find(self, event->queue);
     if (!queue) {
         core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "queue: there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(event->queue));
+                    "queue: there is no queue '%.*s'; `helio queues` lists them",
+                    HELIO_TEXT_ARGS(event->queue));
         return false;
     }
-    if (queue != wish->queue && subject->placed) { /* their GPUs are charged to the queue that they were placed in */
+    if (queue != wish->queue &&
+        subject->placed) { /* their GPUs are charged to the queue that they were placed in */
         core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "queue: %u task%s of the array ha%s a place, and an array is in one queue. Move it before its first task is "
+                    "queue: %u task%s of the array ha%s a place, and an array is in one queue. Move it "
+                    "before its first task is "
                     "placed, or cancel and submit what is left of it",
                     subject->placed, subject->placed == 1 ? "" : "s", subject->placed == 1 ? "s" : "ve");
         return false;
@@ -203,7 +212,8 @@ static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, 
     return true;
 }
 
-static bool read_wish(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject, wish_t *wish)
+static bool read_wish(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                      wish_t *wish)
 {
     if (event->priority_given &&
         (event->priority < -HELIO_EDIT_PRIORITY_MAX || event->priority > HELIO_EDIT_PRIORITY_MAX)) {
@@ -224,7 +234,8 @@ static bool read_wish(helio_broker_core_t *self, const helio_ev_edit_t *event, c
     return true;
 }
 
-/*  A deadline is admitted as at the submission. Of what no site can hold at present it is not the deadline that forbids it. */
+/*  A deadline is admitted as at the submission. Of what no site can hold at present it is not the deadline
+ * that forbids it. */
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
                            const wish_t *before, const wish_t *wish)
 {

@@ -128,6 +128,7 @@ struct helio_exchange {
             uint32_t kind; /* SUBMIT or PLAN */
             helio_exchange_step_fn *done;
         } submit;
+        const helio_ev_edit_t *edit; /* as it was read; the exchange's arena */
         const char *explained; /* what the database says, as JSON; the exchange's arena */
     } stream;
 };

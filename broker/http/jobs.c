@@ -1,4 +1,4 @@
-/*  /v1/jobs: submit, list, show, cancel, release. */
+/*  /v1/jobs: submit, list, show, cancel, release; edit.c has what is edited. */
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
@@ -213,9 +213,22 @@ void helio_jobs_list(helio_exchange_t *self)
 /* ---- commands
  * ---------------------------------------------------------------------------------------------- */
 
-static uint32_t event_of(const helio_exchange_t *self)
+typedef struct verb {
+    void (*start)(helio_exchange_t *exchange);
+    uint32_t event;
+    uint32_t status; /* when it was heard */
+    const char *done; /* "it cannot be …" */
+} verb_t;
+
+static const verb_t *verb_of(const helio_exchange_t *self)
 {
-    return self->route->start == helio_jobs_cancel ? HELIO_BROKER_EV_CANCEL : HELIO_BROKER_EV_RELEASE;
+    static const verb_t verbs[] = {{helio_jobs_cancel, HELIO_BROKER_EV_CANCEL, 202, "cancelled"},
+                                   {helio_jobs_edit, HELIO_BROKER_EV_EDIT, 200, "edited"},
+                                   {helio_jobs_release, HELIO_BROKER_EV_RELEASE, 202, "released"}};
+    const verb_t *verb = verbs;
+    while (verb->start != self->route->start)
+        verb++;
+    return verb;
 }
 
 /*  The core forgets what is over: say what became of it, rather than that it does not exist. */
@@ -224,8 +237,7 @@ static void on_where_after_refusal(helio_exchange_t *self, const helio_result_t 
     json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(where, "state"));
     if (state)
-        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
-                             event_of(self) == HELIO_BROKER_EV_CANCEL ? "cancelled" : "released", state);
+        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter, verb_of(self)->done, state);
     else
         helio_answer_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
     json_decref(where);
@@ -248,17 +260,22 @@ static void on_commanded(helio_exchange_t *self, const helio_result_t *result)
     helio_buffer_text(&json, ",\"status\":");
     helio_json_string(helio_text_of(result->text), &json);
     helio_buffer_text(&json, "}");
-    helio_answer_json(self, 202, helio_buffer_view(&json));
+    helio_answer_json(self, verb_of(self)->status, helio_buffer_view(&json));
 }
 
 static void command(helio_exchange_t *self, helio_job_key_t key)
 {
+    uint32_t kind = verb_of(self)->event;
+    if (kind == HELIO_BROKER_EV_EDIT) {
+        helio_await_event(self, on_commanded, kind, helio_jobs_edit_event(self, key));
+        return;
+    }
     helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
     event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
     event->user = helio_text_of(self->token->user);
     event->role = self->token->role;
     event->key = key;
-    helio_await_event(self, on_commanded, event_of(self), event);
+    helio_await_event(self, on_commanded, kind, event);
 }
 
 static void on_resolved(helio_exchange_t *self, const helio_result_t *result)
@@ -283,7 +300,7 @@ static void on_resolved(helio_exchange_t *self, const helio_result_t *result)
 }
 
 /*  A whole id goes straight to the engine: cancelling works while reads do not. */
-static void resolve_and_command(helio_exchange_t *self)
+void helio_jobs_command(helio_exchange_t *self)
 {
     helio_job_key_t key;
     if (helio_job_key_parse(helio_text_of(self->parameter), &key) == HELIO_OK)
@@ -295,10 +312,10 @@ static void resolve_and_command(helio_exchange_t *self)
 
 void helio_jobs_cancel(helio_exchange_t *self)
 {
-    resolve_and_command(self);
+    helio_jobs_command(self);
 }
 
 void helio_jobs_release(helio_exchange_t *self)
 {
-    resolve_and_command(self);
+    helio_jobs_command(self);
 }

@@ -25,6 +25,8 @@ static const helio_route_t routes[] = {
      "One job with its history."},
     {"DELETE", "/v1/jobs/{id}", HELIO_ACCESS_USER, HELIO_BODY_NONE, "", JSON, false, helio_jobs_cancel,
      "Cancel."},
+    {"PATCH", "/v1/jobs/{id}", HELIO_ACCESS_USER, HELIO_BODY_JSON, "", JSON, false, helio_jobs_edit,
+     "Change what a job asks for that has no place yet; what is not given stays."},
     {"POST", "/v1/jobs/{id}/release", HELIO_ACCESS_OPERATOR, HELIO_BODY_JSON, "", JSON, false, helio_jobs_release,
      "Let a held job run again."},
     {"GET", "/v1/jobs/{id}/explain", HELIO_ACCESS_USER, HELIO_BODY_NONE, "", JSON, false, helio_jobs_explain,

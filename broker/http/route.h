@@ -52,6 +52,11 @@ void helio_jobs_explain(helio_exchange_t *exchange); /* explain.c */
 void helio_plans_make(helio_exchange_t *exchange); /* plans.c */
 void helio_jobs_cancel(helio_exchange_t *exchange);
 void helio_jobs_release(helio_exchange_t *exchange);
+/*  CANCEL, RELEASE or EDIT by the route, of the job that the path names, once that is known. */
+void helio_jobs_command(helio_exchange_t *exchange);
+/*  edit.c */
+void helio_jobs_edit(helio_exchange_t *exchange);
+void *helio_jobs_edit_event(helio_exchange_t *exchange, helio_job_key_t key); /* in the arena of the next operation */
 /*  logs.c, events.c */
 void helio_jobs_logs(helio_exchange_t *exchange);
 void helio_events_follow(helio_exchange_t *exchange);

@@ -45,6 +45,7 @@ helio_columns_t helio_columns_of_job(void)
         {"Tenant", "tenant", T, false},
         {"User", "user", T, false},
         {"Queue", "queue", T, false},
+        {"Priority", "priority", N, true},
         {"Kind", "kind", T, false},
         {"Tier", "tier", T, false},
         {"Site", "site", T, false},
@@ -79,6 +80,15 @@ helio_columns_t helio_columns_of_history(void)
         {"REASON", "reason", T, false},           {"ACTOR", "actor", T, false},
     };
     return HELIO_COLUMNS(columns, "time");
+}
+
+helio_columns_t helio_columns_of_edits(void)
+{
+    static const helio_column_t columns[] = {
+        {"TIME", "time", HELIO_CELL_TIME, false}, {"FIELD", "field", T, false}, {"FROM", "from", HELIO_CELL_SAID, false},
+        {"TO", "to", HELIO_CELL_SAID, false},     {"ACTOR", "actor", T, false},
+    };
+    return HELIO_COLUMNS(columns, "field");
 }
 
 helio_columns_t helio_columns_of_candidates(void)

@@ -7,6 +7,7 @@
 helio_columns_t helio_columns_of_jobs(void);
 helio_columns_t helio_columns_of_job(void); /* one, as title and value */
 helio_columns_t helio_columns_of_history(void);
+helio_columns_t helio_columns_of_edits(void);
 helio_columns_t helio_columns_of_candidates(void);
 helio_columns_t helio_columns_of_plan(void);
 helio_columns_t helio_columns_of_events(void);

@@ -185,6 +185,8 @@ int helio_cmd_explain(helio_client_t *client)
         fputs("\n", client->io->out);
         rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates());
     }
+    if (rc == HELIO_OK)
+        rc = helio_edits_print(client, explained);
     if (json_is_array(history) && json_array_size(history)) {
         fputs("\n", client->io->out);
         if (rc == HELIO_OK)

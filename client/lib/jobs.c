@@ -148,6 +148,8 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
         json_object_foreach((json_t *)(uintptr_t)tasks, state, count)
             fprintf(out, "%-16s  %lld\n", state, (long long)json_integer_value(count));
     }
+    if (rc == HELIO_OK)
+        rc = helio_edits_print(client, job);
     const json_t *history = json_object_get(job, "history");
     if (json_is_array(history) && json_array_size(history)) {
         fputs("\n", out);

@@ -343,7 +343,7 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
     if (request->idempotency_key)
         self->headers = header_add(self->headers, "Idempotency-Key", request->idempotency_key);
     const char *method = request->method ? request->method : "GET";
-    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0) {
+    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0) {
         SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
         SET(CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");
         self->headers = header_add(self->headers, "Content-Type",

@@ -104,6 +104,30 @@ same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
 same "no rule is left" "[]" "$("$helio" queues schedule nightly -o json | jq -c .)"
 "$helio" queues rm nightly 2>/dev/null || fault "the queue was not removed"
 
+# ---- edited while they wait: a tenant's own order; the next leader has it; what has a place stays as it is
+first=$(submit standard 4) second=$(submit standard 0) third=$(submit standard 0) fourth=$(submit standard 0)
+for _ in $(seq 100); do [ "$("$helio" show "$first" -o json | jq -r .state)" = running ] && break; sleep 0.1; done
+"$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit" || fault "a waiting job was not edited"
+same "what it says" "$third edited: priority 0 → 5, goal balanced → green" "$(cat "$lab/edit")"
+"$helio" edit "$third" --priority 5 --goal green 2>"$lab/edit"
+same "the same again" "$third unchanged: it asks for that already" "$(cat "$lab/edit")"
+"$helio" edit "$fourth" --queue batch --flexible 10m 2>/dev/null || fault "a waiting job was not moved"
+"$helio" edit "$first" --goal green 2>"$lab/edit"
+same "a job that runs is not edited" "6 1" "$? $(grep -c 'has a place and is running at home' "$lab/edit")"
+"$helio" edit "$second" --deadline 2020-01-01T00:00:00Z 2>"$lab/edit"
+same "a deadline that is past" "5 1" "$? $(grep -c 'nothing was changed' "$lab/edit")"
+kill -9 "$broker_pid"
+wait "$broker_pid" 2>/dev/null
+start_broker
+for _ in $(seq 100); do ready && break; sleep 0.1; done
+finish "$first" "$second" "$third" "$fourth"
+same "a tenant's own order, and another leader" "$first $third $second $fourth" \
+  "$(psql -qXAt "$database" -c "select string_agg(job_id, ' ' order by started_at) from helio_report.jobs where job_id in ('$first','$second','$third','$fourth')")"
+same "it is shown" "goal balanced green user:tester, batch" \
+  "$("$helio" show "$third" -o json | jq -r '.edits[1] | [.field, .from, .to, .actor] | join(" ")'), $("$helio" show "$fourth" -o json | jq -r .queue)"
+same "it is an event, and audited" "1 2" \
+  "$("$helio" events -o json | jq "[.[] | select(.id == \"$third\" and .from == .to)] | length") $(psql -qXAt "$database" -c "select count(*) from helio.audit where action = 'edit'")"
+
 # ---- a wait opens the next place; who waits goes back
 "$helio" undrain cloud 2>/dev/null
 "$helio" overflow set out --queue standard --step home --step cloud,after=3s 2>/dev/null || fault "no group was set"

@@ -1,4 +1,5 @@
-/*  What a waiting job asks for, edited: it is decided anew at once, by whoever leads, and nobody else's turn is taken. */
+/*  What a waiting job asks for, edited: it is decided anew at once, by whoever leads, and nobody else's turn
+ * is taken. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"
@@ -25,7 +26,8 @@ static int begin(void **state)
     harness_join(h, SOUTH, south);
     for (int i = 0; i < 2; i++)
         assert_int_equal(
-            harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, i ? "south" : "north")->rc, HELIO_OK);
+            harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, i ? "south" : "north")->rc,
+            HELIO_OK);
     harness_clear(h);
     return 0;
 }
@@ -111,8 +113,9 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
                             .flexible_ms = 90 * 60000};
     const helio_fx_answer_t *answer = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
     assert_int_equal(answer->rc, HELIO_OK);
-    static const char text[] = "edited: priority 0 → 7, goal cheap → green, flexible none → 1h30m, max_cost none → 400.00 USD, "
-                               "max_carbon none → 250 g/kWh";
+    static const char text[] =
+        "edited: priority 0 → 7, goal cheap → green, flexible none → 1h30m, max_cost none → 400.00 USD, "
+        "max_carbon none → 250 g/kWh";
     assert_true(helio_text_is(answer->text, text));
     const helio_row_edit_t *row = harness_take(h, HELIO_BROKER_FX_ROW_EDIT);
     assert_true(helio_uuid_equal(row->job, key.job));
@@ -140,14 +143,16 @@ static void edit__to_what_it_is_changes_nothing_and_is_not_audited(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 1);
-    helio_ev_edit_t wish = {.goal_given = true, .goal = HELIO_GOAL_GREEN, .queue_given = true, .queue = HELIO_TEXT("batch")};
+    helio_ev_edit_t wish = {
+        .goal_given = true, .goal = HELIO_GOAL_GREEN, .queue_given = true, .queue = HELIO_TEXT("batch")};
     assert_int_equal(edit(key, wish), HELIO_OK);
     harness_clear(h);
     const helio_fx_answer_t *answer = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
     assert_int_equal(answer->rc, HELIO_OK);
     assert_true(says(answer, "unchanged"));
-    static const uint32_t rows[] = {HELIO_BROKER_FX_ROW_EDIT, HELIO_BROKER_FX_ROW_EDITED, HELIO_BROKER_FX_ROW_TRANSITION,
-                                    HELIO_BROKER_FX_ROW_AUDIT, HELIO_BROKER_FX_ROW_STATE};
+    static const uint32_t rows[] = {HELIO_BROKER_FX_ROW_EDIT, HELIO_BROKER_FX_ROW_EDITED,
+                                    HELIO_BROKER_FX_ROW_TRANSITION, HELIO_BROKER_FX_ROW_AUDIT,
+                                    HELIO_BROKER_FX_ROW_STATE};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_int_equal(harness_count(h, rows[i]), 0);
 }
@@ -169,7 +174,8 @@ static void assert_order(harness_t *at, const helio_job_key_t *keys, uint32_t co
 static void priority__orders_the_jobs_of_a_tenant_in_a_queue(void **state)
 {
     (void)state;
-    helio_job_key_t a = waiting("standard", 8), b = waiting("standard", 8), c = waiting("standard", 8), d = waiting("standard", 8);
+    helio_job_key_t a = waiting("standard", 8), b = waiting("standard", 8), c = waiting("standard", 8),
+                    d = waiting("standard", 8);
     assert_int_equal(edit(c, (helio_ev_edit_t){.priority_given = true, .priority = 5}), HELIO_OK);
     assert_int_equal(edit(d, (helio_ev_edit_t){.priority_given = true, .priority = 6}), HELIO_OK);
     assert_int_equal(edit(a, (helio_ev_edit_t){.priority_given = true, .priority = -1}), HELIO_OK);
@@ -206,10 +212,15 @@ static void priority__is_bounded(void **state)
     static const struct {
         int32_t priority;
         helio_rc rc;
-    } rows[] = {{100, HELIO_OK}, {-100, HELIO_OK}, {101, HELIO_INVALID}, {-101, HELIO_INVALID}, {INT32_MIN, HELIO_INVALID}};
+    } rows[] = {{100, HELIO_OK},
+                {-100, HELIO_OK},
+                {101, HELIO_INVALID},
+                {-101, HELIO_INVALID},
+                {INT32_MIN, HELIO_INVALID}};
     helio_job_key_t key = waiting("standard", 1);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        assert_int_equal(edit(key, (helio_ev_edit_t){.priority_given = true, .priority = rows[i].priority}), rows[i].rc);
+        assert_int_equal(edit(key, (helio_ev_edit_t){.priority_given = true, .priority = rows[i].priority}),
+                         rows[i].rc);
 }
 
 static void prospect__who_stands_before_it_follows_from_the_priority(void **state)
@@ -219,11 +230,14 @@ static void prospect__who_stands_before_it_follows_from_the_priority(void **stat
     helio_job_key_t runs = waiting("standard", 8);
     harness_run_up_to(h, NORTH, runs, 1, HELIO_JOB_RUNNING);
     helio_job_key_t a = waiting("standard", 8), b = waiting("standard", 8);
-    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 1);
+    assert_true(
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 1);
     assert_int_equal(edit(b, (helio_ev_edit_t){.priority_given = true, .priority = 1}), HELIO_OK);
     harness_tick(h);
-    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 0);
-    assert_true(harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->prospect.ahead_jobs == 1);
+    assert_true(
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 0);
+    assert_true(
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->prospect.ahead_jobs == 1);
 }
 
 static void edit__of_what_has_a_place_is_refused_and_says_why(void **state)
@@ -232,8 +246,8 @@ static void edit__of_what_has_a_place_is_refused_and_says_why(void **state)
     helio_job_key_t key = waiting("standard", 1);
     open_site(h, "north");
     harness_clear(h);
-    const helio_fx_answer_t *answer =
-        harness_edit(h, "acme", HELIO_ROLE_USER, key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
+    const helio_fx_answer_t *answer = harness_edit(
+        h, "acme", HELIO_ROLE_USER, key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
     assert_int_equal(answer->rc, HELIO_CONFLICT);
     assert_true(says(answer, "has a place and is offered at north"));
     assert_true(says(answer, "helio cancel"));
@@ -281,12 +295,15 @@ static void queue__a_job_moves_and_is_charged_and_ordered_there(void **state)
 {
     (void)state;
     helio_job_key_t first = waiting("standard", 8), moved = waiting("batch", 8);
-    const helio_fx_answer_t *answer = harness_edit(h, "acme", HELIO_ROLE_USER, moved,
-                                                   (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("expres")});
+    const helio_fx_answer_t *answer =
+        harness_edit(h, "acme", HELIO_ROLE_USER, moved,
+                     (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("expres")});
     assert_int_equal(answer->rc, HELIO_INVALID);
     assert_true(says(answer, "there is no queue 'expres'"));
-    assert_int_equal(edit(moved, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
-    assert_int_equal(harness_queue(h, "batch", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_OK); /* nobody is left there */
+    assert_int_equal(edit(moved, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
+                     HELIO_OK);
+    assert_int_equal(harness_queue(h, "batch", HARNESS_AS_IS, HARNESS_AS_IS)->rc,
+                     HELIO_OK); /* nobody is left there */
     assert_int_equal(harness_queue(h, "express", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_CONFLICT);
     open_site(h, "north");
     assert_int_equal(harness_state(h, moved), HELIO_JOB_OFFERED);
@@ -299,10 +316,12 @@ static void queue__the_bounds_of_the_other_queue_hold(void **state)
     (void)state;
     assert_int_equal(harness_quota(h, "acme", "express", HARNESS_AS_IS, 4, HARNESS_AS_IS)->rc, HELIO_OK);
     helio_job_key_t key = waiting("standard", 8);
-    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
+                     HELIO_OK);
     open_site(h, "north");
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("standard")}), HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("standard")}),
+                     HELIO_OK);
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }
@@ -311,15 +330,16 @@ static void deadline__is_admitted_as_at_the_submission(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 8);
-    const helio_fx_answer_t *answer =
-        harness_edit(h, "acme", HELIO_ROLE_USER, key,
-                     (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = harness_wall_ms(h) + HOUR / 2});
+    const helio_fx_answer_t *answer = harness_edit(
+        h, "acme", HELIO_ROLE_USER, key,
+        (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = harness_wall_ms(h) + HOUR / 2});
     assert_int_equal(answer->rc, HELIO_INFEASIBLE);
     assert_true(helio_text_is(answer->reason, "Deadline"));
     assert_true(says(answer, "nothing was changed"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDIT), 0);
     int64_t at_ms = harness_wall_ms(h) + 2 * HOUR;
-    assert_int_equal(edit(key, (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = at_ms}), HELIO_OK);
+    assert_int_equal(edit(key, (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = at_ms}),
+                     HELIO_OK);
     harness_advance(h, HOUR + 60000); /* too late by now: it stays, and does not start */
     open_site(h, "north");
     assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
@@ -344,7 +364,8 @@ static void edit__of_a_held_job_counts_when_it_is_released(void **state)
     }
     assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN}), HELIO_OK);
     open_site(h, "south");
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc, HELIO_OK);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_OPERATOR, key)->rc,
+                     HELIO_OK);
     harness_tick(h);
     assert_string_equal(site_of(h, key), "south");
 }
@@ -355,7 +376,9 @@ static void edit__what_travels_is_the_document_as_it_came(void **state)
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_submission_t job = harness_submission(h, &spec, "", "goal: cheap");
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
-    assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN, .queue_given = true,
+    assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true,
+                                                 .goal = HELIO_GOAL_GREEN,
+                                                 .queue_given = true,
                                                  .queue = HELIO_TEXT("express")}),
                      HELIO_OK);
     open_site(h, "north");
@@ -369,11 +392,16 @@ static void rebuild__a_new_leader_has_it_as_edited_in_the_same_class(void **stat
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 4), array = waiting_array(3, 2);
-    assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN, .flexible_given = true,
-                                                 .flexible_ms = 0, .max_carbon_given = true, .max_carbon_mg_per_kwh = 500000}),
+    assert_int_equal(edit(key, (helio_ev_edit_t){.goal_given = true,
+                                                 .goal = HELIO_GOAL_GREEN,
+                                                 .flexible_given = true,
+                                                 .flexible_ms = 0,
+                                                 .max_carbon_given = true,
+                                                 .max_carbon_mg_per_kwh = 500000}),
                      HELIO_OK);
     uint64_t class_id = ((const helio_row_edit_t *)harness_take(h, HELIO_BROKER_FX_ROW_EDIT))->class_id;
-    assert_int_equal(edit(array, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}), HELIO_OK);
+    assert_int_equal(edit(array, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
+                     HELIO_OK);
     harness_t *next = harness_rebuild(h);
     harness_join(next, NORTH, north);
     harness_join(next, SOUTH, south);

@@ -68,6 +68,8 @@ typedef struct world {
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
     char prefix[1100], link[80]; /* of DATA with its sites, of LINK with its figures */
+    helio_ev_edit_t edit;
+    char edit_queue[40];
     helio_row_token_t token_row;
     char token_id[40];
     uint8_t token_hash[32];
@@ -146,6 +148,15 @@ static inline void record_event(world_t *w, helio_call_t *call)
         (void)snprintf(w->link, sizeof w->link, "%.*s %.*s %d %llu %lld %u", HELIO_TEXT_ARGS(event->from),
                        HELIO_TEXT_ARGS(event->to), event->removed, (unsigned long long)event->mbps,
                        (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
+        break;
+    }
+    case HELIO_BROKER_EV_EDIT: {
+        const helio_ev_edit_t *event = call->payload;
+        w->edit = *event;
+        keep(event->queue, w->edit_queue, sizeof w->edit_queue);
+        helio_job_key_text(event->key, w->key_text);
+        keep(event->tenant, w->tenant, sizeof w->tenant);
+        keep(event->user, w->user_name, sizeof w->user_name);
         break;
     }
     case HELIO_BROKER_EV_EXPLAIN:

@@ -249,6 +249,20 @@ static void explain__of_a_job_that_waits_for_a_better_hour(void **state)
     golden("window", job_of("acme", &spec));
 }
 
+static void explain__of_a_job_that_was_edited(void **state)
+{
+    (void)state;
+    fill();
+    helio_job_spec_t spec = spec_of("before", 1);
+    (void)job_of("acme", &spec);
+    spec = spec_of("edited", 1);
+    helio_job_key_t key = job_of("acme", &spec);
+    helio_ev_edit_t edit = {.goal_given = true, .goal = HELIO_GOAL_GREEN, .priority_given = true, .priority = 5};
+    assert_int_equal(harness_edit(h, "acme", HELIO_ROLE_USER, key, edit)->rc, HELIO_OK);
+    harness_tick(h);
+    golden("edited", key);
+}
+
 static void explain__of_a_job_that_depends_on_another(void **state)
 {
     (void)state;
@@ -430,6 +444,7 @@ int main(void)
         T(explain__of_an_array_says_which_task_and_how_the_others_are),
         T(explain__of_a_gang_that_has_a_reservation),
         T(explain__of_a_job_that_waits_for_a_better_hour),
+        T(explain__of_a_job_that_was_edited),
         T(explain__of_a_job_that_depends_on_another),
         T(explain__of_a_job_that_was_placed),
         T(explain__of_a_job_that_was_placed_past_a_cheaper_site),

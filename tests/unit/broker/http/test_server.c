@@ -682,6 +682,86 @@ static void http__cancelling_what_is_over_says_so(void **state)
     assert_int_equal(r.status, 404);
 }
 
+static const char job_path[] = "/v1/jobs/01j9a0000000000000000000aa";
+
+static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
+{
+    (void)state;
+    w->answer_text = "edited: goal cheap → green";
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON,
+        "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
+        "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\"}\n");
+    assert_int_equal(w->event, HELIO_BROKER_EV_EDIT);
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
+    assert_string_equal(w->tenant, "acme");
+    assert_string_equal(w->user_name, "ana");
+    assert_int_equal(w->read_calls, 0);
+    const helio_ev_edit_t *e = &w->edit;
+    assert_true(e->priority_given && e->priority == -7 && e->goal_given && e->goal == HELIO_GOAL_GREEN);
+    assert_true(e->deadline_given && e->deadline_wall_ms == INT64_C(1795330800000));
+    assert_true(e->flexible_given && e->flexible_ms == 5400000 && e->max_cost_given && e->max_cost_micro_usd == 400000000);
+    assert_true(e->max_carbon_given && e->max_carbon_mg_per_kwh == 0 && e->queue_given);
+    assert_string_equal(w->edit_queue, "batch");
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
+    assert_true(w->edit.goal_given && !w->edit.priority_given && !w->edit.deadline_given && !w->edit.flexible_given &&
+                !w->edit.max_cost_given && !w->edit.max_carbon_given && !w->edit.queue_given);
+    script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"queued\"}");
+    ask(w, &r, "PATCH", "/v1/jobs/0000aa", w->user.text, JSON, "{\"queue\": \"express\"}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
+    assert_string_equal(w->edit_queue, "express");
+}
+
+static void http__an_edit_that_is_not_understood_reaches_nobody(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *says;
+    } rows[] = {
+        {"{\"gaol\": \"green\"}", "did you mean 'goal'"},
+        {"{\"goal\": \"gren\"}", "did you mean 'green'"},
+        {"{\"priority\": 101}", "priority"},
+        {"{\"priority\": 1.5}", "priority"},
+        {"{\"priority\": null, \"goal\": null}", ""},
+        {"{\"deadline\": \"tomorrow\"}", "deadline"},
+        {"{\"max_cost\": \"400\"}", "max_cost"},
+        {"{\"time\": \"6h\"}", "unknown key"},
+        {"{\"goal\": \"green\", \"goal\": \"fast\"}", "not JSON"},
+        {"{}", "nothing to edit"},
+        {"[]", "must be a JSON object"},
+        {"goal: green", "not JSON"},
+        {"", "nothing to edit"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ask(w, &r, "PATCH", job_path, w->user.text, JSON, rows[i].body);
+        if (r.status != 400 || !strstr(r.body, rows[i].says))
+            fail_msg("%s: %d %s", rows[i].body, r.status, r.body);
+    }
+    assert_int_equal(w->events, 0);
+}
+
+static void http__editing_what_is_over_or_placed_says_so(void **state)
+{
+    (void)state;
+    w->answer_rc = HELIO_NOT_FOUND;
+    script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "cannot be edited: it is succeeded");
+    w->answer_rc = HELIO_CONFLICT;
+    w->answer_text = "job x has a place";
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "has a place");
+    w->answer_rc = HELIO_INFEASIBLE;
+    w->answer_reason = "Deadline";
+    ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"deadline\": \"2026-11-22T07:00:00Z\"}");
+    assert_int_equal(r.status, 422);
+    assert_contains(r.body, "\"reason\":\"Deadline\"");
+}
+
 /* ---- sites, tokens
  * ------------------------------------------------------------------------------------------ */
 
@@ -953,6 +1033,9 @@ int main(void)
         TEST(http__a_whole_id_is_cancelled_without_asking_the_database),
         TEST(http__a_part_of_an_id_is_resolved_first),
         TEST(http__cancelling_what_is_over_says_so),
+        TEST(http__an_edit_is_read_in_the_words_of_a_job_file),
+        TEST(http__an_edit_that_is_not_understood_reaches_nobody),
+        TEST(http__editing_what_is_over_or_placed_says_so),
         TEST(http__site_commands_carry_their_reason),
         TEST(http__commands_are_read_strictly),
         TEST(http__a_key_is_enrolled_when_it_is_one),

@@ -1318,6 +1318,48 @@ static void token_add__says_that_the_tenant_has_no_home(void **state)
     end(&outcome);
 }
 
+static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"PATCH /v1/jobs/first1 ", 0, 200, NULL, "{\"id\":\"" ID_A "\",\"status\":\"edited: goal cheap → green\"}", WHOLE, 0},
+              {"PATCH /v1/jobs/second ", 0, 409, "Content-Type: application/problem+json\r\n",
+               "{\"title\":\"Conflict\",\"reason\":\"Conflict\",\"detail\":\"job second has a place\"}", WHOLE, 0}),
+        WORDS("edit", "first1", "second", "--priority", "-5", "--goal", "green", "--deadline", "none", "--flexible", "12h",
+              "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch"));
+    expect(&outcome, 6, "", ID_A " edited: goal cheap → green");
+    assert_non_null(strstr(outcome.err, "has a place"));
+    assert_int_equal(broker_double_count(outcome.broker,
+                                         "{\"priority\":-5,\"goal\":\"green\",\"deadline\":null,\"flexible\":\"12h\",\"max_cost\":"
+                                         "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\"}"),
+                     2);
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1"));
+    expect(&outcome, 2, "", "nothing to edit");
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--priority", "high"));
+    expect(&outcome, 2, "", "--priority is a whole number, -100 to 100, not 'high'");
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--goal", "gren"));
+    expect(&outcome, 2, "", "fast cheap balanced green");
+    end(&outcome);
+}
+
+static void show__says_what_was_edited_when_and_by_whom(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs/first1 ", 0, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
+               "\"field\":\"goal\",\"from\":\"balanced\",\"to\":\"green\"}]}",
+               WHOLE, 0}),
+        WORDS("show", "first1"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "\nEdited\nTIME                  FIELD  FROM      TO     ACTOR\n"
+                                        "2026-03-01T12:03:00Z  goal   balanced  green  user:ada\n"));
+    end(&outcome);
+}
+
 static void cancel__goes_on_after_one_that_is_not_there(void **state)
 {
     (void)state;
@@ -1432,6 +1474,8 @@ int main(void)
         cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
+        cmocka_unit_test(edit__sends_what_was_given_in_the_words_of_a_job_file),
+        cmocka_unit_test(show__says_what_was_edited_when_and_by_whom),
         cmocka_unit_test(cancel__goes_on_after_one_that_is_not_there),
         cmocka_unit_test(attest__needs_the_word_dead),
         cmocka_unit_test(keys_add__sends_no_secret),
