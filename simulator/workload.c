@@ -284,7 +284,8 @@ void workload_answer(world_t *self, const helio_fx_answer_t *answer)
         return;
     }
     if (answer->rc == HELIO_INFEASIBLE && helio_text_is(answer->reason, "Deadline") && !job->answered) {
-        job->submission.spec.deadline_wall_ms = job->deadline_ms = 0; /* nothing of it was stored: it is asked for again, without */
+        job->deadline_ms = 0;
+        job->submission.spec.deadline_wall_ms = 0; /* nothing of it was stored: it is asked for again, without */
         return;
     }
     if (answer->rc != HELIO_OK || answer->jobs.count != 1) {

@@ -59,4 +59,9 @@ struct job_class {
     UT_hash_handle hh;
 };
 
+/*  Made when new; one more reference. priority: 0 unless its jobs were edited. */
+job_class_t *core_class_get(helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority,
+                            struct tenant *tenant, struct queue *queue);
+void core_class_put(helio_broker_core_t *self, job_class_t *class); /* freed with the last; nobody waits then */
+
 #endif

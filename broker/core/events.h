@@ -58,8 +58,8 @@ HELIO_ENUM_DECLARE(helio_role, HELIO_ROLE, HELIO_ROLE_TABLE)
     F(R, KEY, key, 0, _)
 HELIO_RECORD_DECLARE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 
-/*  Changes what a job that has no place yet asks for, or all tasks of an array. What is not given stays as it is. The first
- *  fields are those of a command. */
+/*  Changes what a job that has no place yet asks for, or all tasks of an array. What is not given stays as it is. The
+ *  first fields are those of a command. */
 #define HELIO_EV_EDIT_FIELDS(F, R)                                                                           \
     F(R, U64, call, 0, _)                                                                                    \
     F(R, TEXT, tenant, 32, _)                                                                                \

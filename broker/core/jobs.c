@@ -48,58 +48,6 @@ static void array_drop(helio_broker_core_t *self, helio_uuid_t job)
     free(array);
 }
 
-static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
-{
-    return class->priority == priority && helio_record_equal(&helio_requirement_type, &class->want, want);
-}
-
-static job_class_t *class_get(helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority,
-                              tenant_t *tenant, queue_t *queue)
-{
-    job_class_t *class = self->newest_class;
-    if (class && is_of(class, want, priority)) {
-        class->refs++;
-        return class;
-    }
-    uint64_t id = helio_record_hash(&helio_requirement_type, want, HELIO_HASH_SEED);
-    id = (priority ? helio_hash(id, &priority, sizeof priority) : id) >> 1; /* fits a bigint */
-    for (;; id++) { /* a collision of hashes takes the next free id */
-        HASH_FIND(hh, self->classes, &id, sizeof id, class);
-        if (!class || is_of(class, want, priority))
-            break;
-    }
-    if (!class) {
-        class = helio_new(1, sizeof *class);
-        class->id = id;
-        class->arena = helio_arena_new();
-        class->queue = queue;
-        class->account = core_account_get(tenant, queue);
-        class->priority = priority;
-        helio_record_copy(&helio_requirement_type, class->arena, want, &class->want);
-        class->summary = helio_requirement_text(&class->want, class->arena);
-        HASH_ADD(hh, self->classes, id, sizeof class->id, class);
-    }
-    class->refs++;
-    self->newest_class = class;
-    return class;
-}
-
-static void class_put(helio_broker_core_t *self, job_class_t *class)
-{
-    if (--class->refs)
-        return;
-    assert(!class->waiting);
-    if (self->newest_class == class)
-        self->newest_class = NULL;
-    HASH_DEL(self->classes, class);
-    core_window_clear(class);
-    core_reserve_drop(class);
-    free(class->options);
-    free(class->spots);
-    helio_arena_destroy(&class->arena);
-    free(class);
-}
-
 /*  Returns what follows. */
 static char *keep_bytes(char *at, const void *bytes, size_t size)
 {
@@ -155,7 +103,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     helio_requirement_t want =
         helio_requirement_of(spec, row->tenant, row->home_site, row->time_limit_ms, row->submitted_ms);
     helio_requirement_expect(&want, row->expected_ms, row->expected_high_ms);
-    submission->class = class_get(self, &want, 0, submission->tenant, submission->queue);
+    submission->class = core_class_get(self, &want, 0, submission->tenant, submission->queue);
     row->class_id = submission->class->id;
     if (row->tasks.count)
         array_put(self, submission);
@@ -356,7 +304,7 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
                              int32_t priority, queue_t *queue)
 {
     job_class_t *before = submission->class,
-                *class = class_get(self, want, priority, submission->tenant, queue);
+                *class = core_class_get(self, want, priority, submission->tenant, queue);
     job_t *line = NULL, *job;
     assert(!self->retired);
     for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
@@ -476,12 +424,12 @@ static void submission_put(helio_broker_core_t *self, submission_t *submission)
 void core_jobs_reap(helio_broker_core_t *self)
 {
     if (self->retired)
-        class_put(self, self->retired);
+        core_class_put(self, self->retired);
     self->retired = NULL;
     while (self->buried) {
         submission_t *submission = self->buried;
         self->buried = submission->buried_next;
-        class_put(self, submission->class);
+        core_class_put(self, submission->class);
         free(submission);
     }
 }

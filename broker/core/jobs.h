@@ -114,8 +114,8 @@ submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* N
 /*  Keeps no view of the row; fills in its class. */
 submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
                                   const helio_job_spec_t *spec);
-/*  Its tasks, wherever they are, are of another class from now on, perhaps in another queue: those in line stand there by age.
- *  Where the queue changes, no task may be at a site. */
+/*  Its tasks, wherever they are, are of another class from now on, perhaps in another queue: those in line stand there
+ *  by age. Where the queue changes, no task may be at a site. */
 void core_submission_reclass(helio_broker_core_t *self, submission_t *submission, const helio_requirement_t *want,
                              int32_t priority, queue_t *queue);
 job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t task);

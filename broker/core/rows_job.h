@@ -182,8 +182,8 @@ HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
     F(R, U64, carbon_mg, 0, _)
 HELIO_RECORD_DECLARE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
 
-/*  What an open job asks for since it was edited, in place of what its document says of these; all of them, edited or not.
- *  Upserted; for all tasks of an array. UNIQUE (job). */
+/*  What an open job asks for since it was edited, in place of what its document says of these; all of them, edited or
+ *  not. Upserted; for all tasks of an array. UNIQUE (job). */
 enum { HELIO_EDIT_PRIORITY_MAX = 100 };
 #define HELIO_ROW_EDIT_FIELDS(F, R)                                                                          \
     F(R, UUID, job, 0, _)                                                                                    \

@@ -237,7 +237,8 @@ static void on_where_after_refusal(helio_exchange_t *self, const helio_result_t 
     json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(where, "state"));
     if (state)
-        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter, verb_of(self)->done, state);
+        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
+                             verb_of(self)->done, state);
     else
         helio_answer_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
     json_decref(where);

@@ -85,8 +85,11 @@ helio_columns_t helio_columns_of_history(void)
 helio_columns_t helio_columns_of_edits(void)
 {
     static const helio_column_t columns[] = {
-        {"TIME", "time", HELIO_CELL_TIME, false}, {"FIELD", "field", T, false}, {"FROM", "from", HELIO_CELL_SAID, false},
-        {"TO", "to", HELIO_CELL_SAID, false},     {"ACTOR", "actor", T, false},
+        {"TIME", "time", HELIO_CELL_TIME, false},
+        {"FIELD", "field", T, false},
+        {"FROM", "from", HELIO_CELL_SAID, false},
+        {"TO", "to", HELIO_CELL_SAID, false},
+        {"ACTOR", "actor", T, false},
     };
     return HELIO_COLUMNS(columns, "field");
 }

@@ -89,13 +89,14 @@ static const helio_command_t commands[] = {
     {"cancel", "ID…", "Cancel jobs", "A running job gets its grace time first.", "helio cancel 4q8r7xyz", 0,
      1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_cancel},
     {"edit", "ID…", "Change what jobs ask for that wait",
-     "Of a job that is queued or held, and of an array as a whole: its tasks that have a place go on as they are. What is not "
-     "given stays. --priority orders a job among its own tenant's jobs of its queue, -100 to 100 (0 unless edited); it never "
-     "passes other tenants' jobs by it. --flexible counts from the submission. A deadline that no site can meet is refused, as "
-     "at the submission. The document stays as it was submitted: `helio show` lists what was edited, when and by whom.",
+     "Of a job that is queued or held, and of an array as a whole: its tasks that have a place go on as they are. What "
+     "is not given stays. --priority orders a job among its own tenant's jobs of its queue, -100 to 100 (0 unless "
+     "edited); it never passes other tenants' jobs by it. --flexible counts from the submission. A deadline that no "
+     "site can meet is refused, as at the submission. The document stays as it was submitted: `helio show` lists what "
+     "was edited, when and by whom.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
-     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1, HELIO_POSITIONALS_MAX,
-     HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_edit},
+     O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1,
+     HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_edit},
     {"release", "ID…", "Let held jobs be placed again",
      "A job is held when it keeps failing for reasons that are not its own; `helio explain` shows the "
      "evidence.",
@@ -272,7 +273,8 @@ static const char *const synonyms[][2] = {
     {"list", "ls"},     {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
     {"status", "show"}, {"get", "show"},      {"describe", "explain"}, {"why", "explain"},
     {"log", "logs"},    {"kill", "cancel"},   {"delete", "cancel"},    {"rm", "cancel"},
-    {"sinfo", "sites"}, {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},  {"modify", "edit"},   {"update", "edit"},   {"scontrol", "edit"},
+    {"sinfo", "sites"}, {"squeue", "ls"},     {"scancel", "cancel"},   {"resume", "release"},
+    {"modify", "edit"}, {"update", "edit"},   {"scontrol", "edit"},
     {"apply", "run"},   {"create", "submit"}, {"whoami", "doctor"},    {"login", "doctor"},
 };
 

@@ -30,7 +30,7 @@
     X(KEEP_WAITING, "keep-waiting", 0, NULL, NULL, "Also for a held job to be released")                  \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
     X(STATE, "state", 's', "STATES", NULL, "Only jobs in these states: running,queued")                   \
-    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only; edit: move to it")                                             \
+    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only; edit: move to it")                           \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
     X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \
     X(ALL, "all", 'a', NULL, NULL, "All rows, however many")                                              \
@@ -52,7 +52,8 @@
     X(GBPS, "gbps", 0, "NUMBER", NULL, "What the link carries, in Gbit/s")                              \
     X(EGRESS, "egress", 0, "USD", NULL, "What a GB costs that leaves over it (0)")                        \
     X(RTT, "rtt", 0, "MS", NULL, "Its round trip in milliseconds (0)")                                     \
-    X(PRIORITY, "priority", 0, "N", NULL, "Who goes first: the higher number; of queues within a tier, of jobs (edit) within a tenant's of a queue")           \
+    X(PRIORITY, "priority", 0, "N", NULL,                                                                  \
+      "Who goes first, the higher number: of queues within a tier, of jobs within a tenant's of a queue")  \
     X(TIER, "tier", 0, "TIER", "best-effort standard critical", "Who goes first of all, and who gives way")  \
     X(TIME, "time", 0, "DURATION", NULL, "The time limit of jobs that name none (24h)")                      \
     X(REGION, "region", 0, "REGION", NULL, "At the sites of this region alone (EU is EU-… too)")             \
@@ -60,11 +61,11 @@
     X(CLEAR, "clear", 0, NULL, NULL, "End what --for began")                                                 \
     X(REMOVE, "remove", 0, NULL, NULL, "Remove the rule")                                                    \
     X(STEP, "step", 0, "STEP", NULL, "Sites, and when they open: 'cloud,after=30m,max-price=3'; once a step")  \
-    X(GOAL, "goal", 0, "GOAL", "fast cheap balanced green follow-the-sun", "What matters most where sites are compared")  \
-    X(DEADLINE, "deadline", 0, "TIME", NULL, "When it should be finished, as 2026-11-22T07:00:00Z; none: it has none")    \
-    X(FLEXIBLE, "flexible", 0, "DURATION", NULL, "How long after its submission it may wait for a better hour; none")     \
-    X(MAX_COST, "max-cost", 0, "MONEY", NULL, "Most that it may cost, as '400 USD'; none: no bound")                      \
-    X(MAX_CARBON, "max-carbon", 0, "INTENSITY", NULL, "Dirtiest electricity to start on, as '250 g/kWh'; none: no bound") \
+    X(GOAL, "goal", 0, "GOAL", "fast cheap balanced green follow-the-sun", "What matters most")            \
+    X(DEADLINE, "deadline", 0, "TIME", NULL, "When it should be finished: 2026-11-22T07:00:00Z; none")     \
+    X(FLEXIBLE, "flexible", 0, "DURATION", NULL, "How long it may wait for a better hour; none")           \
+    X(MAX_COST, "max-cost", 0, "MONEY", NULL, "Most that it may cost: '400 USD'; none")                    \
+    X(MAX_CARBON, "max-carbon", 0, "INTENSITY", NULL, "Dirtiest power to start on: '250 g/kWh'; none")     \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
 

@@ -280,7 +280,7 @@ select coalesce(json_agg(json_build_object('from', l.from_site, 'to', l.to_site,
 from helio.links l
 
 -- name: read_events
--- $1 after this seq; $2 tenant; $3 limit (1 to 1000). An edit leads from a state to itself. Ascending: a list of {seq, time, id, tenant, queue, name, epoch,
+-- $1 after this seq; $2 tenant; $3 limit (1 to 1000). Ascending (an edit leads from a state to itself): a list of {seq, time, id, tenant, queue, name, epoch,
 -- from, to, reason, actor, site}.
 select coalesce(json_agg(json_build_object('seq', e.seq, 'time', helio.rfc3339(e.at), 'id', helio.job_text(e.job_id, e.task),
     'name', e.name, 'tenant', e.tenant, 'queue', e.queue, 'epoch', e.epoch, 'from', helio.state_word(e.from_state),

@@ -111,7 +111,8 @@ uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *que
         if (!helio_job_state_is_live(task->state))
             continue;
         const helio_row_job_t *row = harness_document_of(self, task->key.job);
-        if (row && helio_text_is(row->tenant, tenant) && (!queue[0] || helio_text_is(harness_queue_of(self, row), queue)))
+        if (row && helio_text_is(row->tenant, tenant) &&
+            (!queue[0] || helio_text_is(harness_queue_of(self, row), queue)))
             gpus += task->gpus;
     }
     return gpus;
@@ -127,7 +128,8 @@ static void check_quotas(const harness_t *self, const helio_row_placement_t *pla
         char queue[40], tenant[40];
         (void)helio_text_copy(row->tenant, tenant, sizeof tenant);
         (void)helio_text_copy(row->queue, queue, sizeof queue);
-        bool counts = helio_text_equal(job->tenant, row->tenant) && (!queue[0] || helio_text_is(harness_queue_of(self, job), queue));
+        bool counts = helio_text_equal(job->tenant, row->tenant) &&
+                      (!queue[0] || helio_text_is(harness_queue_of(self, job), queue));
         if (counts && placement->gpus && row->burst_gpus != HELIO_QUOTA_UNLIMITED)
             assert_true(harness_gpus(self, tenant, queue) <= row->burst_gpus);
     }
