@@ -92,9 +92,11 @@ static bool is_wanted(const world_t *self, const wevicted_t *evicted)
 {
     for (uint32_t i = 0; i < self->job_count; i++) {
         const wjob_t *job = &self->jobs[i];
-        if (!helio_text_is(job->queue, evicted->queue) || strcmp(job->tenant, evicted->tenant) != 0)
+        if (strcmp(job->tenant, evicted->tenant) != 0)
             continue;
-        if (job->cancel_ms || job->submission.spec.flexible_ms || job->edited)
+        if (job->edited) /* it may have left that queue, or stand behind others of its tenant */
+            return false;
+        if (helio_text_is(job->queue, evicted->queue) && (job->cancel_ms || job->submission.spec.flexible_ms))
             return false;
     }
     return true;
