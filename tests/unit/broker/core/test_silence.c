@@ -1,47 +1,5 @@
-/*  Sites that go silent and come back: sessions, leases, inventories, attestations (the table of
- * docs/delivery.md). */
-#include <string.h>
-
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, SOUTH = 2, NORTH_AGAIN = 11 };
-
-static harness_t *h;
-static helio_site_profile_t *north, *south;
-
-static int begin(void **state)
-{
-    (void)state;
-    h = harness_begin(NULL);
-    north = harness_site(h, "north");
-    south = harness_site(h, "south");
-    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
-    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
-    harness_join(h, NORTH, north);
-    harness_join(h, SOUTH, south);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
-
-/*  A job at north in the state. */
-static helio_job_key_t job_of(helio_site_loss_t policy, uint32_t state)
-{
-    helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    spec.on_site_loss = policy;
-    helio_job_key_t key = harness_job(h, &spec);
-    harness_tick(h);
-    assert_true(helio_text_is(harness_row(h, key)->site, "north"));
-    if (state != HELIO_JOB_OFFERED)
-        harness_run_up_to(h, NORTH, key, 1, state);
-    harness_clear(h);
-    return key;
-}
+/*  test_silence.c -- sites that are silent, and what their return finds. */
+#include "tests/unit/broker/core/silence_testing.h"
 
 /*  South speaks every 20 s, north says nothing; TICKs when the core wishes for them. */
 static void let_pass(int64_t ms)
@@ -52,150 +10,13 @@ static void let_pass(int64_t ms)
     }
 }
 
-static uint32_t site_state(const char *name)
-{
-    const helio_row_site_t *row;
-    uint32_t found = UINT32_MAX;
-    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_SITE)))
-        if (helio_text_is(row->site, name))
-            found = row->state;
-    return found;
-}
-
 static void come_back(uint64_t peer, helio_holding_t *holdings, uint32_t count)
 {
     harness_hello(h, peer, north);
     harness_inventory(h, peer, holdings, count);
 }
 
-/* ---- sessions --------------------------------------------------------------------------------------------
- */
-
-static void session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory(void **state)
-{
-    (void)state;
-    helio_site_profile_t *west = harness_site(h, "west");
-    harness_pool(h, west, "a", "A100", 2, 4, 1.0);
-    harness_hello(h, 3, west);
-    const helio_fx_welcome_t *welcome, *last = NULL;
-    while ((welcome = harness_take(h, HELIO_BROKER_FX_WELCOME)))
-        last = welcome;
-    assert_int_equal(last->peer, 3);
-    assert_int_equal(last->incarnation, 3);
-    assert_int_equal(last->broker_epoch, 7);
-    assert_int_equal(last->lease_ms, 15 * 60000);
-    assert_int_equal(last->renew_ms, 90000);
-    assert_int_equal(last->summary_ms, 1000);
-    assert_int_equal(harness_figures(h).sites_ready, 2);
-    helio_ev_site_inventory_t part = {.peer = 3, .last = false};
-    harness_clear(h);
-    harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &part);
-    assert_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
-    harness_inventory(h, 3, NULL, 0);
-    assert_non_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
-    assert_int_equal(site_state("west"), HELIO_SITE_STATE_READY);
-    assert_int_equal(harness_figures(h).sites_ready, 3);
-}
-
-static void session__no_work_before_the_inventory_is_closed_and_the_capacity_known(void **state)
-{
-    (void)state;
-    helio_site_profile_t *west = harness_site(h, "west");
-    harness_pool(h, west, "a", "A100", 2, 4, 1.0);
-    helio_job_spec_t spec = harness_spec(h, "A100", 1);
-    harness_hello(h, 3, west);
-    helio_job_key_t key = harness_job(h, &spec);
-    harness_summary(h, 3, west, 0, 0); /* too early: ignored */
-    harness_wait(h, 2000);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-    harness_inventory(h, 3, NULL, 0);
-    harness_wait(h, 2000);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-    harness_summary(h, 3, west, 0, 0);
-    harness_tick(h);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
-}
-
-static void session__a_newer_hello_replaces_the_older_session(void **state)
-{
-    (void)state;
-    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
-    harness_hello(h, NORTH_AGAIN, north);
-    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
-    assert_int_equal(refusal->peer, NORTH);
-    assert_int_equal(refusal->rc, HELIO_CONFLICT);
-    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
-    assert_null(harness_take(h, HELIO_BROKER_FX_REPORTS_ACK)); /* it must be said in the new one */
-    harness_gone(h, NORTH); /* the old connection's end is not the new one's */
-    helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
-    harness_inventory(h, NORTH_AGAIN, &holding, 1);
-    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_SUCCEEDED);
-}
-
-static void session__reports_before_the_inventory_is_closed_are_not_acknowledged(void **state)
-{
-    (void)state;
-    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
-    harness_hello(h, NORTH_AGAIN, north);
-    harness_say(h, NORTH_AGAIN, key, 1, HELIO_REPORT_KIND_ENDED);
-    assert_null(harness_take(h, HELIO_BROKER_FX_REPORTS_ACK));
-    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
-}
-
-static void session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker(void **state)
-{
-    (void)state;
-    helio_ev_site_hello_t event = {
-        .site = HELIO_TEXT("north"), .peer = NORTH_AGAIN, .incarnation_seen = 4, .profile = *north};
-    harness_clear(h);
-    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &event);
-    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
-    assert_int_equal(refusal->peer, NORTH_AGAIN);
-    assert_int_equal(refusal->rc, HELIO_FENCED);
-    assert_null(harness_take(h, HELIO_BROKER_FX_WELCOME));
-}
-
-static void session__the_name_in_a_profile_does_not_make_another_site(void **state)
-{
-    (void)state;
-    helio_site_profile_t liar = *south;
-    helio_ev_site_hello_t event = {.site = HELIO_TEXT("north"), .peer = NORTH_AGAIN, .profile = liar};
-    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &event);
-    harness_clear(h);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_ADMIN, "north")->rc, HELIO_OK);
-    const helio_row_site_t *row = harness_take(h, HELIO_BROKER_FX_ROW_SITE);
-    assert_true(helio_text_is(row->site, "north"));
-    assert_int_equal(harness_figures(h).sites, 2);
-}
-
-static void session__words_of_a_peer_that_is_no_session_are_not_heard(void **state)
-{
-    (void)state;
-    helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
-    harness_renew(h, 99);
-    harness_gone(h, 99);
-    harness_inventory(h, 99, NULL, 0);
-    harness_summary(h, 99, north, 0, 0);
-    harness_say(h, 99, key, 1, HELIO_REPORT_KIND_ENDED);
-    for (uint32_t kind = 0; kind < HELIO_BROKER_EFFECT_COUNT; kind++)
-        assert_int_equal(harness_count(h, kind), 0);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
-}
-
-static void session__a_renewal_is_answered_with_its_own_send_time(void **state)
-{
-    (void)state;
-    harness_renew(h, NORTH);
-    const helio_fx_renewed_t *renewed = harness_take(h, HELIO_BROKER_FX_RENEWED);
-    assert_int_equal(renewed->peer, NORTH);
-    assert_int_equal(renewed->sent_boot_ms, 17);
-    assert_int_equal(renewed->lease_ms, 15 * 60000);
-}
-
-/* ---- silence ---------------------------------------------------------------------------------------------
- */
+/* ---- silence ------------------------------------------------------------------------------------------------- */
 
 static void silence__makes_every_live_job_suspect_after_a_minute_and_not_before(void **state)
 {
@@ -367,8 +188,7 @@ static void cancel__of_a_suspect_lease_or_eager_job_needs_no_return(void **state
     assert_int_equal(harness_row(h, key)->exit_code, 130);
 }
 
-/* ---- attest
- * ------------------------------------------------------------------------------------------------ */
+/* ---- attest -------------------------------------------------------------------------------------------------- */
 
 static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
 {
@@ -403,8 +223,7 @@ static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
-/* ---- the inventory
- * ------------------------------------------------------------------------------------------ */
+/* ---- the inventory ------------------------------------------------------------------------------------------- */
 
 typedef enum held { NOT_HELD, HELD, HELD_OLD_EPOCH } held_t;
 
@@ -539,86 +358,9 @@ static void profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well(voi
     harness_tick(h);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-/* ---- refused agents
- * ----------------------------------------------------------------------------------------------- */
-
-static const helio_row_site_t *last_row(void)
-{
-    const helio_row_site_t *row, *last = NULL;
-    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_SITE)))
-        last = row;
-    return last;
-}
-
-static const helio_row_site_t *refuse(const char *site, helio_rc rc, const char *text)
-{
-    helio_ev_site_refused_t event = {helio_text_of(site), (uint32_t)rc, helio_text_of(text)};
-    (void)last_row();
-    harness_step(h, HELIO_BROKER_EV_SITE_REFUSED, &event);
-    return last_row();
-}
-
-static void refused__a_site_is_told_of_until_its_agent_is_taken(void **state)
-{
-    (void)state;
-    const helio_row_site_t *row = refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
-    assert_non_null(row);
-    assert_true(helio_text_is(row->site, "east") && helio_text_is(row->refused, "no version in common"));
-    assert_int_equal(row->state, HELIO_SITE_STATE_NEW);
-    int64_t since = row->refused_ms;
-    assert_true(since > 0);
-    harness_advance(h, 20000);
-    assert_null(refuse("east", HELIO_VERSION, "no version in common")); /* as before: no row each second */
-    row = refuse("east", HELIO_FORBIDDEN, "another name");
-    assert_true(row && helio_text_is(row->refused, "another name") && row->refused_ms > since);
-    assert_null(refuse("east", HELIO_VERSION, "version 7"));
-    assert_null(refuse("east", HELIO_VERSION, "version 8")); /* ever other reasons are not a row each */
-    helio_site_profile_t *east = harness_site(h, "east");
-    harness_hello(h, 3, east);
-    row = last_row();
-    assert_true(row && helio_text_is(row->refused, "") && row->refused_ms == 0);
-}
-
-static void refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session(void **state)
-{
-    (void)state;
-    const helio_row_site_t *row = refuse("north", HELIO_PROTOCOL, "cannot be read");
-    assert_true(row && helio_text_is(row->refused, "cannot be read"));
-    harness_hello(h, NORTH_AGAIN, north);
-    row = last_row();
-    assert_true(row && helio_text_is(row->refused, "cannot be read"));
-    harness_hello(h, NORTH_AGAIN + 1, north);
-    harness_advance(h, 601000);
-    harness_hello(h, NORTH_AGAIN + 2, north);
-    row = last_row();
-    assert_true(row && helio_text_is(row->refused, ""));
-}
-
-static void refused__an_agent_of_an_older_database_is_told_of(void **state)
-{
-    (void)state;
-    helio_ev_site_hello_t hello = {.site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
-    (void)last_row();
-    harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
-    const helio_row_site_t *row = last_row();
-    assert_non_null(row);
-    char text[300];
-    (void)helio_text_copy(row->refused, text, sizeof text);
-    assert_non_null(strstr(text, "an old database was restored"));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory),
-        CASE(session__no_work_before_the_inventory_is_closed_and_the_capacity_known),
-        CASE(session__a_newer_hello_replaces_the_older_session),
-        CASE(session__reports_before_the_inventory_is_closed_are_not_acknowledged),
-        CASE(session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker),
-        CASE(session__the_name_in_a_profile_does_not_make_another_site),
-        CASE(session__words_of_a_peer_that_is_no_session_are_not_heard),
-        CASE(session__a_renewal_is_answered_with_its_own_send_time),
         CASE(silence__makes_every_live_job_suspect_after_a_minute_and_not_before),
         CASE(silence__of_a_lost_connection_that_comes_back_within_a_minute_is_nothing),
         CASE(silence__within_an_open_session_ends_it_so_that_an_inventory_settles_what_was_missed),
@@ -636,9 +378,6 @@ int main(void)
         CASE(inventory__the_stop_of_a_forgotten_job_brings_it_back_to_the_queue),
         CASE(inventory__in_parts_is_ruled_part_by_part_and_closed_once),
         CASE(profile__a_pool_that_is_gone_takes_no_more_and_its_jobs_end_well),
-        CASE(refused__a_site_is_told_of_until_its_agent_is_taken),
-        CASE(refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session),
-        CASE(refused__an_agent_of_an_older_database_is_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

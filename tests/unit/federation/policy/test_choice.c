@@ -1,209 +1,12 @@
-/*  Where a class may run, and what it would cost there. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
-#include "federation/base/rng.h"
-#include "federation/policy/choice.h"
-
-enum { HOUR_MS = 3600000 };
-
-static helio_gpu_ask_t asks[8];
-static helio_word_t words[8];
-static helio_requirement_t want;
-static helio_site_profile_t site;
-static helio_pool_t pool;
-static helio_site_now_t now;
-
-/*  8 H100 for an hour, at a site that has them, for 16 USD. */
-static int begin(void **state)
-{
-    (void)state;
-    memset(asks, 0, sizeof asks);
-    memset(words, 0, sizeof words);
-    asks[0] = (helio_gpu_ask_t){.model = HELIO_TEXT("H100"), .count = 8};
-    want = (helio_requirement_t){.gpus = {asks, 1}, .nodes = 1, .time_limit_ms = HOUR_MS};
-    site = (helio_site_profile_t){.name = HELIO_TEXT("eu-north"),
-                                  .backend = HELIO_TEXT("slurm"),
-                                  .region = HELIO_TEXT("EU-SE"),
-                                  .pue = 1,
-                                  .carbon_g_per_kwh = 30,
-                                  .containers = true,
-                                  .leases = true};
-    pool = (helio_pool_t){.name = HELIO_TEXT("a"),
-                          .gpu = HELIO_TEXT("H100"),
-                          .gpu_memory_bytes = UINT64_C(80) << 30,
-                          .nodes = 2,
-                          .gpus_per_node = 8,
-                          .cpus_per_node = 64,
-                          .memory_bytes_per_node = UINT64_C(512) << 30,
-                          .interconnect = HELIO_INTERCONNECT_NVLINK,
-                          .price_usd_per_gpu_h = 2};
-    now = (helio_site_now_t){.ready = true, .wall_ms = INT64_C(1772323200000)};
-    return 0;
-}
-
-static helio_outlook_t outlook;
-
-/*  Of a site that sends no series. */
-static helio_candidate_t judge(void)
-{
-    helio_outlook_make(&outlook, &site, &pool, NULL, 0, now.wall_ms);
-    now.outlook = &outlook;
-    return helio_choice_judge(&want, &site, &pool, &now);
-}
+/*  test_choice.c -- what one pool of one site is rejected for, and what it would cost. */
+#include "tests/unit/federation/policy/choice_testing.h"
 
 static void assert_rejected(helio_rejection_t rejection)
 {
     assert_string_equal(helio_rejection_word(judge().rejection), helio_rejection_word(rejection));
 }
 
-/* ---- patterns
- * ------------------------------------------------------------------------------------------------ */
-
-static void pattern__stars_match_any_run_and_everything_else_itself(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *pattern, *text;
-        bool match;
-    } rows[] = {{"", "", true},
-                {"", "a", false},
-                {"*", "", true},
-                {"*", "abc", true},
-                {"a", "a", true},
-                {"a", "A", false},
-                {"a", "ab", false},
-                {"ab", "a", false},
-                {"eu-*", "eu-", true},
-                {"eu-*", "eu-x-y", true},
-                {"eu-*", "eu", false},
-                {"*-test", "eu-test", true},
-                {"*-test", "test", false},
-                {"a*b*c", "abc", true},
-                {"a*b*c", "aXbYbZc", true},
-                {"a*b*c", "acb", false},
-                {"**", "x", true},
-                {"*a*", "bab", true},
-                {"*a*", "bbb", false},
-                {"a*a", "a", false},
-                {"a*a", "aa", true},
-                {"?", "a", false},
-                {"[a]", "a", false},
-                {"*ab", "aab", true}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (helio_pattern_match(helio_text_of(rows[i].pattern), helio_text_of(rows[i].text)) != rows[i].match)
-            fail_msg("'%s' against '%s'", rows[i].pattern, rows[i].text);
-}
-
-/*  The plain recursive definition, on short random texts over two letters and the star. */
-static bool slow_match(const char *p, uint32_t pn, const char *t, uint32_t tn)
-{
-    if (!pn)
-        return !tn;
-    if (*p == '*')
-        return slow_match(p + 1, pn - 1, t, tn) || (tn && slow_match(p, pn, t + 1, tn - 1));
-    return tn && *p == *t && slow_match(p + 1, pn - 1, t + 1, tn - 1);
-}
-
-static void pattern__agrees_with_its_definition_on_random_texts(void **state)
-{
-    (void)state;
-    helio_rng_t rng = {5};
-    for (int round = 0; round < 50000; round++) {
-        char p[8], t[10];
-        helio_text_t pattern = {p, (uint32_t)helio_rng_below(&rng, 8)},
-                     text = {t, (uint32_t)helio_rng_below(&rng, 10)};
-        for (uint32_t i = 0; i < pattern.size; i++)
-            p[i] = "ab*"[helio_rng_below(&rng, 3)];
-        for (uint32_t i = 0; i < text.size; i++)
-            t[i] = "ab"[helio_rng_below(&rng, 2)];
-        assert_true(helio_pattern_match(pattern, text) == slow_match(p, pattern.size, t, text.size));
-    }
-}
-
-static void set_words(void *ret_list, const char *list)
-{
-    uint32_t count = 0;
-    helio_list_t *out = ret_list;
-    while (*list) {
-        const char *comma = strchr(list, ',');
-        size_t size = comma ? (size_t)(comma - list) : strlen(list);
-        words[count++].text = (helio_text_t){list, (uint32_t)size};
-        list += size + (comma ? 1 : 0);
-    }
-    out->items = words;
-    out->count = count;
-}
-
-static void patterns__allow_when_none_excludes_and_any_plain_one_matches(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *patterns, *text;
-        bool allow;
-    } rows[] = {{"", "a", true},
-                {"a", "a", true},
-                {"a", "b", false},
-                {"a,b", "b", true},
-                {"!a", "a", false},
-                {"!a", "b", true},
-                {"*,!a", "a", false},
-                {"!a,*", "a", false},
-                {"!a,b", "c", false},
-                {"eu-*,!eu-test", "eu-1", true},
-                {"eu-*,!eu-test", "eu-test", false},
-                {"!!a", "a", true},
-                {"!", "a", true},
-                {"!*", "a", false}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        helio_list_t list;
-        set_words(&list, rows[i].patterns);
-        if (helio_patterns_allow(list.items, list.count, helio_text_of(rows[i].text)) != rows[i].allow)
-            fail_msg("'%s' of '%s'", rows[i].text, rows[i].patterns);
-    }
-}
-
-static void residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final(void **state)
-{
-    (void)state;
-    static const struct {
-        const char *regions, *region;
-        bool allow;
-    } rows[] = {{"", "EU-SE", true},
-                {"EU", "EU", true},
-                {"EU", "EU-SE", true},
-                {"EU", "EU-SE-1", true},
-                {"EU", "EUX", false},
-                {"EU", "US-CA", false},
-                {"EU", "", false},
-                {"EU-SE", "EU", false},
-                {"EU-*", "EU-SE", true},
-                {"EU,US", "US-CA", true},
-                {"!EU", "EU", false},
-                {"!EU", "EU-SE", false},
-                {"!EU", "US-CA", true},
-                {"EU,!EU-PL", "EU-PL", false},
-                {"EU,!EU-PL", "EU-PL-2", false},
-                {"EU,!EU-PL", "EU-SE", true},
-                {"!EU-PL,EU", "EU-PL", false},
-                {"*,!US", "US-CA", false},
-                {"!*", "EU-SE", false}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        begin(NULL);
-        set_words(&want.regions, rows[i].regions);
-        site.region = helio_text_of(rows[i].region);
-        if ((judge().rejection == HELIO_REJECTION_NONE) != rows[i].allow)
-            fail_msg("region '%s' of '%s'", rows[i].region, rows[i].regions);
-    }
-}
-
-/* ---- rejections
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rejections ---------------------------------------------------------------------------------------------- */
 
 static void judge__what_fits_is_accepted_with_its_plan(void **state)
 {
@@ -492,8 +295,7 @@ static void judge__a_cheaper_site_never_loses_by_it(void **state)
     }
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------------- */
 
 static void words__are_unique_and_closed(void **state)
 {
@@ -522,8 +324,7 @@ static void words__the_table_ascends_from_what_never_fits_to_what_waits(void **s
                     helio_rejection_group((helio_rejection_t)i));
 }
 
-/* ---- requirements
- * ---------------------------------------------------------------------------------------------- */
+/* ---- requirements -------------------------------------------------------------------------------------------- */
 
 static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement(void **state)
 {
@@ -565,14 +366,9 @@ static void requirement__says_itself_to_people(void **state)
     helio_arena_destroy(&arena);
 }
 
-#define CASE(name) cmocka_unit_test_setup(name, begin)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(pattern__stars_match_any_run_and_everything_else_itself),
-        CASE(pattern__agrees_with_its_definition_on_random_texts),
-        CASE(patterns__allow_when_none_excludes_and_any_plain_one_matches),
-        CASE(residency__a_region_is_itself_and_what_is_below_it_and_exclusion_is_final),
         CASE(judge__what_fits_is_accepted_with_its_plan),
         CASE(judge__each_reason_by_the_one_thing_that_is_wrong),
         CASE(judge__what_fits_where),

@@ -1,39 +1,5 @@
-/*  What is remembered of a feed, and what a site publishes from it, in virtual time. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "site-agent/feeds/compose.h"
-#include "site-agent/feeds/store.h"
-#include "tests/unit/site-agent/feeds/testing.h"
-
-static const int64_t H = 3600000;
-static helio_arena_t *arena;
-static int64_t now; /* Saturday 2026-11-21T07:20Z */
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    now = ms_of("2026-11-21T07:20:00Z");
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+/*  test_compose.c -- the series that a site publishes. */
+#include "tests/unit/site-agent/feeds/compose_testing.h"
 
 static helio_zone_t *berlin(void)
 {
@@ -48,31 +14,6 @@ static helio_zone_t *berlin(void)
     helio_zone_t *zone = NULL;
     assert_int_equal(helio_zone_parse((helio_text_t){bytes, (uint32_t)size}, &zone, NULL), HELIO_OK);
     return zone;
-}
-
-static helio_track_t *new_track(int64_t wall_ms)
-{
-    helio_track_t *track = helio_arena_alloc(arena, 1, sizeof *track);
-    helio_track_begin(track, wall_ms);
-    return track;
-}
-
-static uint32_t tell(helio_track_t *track, int64_t wall_ms, helio_point_t point)
-{
-    return helio_track_take(track, &(helio_points_t){&point, 1}, wall_ms);
-}
-
-/*  `days` whole days before the running hour, 100 + 10 h in UTC hour h. */
-static void tell_days(helio_track_t *track, int64_t wall_ms, int days)
-{
-    uint32_t count = (uint32_t)days * 24;
-    helio_point_t *points = helio_arena_alloc(arena, count, sizeof *points);
-    int64_t hour = wall_ms / H;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t at = hour - (int64_t)i;
-        points[i] = (helio_point_t){.time_ms = at * H, .value = 100 + 10 * (double)(at % 24)};
-    }
-    assert_int_equal(helio_track_take(track, &(helio_points_t){points, count}, wall_ms), count);
 }
 
 static const helio_series_t *find(const helio_aev_series_t *all, uint32_t signal, const char *pool)
@@ -112,88 +53,7 @@ static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *
     return all;
 }
 
-/* ---- track
- * ----------------------------------------------------------------------------------------------------------
- */
-
-static void track__an_hour_is_the_mean_of_its_points_however_they_come(void **state)
-{
-    (void)state;
-    helio_track_t *track = new_track(now);
-    int64_t hour = now / H;
-    helio_hours_t hours = helio_track_hours(track);
-    /* one at a time */
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H, .value = 100}), 1);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H + 900000, .value = 200}), 1);
-    assert_true(near(helio_hours_at(&hours, hour), 150));
-    /* the same one again is no news, and a revised one of as many replaces */
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H + 900000, .value = 900}), 1);
-    assert_true(near(helio_hours_at(&hours, hour), 150)); /* one point is less than the two that were known */
-    helio_point_t both[2] = {{.time_ms = hour * H, .value = 10},
-                             {.time_ms = hour * H + 900000, .value = 20, .estimated = true}};
-    assert_int_equal(helio_track_take(track, &(helio_points_t){both, 2}, now), 2);
-    assert_true(near(helio_hours_at(&hours, hour), 15) && track->estimated[HELIO_TRACK_HOURS - 1]);
-}
-
-static void track__what_is_too_old_or_too_far_is_passed_over(void **state)
-{
-    (void)state;
-    helio_track_t *track = new_track(now);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now - 36 * 24 * H, .value = 1}), 0);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now + 9 * 24 * H, .value = 1}), 0);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = INT64_MAX, .value = 1}), 0);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = INT64_MIN, .value = 1}), 0);
-    assert_int_equal(track->failures, 4);
-    assert_int_equal(helio_track_state(track, 900000, now), HELIO_TRACK_NOTHING);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now - 34 * 24 * H, .value = 1}), 1);
-    assert_int_equal(track->failures, 0);
-}
-
-static void track__what_is_foreseen_never_becomes_what_was(void **state)
-{
-    (void)state;
-    helio_track_t *track = new_track(now);
-    int64_t hour = now / H;
-    helio_hours_t hours = helio_track_hours(track);
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = hour * H, .value = 7, .forecast = true}), 1);
-    assert_true(isnan(helio_hours_at(&hours, hour)) && near(helio_track_ahead(track, hour), 7));
-    /* a value for an hour to come is a forecast, though the source does not call it so */
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = (hour + 2) * H, .value = 9}), 1);
-    hours = helio_track_hours(track);
-    assert_true(isnan(helio_track_ahead(track, hour)) && near(helio_track_ahead(track, hour + 2), 9));
-    assert_true(helio_hours_last(&hours, hour + 5) == INT64_MIN && track->newest_ms == INT64_MIN);
-}
-
-static void track__time_moves_on_and_a_clock_put_back_loses_nothing(void **state)
-{
-    (void)state;
-    helio_track_t *track = new_track(now);
-    tell_days(track, now, 30);
-    int64_t hour = now / H;
-    assert_int_equal(
-        tell(track, now + 10 * 24 * H, (helio_point_t){.time_ms = now + 10 * 24 * H, .value = 5}), 1);
-    helio_hours_t hours = helio_track_hours(track);
-    assert_true(near(helio_hours_at(&hours, hour), 100 + 10 * (double)(hour % 24)));
-    assert_true(isnan(helio_hours_at(&hours, hour + 1)) && near(helio_hours_at(&hours, hour + 240), 5));
-    assert_int_equal(tell(track, now, (helio_point_t){.time_ms = now, .value = 6}), 1);
-    hours = helio_track_hours(track);
-    assert_true(near(helio_hours_at(&hours, hour + 240), 5));
-    assert_int_equal(
-        tell(track, now + 4000 * 24 * H, (helio_point_t){.time_ms = now + 4000 * 24 * H, .value = 1}), 1);
-    hours = helio_track_hours(track);
-    assert_true(helio_hours_last(&hours, hour + 100000) == hour + 4000 * 24);
-}
-
-/* ---- what is published
- * ---------------------------------------------------------------------------------------------- */
-
-#define SITE                                                                                            \
-    "name: a\nregion: DE\ntimezone: Europe/Berlin\npue: 1.2\ncarbon_g_per_kwh: "                        \
-    "300\nelectricity_usd_per_kwh: 0.1\n"                                                               \
-    "pools: [{name: p, gpu: H100, nodes: 4, gpus_per_node: 8, price_usd_per_gpu_h: 2}, {name: q, gpu: " \
-    "A100, nodes: 2, "                                                                                  \
-    "gpus_per_node: 4}]\n"
-#define CARBON_FEED SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps}]}\n"
+/* ---- what is published --------------------------------------------------------------------------------------- */
 
 static void compose__without_feeds_the_site_files_figures_stand(void **state)
 {
@@ -506,89 +366,9 @@ static void compose__what_the_backend_foresees_goes_along_less_the_windows(void 
                 helio_text_is(free_q->source, "slurm"));
 }
 
-/* ---- over a restart
- * ------------------------------------------------------------------------------------------------- */
-
-static char directory[64];
-
-static int begin_directory(void **state)
-{
-    (void)snprintf(directory, sizeof directory, "/tmp/helio-feeds-XXXXXX");
-    return begin(state) != 0 || !mkdtemp(directory);
-}
-
-static int end_directory(void **state)
-{
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/feeds.history", directory);
-    (void)unlink(path);
-    return end(state) != 0 || rmdir(directory) != 0;
-}
-
-static void store__the_memory_survives_a_restart_for_the_same_feed_only(void **state)
-{
-    (void)state;
-    site_file_t *file = read_site(CARBON_FEED, arena);
-    helio_track_t *track = new_track(now), *again = new_track(now + 5 * H);
-    helio_error_t err = {0};
-    assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_NOT_FOUND);
-    tell_days(track, now, 30);
-    assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
-    assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_OK);
-    helio_hours_t before = helio_track_hours(track), after = helio_track_hours(again);
-    for (int64_t hour = now / H - 29 * 24; hour <= now / H; hour++)
-        assert_true(near(helio_hours_at(&before, hour), helio_hours_at(&after, hour)));
-    assert_true(again->success_wall_ms == now);
-    site_file_t *other = read_site(
-        SITE "agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, region: FR}]}\n",
-        arena);
-    helio_track_t *fresh = new_track(now);
-    assert_int_equal(helio_tracks_load(directory, &other->feeds, fresh, &err), HELIO_OK);
-    helio_hours_t none = helio_track_hours(fresh);
-    assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
-}
-
-static void store__a_damaged_memory_is_noticed(void **state)
-{
-    (void)state;
-    site_file_t *file = read_site(CARBON_FEED, arena);
-    helio_track_t *track = new_track(now);
-    helio_error_t err = {0};
-    char path[128];
-    (void)snprintf(path, sizeof path, "%s/feeds.history", directory);
-    tell_days(track, now, 3);
-    assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
-    struct stat status;
-    assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_mode & 0777, 0600);
-    static const long places[] = {0, 9, 500, 5000, -1};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        FILE *stream = fopen(path, "r+");
-        assert_non_null(stream);
-        assert_int_equal(fseek(stream, places[i], places[i] < 0 ? SEEK_END : SEEK_SET), 0);
-        int byte = fgetc(stream);
-        assert_int_equal(fseek(stream, places[i], places[i] < 0 ? SEEK_END : SEEK_SET), 0);
-        assert_true(fputc(byte ^ 1, stream) != EOF && fclose(stream) == 0);
-        helio_track_t *again = new_track(now);
-        assert_int_equal(helio_tracks_load(directory, &file->feeds, again, &err), HELIO_INVALID);
-        helio_hours_t none = helio_track_hours(again);
-        assert_true(helio_hours_last(&none, now / H + 1) == INT64_MIN);
-        assert_int_equal(helio_tracks_save(directory, &file->feeds, track, &err), HELIO_OK);
-    }
-    assert_int_equal(truncate(path, 100), 0);
-    assert_int_equal(helio_tracks_load(directory, &file->feeds, track, &err), HELIO_INVALID);
-    assert_int_equal(helio_tracks_save("/nonexistent", &file->feeds, track, &err), HELIO_IO);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-#define WITH_DIRECTORY(name) cmocka_unit_test_setup_teardown(name, begin_directory, end_directory)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(track__an_hour_is_the_mean_of_its_points_however_they_come),
-        TEST(track__what_is_too_old_or_too_far_is_passed_over),
-        TEST(track__what_is_foreseen_never_becomes_what_was),
-        TEST(track__time_moves_on_and_a_clock_put_back_loses_nothing),
         TEST(compose__without_feeds_the_site_files_figures_stand),
         TEST(compose__a_source_without_forecast_gets_the_built_in_one_with_its_band),
         TEST(compose__the_sources_own_forecast_goes_first_and_the_running_hour_is_the_truth),
@@ -602,8 +382,6 @@ int main(void)
         TEST(compose__what_is_kept_begins_and_ends_on_the_minute),
         TEST(compose__windows_follow_a_series_of_demand),
         TEST(compose__what_the_backend_foresees_goes_along_less_the_windows),
-        WITH_DIRECTORY(store__the_memory_survives_a_restart_for_the_same_feed_only),
-        WITH_DIRECTORY(store__a_damaged_memory_is_noticed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,7 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+/*  test_slurm.c -- attempts at Slurm are handed in, run and end, and a new agent takes them up. */
+#include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "tests/support/slurm_double.h"
-
-#define WORD(name) HELIO_BACKEND_WORD_##name
-
-/* ---- the plain life --------------------------------------------------------------------------------------
- */
+/* ---- the plain life ------------------------------------------------------------------------------------------ */
 
 static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **state)
 {
@@ -121,8 +107,7 @@ static void slurm__a_tenant_without_a_user_here_is_refused(void **state)
     lab_close(&lab);
 }
 
-/* ---- a new agent -----------------------------------------------------------------------------------------
- */
+/* ---- a new agent --------------------------------------------------------------------------------------------- */
 
 static void slurm__a_new_agent_takes_up_what_runs_and_what_ended_meanwhile(void **state)
 {
@@ -220,8 +205,7 @@ static void slurm__a_survey_finds_every_folder_that_was_not_acknowledged(void **
     lab_close(&lab);
 }
 
-/* ---- handing in ------------------------------------------------------------------------------------------
- */
+/* ---- handing in ---------------------------------------------------------------------------------------------- */
 
 static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it(void **state)
 {
@@ -424,311 +408,6 @@ static void slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_
     lab_close(&lab);
 }
 
-/* ---- stopping --------------------------------------------------------------------------------------------
- */
-
-static void
-slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_pass(&lab, 10000);
-    lab_put(&lab, "down", "yes");
-    lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
-    lab_settle(&lab);
-    assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(ENDED), "");
-    assert_true(lab.heard[0].event.stopped);
-    assert_int_equal(lab.heard[0].event.started_wall_ms, 0);
-    assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
-    lab_pass(&lab, 60000);
-    lab_put(&lab, "down", NULL);
-    lab_pass(&lab, 120000); /* and its job is cancelled as soon as somebody hears it */
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    lab_read(&lab, "jobs/101", &text);
-    assert_non_null(strstr(text.data, "CANCELLED"));
-    assert_int_equal(lab.heard_count, 1);
-    lab_close(&lab);
-}
-
-static void slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_pass(&lab, 5000);
-    lab_put(&lab, "hung.sbatch", "yes");
-    lab_put(&lab, "accept", "yes");
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
-    lab_settle(&lab);
-    lab_expect(&lab, 0, WORD(ENDED), "");
-    lab_pass(&lab, 60000);
-    lab_put(&lab, "hung.sbatch", NULL);
-    lab_pass(&lab, 60000);
-    assert_true(lab_calls(&lab, "--state=PENDING 101") >= 1);
-    assert_int_equal(lab.heard_count, 1);
-    lab_close(&lab);
-}
-
-static void slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slurms_own(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
-    lab_pass(&lab, 85000); /* grace 30 s, and a minute */
-    assert_int_equal(lab_calls(&lab, "scancel "), 1);
-    assert_int_equal(lab_calls(&lab, "--batch --signal=TERM 101"), 1);
-    lab_pass(&lab, 10000);
-    assert_int_equal(lab_calls(&lab, "scancel "), 2);
-    assert_int_equal(lab_calls(&lab, "USR2"), 0);
-    lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
-    assert_true(lab.heard[1].event.stopped);
-    lab_close(&lab);
-}
-
-static void slurm__a_kill_follows_a_polite_stop_at_once(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
-    lab_settle(&lab);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
-    lab_settle(&lab);
-    assert_int_equal(lab_calls(&lab, "--batch --signal=USR2 101"), 1);
-    lab_done(&lab, &job,
-             (helio_done_t){.exit_code = 137, .stopped = true, .started_wall_ms = 5, .run_ms = 9});
-    lab_set(&lab, "101", "state", "FAILED");
-    lab_pass(&lab, 10000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
-    assert_true(lab.heard[1].event.stopped);
-    assert_int_equal(lab.heard[1].event.run_ms, 9);
-    lab_close(&lab);
-}
-
-static void slurm__a_stop_that_could_not_be_said_is_said_again(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
-    lab_put(&lab, "down", "yes");
-    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
-    lab_pass(&lab, 30000);
-    assert_true(lab_calls(&lab, "--signal=USR2 101") >= 10);
-    lab_put(&lab, "down", NULL);
-    lab_pass(&lab, 10000);
-    uint32_t said = lab_calls(&lab, "--signal=USR2 101");
-    lab_pass(&lab, 15000);
-    assert_int_equal(lab_calls(&lab, "--signal=USR2 101"), said);
-    lab_close(&lab);
-}
-
-static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_stop(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0}, nothing = {.epoch = 9};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
-    lab_reopen(&lab);
-    lab.heard_count = 0;
-    nothing.order.key = lab_key();
-    nothing.order.epoch = 9;
-    lab_stop(&lab, &nothing, HELIO_STOP_MODE_KILL);
-    lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
-    lab_pass(&lab, 11000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
-    lab_expect(&lab, 1, WORD(ABSENT), "");
-    assert_int_equal(lab.heard[1].event.epoch, 9);
-    assert_int_equal(lab_calls(&lab, "--signal=USR2 101"), 1);
-    lab_close(&lab);
-}
-
-/* ---- other duties ----------------------------------------------------------------------------------------
- */
-
-static void slurm__capacity_leaves_out_what_was_handed_in_at_once(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_pass(&lab, 1000);
-    assert_true(lab.capacities >= 1);
-    assert_int_equal(lab.free_nodes[8], 1);
-    assert_int_equal(lab.series, 1);
-    uint32_t before = lab.capacities;
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    assert_true(lab.capacities > before);
-    assert_int_equal(lab.free_nodes[8], 0);
-    assert_int_equal(lab.free_nodes[6], 1);
-    lab_close(&lab);
-}
-
-static void slurm__a_controller_that_does_not_answer_offers_nothing_soon(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_open(&lab);
-    lab_pass(&lab, 1000);
-    assert_int_equal(lab.free_nodes[8], 1);
-    lab_put(&lab, "down", "yes");
-    lab_pass(&lab, 5000);
-    assert_int_equal(lab.free_nodes[8], 1);
-    lab_pass(&lab, 60000);
-    assert_int_equal(lab.free_nodes[8], 0);
-    lab_put(&lab, "down", NULL);
-    lab_pass(&lab, 120000);
-    assert_int_equal(lab.free_nodes[8], 1);
-    lab_close(&lab);
-}
-
-static void slurm__the_queue_is_asked_less_often_while_it_does_not_answer(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_open(&lab);
-    lab_pass(&lab, 1000);
-    lab_put(&lab, "down", "yes");
-    uint32_t before = lab_calls(&lab, "squeue ");
-    lab_pass(&lab, 600000);
-    uint32_t asked = lab_calls(&lab, "squeue ") - before;
-    assert_in_range(asked, 8, 16); /* 10, 20, 40, 60, 60, … */
-    lab_close(&lab);
-}
-
-static void slurm__the_lease_rises_and_names_no_machine(void **state)
-{
-    (void)state;
-    lab_t lab;
-    helio_lease_t first, second;
-    lab_open(&lab);
-    for (int i = 0; i < 2; i++) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        assert_int_equal(lab.backend->class->lease(lab.backend, INT64_MAX / 4, NULL), HELIO_OK);
-        lab_read(&lab, "shared/lease", &text);
-        assert_int_equal(helio_lease_parse(helio_buffer_view(&text), i ? &second : &first), HELIO_OK);
-        if (!i)
-            lab_reopen(&lab);
-    }
-    assert_true(first.number > 0 && second.number > first.number);
-    assert_string_equal(second.boot_id, "");
-    assert_true(second.stop_in_ms > 0 && second.kill_in_ms > second.stop_in_ms);
-    lab_close(&lab);
-}
-
-static void slurm__shim_and_script_are_put_into_the_shared_folder_whole(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t calls = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_read(&lab, "calls", &calls);
-    const char *at = strstr(calls.data, "/shared/bin/helio-batch-");
-    assert_non_null(at);
-    char script[300], shim[300];
-    assert_int_equal(sscanf(at, "%299s %299s", script, shim), 2);
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    lab_read(&lab, strstr(shim, "shared/"), &text);
-    assert_string_equal(text.data, "#!/bin/sh\nexit 0\n");
-    helio_buffer_reset(&text);
-    lab_read(&lab, script + 1, &text);
-    assert_non_null(strstr(text.data, "exec \"$1\" --slurm \"$2\""));
-    assert_null(strstr(text.data, job.name));
-    struct stat status;
-    assert_int_equal(stat(shim, &status), 0);
-    assert_int_equal(status.st_mode & 07777, 0755);
-    lab_close(&lab);
-}
-
-static void slurm__no_settings_of_the_agents_own_environment_reach_slurm(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    assert_int_equal(setenv("SBATCH_PARTITION", "elsewhere", 1), 0);
-    assert_int_equal(setenv("SQUEUE_FORMAT", "%i", 1), 0);
-    lab_open(&lab);
-    lab.settings.conf = HELIO_TEXT("/etc/somewhere/slurm.conf");
-    lab_reopen(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    static const char *const files[] = {"env.sbatch", "env.squeue"};
-    for (int i = 0; i < 2; i++) {
-        HELIO_AUTO(helio_buffer_clear) helio_buffer_t env = {0};
-        lab_read(&lab, files[i], &env);
-        assert_null(strstr(env.data, "SBATCH_"));
-        assert_null(strstr(env.data, "SQUEUE_"));
-        assert_non_null(strstr(env.data, "TZ=UTC\n"));
-        assert_non_null(strstr(env.data, "LC_ALL=C\n"));
-        assert_non_null(strstr(env.data, "SLURM_CONF=/etc/somewhere/slurm.conf\n"));
-        assert_int_equal(strstr(env.data, "SLURM_TIME_FORMAT=%s\n") != NULL,
-                         i == 1); /* jobs would inherit it */
-    }
-    lab_close(&lab);
-    (void)unsetenv("SBATCH_PARTITION");
-    (void)unsetenv("SQUEUE_FORMAT");
-}
-
-static void slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without(void **state)
-{
-    (void)state;
-    lab_t lab;
-    lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    char file[200];
-    (void)snprintf(file, sizeof file, "shared/attempts/%s/log", job.name);
-    lab_put(&lab, file, "hello\n");
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
-    uint64_t next = 0;
-    bool end = true;
-    assert_int_equal(lab.backend->class->log_read(lab.backend, lab_key(), 1, 0, 100, &out, &next, &end, NULL),
-                     HELIO_OK);
-    assert_int_equal(next, 6);
-    assert_false(end);
-    lab_reopen(&lab); /* over and told, or never adopted: nothing follows */
-    assert_int_equal(lab.backend->class->log_read(lab.backend, lab_key(), 1, 6, 100, &out, &next, &end, NULL),
-                     HELIO_OK);
-    assert_true(end);
-    assert_int_equal(lab.backend->class->log_read(lab.backend, lab_key(), 5, 0, 100, &out, &next, &end, NULL),
-                     HELIO_NOT_FOUND);
-    lab_close(&lab);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -751,20 +430,6 @@ int main(void)
         cmocka_unit_test(slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up),
         cmocka_unit_test(slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked),
         cmocka_unit_test(slurm__many_orders_at_once_are_handed_in_a_few_at_a_time_and_all_of_them),
-        cmocka_unit_test(
-            slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down),
-        cmocka_unit_test(slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings),
-        cmocka_unit_test(slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slurms_own),
-        cmocka_unit_test(slurm__a_kill_follows_a_polite_stop_at_once),
-        cmocka_unit_test(slurm__a_stop_that_could_not_be_said_is_said_again),
-        cmocka_unit_test(slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_stop),
-        cmocka_unit_test(slurm__capacity_leaves_out_what_was_handed_in_at_once),
-        cmocka_unit_test(slurm__a_controller_that_does_not_answer_offers_nothing_soon),
-        cmocka_unit_test(slurm__the_queue_is_asked_less_often_while_it_does_not_answer),
-        cmocka_unit_test(slurm__the_lease_rises_and_names_no_machine),
-        cmocka_unit_test(slurm__shim_and_script_are_put_into_the_shared_folder_whole),
-        cmocka_unit_test(slurm__no_settings_of_the_agents_own_environment_reach_slurm),
-        cmocka_unit_test(slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,71 @@
+/*  life_testing.h -- two sites, and jobs in any state.
+ *
+ *  The life of a job: what its site says of it, what people ask of it, and where that leads.
+ */
+#ifndef HELIO_TESTS_BROKER_CORE_LIFE_TESTING_H
+#define HELIO_TESTS_BROKER_CORE_LIFE_TESTING_H
+
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, SOUTH = 2 };
+
+static harness_t *h;
+static helio_site_profile_t *north, *south;
+
+static inline int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    north = harness_site(h, "north");
+    south = harness_site(h, "south");
+    harness_pool(h, north, "a", "H100", 4, 8, 2.0);
+    harness_pool(h, south, "a", "H100", 4, 8, 3.0);
+    harness_join(h, NORTH, north);
+    harness_join(h, SOUTH, south);
+    return 0;
+}
+
+static inline int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+/*  A job at north (the cheaper one), in the state. */
+static inline helio_job_key_t job_in_state(const helio_job_spec_t *spec, uint32_t state)
+{
+    helio_job_key_t key = harness_job(h, spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    if (state == HELIO_JOB_STOPPING) {
+        harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+        harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key);
+    } else if (state != HELIO_JOB_OFFERED) {
+        harness_run_up_to(h, NORTH, key, 1, state);
+    }
+    harness_clear(h);
+    return key;
+}
+
+static inline helio_job_key_t any_in_state(uint32_t state)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    return job_in_state(&spec, state);
+}
+
+/*  Of a job that may run at north alone, whatever has failed there. */
+static inline helio_job_key_t north_in_state(uint32_t state)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_word_t only = {HELIO_TEXT("north")};
+    spec.sites.items = &only;
+    spec.sites.count = 1;
+    return job_in_state(&spec, state);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+#endif

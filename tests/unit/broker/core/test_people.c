@@ -1,0 +1,144 @@
+/*  test_people.c -- jobs that people cancel and release. */
+#include "tests/unit/broker/core/life_testing.h"
+
+/* ---- people -------------------------------------------------------------------------------------------------- */
+
+static void cancel__of_what_no_site_has_is_done_at_once(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    helio_job_key_t queued = harness_job(h, &spec);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, queued)->rc,
+                     HELIO_OK);
+    assert_int_equal(harness_row(h, queued)->state, HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_row(h, queued)->exit_code, 130);
+    helio_job_key_t held = north_in_state(HELIO_JOB_STARTING);
+    for (uint32_t epoch = 1; epoch <= 2; epoch++) {
+        helio_report_t report = harness_report_of(h, held, epoch, HELIO_REPORT_KIND_LOST);
+        report.run_ms = 0;
+        harness_report(h, NORTH, &report);
+        harness_tick(h);
+    }
+    assert_int_equal(harness_state(h, held), HELIO_JOB_HELD);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, held)->rc, HELIO_OK);
+    assert_int_equal(harness_row(h, held)->state, HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+}
+
+static void cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof(void **state)
+{
+    (void)state;
+    static const uint32_t states[] = {HELIO_JOB_OFFERED, HELIO_JOB_ACCEPTED, HELIO_JOB_STARTING,
+                                      HELIO_JOB_RUNNING, HELIO_JOB_SUSPENDED};
+    for (int i = 0; i < 5; i++) {
+        helio_job_key_t key = any_in_state(states[i]);
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
+                         HELIO_OK);
+        assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+        const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
+        assert_int_equal(stop->peer, NORTH);
+        assert_true(helio_job_key_equal(stop->stop.key, key));
+        assert_int_equal(stop->stop.epoch, 1);
+        assert_int_equal(stop->stop.mode, HELIO_STOP_MODE_GRACE);
+        /* again: neither another transition nor another stop */
+        assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc,
+                         HELIO_OK);
+        assert_null(harness_take(h, HELIO_BROKER_FX_STOP));
+        harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
+        assert_int_equal(harness_row(h, key)->state, HELIO_JOB_CANCELLED);
+        assert_int_equal(harness_row(h, key)->exit_code, 130);
+        assert_true(((const helio_row_attempt_t *)harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT))->completes);
+    }
+}
+
+static void cancel__an_end_that_came_first_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t exit_code;
+        bool limit;
+        uint32_t state;
+    } rows[] = {
+        {0, false, HELIO_JOB_SUCCEEDED}, {3, false, HELIO_JOB_FAILED}, {124, true, HELIO_JOB_TIMEOUT}};
+    for (int i = 0; i < 3; i++) {
+        helio_job_spec_t spec = harness_spec(h, "H100", 1);
+        spec.retries = 4; /* who cancels does not want it again */
+        helio_job_key_t key = job_in_state(&spec, HELIO_JOB_STOPPING);
+        helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_ENDED);
+        report.exit_code = rows[i].exit_code;
+        report.limit_reached = rows[i].limit;
+        harness_report(h, NORTH, &report);
+        assert_int_equal(harness_row(h, key)->state, rows[i].state);
+        assert_int_equal(harness_row(h, key)->exit_code, rows[i].exit_code);
+    }
+}
+
+static void cancel__a_lost_or_refused_attempt_is_cancelled_too(void **state)
+{
+    (void)state;
+    static const uint32_t kinds[] = {HELIO_REPORT_KIND_LOST, HELIO_REPORT_KIND_REFUSED};
+    for (int i = 0; i < 2; i++) {
+        helio_job_key_t key = any_in_state(HELIO_JOB_STOPPING);
+        harness_say(h, NORTH, key, 1, kinds[i]);
+        assert_int_equal(harness_row(h, key)->state, HELIO_JOB_CANCELLED);
+    }
+}
+
+static void cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, key)->rc,
+                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_OPERATOR, key)->rc,
+                     HELIO_OK);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+    assert_true(helio_text_is(audit->action, "cancel"));
+    assert_true(helio_text_is(audit->actor, "ada"));
+}
+
+static void cancel__of_an_array_reaches_every_task_whatever_its_index(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    uint32_t tasks[] = {0, 9999, 10000, 9999999};
+    spec.tasks = (helio_u32s_t){tasks, 4};
+    helio_job_key_t array = harness_job(h, &spec);
+    harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, harness_task(array, 0));
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 1);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "other", HELIO_ROLE_USER, array)->rc,
+                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 1);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc,
+                     HELIO_OK);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], 4);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, array)->rc,
+                     HELIO_NOT_FOUND);
+}
+
+static void release__of_a_job_that_is_not_held_says_so(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_RUNNING);
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_RELEASE, "acme", HELIO_ROLE_USER, key)->rc,
+                     HELIO_NOT_FOUND);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(cancel__of_what_no_site_has_is_done_at_once),
+        CASE(cancel__of_what_a_site_has_asks_it_to_stop_and_waits_for_the_proof),
+        CASE(cancel__an_end_that_came_first_stands),
+        CASE(cancel__a_lost_or_refused_attempt_is_cancelled_too),
+        CASE(cancel__of_another_tenants_job_finds_nothing_unless_an_operator_asks),
+        CASE(cancel__of_an_array_reaches_every_task_whatever_its_index),
+        CASE(release__of_a_job_that_is_not_held_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

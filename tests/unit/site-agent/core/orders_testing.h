@@ -1,0 +1,42 @@
+/*  orders_testing.h -- orders given to a site, one by one.
+ *
+ *  What an order, a stop and a report's acknowledgement do: the promises, one by one.
+ */
+#ifndef HELIO_TESTS_SITE_AGENT_CORE_ORDERS_TESTING_H
+#define HELIO_TESTS_SITE_AGENT_CORE_ORDERS_TESTING_H
+
+#include "harness.h"
+
+static site_t site;
+
+static inline int begin(void **state)
+{
+    (void)state;
+    site_begin(&site);
+    return 0;
+}
+
+static inline int end(void **state)
+{
+    (void)state;
+    site_end(&site);
+    return 0;
+}
+
+static inline void give_one(uint8_t number, uint32_t epoch, uint32_t nodes, uint32_t gpus)
+{
+    helio_order_t order = order_of(number, epoch, nodes, gpus);
+    give(&site, &order);
+}
+
+static const char *refusal(void)
+{
+    static char text[300];
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_REFUSED);
+    if (!report)
+        return "";
+    (void)helio_text_copy(report->reason, text, sizeof text);
+    return text;
+}
+
+#endif
