@@ -1,5 +1,6 @@
 #include "federation/net/curve.h"
 
+#include <ctype.h>
 #include <czmq.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -26,14 +27,26 @@ bool helio_curve_key_is_valid(helio_text_t key)
     return valid;
 }
 
+/*  People hand a public key to commands and write it into YAML: one that begins with '-' would be an option there, one that
+ * begins with '*' or '#' something else than a text here. */
+static bool is_handy(const char *public_key)
+{
+    return isalnum((unsigned char)public_key[0]) != 0;
+}
+
 helio_rc helio_keypair_new(helio_keypair_t *ret_pair, helio_error_t *err)
 {
-    zcert_t *cert = zcert_new();
-    if (!cert)
-        return helio_fail(err, HELIO_IO, "cannot make a CURVE key pair: libzmq was built without CURVE");
-    memcpy(ret_pair->public_key, zcert_public_txt(cert), HELIO_CURVE_SIZE);
-    memcpy(ret_pair->secret_key, zcert_secret_txt(cert), HELIO_CURVE_SIZE);
-    zcert_destroy(&cert);
+    helio_keypair_t pair;
+    do {
+        zcert_t *cert = zcert_new();
+        if (!cert)
+            return helio_fail(err, HELIO_IO, "cannot make a CURVE key pair: libzmq was built without CURVE");
+        memcpy(pair.public_key, zcert_public_txt(cert), HELIO_CURVE_SIZE);
+        memcpy(pair.secret_key, zcert_secret_txt(cert), HELIO_CURVE_SIZE);
+        zcert_destroy(&cert);
+    } while (!is_handy(pair.public_key));
+    *ret_pair = pair;
+    helio_keypair_wipe(&pair);
     return HELIO_OK;
 }
 

@@ -17,6 +17,7 @@ typedef struct helio_keypair {
     char secret_key[HELIO_CURVE_SIZE];
 } helio_keypair_t;
 
+/*  The public key begins with a letter or a digit: a command takes it for no option, YAML for a text. */
 HELIO_MUST_CHECK helio_rc helio_keypair_new(helio_keypair_t *ret_pair, helio_error_t *err);
 /*  Creates the file with mode 0600, durably. HELIO_CONFLICT when it exists: a key is never overwritten. */
 HELIO_MUST_CHECK helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path,

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,18 @@ static void curve__a_saved_key_is_loaded_with_its_public_half_and_closed_to_othe
     helio_keypair_wipe(&pair);
     for (size_t i = 0; i < sizeof pair; i++)
         assert_int_equal(((const char *)&pair)[i], 0);
+}
+
+static void curve__a_public_key_is_taken_for_no_option_of_a_command(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        helio_keypair_t pair, same;
+        assert_int_equal(helio_keypair_new(&pair, NULL), HELIO_OK);
+        assert_true(isalnum((unsigned char)pair.public_key[0]));
+        assert_int_equal(helio_keypair_of(pair.secret_key, &same, NULL), HELIO_OK);
+        assert_string_equal(same.public_key, pair.public_key);
+    }
 }
 
 static void curve__a_key_file_is_never_overwritten(void **state)
@@ -151,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(curve__a_saved_key_is_loaded_with_its_public_half_and_closed_to_others),
+        cmocka_unit_test(curve__a_public_key_is_taken_for_no_option_of_a_command),
         cmocka_unit_test(curve__a_key_file_is_never_overwritten),
         cmocka_unit_test(curve__a_key_that_others_may_read_is_refused_with_the_remedy),
         cmocka_unit_test(curve__what_is_not_a_key_is_refused_without_showing_it),
