@@ -94,6 +94,12 @@ static void by_whom(const fact_t *fact, char ret_text[64])
         ret_text[0] = '\0';
 }
 
+/*  Slurm says NODE_FAIL also of what waited in a partition when that was removed: no node was given to it. */
+static bool had_no_node(const fact_t *fact)
+{
+    return fact->end_s && (!fact->start_s || fact->start_s >= fact->end_s);
+}
+
 /*  Not one instruction of the job ran. */
 static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
@@ -109,6 +115,9 @@ static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
     else if (helio_text_is(fact->reason, "BadConstraints"))
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "SubmitRefused: BadConstraints%s%s",
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
+    else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
+        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+                        "Withdrawn: Slurm ended it in its queue, as it does when the partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
         helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "NodeFailed: before it began");
     else if (fact->state == HELIO_SLURM_PREEMPTED)

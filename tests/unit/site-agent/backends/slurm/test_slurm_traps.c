@@ -440,6 +440,29 @@ static void the_same_words_before_a_shim_came_are_failures_to_start(void **state
     }
 }
 
+static void what_waited_in_a_partition_that_was_removed_had_no_node_to_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t start_s;
+        const char *says;
+    } cases[] = {{0, "Withdrawn: Slurm ended it in its queue"},
+                 {1790000061, "Withdrawn: "}, /* scontrol has no start that is not its end */
+                 {1790000060, "NodeFailed: before it began"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        open_pending(&lab, &job);
+        lab_account(&lab, &job, "101", "NODE_FAIL", "0:0", cases[i].start_s, 1790000061);
+        lab_set(&lab, "101", "reason", "NodeDown");
+        lab_set(&lab, "101", "state", "NODE_FAIL");
+        lab_pass(&lab, 30000);
+        assert_int_equal(lab.heard_count, 1);
+        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].says);
+        lab_close(&lab);
+    }
+}
+
 static void accounting_is_asked_before_the_queue_and_says_who_cancelled(void **state)
 {
     (void)state;
@@ -840,6 +863,7 @@ int main(void)
         cmocka_unit_test(a_number_that_was_given_again_is_somebody_elses_job),
         cmocka_unit_test(trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them),
         cmocka_unit_test(the_same_words_before_a_shim_came_are_failures_to_start),
+        cmocka_unit_test(what_waited_in_a_partition_that_was_removed_had_no_node_to_fail),
         cmocka_unit_test(accounting_is_asked_before_the_queue_and_says_who_cancelled),
         cmocka_unit_test(accounting_that_lags_behind_is_asked_again_and_then_left),
         cmocka_unit_test(a_mark_that_comes_late_over_a_slow_file_system_is_the_one_that_counts),
