@@ -5,8 +5,6 @@
 
 #include "broker/core/internal.h"
 
-enum { REASON_MAX = 256 };
-
 /*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the
  *  eighteen bits of a count follow. They get neighbouring buckets too, so that a burst of a thousand goes through
  *  memory in order. */
@@ -194,7 +192,7 @@ void core_job_say(job_t *job, const char *reason)
     free(job->reason);
     job->reason = reason[0] ? helio_strdup(reason) : NULL;
     if (job->reason)
-        job->reason[core_cut(reason, REASON_MAX).size] = '\0';
+        job->reason[core_cut(reason, CORE_REASON_MAX).size] = '\0';
 }
 
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
@@ -335,7 +333,7 @@ static void write_transition(helio_broker_core_t *self, const job_t *job, uint32
         .epoch = job->epoch,
         .from = job->state,
         .to = to,
-        .reason = core_cut(reason, REASON_MAX),
+        .reason = core_cut(reason, CORE_REASON_MAX),
         .actor = helio_text_of(actor),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);

@@ -107,6 +107,8 @@ typedef struct array {
     UT_hash_handle hh;
 } array_t;
 
+enum { CORE_REASON_MAX = 256 }; /* of a reason in the rows; more is cut */
+
 /*  Its open tasks, in order: NULL = that was the last. *at begins with 0. */
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at);
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);

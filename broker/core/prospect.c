@@ -162,7 +162,8 @@ static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_
                "latest by the time limits of what runs at the site that is free first");
     else
         expect(p, self->wall_ms, 0,
-               "as soon as there is room; when is not foreseen: what runs there is not the federation's");
+               "as soon as there is room; when is not foreseen: no end of the federation's own jobs there makes room: "
+               "other work has it, or its nodes are drained or down");
 }
 
 void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,

@@ -339,8 +339,14 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
         job->site_failures += !was_withdrawn(report->reason);
         doubt(self, job->submission->class, job->pool, report->reason);
     }
-    core_job_move(self, job, job->site_failures >= SITE_FAILURES_MAX ? HELIO_JOB_HELD : HELIO_JOB_QUEUED, reason,
-                  actor);
+    if (job->site_failures < SITE_FAILURES_MAX) {
+        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        return;
+    }
+    static const char way_out[] = "; held: `helio release` it once that is mended";
+    helio_text_t evidence = core_cut(reason, CORE_REASON_MAX + 1 - sizeof way_out);
+    reason = core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(evidence), way_out);
+    core_job_move(self, job, HELIO_JOB_HELD, reason, actor);
 }
 
 /*  The epoch is dead at this site; the offer goes back to the queue and the pool rests until it says what it has. */

@@ -199,7 +199,7 @@ static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(voi
     }
     const helio_row_state_t *row = harness_row(h, key);
     assert_int_equal(row->site_failures, 2);
-    assert_true(helio_text_is(row->reason, "south: NodeFailure"));
+    assert_true(helio_text_is(row->reason, "south: NodeFailure; held: `helio release` it once that is mended"));
     assert_true(harness_is_open(h, key));
     harness_wait(h, 10000);
     assert_int_equal(harness_state(h, key), HELIO_JOB_HELD);
