@@ -10,6 +10,7 @@
 #     kill9-slurmd NODE   the node's daemon is gone; its jobs go on
 #     kill9-node NODE     the same, and all its jobs' processes: the machine is gone
 #     start-slurmd NODE   starts it again and waits until the controller (if there is one) sees the node
+#     kill9-dbd, start-dbd   slurmdbd, which all clusters of a lab share
 #   NODE is eu-n1 or n1.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -84,5 +85,13 @@ case $command in
     watched=slurmd-$node
     start_slurmd "$node"
     if [ "$(state_of "slurmctld-$cluster")" = running ]; then wait_for 30 "$node" node_ready "$node"; fi ;;
+  kill9-dbd) signal 0 slurmdbd; stop KILL slurmdbd ;;
+  start-dbd)
+    [ "$dbd" = 1 ] || fail "$lab has no slurmdbd; up.sh starts one with DBD=1"
+    [ "$(state_of slurmdbd)" = down ] || fail "slurmdbd is $(state_of slurmdbd) already"
+    needs_munge
+    watched=slurmdbd
+    start_dbd
+    SLURM_CONF=$lab/$cluster/slurm.conf wait_for 30 slurmdbd timeout 3 sacctmgr -n list cluster ;;
   *) usage >&2; exit 2 ;;
 esac

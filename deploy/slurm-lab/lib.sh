@@ -48,6 +48,8 @@ start() { # NAME COMMAND…
   echo "$pid $(born "$pid")" >"$lab/run/$name"
 }
 start_ctld() { start "slurmctld-$1" slurmctld -D -f "$lab/$1/slurm.conf"; }
+# Its MySQL library takes the socket's path from here only, and slurmdbd.conf lies beside the slurm.conf it is told of.
+start_dbd() { start slurmdbd env MYSQL_UNIX_PORT="$lab/mariadb/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D; }
 start_slurmd() { start "slurmd-$1" slurmd -D -f "$lab/${1%-n*}/slurm.conf" -N "$1"; }
 
 watched='*' # the daemons whose end is a failure of the command that runs

@@ -235,8 +235,7 @@ StorageUser=slurm
 StoragePass=slurm
 StorageLoc=slurm_acct_db
 CONF
-  # its MySQL library takes the socket's path from here only, and slurmdbd.conf lies beside the slurm.conf it is told of
-  start slurmdbd env MYSQL_UNIX_PORT="$maria/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D
+  start_dbd
   export SLURM_CONF=$lab/eu/slurm.conf
   wait_for 30 slurmdbd timeout 3 sacctmgr -n list cluster
   for ((i = 0; i < clusters; i++)); do

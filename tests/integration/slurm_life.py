@@ -22,10 +22,10 @@ class World:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="helio-life-")
         self.mounts = []
-        self.spool = self.mount("spool", "2m")
-        extra = r"SchedulerParameters=batch_sched_delay=3,sched_min_interval=2000000"
-        if self.spool:
-            extra += rf"\nSlurmdSpoolDir={self.spool}/%n"
+        self.spool, self.state = self.mount("spool", "2m"), self.mount("state", "2m")
+        extra = r"Licenses=token:1\nSchedulerParameters=batch_sched_delay=3,sched_min_interval=2000000"
+        if self.spool and self.state:
+            extra += rf"\nSlurmdSpoolDir={self.spool}/%n\nStateSaveLocation={self.state}"
         self.sites, self.lab = make_sites("slurm:1,local:1", PREEMPT="cancel", EXTRA=extra)
         self.north, self.eu = self.sites
         self.federation = Federation(build, self.folder, self.sites)
@@ -61,6 +61,10 @@ class World:
 
     def at_eu(self):
         return {"placement": {"sites": ["eu"]}}
+
+    def until_let_go(self):
+        """A job of these words waits in Slurm, which has room for it, until what is returned is cancelled there."""
+        return {"slurm": {"licenses": "token:1"}}, self.foreign("--partition=debug", "--licenses=token:1")
 
     def row(self, key):
         rows = self.federation.sql(f"select state, coalesce(site, ''), attempts, coalesce(exit_code, -1) from helio_report.jobs "
@@ -167,9 +171,11 @@ def case_capacity(world):
 
 def case_hold(world):
     faults = []
-    key, = world.submit(world.job("held", 2, **world.at_eu()))
+    waits, holds = world.until_let_go()
+    key, = world.submit(world.job("held", 2, **world.at_eu(), **waits))
     number = world.slurm_job(key, "PENDING")
     world.eu.slurm("scontrol", "hold", number)
+    world.eu.slurm("scancel", holds)
     time.sleep(8)
     if world.row(key)[0] != "starting":
         faults.append(f"while an admin held it, it was {world.row(key)}")
@@ -197,9 +203,10 @@ def case_requeue(world):
 
 def case_scancel(world):
     faults = []
+    waits, holds = world.until_let_go()
     key, = world.submit(world.job("cancelled-by-an-admin", 6, placement={"sites": ["eu", "north"]}))
-    pinned, = world.submit(world.job("cancelled-while-it-waits", 2, **world.at_eu()))
-    world.eu.slurm("scancel", world.slurm_job(pinned, "PENDING"))
+    pinned, = world.submit(world.job("cancelled-while-it-waits", 2, **world.at_eu(), **waits))
+    world.eu.slurm("scancel", world.slurm_job(pinned, "PENDING"), holds)
     if world.wait_state(key, "running")[1] == "eu":
         world.eu.slurm("scancel", world.slurm_job(key, "RUNNING"))
     for one in (key, pinned):
@@ -329,6 +336,9 @@ def case_partition_gone(world):
         world.eu.slurm("scontrol", "reconfigure")
 
     world.federation.wait_for(lambda: by_helio(world) and by_helio(world)[0] == 16, FIGURES_SECONDS, "the GPUs are not offered")
+    words, holds = world.until_let_go()
+    waits, = world.submit(world.job("waits-in-the-partition", 1, **world.at_eu(), **words))
+    world.slurm_job(waits, "PENDING")
     configure(before.replace("PartitionName=main ", "PartitionName=prod "))
     world.federation.wait_for(lambda: by_helio(world)[0] == 0, FIGURES_SECONDS, "GPUs of a partition that is not there are offered")
     free, pinned = world.submit(world.job("may-go-elsewhere", 1, placement={"sites": ["eu", "north"]}),
@@ -340,7 +350,12 @@ def case_partition_gone(world):
     faults += agent_says(world, "✗ pools: pool 'h100': the cluster has no partition 'main'")
     if log_count(world, "pool_empty") != empty + 1:
         faults.append("the agent's log does not say once that the pool is empty")
+    world.wait_state(waits, "queued", "succeeded", "failed", "held", "lost")  # Slurm ends it as of a node that failed
+    world.eu.slurm("scancel", holds)
     configure(before)
+    row = world.wait_state(waits, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "2"] or "Withdrawn: Slurm ended it in its queue" not in world.reasons(waits):
+        faults.append(f"what had been handed in to it ended as {row}: {world.reasons(waits)}")
     if world.wait_state(pinned, "succeeded", "failed", "held", "lost")[:3] != ["succeeded", "eu", "1"]:
         faults.append(f"with the partition back, it is {world.row(pinned)}")
     return faults, "nothing of it was offered, what waited ran when it was back"
@@ -390,15 +405,61 @@ def case_spool_full(world):
     return faults, "what ran kept its end, what came went where there is room"
 
 
-# ---- last, since nobody starts slurmdbd again ------------------------------------------------------------------------
+def case_state_full(world):
+    """The controller cannot write what it is handed: it says so, and is asked again until it can."""
+    if not world.state:
+        return [], "SKIPPED: this user may not mount a small disk"
+    faults = []
+    running, = world.submit(world.job("runs-meanwhile", 4, code=5, **world.at_eu()))
+    world.wait_state(running, "running")
+    ballast = os.path.join(world.state, "ballast")
+    subprocess.run(["dd", "if=/dev/zero", f"of={ballast}", "bs=4k"], stderr=subprocess.DEVNULL)
+    key, = world.submit(world.job("is-handed-in-again", 1, **world.at_eu()))
+    if world.wait_state(running, "succeeded", "failed", "held", "lost")[:4] != ["failed", "eu", "1", "5"]:
+        faults.append(f"what ran while the disk was full ended as {world.row(running)}, with its own exit code 5 expected")
+    if world.row(key)[0] != "starting":
+        faults.append(f"while the controller can write nothing, a new job is {world.row(key)}: {world.reasons(key)}")
+    os.remove(ballast)
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"with room again, it ended as {row}: {world.reasons(key)}")
+    return faults, "what was handed in meanwhile ran once there was room"
+
+
+def case_nodes_renamed(world):
+    """slurm.conf has other names for the nodes; controller and daemons are started anew, as Slurm asks for."""
+    faults = []
+    with open(world.eu.conf) as conf:
+        text = conf.read()
+    for node in ("eu-n1", "eu-n2"):
+        world.eu.cluster("kill9-slurmd", node)
+    world.eu.cluster("kill9-ctld")
+    with open(world.eu.conf, "w") as conf:
+        conf.write(re.sub(r"\beu-n([12])\b", r"eu-n1\1", text))
+    world.eu.cluster("start-ctld")
+    for node in ("eu-n11", "eu-n12"):
+        world.eu.cluster("start-slurmd", node)
+    world.federation.wait_for(lambda: by_helio(world) == by_scontrol(world) == (16, 0, 16), FIGURES_SECONDS, "the GPUs are not offered")
+    key, = world.submit(world.job("on-a-node-with-another-name", 1, **world.at_eu()))
+    row = world.wait_state(key, "succeeded", "failed", "held", "lost")
+    if row[:3] != ["succeeded", "eu", "1"]:
+        faults.append(f"it ended as {row}: {world.reasons(key)}")
+    return faults, "its GPUs are offered, and run jobs, under their other names"
+
+
+# ---- accounting -------------------------------------------------------------------------------------------------------
+
+def accounted_as(world, key):
+    listed = world.eu.slurm("sacct", "--noheader", "--parsable2", "--allusers", "--allocations", "--format=jobname,state")
+    return [line.split("|")[1] for line in listed.splitlines() if key in line]
+
 
 def case_accounting_down(world):
     """slurmdbd is dead while jobs end: what marks and the queue say is enough, and the operator is told."""
     faults = [*agent_says(world, "✔ accounting: kept", "held by the agent that runs")]
     own, killed = world.submit(world.job("ends-meanwhile", 2, code=3, **world.at_eu()),
                                world.job("cancelled-meanwhile", 60, placement={"sites": ["eu", "north"]}))
-    with open(os.path.join(world.lab, "run", "slurmdbd")) as recorded:
-        os.kill(int(recorded.read().split()[0]), 9)
+    world.eu.cluster("kill9-dbd")
     faults += agent_says(world, "✗ accounting: ", "is slurmdbd running?")
     if world.wait_state(own, "succeeded", "failed", "held", "lost")[:4] != ["failed", "eu", "1", "3"]:
         faults.append(f"what ended by itself is {world.row(own)}")
@@ -409,7 +470,10 @@ def case_accounting_down(world):
             faults.append(f"the history does not say why: {world.reasons(killed)}")
     world.federation.helio("cancel", killed)
     world.wait_state(killed, "cancelled")
-    return faults, "ends were told without it"
+    world.eu.cluster("start-dbd")
+    told = lambda: accounted_as(world, own) == ["FAILED"]  # the controller kept it meanwhile
+    world.federation.wait_for(told, 30, "Slurm's accounting does not hear of what ended without it")
+    return faults + agent_says(world, "✔ accounting: kept"), "ends were told without it; it was told of them when it was back"
 
 
 CASES = {name[len("case_"):]: case for name, case in list(globals().items()) if name.startswith("case_")}
