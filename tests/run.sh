@@ -1,7 +1,7 @@
 #!/bin/bash
 # The one test command. Installs what it needs from Debian, builds, runs everything, prints a summary line.
 #
-#   tests/run.sh            everything: at most 35 minutes on two cores
+#   tests/run.sh            everything: at most 25 minutes on two cores
 #   tests/run.sh --quick    without sanitizers, fuzzing, Slurm and the long campaigns: at most 5 minutes
 #   tests/run.sh --only N   only the stages whose name contains N (build stages always run)
 set -uo pipefail
@@ -27,32 +27,52 @@ began=$SECONDS
 cmake_args=()
 command -v ccache >/dev/null && cmake_args+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 
-verdict() { # NAME STATUS SECONDS LOG
-  if [ "$2" = 0 ]; then
-    passed=$((passed + 1)); printf 'ok      %-28s %4d s  %s\n' "$1" "$3" "$(grep -a -v '^[[:space:]]*$' "$4" | tail -n 1 | cut -c1-110)"
-  elif [ "$2" = 77 ]; then
-    skipped=$((skipped + 1)); printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$3" "$(tail -n 1 "$4" | cut -c1-110)"
+verdict() { # NAME
+  local status seconds log=$logs/$1.log
+  read -r status seconds <"$logs/$1.end"
+  if [ "$status" = 0 ]; then
+    passed=$((passed + 1)); printf 'ok      %-28s %4d s  %s\n' "$1" "$seconds" "$(grep -a -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-110)"
+  elif [ "$status" = 77 ]; then
+    skipped=$((skipped + 1)); printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$seconds" "$(tail -n 1 "$log" | cut -c1-110)"
   else
-    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$3"; failure "$4" | sed 's/^/    | /'
+    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$seconds"; failure "$log" | sed 's/^/    | /'
   fi
+  return "$status"
 }
 # What failed first, the end of the log after it: whoever reads this may be shown its beginning alone.
 failure() { # LOG
   grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) ' "$1" | head -n 20
   grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
 }
-stage() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
-  local name=$1 status=0 start=$SECONDS
-  shift
-  case $name in *"$only"*|build*) ;; *) return 0 ;; esac
-  "$@" >"$logs/$name.log" 2>&1 </dev/null || status=$?
-  verdict "$name" "$status" $((SECONDS - start)) "$logs/$name.log"
-  return "$status"
+wanted() { case $1 in *"$only"*|build*) ;; *) return 1 ;; esac; }
+perform() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
+  local status=0 start=$SECONDS
+  "${@:2}" >"$logs/$1.log" 2>&1 </dev/null || status=$?
+  echo "$status $((SECONDS - start))" >"$logs/$1.end"
 }
+stage() { if wanted "$1"; then perform "$@" && verdict "$1"; fi; } # now, and its verdict
 slow() { [ -n "$quick" ] || stage "$@"; }
 
-build() { # PRESET
-  cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1"
+# Stages that mostly wait for clocks run one after another beside those that compute; their verdicts come last.
+waiting=()
+beside() { if [ -z "$quick" ] && wanted "$1"; then waiting+=("$*"); fi; }
+begin_waiting() {
+  set -m # a process group of its own, which can be interrupted as a whole
+  for words in "${waiting[@]}"; do
+    # shellcheck disable=SC2086
+    perform $words
+  done &
+  beside_pid=$!
+  set +m
+  trap 'kill -INT -- "-$beside_pid" 2>/dev/null; exit 130' INT TERM
+}
+end_waiting() {
+  wait "$beside_pid"
+  for words in "${waiting[@]}"; do verdict "${words%% *}"; done
+}
+
+build() { # PRESET TARGET…
+  cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1" --target "${@:2}"
 }
 suite() { # BUILD LABEL…: ctest, which prints its own summary last
   local dir=$1
@@ -65,8 +85,18 @@ suite() { # BUILD LABEL…: ctest, which prints its own summary last
 packages=(build run test)
 [ -n "$quick" ] || packages+=(slurm)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
-if ! stage build-release build release; then echo "$passed passed, $failed failed"; exit 1; fi
-slow build-dev build dev
+if ! stage build-release build release all; then echo "$passed passed, $failed failed"; exit 1; fi
+slow build-dev build dev unit_tests
+
+# Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
+on_slurm() {
+  [ -n "$(ls -A /sys/fs/cgroup 2>/dev/null)" ] && { "$@"; return; }
+  echo "SKIPPED: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77
+}
+beside windows tests/integration/windows.py --build build-release
+beside slurm-life on_slurm tests/integration/slurm_life.py --build build-release
+beside slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
+begin_waiting
 
 stage walls suite build-release walls
 stage unit-release suite build-release unit
@@ -85,20 +115,14 @@ stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
 slow versions tests/integration/versions.py --build build-release
-slow windows tests/integration/windows.py --build build-release
 stage units tests/integration/units.sh build-release
-
-# Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
-no_cgroups() { echo "SKIPPED: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77; }
-slurm() { if [ -n "$(ls -A /sys/fs/cgroup 2>/dev/null)" ]; then slow "$@"; else slow "$1" no_cgroups; fi; }
-slurm slurm-lab tests/integration/slurm_lab.sh
-slurm slurm-shim tests/integration/slurm_shim.sh build-release
-slurm slurm-backend tests/integration/slurm_backend.sh build-release
-slurm slurm-docs tests/integration/slurm_docs.sh build-release
-slurm slurm-scripts tests/integration/sbatch_scripts.py --build build-release
-slurm slurm-life tests/integration/slurm_life.py --build build-release
-slurm slurm-sites tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
-slurm slurm-outages tests/faults/slurm_outage.py --build build-release
+slow slurm-lab on_slurm tests/integration/slurm_lab.sh
+slow slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
+slow slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
+slow slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
+slow slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
+slow slurm-sites on_slurm tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
+end_waiting
 
 echo
 [ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"
