@@ -27,8 +27,8 @@ bool helio_curve_key_is_valid(helio_text_t key)
     return valid;
 }
 
-/*  People hand a public key to commands and write it into YAML: one that begins with '-' would be an option there, one that
- * begins with '*' or '#' something else than a text here. */
+/*  People hand a public key to commands, and write it into YAML: one that begins with '-' would be an option there,
+ * one that begins with '*' or '#' something else than a text here. */
 static bool is_handy(const char *public_key)
 {
     return isalnum((unsigned char)public_key[0]) != 0;
