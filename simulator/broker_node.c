@@ -123,10 +123,14 @@ static void step(world_t *self, uint32_t kind, const void *payload)
                 ((const helio_row_job_t *)effect->payload)->job;
         if (effect->kind == HELIO_BROKER_FX_ROW_EDIT)
             edits_row(self, effect->payload);
-        if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION)
+        if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
             evictions_transition(self, effect->payload);
-        if (effect->kind == HELIO_BROKER_FX_ROW_STATE)
+            moves_transition(self, effect->payload);
+        }
+        if (effect->kind == HELIO_BROKER_FX_ROW_STATE) {
             evictions_state(self, effect->payload);
+            moves_state(self, effect->payload);
+        }
         if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT) {
             evictions_placement(self, effect->payload);
             invariants_placement(self, effect->payload, event.wall_ms);

@@ -132,6 +132,14 @@ typedef struct wjob {
     bool limit_hits;
 } wjob_t;
 
+/*  A job that was told to leave for a better site. */
+typedef struct wmoved {
+    helio_job_key_t key;
+    uint64_t life; /* of the leader that told it last */
+    int64_t at_ms; /* by that one's clock */
+    UT_hash_handle hh;
+} wmoved_t;
+
 /*  A job that was placed, and perhaps told to leave for another. */
 typedef struct wevicted {
     helio_job_key_t key;
@@ -167,6 +175,8 @@ struct world {
     bool linked; /* the link of any to any is durable */
     wevicted_t *evicted;
     uint64_t evictions;
+    wmoved_t *moved;
+    uint64_t moves, arrivals; /* jobs told to leave for a better site; that were placed there */
     uint64_t next_call;
     uint64_t next_connection;
     uint64_t hash, steps;
@@ -268,6 +278,12 @@ void evictions_transition(world_t *self, const helio_row_transition_t *row);
 void evictions_state(world_t *self, const helio_row_state_t *row);
 void evictions_placement(world_t *self, const helio_row_placement_t *row);
 void evictions_free(world_t *self);
+
+/* moves.c: the same of those that go to a better site */
+bool moves_asks(const world_t *self, uint32_t index);
+void moves_transition(world_t *self, const helio_row_transition_t *row);
+void moves_state(world_t *self, const helio_row_state_t *row);
+void moves_free(world_t *self);
 
 /* faults.c */
 void faults_begin(world_t *self);

@@ -156,6 +156,8 @@ static void make_one(world_t *self, uint32_t index)
     data_reads(self, index, spec);
     job->queue = spec->queue;
     job->deadline_ms = spec->deadline_wall_ms;
+    if (moves_asks(self, index))
+        spec->on_better_site = HELIO_BETTER_SITE_CHECKPOINT;
 }
 
 helio_job_key_t workload_on(const world_t *self, const wafter_t *after)

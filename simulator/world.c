@@ -291,6 +291,7 @@ void world_destroy(world_t **self_p)
         free(run);
     }
     evictions_free(self);
+    moves_free(self);
     helio_vdb_destroy(&self->vdb);
     helio_arena_destroy(&self->arena);
     free(self);
@@ -328,6 +329,8 @@ world_result_t world_run(world_t *self)
         .hash = self->hash,
         .steps = self->steps,
         .evictions = self->evictions,
+        .moves = self->moves,
+        .arrivals = self->arrivals,
         .virtual_ms = self->now_ms};
     result.foreseen = self->foreseen;
     result.admitted = self->admitted;

@@ -47,6 +47,8 @@ typedef struct world_result {
     uint64_t hash;         /* of all events: equal for equal seeds */
     uint64_t steps;
     uint64_t evictions; /* running jobs that were told to make room */
+    uint64_t moves;     /* that were told to leave for a better site; arrivals: and were placed there */
+    uint64_t arrivals;
     uint64_t faults[WORLD_FAULT_COUNT];
     uint64_t edges[HELIO_JOB_STATE_COUNT]; /* transitions that were seen */
     uint64_t foreseen; /* placements whose p90 is below their limit */

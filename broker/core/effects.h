@@ -57,7 +57,8 @@ const char *helio_hint_kind_word(uint32_t value);
     F(R, TEXT, effect, 240, _)
 HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 
-/*  Of a job that has not started. Times are wall clock, 0 = not known; basis: what they rest on. */
+/*  Of a job that has not started; of one that runs better_site alone. Times are wall clock, 0 = not known; basis: what
+ *  they rest on. */
 #define HELIO_PROSPECT_FIELDS(F, R)                                                                          \
     F(R, I64, earliest_ms, 0, _)                                                                             \
     F(R, I64, latest_ms, 0, _)                                                                               \
@@ -66,7 +67,8 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
     F(R, U64, ahead_gpus, 0, _) /* by the first alternative of each */                                       \
     F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */                                           \
     F(R, LIST, hints, 16, helio_hint)                                                                        \
-    F(R, I64, at_ms, 0, _) /* when it was foreseen */
+    F(R, I64, at_ms, 0, _) /* when it was foreseen */                                                        \
+    F(R, TEXT, better_site, 256, _) /* of one that runs: would another site be better, and why is it not moved */
 HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word

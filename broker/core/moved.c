@@ -72,8 +72,11 @@ static weighed_line_t line_of(helio_broker_core_t *self, const job_t *job, const
 {
     weighed_line_t line = {
         .spot = spot, .rejection = spot->rejection, .detail = "", .start_ms = self->wall_ms};
-    if (helio_rejection_group(spot->rejection) == HELIO_REASON_NEVER_FITS)
+    if (helio_rejection_group(spot->rejection) == HELIO_REASON_NEVER_FITS) {
+        const helio_requirement_t *want = &job->submission->class->want;
+        line.detail = core_misfit_detail(self, want, spot->site, &spot->pool->info, spot->rejection);
         return line;
+    }
     helio_move_t move = core_moves_weigh(self, job, spot);
     bool stays = spot->pool == job->pool;
     line.plan = stays ? move.here : move.there;
@@ -81,7 +84,7 @@ static weighed_line_t line_of(helio_broker_core_t *self, const job_t *job, const
     line.run_high_ms = stays ? move.rest_ms : move.run_high_ms;
     line.start_ms = stays ? self->wall_ms : move.begin_ms;
     if (stays) {
-        line.detail = "where it runs: what is left of it";
+        line.detail = "where it ran: what was left of it";
     } else if (spot != to && line.rejection == HELIO_REJECTION_NONE) {
         line.rejection = move.rejection;
         if (line.rejection == HELIO_REJECTION_NONE)

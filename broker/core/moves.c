@@ -58,11 +58,11 @@ static void hold(helio_broker_core_t *self, mover_t *mover, const spot_t *spot)
     mover->to = spot->site;
     mover->to_pool = spot->pool;
     mover->gpus_per_node = spot->gpus_per_node;
-#ifdef HELIO_MUTANT_move_holds_nothing
-    mover->counted = false;
-#else
     mover->counted =
         core_pool_take(spot->pool, want->nodes, spot->gpus_per_node, want->cpus, want->memory_bytes);
+#ifdef HELIO_MUTANT_move_holds_nothing
+    core_pool_give(spot->pool, want->nodes, spot->gpus_per_node, want->cpus, want->memory_bytes);
+    mover->counted = false;
 #endif
     DL_APPEND2(self->moves.held, mover, held_prev, held_next);
     self->moves.held_count++;
@@ -149,10 +149,19 @@ static void note_due(helio_broker_core_t *self, int64_t at_ms)
     self->look_ms = at_ms < self->look_ms ? at_ms : self->look_ms;
 }
 
+/*  By the site's clock since it began, and by one's own since it was told. */
 uint64_t core_moves_stays_ms(const helio_broker_core_t *self, const job_t *job)
 {
     uint64_t young_ms = (uint64_t)helio_evict_young_ms(core_evict_tier(job));
-    return helio_move_stays_ms(job->moves, core_evict_ran_ms(self, job), young_ms);
+#ifdef HELIO_MUTANT_moves_at_once
+    return helio_move_stays_ms(0, core_evict_ran_ms(self, job), young_ms);
+#endif
+    uint64_t stays_ms = helio_move_stays_ms(job->moves, core_evict_ran_ms(self, job), young_ms);
+    if (!job->mover || !job->mover->told)
+        return stays_ms;
+    uint64_t told_ms =
+        helio_move_stays_ms(job->moves, (uint64_t)(self->now_ms - job->mover->told_ms), young_ms);
+    return told_ms > stays_ms ? told_ms : stays_ms;
 }
 
 static void watch(helio_broker_core_t *self, job_t *job)
@@ -315,7 +324,8 @@ static bool is_taking(const helio_broker_core_t *self, const spot_t *spot, bool 
     if (leaves && (site->stale || self->now_ms < spot->pool->doubtful_until_ms))
         return false;
     return site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known &&
-           self->now_ms >= spot->pool->penalty_until_ms && site->unanswered < self->options.offers_unanswered_max;
+           self->now_ms >= spot->pool->penalty_until_ms &&
+           site->unanswered < self->options.offers_unanswered_max;
 }
 
 helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *job, const spot_t *spot,
@@ -381,7 +391,8 @@ static void begin(helio_broker_core_t *self, mover_t *mover, const spots_t *spot
     mover->transfer = spot->of.transfer;
     mover->decision_id = core_moved_write(self, job, spots, spot, reason);
     hold(self, mover, spot);
-    job->moving = true;
+    job->moving = mover->told = true;
+    mover->told_ms = self->now_ms;
     job->moves++;
     mover->gone_ms = core_evict_job(self, job, HELIO_EVICT_WHY_MOVE, NULL, reason);
 }

@@ -40,6 +40,8 @@ struct mover {
     pool_t *to_pool;
     uint32_t gpus_per_node;
     bool counted;    /* it is taken off what is free there */
+    bool told;       /* to leave, by this leader; last at told_ms (monotonic) */
+    int64_t told_ms;
     int64_t gone_ms; /* wall clock: its grace is over */
     uint64_t decision_id;
     helio_move_t move;

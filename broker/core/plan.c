@@ -129,6 +129,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
+    answer.text = helio_text_of(core_submit_note(self, document, 1));
     answer.prospect.at_ms = self->wall_ms;
     judge(self, &class, &gate, &answer.plan, &answer.prospect);
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);

@@ -246,6 +246,11 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
     core_hints(self, &e, reason, expected_ms, p);
 }
 
+static bool may_read(const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+}
+
 void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
 {
     job_t *job = core_job_find(self, event->key);
@@ -253,18 +258,19 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
         event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
     if (!job && array && array->row.tasks.count)
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
+    const char *better = job && may_read(event, job) ? core_moved_explain(self, job) : "";
     bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
-    bool may = waits && (event->role >= HELIO_ROLE_OPERATOR ||
-                         helio_text_equal(event->tenant, job->submission->row.tenant));
-    if (!may) {
+    if (!better[0] && (!waits || !may_read(event, job))) {
         core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "the job has started, is over, or is not yours");
         return;
     }
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK, .prospect = {.at_ms = self->wall_ms}};
     helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
-    if (stands_in_line(job))
+    if (better[0])
+        answer.prospect.better_site = core_cut(better, 256);
+    else if (stands_in_line(job))
         foresee(self, job, reader, &answer.prospect);
     else
         expect_outside(self, job, &answer.prospect);

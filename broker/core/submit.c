@@ -313,6 +313,23 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     return tenant;
 }
 
+const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
+{
+    uint32_t silent = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const helio_job_spec_t *spec = &jobs[i].spec;
+        silent += spec->on_better_site == HELIO_BETTER_SITE_CHECKPOINT && !spec->checkpoint_signal.size &&
+                  !spec->checkpoint_every_ms;
+    }
+    if (!silent)
+        return "";
+    return core_printf(self,
+                       "on_better_site: %s will not be moved, since nothing tells how %s saves; give "
+                       "`checkpoint.signal` or `checkpoint.every`",
+                       count == 1 ? "the job" : core_printf(self, "%u of the %u jobs", silent, count),
+                       silent == 1 ? "it" : "each");
+}
+
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     tenant_t *tenant = core_tenant_of(self, event);
@@ -328,6 +345,7 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
     helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.text = helio_text_of(core_submit_note(self, event->jobs.items, event->jobs.count));
     answer.jobs.items = accepted;
     answer.jobs.count = event->jobs.count;
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);

@@ -30,6 +30,9 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
 bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
                          queue_t *queue, int64_t not_before_ms, const char *remedy);
 
+/*  What who submits them should know though nothing is wrong; "" = nothing. */
+const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count);
+
 /* plan.c, prospect.c */
 void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event);
 void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event);

@@ -44,6 +44,10 @@ static json_t *hints_json(const helio_prospect_t *prospect)
 
 void helio_prospect_put(json_t *object, const helio_prospect_t *prospect)
 {
+    if (prospect && prospect->better_site.size) { /* it runs: no start is before it */
+        put(object, "better_site", helio_text_json(prospect->better_site));
+        prospect = NULL;
+    }
     put(object, "expected",
         prospect ? json_pack("{so so so so}", "earliest", helio_time_json(prospect->earliest_ms), "latest",
                              helio_time_json(prospect->latest_ms), "basis", helio_text_json(prospect->basis), "at",
@@ -77,12 +81,12 @@ static void on_foreseen(helio_exchange_t *self, const helio_result_t *result)
     answer(self, result->rc == HELIO_OK ? result->prospect : NULL);
 }
 
-/*  Has it a start ahead of it? */
+/*  Has it a start ahead of it? Of one that runs, at a better site perhaps. */
 static bool is_ahead(const char *word)
 {
     uint32_t state;
     return word && helio_job_state_of(helio_text_of(word), &state) == HELIO_OK &&
-           (state < HELIO_JOB_RUNNING || state == HELIO_JOB_HELD || state == HELIO_JOB_SUSPECT);
+           (state <= HELIO_JOB_RUNNING || state == HELIO_JOB_HELD || state == HELIO_JOB_SUSPECT);
 }
 
 static void on_read(helio_exchange_t *self, const helio_result_t *result)

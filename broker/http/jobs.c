@@ -34,7 +34,10 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
         helio_buffer_text(&json, id);
         helio_buffer_text(&json, result->jobs[i].existed ? "\",\"existed\":true}" : "\",\"existed\":false}");
     }
-    helio_buffer_text(&json, "]}");
+    helio_buffer_text(&json, "]");
+    if (result->text[0])
+        helio_buffer_printf(&json, ",\"note\":\"%s\"", result->text); /* the core's own words: nothing to escape */
+    helio_buffer_text(&json, "}");
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
                                     memory_order_relaxed);
     helio_answer_json(self, 201, helio_buffer_view(&json));

@@ -74,6 +74,8 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
     }
     json_t *json = plan_json(result->plan);
     helio_prospect_put(json, result->prospect);
+    if (result->text[0] && json_object_set_new(json, "note", json_string(result->text)) != 0)
+        abort(); /* memory */
     char *text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
     if (!text)

@@ -7,7 +7,7 @@
 #include "broker/core/broker_core.h"
 
 /*  Sets "expected" {earliest, latest, basis}, "ahead" {jobs, gpus, first} and "hints" of the object; null where
- *  nothing is known. prospect NULL: all three are null. */
+ *  nothing is known. prospect NULL: all three are null. "better_site" of a job that runs and may be moved. */
 void helio_prospect_put(json_t *object, const helio_prospect_t *prospect);
 
 #endif

@@ -179,6 +179,9 @@ int helio_cmd_explain(helio_client_t *client)
     helio_why_run(explained, &run);
     print_buffer(client, "Expected to run", &run);
     print_choice(client, explained);
+    const char *better = helio_output_string(explained, "better_site");
+    if (better[0])
+        helio_print_line(client, "Better site", better);
     print_advice(client, explained);
     if (json_is_array(candidates) && json_array_size(candidates)) {
         HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);

@@ -61,6 +61,9 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     }
     if (reason[0])
         (void)helio_prospect_print(client, plan);
+    const char *note = helio_output_string(plan, "note");
+    if (note[0])
+        helio_print_line(client, "Note", note);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 

@@ -216,6 +216,9 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
             "the broker's answer does not name %u jobs; versions differ?\nhelp: the jobs may have "
             "been accepted; `helio ls` shows them",
             count);
+    const char *note = helio_output_string(answer, "note");
+    if (code == HELIO_EXIT_OK && note[0])
+        helio_client_say(client, "note: %.400s", note);
     return code;
 }
 

@@ -30,9 +30,6 @@ uint64_t helio_move_lost_ms(uint64_t ran_ms, uint64_t every_ms, bool signalled)
 
 uint64_t helio_move_stays_ms(uint32_t times, uint64_t ran_ms, uint64_t young_ms)
 {
-#ifdef HELIO_MUTANT_moves_at_once
-    return less(young_ms, ran_ms);
-#endif
     return less(times ? HELIO_MOVE_RESIDENCE_MS : young_ms, ran_ms);
 }
 

@@ -25,7 +25,7 @@ typedef struct settings {
 } settings_t;
 
 typedef struct totals {
-    uint64_t runs, steps, jobs, evictions;
+    uint64_t runs, steps, jobs, evictions, moves, arrivals;
     uint64_t foreseen, admitted;
     int64_t virtual_ms;
     uint64_t faults[WORLD_FAULT_COUNT];
@@ -52,6 +52,8 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
     totals->evictions += result.evictions;
+    totals->moves += result.moves;
+    totals->arrivals += result.arrivals;
     totals->virtual_ms += result.virtual_ms;
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         totals->faults[i] += result.faults[i];
@@ -119,6 +121,8 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
     for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults[i], names[i]);
     printf("%8" PRIu64 "  running jobs told to make room\n", totals->evictions);
+    printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n", totals->moves,
+           totals->arrivals);
     printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
            " of them in time for a deadline by that alone\n",
            totals->foreseen, totals->admitted);

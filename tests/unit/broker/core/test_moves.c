@@ -570,7 +570,7 @@ static void moves__the_decision_says_what_the_move_costs(void **state)
     const helio_row_candidate_t *to = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE),
                                 *from = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(to->site, "south") && helio_text_is(from->site, "north"));
-    assert_true(helio_text_is(from->detail, "where it runs: what is left of it"));
+    assert_true(helio_text_is(from->detail, "where it ran: what was left of it"));
     assert_int_equal(from->move_micro_usd, 0);
     /* a minute at south and one at north of 8 kW, and of both minutes the wait of 8 GPUs at 0.05 USD */
     int64_t minute_kwh_micro = 8000000 / 60, both = minute_kwh_micro * (900 + 450) * 2 / 1000;
@@ -584,6 +584,82 @@ static void moves__the_decision_says_what_the_move_costs(void **state)
     assert_true(placement && placement->decision_id == decision->decision_id);
     assert_int_equal(placement->score_micro_usd, to->score_micro_usd);
     assert_int_equal(placement->expected_ms, to->run_ms);
+}
+
+/*  What `explain` says of it while it runs; "" = nothing. */
+static const char *better_site(helio_job_key_t key)
+{
+    static char text[300];
+    const helio_fx_answer_t *answer =
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, key);
+    helio_text_t said = answer->rc == HELIO_OK ? answer->prospect.better_site : (helio_text_t){0};
+    (void)snprintf(text, sizeof text, "%.*s", HELIO_TEXT_ARGS(said));
+    return text;
+}
+
+static void moves__explain_says_whether_another_site_is_better_and_why_it_stays(void **state)
+{
+    (void)state;
+    static const char *const here[] = {"north", NULL}, *const there[] = {"south", NULL};
+    join();
+    helio_job_spec_t plain = movable(1, 1), silent = movable(1, 1), bound = movable(1, 1),
+                     spec = movable(1, 8);
+    plain.on_better_site = HELIO_BETTER_SITE_STAY;
+    silent.checkpoint_signal = (helio_text_t){0};
+    harness_words(h, &bound.sites, here);
+    helio_job_key_t stays = run(&plain), tells_nothing = run(&silent), may_not = run(&bound),
+                    key = run(&spec);
+    assert_string_equal(better_site(stays), "");
+    assert_string_equal(better_site(tells_nothing),
+                        "it is not moved to a better site: it does not tell how it saves, "
+                        "by checkpoint.signal or checkpoint.every");
+    assert_string_equal(better_site(may_not), "it stays: no other pool is one that it may go to");
+    assert_string_equal(better_site(key), "it stays: no other site would be better for what is left of it");
+    tell(NORTH, 900);
+    assert_string_equal(
+        better_site(key),
+        "south would save 50 % of what is left; it has just begun and stays until 2026-03-01T00:00:20Z");
+    tell(NORTH, 480);
+    assert_string_equal(better_site(key), "south would save 6 % of what is left; a move needs 10 %");
+    helio_job_spec_t big = harness_spec(h, "H100", 8);
+    big.nodes = 2;
+    harness_words(h, &big.sites, there);
+    helio_job_key_t fills = harness_job(h, &big);
+    settle();
+    tell(NORTH, 900);
+    assert_string_equal(better_site(key), "south would save 50 % of what is left; NoCapacity: 0 GPUs free");
+    helio_job_key_t waits = harness_job(h, &big);
+    harness_run_up_to(h, SOUTH, fills, 1, HELIO_JOB_RUNNING);
+    (void)harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, waits);
+    harness_say(h, SOUTH, fills, 1, HELIO_REPORT_KIND_ENDED);
+    harness_renew(h, NORTH);
+    harness_wait(h, 11000);
+    assert_state(key, HELIO_JOB_STOPPING);
+    assert_string_equal(better_site(key), "");
+    arrive(key, NORTH, SOUTH, 1);
+    tell(NORTH, 20);
+    assert_non_null(strstr(better_site(key), "it was moved lately and stays until 2026-03-01T01:"));
+}
+
+static void moves__who_does_not_tell_how_it_saves_is_told_so_at_once(void **state)
+{
+    (void)state;
+    join();
+    helio_job_spec_t silent = movable(1, 1), good = movable(1, 1);
+    silent.checkpoint_signal = (helio_text_t){0};
+    const helio_fx_answer_t *answer = harness_submit(h, "acme", &silent);
+    assert_true(helio_text_is(
+        answer->text, "on_better_site: the job will not be moved, since nothing tells how it saves; give "
+                      "`checkpoint.signal` or `checkpoint.every`"));
+    assert_int_equal(harness_submit(h, "acme", &good)->text.size, 0);
+    helio_submission_t three[] = {harness_submission(h, &silent, "", "a"),
+                                  harness_submission(h, &good, "", "b"),
+                                  harness_submission(h, &silent, "", "c")};
+    answer = harness_submit_all(h, "acme", three, 3);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(helio_text_is(
+        answer->text, "on_better_site: 2 of the 3 jobs will not be moved, since nothing tells how each "
+                      "saves; give `checkpoint.signal` or `checkpoint.every`"));
 }
 
 int main(void)
@@ -615,6 +691,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(moves__many_are_moved_in_pieces_and_only_as_many_as_find_room, begin,
                                         end),
         cmocka_unit_test_setup_teardown(moves__the_decision_says_what_the_move_costs, begin, end),
+        cmocka_unit_test_setup_teardown(moves__explain_says_whether_another_site_is_better_and_why_it_stays,
+                                        begin, end),
+        cmocka_unit_test_setup_teardown(moves__who_does_not_tell_how_it_saves_is_told_so_at_once, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

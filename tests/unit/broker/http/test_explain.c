@@ -386,6 +386,49 @@ static void explain__of_a_job_that_is_held(void **state)
     golden("held", key);
 }
 
+/*  At north, which is the cheapest; it has run for a while. */
+static helio_job_key_t movable(const char *name)
+{
+    helio_job_spec_t spec = spec_of(name, 1);
+    spec.goal = HELIO_GOAL_GREEN;
+    spec.time_limit_ms = 10 * (uint64_t)HOUR;
+    spec.checkpoint_signal = HELIO_TEXT("USR1");
+    spec.on_better_site = HELIO_BETTER_SITE_CHECKPOINT;
+    helio_job_key_t key = job_of("acme", &spec);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    for (int i = 0; i < 4; i++) {
+        harness_advance(h, 8000);
+        for (uint64_t k = 0; k < 3; k++)
+            harness_renew(h, NORTH + k);
+    }
+    return key;
+}
+
+static void explain__of_a_running_job_that_would_hardly_do_better_elsewhere(void **state)
+{
+    (void)state;
+    helio_job_key_t key = movable("stays");
+    tell_carbon(NORTH, (double[]){900}, 1);
+    tell_carbon(SOUTH, (double[]){100}, 1);
+    harness_tick(h);
+    golden("stays", key);
+}
+
+static void explain__of_a_running_job_that_was_moved_to_a_better_site(void **state)
+{
+    (void)state;
+    helio_job_key_t key = movable("sunny");
+    tell_carbon(NORTH, (double[]){3000}, 1);
+    tell_carbon(SOUTH, (double[]){40}, 1);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
+    harness_wait(h, 5000);
+    harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_STOPPED);
+    harness_tick(h);
+    harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
+    golden("better-site", key);
+}
+
 static void explain__tells_nothing_of_others_jobs(void **state)
 {
     (void)state;
@@ -454,6 +497,8 @@ int main(void)
         T(explain__of_a_job_that_no_site_can_run_any_more),
         T(explain__of_a_job_whose_bounds_no_hour_meets),
         T(explain__of_a_job_that_is_held),
+        T(explain__of_a_running_job_that_would_hardly_do_better_elsewhere),
+        T(explain__of_a_running_job_that_was_moved_to_a_better_site),
         T(explain__tells_nothing_of_others_jobs),
         T(explain__changes_nothing),
     };
