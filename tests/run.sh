@@ -114,6 +114,7 @@ stage queues tests/integration/queues.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
+stage moves tests/integration/moves.py --build build-release
 slow versions tests/integration/versions.py --build build-release
 stage units tests/integration/units.sh build-release
 slow slurm-lab on_slurm tests/integration/slurm_lab.sh

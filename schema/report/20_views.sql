@@ -179,6 +179,24 @@ group by 1, 2, 3;
 comment on view helio_report.duration_error is
     'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected.';
 
+-- The decision of a move says what the transition says, so that of the next placement tells whether it came to that.
+create or replace view helio_report.moves as
+select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
+    n.site as to_site, n.pool as to_pool, d.decision_id is not null as moved,
+    (here.score_micro_usd - there.score_micro_usd) / 1000000.0::float8 as saves_usd,
+    there.move_micro_usd / 1000000.0::float8 as move_term_usd, t.reason
+from helio.transitions t
+join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
+left join helio.placements n on n.job_id = t.job_id and n.task = t.task and n.epoch = t.epoch + 1
+left join helio.decisions d on d.decision_id = n.decision_id and d.detail = t.reason
+left join helio.candidates here
+    on here.decision_id = d.decision_id and here.site = p.site and here.pool = p.pool
+left join helio.candidates there
+    on there.decision_id = d.decision_id and there.site = n.site and there.pool = n.pool
+where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %';
+comment on view helio_report.moves is
+    'Running jobs that were told to leave for a better site, and where they went. Filter on time.';
+
 create or replace view helio_report.queue_wait as
 select date_trunc('hour', s.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
     percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p50_seconds,

@@ -14,6 +14,7 @@ insert into promised values
     ('job_transitions', 'time, job_id, epoch, from_state, to_state, reason, actor'),
     ('placements', 'time, job_id, epoch, site, pool, start_at, score_usd, policy_version, forecast_issued_at, planned_cost_usd, planned_energy_kwh, planned_carbon_g'),
     ('placement_candidates', 'time, job_id, epoch, site, pool, start_at, score_usd, cost_usd, carbon_g, wait_s, transfer_s, rejected_reason'),
+    ('moves', 'time, job_id, epoch, from_site, from_pool, to_site, to_pool, moved, saves_usd, move_term_usd, reason'),
     ('queue_wait', 'time, queue, tenant, jobs, wait_p50_seconds, wait_p95_seconds'),
     ('usage_daily', 'time, tenant, site, gpu_model, queue, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, units_done'),
     ('savings_daily', 'time, tenant, baseline, carbon_g_saved, cost_usd_saved, energy_kwh_saved, wait_seconds_saved, jobs, jobs_estimated, carbon_kind, used_carbon_g, used_cost_usd, used_energy_kwh, used_wait_seconds, baseline_carbon_g, baseline_cost_usd, baseline_energy_kwh, baseline_wait_seconds'),
