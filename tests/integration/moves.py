@@ -63,6 +63,8 @@ def main():
         f.up()
         silent = f.helio("submit", "-", stdin=json.dumps(dict(doc, run="exit 0")))
         check("nothing tells how it saves" in silent.stderr, f"submit gives no note:\n{silent.stderr}")
+        planned = f.helio("plan", "-", stdin=json.dumps(doc)).stdout
+        check("nothing tells how it saves" in planned, f"plan gives no note:\n{planned}")
         doc["checkpoint"] = {"signal": "USR1", "grace": "10s"}
         train = f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
         f.wait_for(lambda: "from 0 resume 0 at north" in logs(train), 30, "training does not start at north")
