@@ -1,59 +1,5 @@
-/*  Running work that makes room: who may take whose place, what is held for him, and what becomes of those who
- *  leave. */
-#include <stdio.h>
-#include <string.h>
-
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, SOUTH = 2, MINUTE = 60000, HOUR = 3600000 };
-
-static harness_t *h;
-static helio_site_profile_t *north;
-
-static int begin(void **state)
-{
-    (void)state;
-    helio_broker_options_t options = helio_broker_options_default();
-    options.silent_after_ms = INT64_C(1000) * HOUR;
-    h = harness_begin(&options);
-    north = harness_site(h, "north");
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
-
-static helio_job_spec_t spec_of(const char *queue, uint32_t nodes, uint32_t gpus)
-{
-    helio_job_spec_t spec = harness_spec(h, "H100", gpus);
-    spec.queue = helio_text_of(queue);
-    spec.nodes = nodes;
-    return spec;
-}
-
-static helio_job_key_t of(const char *tenant, const char *queue, uint32_t nodes, uint32_t gpus)
-{
-    helio_job_spec_t spec = spec_of(queue, nodes, gpus);
-    const helio_fx_answer_t *answer = harness_submit(h, tenant, &spec);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
-}
-
-static helio_job_key_t run(helio_job_key_t key)
-{
-    harness_tick(h);
-    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
-    return key;
-}
-
-static void assert_state(helio_job_key_t key, uint32_t state)
-{
-    assert_string_equal(helio_job_state_word(harness_state(h, key)), helio_job_state_word(state));
-}
+/*  test_evict.c -- who takes whose place, and what is held for him. */
+#include "tests/unit/broker/core/evict_testing.h"
 
 /*  The last order to stop it: NULL = none. */
 static const helio_stop_t *stop_of(helio_job_key_t key)
@@ -63,16 +9,6 @@ static const helio_stop_t *stop_of(helio_job_key_t key)
         if (helio_job_key_equal(fx->stop.key, key))
             return &fx->stop;
     return NULL;
-}
-
-static void stopped(helio_job_key_t key, uint32_t epoch)
-{
-    harness_say(h, NORTH, key, epoch, HELIO_REPORT_KIND_STOPPED);
-}
-
-static uint64_t preemptions(helio_evict_why_t why)
-{
-    return harness_figures(h).preemptions_total[why];
 }
 
 static void evict__critical_work_takes_the_place_of_best_effort_work_at_once(void **state)
@@ -389,7 +325,7 @@ static void evict__cpus_and_memory_are_no_way_round_a_quota(void **state)
     assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 1);
 }
 
-/* ---- room that comes by itself --------------------------------------------------------------------------- */
+/* ---- room that comes by itself ------------------------------------------------------------------------------- */
 
 /*  A pool of one node that is full of a tenant's job, which has run for a minute and has so much left. */
 static helio_job_key_t full(const char *pool, uint64_t left_ms)
@@ -454,7 +390,7 @@ static void evict__room_that_others_take_is_waited_for_once(void **state)
     assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 1);
 }
 
-/* ---- reclaim --------------------------------------------------------------------------------------------- */
+/* ---- reclaim ------------------------------------------------------------------------------------------------- */
 
 static void evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more(void **state)
 {
@@ -518,157 +454,6 @@ static void evict__critical_work_is_never_reclaimed(void **state)
     assert_state(critical, HELIO_JOB_RUNNING);
 }
 
-/* ---- when things go wrong -------------------------------------------------------------------------------- */
-
-static void evict__a_new_leader_waits_for_those_who_were_told_to_leave(void **state)
-{
-    (void)state;
-    harness_pool(h, north, "a", "H100", 1, 8, 0);
-    harness_join(h, NORTH, north);
-    helio_job_key_t first = run(of("acme", "standard", 1, 4)), second = run(of("acme", "standard", 1, 4));
-    harness_wait(h, MINUTE);
-    helio_job_key_t urgent = of("other", "express", 1, 4);
-    harness_tick(h);
-    helio_job_key_t gone = harness_state(h, first) == HELIO_JOB_STOPPING ? first : second,
-                    stays = harness_state(h, first) == HELIO_JOB_STOPPING ? second : first;
-    harness_t *before = h;
-    h = harness_rebuild(before);
-    harness_hello(h, NORTH, north);
-    helio_holding_t holdings[] = {{.key = gone, .epoch = 1, .state = HELIO_JOB_STOPPING, .dispatch_seq = 1},
-                                  {.key = stays, .epoch = 1, .state = HELIO_JOB_RUNNING, .dispatch_seq = 2}};
-    harness_inventory(h, NORTH, holdings, 2);
-    harness_summary(h, NORTH, north, 0, 1);
-    harness_wait(h, 2000);
-    assert_state(stays, HELIO_JOB_RUNNING);
-    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
-    stopped(gone, 1);
-    harness_tick(h);
-    assert_state(urgent, HELIO_JOB_OFFERED);
-    assert_state(stays, HELIO_JOB_RUNNING);
-    harness_end(&before);
-}
-
-/*  Two full sites; one job was told to leave, and the new leader hears of the other one's site first. */
-typedef struct handover {
-    helio_site_profile_t *sites[2];
-    helio_job_key_t jobs[2], urgent;
-    uint64_t left; /* the peer of the one that was told */
-    harness_t *before;
-} handover_t;
-
-static void heard(const handover_t *self, uint64_t peer, uint32_t state)
-{
-    helio_holding_t holding = {.key = self->jobs[peer - NORTH], .epoch = 1, .state = state, .dispatch_seq = 1};
-    harness_hello(h, peer, self->sites[peer - NORTH]);
-    harness_inventory(h, peer, &holding, 1);
-    harness_summary(h, peer, self->sites[peer - NORTH], 0, 1);
-    harness_wait(h, 2000);
-}
-
-static handover_t hand_over(void)
-{
-    handover_t self = {.sites = {north, harness_site(h, "south")}};
-    for (uint64_t peer = NORTH; peer <= SOUTH; peer++) {
-        harness_pool(h, self.sites[peer - NORTH], "a", "H100", 1, 8, 0);
-        harness_join(h, peer, self.sites[peer - NORTH]);
-        self.jobs[peer - NORTH] = of("acme", "standard", 1, 8);
-        harness_tick(h);
-        harness_run_up_to(h, peer, self.jobs[peer - NORTH], 1, HELIO_JOB_RUNNING);
-    }
-    harness_wait(h, 2 * MINUTE);
-    self.urgent = of("other", "express", 1, 8);
-    harness_tick(h);
-    self.left = harness_state(h, self.jobs[0]) == HELIO_JOB_STOPPING ? NORTH : SOUTH;
-    assert_state(self.jobs[self.left - NORTH], HELIO_JOB_STOPPING);
-    self.before = h;
-    h = harness_rebuild(self.before);
-    heard(&self, NORTH + SOUTH - self.left, HELIO_JOB_RUNNING);
-    assert_state(self.jobs[SOUTH - self.left], HELIO_JOB_RUNNING);
-    return self;
-}
-
-static void evict__a_new_leader_tells_nobody_to_leave_before_it_has_heard_who_was_told(void **state)
-{
-    (void)state;
-    handover_t all = hand_over();
-    heard(&all, all.left, HELIO_JOB_STOPPING);
-    harness_say(h, all.left, all.jobs[all.left - NORTH], 1, HELIO_REPORT_KIND_STOPPED);
-    harness_tick(h);
-    assert_state(all.urgent, HELIO_JOB_OFFERED);
-    assert_state(all.jobs[SOUTH - all.left], HELIO_JOB_RUNNING);
-    assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 0);
-    harness_end(&all.before);
-}
-
-static void evict__a_new_leader_does_not_wait_for_ever_for_a_site_that_is_gone(void **state)
-{
-    (void)state;
-    handover_t all = hand_over();
-    harness_wait(h, 20000);
-    assert_state(all.jobs[SOUTH - all.left], HELIO_JOB_STOPPING);
-    harness_end(&all.before);
-}
-
-static void evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not(void **state)
-{
-    (void)state;
-    harness_pool(h, north, "a", "H100", 1, 8, 0);
-    harness_join(h, NORTH, north);
-    helio_job_key_t good = run(of("acme", "standard", 1, 4)), bad = run(of("acme", "standard", 1, 4));
-    harness_wait(h, MINUTE);
-    helio_job_key_t urgent = of("other", "express", 1, 8);
-    harness_tick(h);
-    harness_say(h, NORTH, good, 1, HELIO_REPORT_KIND_ENDED);
-    helio_report_t report = harness_report_of(h, bad, 1, HELIO_REPORT_KIND_ENDED);
-    report.exit_code = 1;
-    harness_report(h, NORTH, &report);
-    assert_state(good, HELIO_JOB_SUCCEEDED);
-    assert_state(bad, HELIO_JOB_QUEUED);
-    assert_int_equal(harness_row(h, bad)->failures, 0);
-    harness_tick(h);
-    assert_state(urgent, HELIO_JOB_OFFERED);
-}
-
-static void evict__a_hold_at_a_site_that_comes_back_changed_is_dropped(void **state)
-{
-    (void)state;
-    harness_pool(h, north, "a", "H100", 1, 8, 0);
-    harness_join(h, NORTH, north);
-    helio_job_key_t low = run(of("acme", "standard", 1, 8));
-    harness_wait(h, MINUTE);
-    helio_job_key_t urgent = of("other", "express", 1, 8);
-    harness_tick(h);
-    assert_state(low, HELIO_JOB_STOPPING);
-    harness_hello(h, SOUTH, north); /* a new session: its pools are read anew */
-    helio_holding_t holding = {.key = low, .epoch = 1, .state = HELIO_JOB_STOPPING, .dispatch_seq = 1};
-    harness_inventory(h, SOUTH, &holding, 1);
-    harness_summary(h, SOUTH, north, 0, 1);
-    harness_wait(h, 1000);
-    harness_say(h, SOUTH, low, 1, HELIO_REPORT_KIND_STOPPED);
-    harness_tick(h);
-    assert_state(urgent, HELIO_JOB_OFFERED);
-}
-
-static void evict__victims_that_never_leave_hold_nothing_for_ever(void **state)
-{
-    (void)state;
-    harness_pool(h, north, "a", "H100", 1, 8, 0);
-    helio_site_profile_t *south = harness_site(h, "south");
-    harness_join(h, NORTH, north);
-    helio_job_key_t low = run(of("acme", "batch", 1, 8));
-    harness_wait(h, 5000);
-    helio_job_key_t urgent = of("other", "express", 1, 8);
-    harness_tick(h);
-    assert_state(low, HELIO_JOB_STOPPING);
-    harness_pool(h, south, "b", "H100", 1, 8, 0);
-    harness_join(h, SOUTH, south);
-    harness_tick(h);
-    assert_state(urgent, HELIO_JOB_OFFERED); /* it does not wait for what it does not need */
-    stopped(low, 1);
-    harness_tick(h);
-    assert_state(low, HELIO_JOB_OFFERED);
-}
-
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -692,12 +477,6 @@ int main(void)
         T(evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more),
         T(evict__nobody_is_reclaimed_from_below_his_own_guarantee),
         T(evict__critical_work_is_never_reclaimed),
-        T(evict__a_new_leader_waits_for_those_who_were_told_to_leave),
-        T(evict__a_new_leader_tells_nobody_to_leave_before_it_has_heard_who_was_told),
-        T(evict__a_new_leader_does_not_wait_for_ever_for_a_site_that_is_gone),
-        T(evict__an_end_that_came_first_counts_and_a_failure_under_notice_does_not),
-        T(evict__a_hold_at_a_site_that_comes_back_changed_is_dropped),
-        T(evict__victims_that_never_leave_hold_nothing_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,56 +1,9 @@
-/*  What a job waits for before it may start. */
-#include <stdio.h>
-#include <string.h>
+/*  test_gates.c -- jobs that wait for others. */
+#include "tests/unit/broker/core/gates_testing.h"
 
-#include "federation/base/clock.h"
-#include "tests/support/core_harness.h"
-
-enum { NORTH = 1, MANY = 10000 };
-
-static harness_t *h;
-static helio_site_profile_t *north;
-static helio_job_spec_t spec;
-
-static int begin(void **state)
-{
-    (void)state;
-    h = harness_begin(NULL);
-    north = harness_site(h, "north");
-    harness_pool(h, north, "a", "H100", 1000, 8, 2.0);
-    harness_join(h, NORTH, north);
-    spec = harness_spec(h, "H100", 1);
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    harness_end(&h);
-    return 0;
-}
-
-/* ---- words
- * ------------------------------------------------------------------------------------------------- */
-
-/*  The site goes on speaking. */
-static void wait_ms(int64_t ms)
-{
-    for (; ms > 10000; ms -= 10000) {
-        harness_wait(h, 10000);
-        harness_renew(h, NORTH);
-    }
-    harness_wait(h, ms);
-    harness_renew(h, NORTH);
-}
+/* ---- words --------------------------------------------------------------------------------------------------- */
 
 typedef enum outcome { SUCCEEDS, FAILS, IS_CANCELLED, IS_OPEN } outcome_t;
-
-static void cancel(helio_job_key_t key)
-{
-    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
-    if (harness_state(h, key) == HELIO_JOB_STOPPING)
-        harness_say(h, NORTH, key, harness_row(h, key)->epoch, HELIO_REPORT_KIND_STOPPED);
-}
 
 /*  A job that is queued runs and ends so. */
 static void finish(helio_job_key_t key, outcome_t outcome)
@@ -68,58 +21,7 @@ static void finish(helio_job_key_t key, outcome_t outcome)
     harness_report(h, NORTH, &report);
 }
 
-static void assert_waits(helio_job_key_t key)
-{
-    wait_ms(5000);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
-    assert_true(harness_is_open(h, key));
-    const helio_row_gate_t *gate = harness_gate(h, key);
-    assert_non_null(gate);
-    assert_true(gate->opened_ms == 0);
-}
-
-static void assert_placed(helio_job_key_t key)
-{
-    harness_tick(h);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
-    const helio_row_gate_t *gate = harness_gate(h, key);
-    assert_true(!gate || gate->opened_ms != 0);
-}
-
-static void assert_in_vain(helio_job_key_t key, helio_job_key_t on, const char *how)
-{
-    char text[HELIO_KEY_SIZE + 64], id[HELIO_KEY_SIZE];
-    helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "DependencyFailed: %s %s", id, how);
-    assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
-    assert_false(harness_is_open(h, key));
-    const helio_row_state_t *row = harness_row(h, key);
-    assert_true(helio_text_is(row->reason, text));
-    assert_int_equal(row->epoch, 0);
-    assert_int_equal(row->exit_code, 130);
-}
-
-static void assert_detail(helio_job_key_t key, helio_job_key_t on, const char *wish)
-{
-    char text[300], id[HELIO_KEY_SIZE];
-    helio_job_key_text(on, id);
-    (void)snprintf(text, sizeof text, "waits for %s %s", id, wish);
-    assert_true(helio_text_is(harness_gate(h, key)->detail, text));
-}
-
-static void rebuild(void)
-{
-    harness_t *next = harness_rebuild(h);
-    harness_end(&h);
-    h = next;
-    north = harness_site(h, "north");
-    harness_pool(h, north, "a", "H100", 1000, 8, 2.0);
-    harness_join(h, NORTH, north);
-    spec = harness_spec(h, "H100", 1);
-}
-
-/* ---- dependencies
- * ------------------------------------------------------------------------------------------ */
+/* ---- dependencies -------------------------------------------------------------------------------------------- */
 
 static const struct {
     helio_after_t after;
@@ -261,8 +163,7 @@ static void depends__a_job_that_comes_back_from_a_site_does_not_wait_again(void 
     assert_placed(waiting);
 }
 
-/* ---- arrays
- * ------------------------------------------------------------------------------------------------ */
+/* ---- arrays -------------------------------------------------------------------------------------------------- */
 
 static helio_job_key_t array_of(uint32_t tasks)
 {
@@ -348,166 +249,7 @@ static void arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle(void 
         assert_in_vain(harness_task(dead, i), on, "succeeded");
 }
 
-/* ---- times
- * ------------------------------------------------------------------------------------------------- */
-
-static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state)
-{
-    (void)state;
-    helio_job_spec_t later[3];
-    helio_job_key_t keys[3];
-    static const int64_t after_ms[] = {7300, 1700, 4100};
-    for (int i = 0; i < 3; i++) {
-        later[i] = spec;
-        later[i].not_before_wall_ms = harness_wall_ms(h) + after_ms[i];
-        keys[i] = harness_job(h, &later[i]);
-    }
-    char text[64], time[HELIO_RFC3339_SIZE];
-    helio_rfc3339(later[0].not_before_wall_ms, time);
-    (void)snprintf(text, sizeof text, "waits until %s", time);
-    assert_true(helio_text_is(harness_gate(h, keys[0])->detail, text));
-    static const int order[] = {1, 2, 0};
-    for (int i = 0; i < 3; i++) {
-        int at = order[i];
-        wait_ms(later[at].not_before_wall_ms - harness_wall_ms(h) - 1);
-        assert_int_equal(harness_state(h, keys[at]), HELIO_JOB_QUEUED);
-        wait_ms(1);
-        assert_int_equal(harness_state(h, keys[at]), HELIO_JOB_OFFERED);
-        assert_true(harness_gate(h, keys[at])->opened_ms == later[at].not_before_wall_ms);
-    }
-}
-
-static void not_before__a_time_that_is_past_is_no_gate(void **state)
-{
-    (void)state;
-    spec.not_before_wall_ms = harness_wall_ms(h);
-    helio_job_key_t key = harness_job(h, &spec);
-    assert_placed(key);
-    assert_null(harness_gate(h, key));
-}
-
-static void not_before__cancelled_ones_leave_the_others_their_times(void **state)
-{
-    (void)state;
-    helio_job_key_t keys[100];
-    int64_t first_ms = harness_wall_ms(h);
-    for (int i = 0; i < 100; i++) {
-        spec.not_before_wall_ms = first_ms + 100 + (i * 37) % 100 * 100;
-        keys[i] = harness_job(h, &spec);
-    }
-    for (int i = 0; i < 100; i += 3)
-        cancel(keys[i]);
-    for (int step = 0; step < 100; step++) {
-        wait_ms(first_ms + 100 + step * 100 - harness_wall_ms(h));
-        for (int i = 0; i < 100; i++)
-            if (i % 3)
-                assert_int_equal(harness_state(h, keys[i]),
-                                 (i * 37) % 100 <= step ? HELIO_JOB_OFFERED : HELIO_JOB_QUEUED);
-    }
-}
-
-static void not_before__both_a_time_and_a_job_must_have_come(void **state)
-{
-    (void)state;
-    helio_job_key_t on = harness_job(h, &spec);
-    helio_job_spec_t later = spec;
-    later.not_before_wall_ms = harness_wall_ms(h) + 60000;
-    helio_job_key_t first = harness_job_after(h, &later, HELIO_AFTER_ANY, on), other = harness_job(h, &spec),
-                    second = harness_job_after(h, &later, HELIO_AFTER_ANY, other);
-    assert_non_null(strstr(harness_gate(h, first)->detail.data, " to end; not before 2026-"));
-    cancel(on);
-    assert_waits(first);
-    assert_null(strstr(harness_gate(h, first)->detail.data, "to end"));
-    wait_ms(60000);
-    assert_int_equal(harness_state(h, first), HELIO_JOB_OFFERED);
-    assert_waits(second);
-    assert_detail(second, other, "to end");
-    cancel(other);
-    assert_placed(second);
-}
-
-static void not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile(void **state)
-{
-    (void)state;
-    spec.not_before_wall_ms = harness_wall_ms(h) + 60000;
-    helio_job_key_t early = harness_job(h, &spec);
-    spec.not_before_wall_ms += 60000;
-    helio_job_key_t late = harness_job(h, &spec);
-    rebuild();
-    assert_waits(early);
-    harness_advance(h, 60000); /* nobody leads */
-    rebuild();
-    assert_true(harness_gate(h, early)->opened_ms != 0);
-    assert_placed(early);
-    assert_waits(late);
-    harness_set_wall(h, -90000); /* this one's clock shows less; what was placed has begun */
-    rebuild();
-    assert_int_equal(harness_state(h, early), HELIO_JOB_OFFERED);
-    wait_ms(130000);
-    assert_waits(late);
-    wait_ms(10000);
-    assert_int_equal(harness_state(h, late), HELIO_JOB_OFFERED);
-}
-
-/* ---- what cannot be waited for
- * ------------------------------------------------------------------------------ */
-
-static void refused__each_mistake_names_its_entry(void **state)
-{
-    (void)state;
-    helio_job_key_t mine = harness_job(h, &spec);
-    const helio_fx_answer_t *answer = harness_submit(h, "other", &spec);
-    helio_job_key_t foreign = {answer->jobs.items[0].job, HELIO_NO_TASK};
-    static const struct {
-        uint32_t found;
-        const char *text;
-    } table[] = {{HELIO_FOUND_UNKNOWN, "depends.after_any[1]: there is no job '"},
-                 {HELIO_FOUND_AMBIGUOUS, "depends.after_any[1]: several jobs match '"},
-                 {HELIO_FOUND_OPEN,
-                  "depends.after_any[1]: there is no job '"}}; /* of another tenant: the same words */
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
-        harness_after_t after[] = {
-            {HELIO_AFTER_OK, mine}, {HELIO_AFTER_ANY, mine}, {HELIO_AFTER_ANY, foreign}};
-        helio_submission_t job = harness_dependent(h, &spec, after, 3);
-        job.depends.items[2].found = table[i].found;
-        if (table[i].found != HELIO_FOUND_OPEN)
-            job.depends.items[2].on = (helio_job_key_t){0};
-        harness_clear(h);
-        answer = harness_submit_all(h, "acme", &job, 1);
-        assert_int_equal(answer->rc, HELIO_INVALID);
-        assert_int_equal(strncmp(answer->text.data, table[i].text, strlen(table[i].text)), 0);
-        assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
-        assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DEPENDENCY), 0);
-    }
-}
-
-static void refused__what_ended_since_it_was_looked_up_is_to_be_looked_up_again(void **state)
-{
-    (void)state;
-    helio_job_key_t on = harness_job(h, &spec);
-    helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_OK, on}, 1);
-    cancel(on);
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_BUSY);
-    assert_true(helio_text_is(answer->reason, "Gated"));
-    assert_in_vain(harness_job_after(h, &spec, HELIO_AFTER_OK, on), on, "did not succeed");
-}
-
-static void refused__a_known_key_needs_no_dependencies(void **state)
-{
-    (void)state;
-    helio_job_key_t on = harness_job(h, &spec);
-    helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_OK, on}, 1);
-    job.idempotency_key = HELIO_TEXT("k1");
-    helio_uuid_t first = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
-    job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
-    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
-    assert_int_equal(again->rc, HELIO_OK);
-    assert_true(helio_uuid_equal(again->jobs.items[0].job, first));
-}
-
-/* ---- many
- * -------------------------------------------------------------------------------------------------- */
+/* ---- many ---------------------------------------------------------------------------------------------------- */
 
 /*  Without the harness's search for what is found: it would be most of the work. */
 static helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)
@@ -573,14 +315,6 @@ int main(void)
         CASE(arrays__first_failure_ends_the_hope_and_the_last_task_the_array),
         CASE(arrays__one_task_can_be_waited_for),
         CASE(arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle),
-        CASE(not_before__a_job_starts_at_its_time_to_the_millisecond),
-        CASE(not_before__a_time_that_is_past_is_no_gate),
-        CASE(not_before__cancelled_ones_leave_the_others_their_times),
-        CASE(not_before__both_a_time_and_a_job_must_have_come),
-        CASE(not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile),
-        CASE(refused__each_mistake_names_its_entry),
-        CASE(refused__what_ended_since_it_was_looked_up_is_to_be_looked_up_again),
-        CASE(refused__a_known_key_needs_no_dependencies),
         CASE(many__a_chain_of_10000_falls_in_one_step),
         CASE(many__waiters_cost_a_round_nothing_until_their_gate_opens),
     };

@@ -1,5 +1,4 @@
-/*  harness.h -- the HTTP shell on a real socket, with stand-ins for engine and reader, and a client that
- * speaks bytes.
+/*  harness.h -- the HTTP shell on a real socket, with stand-ins for engine and reader.
  *
  *  The stand-ins answer at once on the desk's thread by what the test has scripted, or keep the call until
  * the test answers it (hold). What they were asked is recorded. Their state is guarded by one mutex; asserts
@@ -85,40 +84,72 @@ static inline void keep(helio_text_t text, char *ret_string, size_t capacity)
     (void)helio_text_copy(text, ret_string, capacity);
 }
 
+static inline void record_submit(world_t *w, const helio_ev_submit_t *event)
+{
+    w->submitted = event->jobs.count;
+    keep(event->tenant, w->tenant, sizeof w->tenant);
+    keep(event->user, w->user_name, sizeof w->user_name);
+    for (uint32_t i = 0; i < event->jobs.count && i < 4; i++) {
+        keep(event->jobs.items[i].source, w->sources[i], sizeof w->sources[i]);
+        keep(event->jobs.items[i].idempotency_key, w->keys[i], sizeof w->keys[i]);
+        w->hash_sizes[i] = event->jobs.items[i].spec_hash.size;
+        if (w->hash_sizes[i] == 32)
+            memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
+    }
+    w->depend_count = event->jobs.items[0].depends.count;
+    for (uint32_t i = 0; i < w->depend_count && i < 4; i++) {
+        w->depends[i] = event->jobs.items[0].depends.items[i];
+        w->depends[i].word = (helio_text_t){0};
+    }
+}
+
+static inline void record_token(world_t *w, const helio_ev_token_t *event)
+{
+    w->token_row = event->token;
+    keep(event->token.token_id, w->token_id, sizeof w->token_id);
+    keep(event->token.tenant, w->tenant, sizeof w->tenant);
+    keep(event->token.user, w->user_name, sizeof w->user_name);
+    memcpy(w->token_hash, event->token.hash.data, 32);
+}
+
+static inline void record_data(world_t *w, const helio_ev_data_t *event)
+{
+    size_t size = (size_t)snprintf(w->prefix, sizeof w->prefix, "%.*s", HELIO_TEXT_ARGS(event->prefix));
+    for (uint32_t i = 0; i < event->sites.count && size < sizeof w->prefix; i++)
+        size += (size_t)snprintf(w->prefix + size, sizeof w->prefix - size, " %.*s",
+                                 HELIO_TEXT_ARGS(event->sites.items[i].text));
+    if (event->tenant_given && size < sizeof w->prefix)
+        (void)snprintf(w->prefix + size, sizeof w->prefix - size, " of %.*s", HELIO_TEXT_ARGS(event->tenant));
+}
+
+static inline void record_link(world_t *w, const helio_ev_link_t *event)
+{
+    (void)snprintf(w->link, sizeof w->link, "%.*s %.*s %d %llu %lld %u", HELIO_TEXT_ARGS(event->from),
+                   HELIO_TEXT_ARGS(event->to), event->removed, (unsigned long long)event->mbps,
+                   (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
+}
+
+static inline void record_edit(world_t *w, const helio_ev_edit_t *event)
+{
+    w->edit = *event;
+    keep(event->queue, w->edit_queue, sizeof w->edit_queue);
+    helio_job_key_text(event->key, w->key_text);
+    keep(event->tenant, w->tenant, sizeof w->tenant);
+    keep(event->user, w->user_name, sizeof w->user_name);
+}
+
 static inline void record_event(world_t *w, helio_call_t *call)
 {
     w->events++;
     w->event = call->event;
     switch (call->event) {
     case HELIO_BROKER_EV_PLAN:
-    case HELIO_BROKER_EV_SUBMIT: {
-        const helio_ev_submit_t *event = call->payload;
-        w->submitted = event->jobs.count;
-        keep(event->tenant, w->tenant, sizeof w->tenant);
-        keep(event->user, w->user_name, sizeof w->user_name);
-        for (uint32_t i = 0; i < event->jobs.count && i < 4; i++) {
-            keep(event->jobs.items[i].source, w->sources[i], sizeof w->sources[i]);
-            keep(event->jobs.items[i].idempotency_key, w->keys[i], sizeof w->keys[i]);
-            w->hash_sizes[i] = event->jobs.items[i].spec_hash.size;
-            if (w->hash_sizes[i] == 32)
-                memcpy(w->hashes[i], event->jobs.items[i].spec_hash.data, 32);
-        }
-        w->depend_count = event->jobs.items[0].depends.count;
-        for (uint32_t i = 0; i < w->depend_count && i < 4; i++) {
-            w->depends[i] = event->jobs.items[0].depends.items[i];
-            w->depends[i].word = (helio_text_t){0};
-        }
+    case HELIO_BROKER_EV_SUBMIT:
+        record_submit(w, call->payload);
         break;
-    }
-    case HELIO_BROKER_EV_TOKEN: {
-        const helio_ev_token_t *event = call->payload;
-        w->token_row = event->token;
-        keep(event->token.token_id, w->token_id, sizeof w->token_id);
-        keep(event->token.tenant, w->tenant, sizeof w->tenant);
-        keep(event->token.user, w->user_name, sizeof w->user_name);
-        memcpy(w->token_hash, event->token.hash.data, 32);
+    case HELIO_BROKER_EV_TOKEN:
+        record_token(w, call->payload);
         break;
-    }
     case HELIO_BROKER_EV_SITE_KEY: {
         const helio_ev_site_key_t *event = call->payload;
         keep(event->key.site, w->site, sizeof w->site);
@@ -133,32 +164,15 @@ static inline void record_event(world_t *w, helio_call_t *call)
         keep(event->reason, w->reason, sizeof w->reason);
         break;
     }
-    case HELIO_BROKER_EV_DATA: {
-        const helio_ev_data_t *event = call->payload;
-        size_t size = (size_t)snprintf(w->prefix, sizeof w->prefix, "%.*s", HELIO_TEXT_ARGS(event->prefix));
-        for (uint32_t i = 0; i < event->sites.count && size < sizeof w->prefix; i++)
-            size += (size_t)snprintf(w->prefix + size, sizeof w->prefix - size, " %.*s",
-                                     HELIO_TEXT_ARGS(event->sites.items[i].text));
-        if (event->tenant_given && size < sizeof w->prefix)
-            (void)snprintf(w->prefix + size, sizeof w->prefix - size, " of %.*s", HELIO_TEXT_ARGS(event->tenant));
+    case HELIO_BROKER_EV_DATA:
+        record_data(w, call->payload);
         break;
-    }
-    case HELIO_BROKER_EV_LINK: {
-        const helio_ev_link_t *event = call->payload;
-        (void)snprintf(w->link, sizeof w->link, "%.*s %.*s %d %llu %lld %u", HELIO_TEXT_ARGS(event->from),
-                       HELIO_TEXT_ARGS(event->to), event->removed, (unsigned long long)event->mbps,
-                       (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
+    case HELIO_BROKER_EV_LINK:
+        record_link(w, call->payload);
         break;
-    }
-    case HELIO_BROKER_EV_EDIT: {
-        const helio_ev_edit_t *event = call->payload;
-        w->edit = *event;
-        keep(event->queue, w->edit_queue, sizeof w->edit_queue);
-        helio_job_key_text(event->key, w->key_text);
-        keep(event->tenant, w->tenant, sizeof w->tenant);
-        keep(event->user, w->user_name, sizeof w->user_name);
+    case HELIO_BROKER_EV_EDIT:
+        record_edit(w, call->payload);
         break;
-    }
     case HELIO_BROKER_EV_EXPLAIN:
     case HELIO_BROKER_EV_CANCEL:
     case HELIO_BROKER_EV_RELEASE: {
@@ -179,6 +193,50 @@ static inline helio_uuid_t job_id(uint32_t index)
     return id;
 }
 
+/*  As if lulea had a window and frankfurt burnt coal. */
+static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_planned_candidate_t candidates[2])
+{
+    const helio_job_spec_t *spec = &event->jobs.items[0].spec;
+    candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
+                                                        .run_ms = 2520000,
+                                                        .run_high_ms = 4200000,
+                                                        .pool = HELIO_TEXT("h100"),
+                                                        .start_ms = INT64_C(1772374800000),
+                                                        .score_micro_usd = 312450000,
+                                                        .cost_micro_usd = 312000000,
+                                                        .energy_j = 255600000,
+                                                        .carbon_mg = 1900000,
+                                                        .carbon_micro_usd = 380000,
+                                                        .risk_micro_usd = 70000},
+                                                .backend = HELIO_TEXT("slurm")};
+    candidates[1] = (helio_planned_candidate_t){.row = {.rank = 1,
+                                                        .site = HELIO_TEXT("frankfurt"),
+                                                        .pool = HELIO_TEXT("a"),
+                                                        .rejected_reason = HELIO_TEXT("CarbonCap"),
+                                                        .detail = HELIO_TEXT("412 g/kWh > max_carbon")}};
+    return (helio_planned_t){.name = spec->name,
+                                    .goal = spec->goal,
+                                    .flexible_ms = spec->flexible_ms,
+                                    .run_ms = 2520000,
+                                    .expected_ms = INT64_C(1772374800000),
+                                    .gpus = 16,
+                                    .nodes = 2,
+                                    .carbon_price_micro_usd_per_t = 200000000,
+                                    .wait_price_micro_usd_per_gpu_h = 500000,
+                                    .decision = {.at_ms = INT64_C(1772366400000),
+                                                 .reason = HELIO_TEXT("WaitingForWindow"),
+                                                 .policy_version = HELIO_TEXT("terms-1"),
+                                                 .chosen_site = HELIO_TEXT("lulea"),
+                                                 .chosen_pool = HELIO_TEXT("h100")},
+                                    .candidates = {candidates, 2},
+                                    .run_high_ms = 4200000,
+                                    .time_limit_ms = 21600000,
+                                    .expected_runs = 17,
+                                    .expected_failed = 2,
+                                    .expected_basis = HELIO_DURATION_BASIS_NAME,
+                                    .expected_of = HELIO_TEXT("finetune-#b")};
+}
+
 static inline void answer_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
@@ -192,47 +250,8 @@ static inline void answer_call(world_t *w, helio_call_t *call)
         answer.jobs.count = w->submitted;
     }
     helio_planned_candidate_t candidates[2];
-    if (call->event == HELIO_BROKER_EV_PLAN && w->answer_rc == HELIO_OK) {
-        const helio_job_spec_t *spec = &((const helio_ev_submit_t *)call->payload)->jobs.items[0].spec;
-        candidates[0] = (helio_planned_candidate_t){.row = {.site = HELIO_TEXT("lulea"),
-                                                            .run_ms = 2520000,
-                                                            .run_high_ms = 4200000,
-                                                            .pool = HELIO_TEXT("h100"),
-                                                            .start_ms = INT64_C(1772374800000),
-                                                            .score_micro_usd = 312450000,
-                                                            .cost_micro_usd = 312000000,
-                                                            .energy_j = 255600000,
-                                                            .carbon_mg = 1900000,
-                                                            .carbon_micro_usd = 380000,
-                                                            .risk_micro_usd = 70000},
-                                                    .backend = HELIO_TEXT("slurm")};
-        candidates[1] = (helio_planned_candidate_t){.row = {.rank = 1,
-                                                            .site = HELIO_TEXT("frankfurt"),
-                                                            .pool = HELIO_TEXT("a"),
-                                                            .rejected_reason = HELIO_TEXT("CarbonCap"),
-                                                            .detail = HELIO_TEXT("412 g/kWh > max_carbon")}};
-        answer.plan = (helio_planned_t){.name = spec->name,
-                                        .goal = spec->goal,
-                                        .flexible_ms = spec->flexible_ms,
-                                        .run_ms = 2520000,
-                                        .expected_ms = INT64_C(1772374800000),
-                                        .gpus = 16,
-                                        .nodes = 2,
-                                        .carbon_price_micro_usd_per_t = 200000000,
-                                        .wait_price_micro_usd_per_gpu_h = 500000,
-                                        .decision = {.at_ms = INT64_C(1772366400000),
-                                                     .reason = HELIO_TEXT("WaitingForWindow"),
-                                                     .policy_version = HELIO_TEXT("terms-1"),
-                                                     .chosen_site = HELIO_TEXT("lulea"),
-                                                     .chosen_pool = HELIO_TEXT("h100")},
-                                        .candidates = {candidates, 2},
-                                        .run_high_ms = 4200000,
-                                        .time_limit_ms = 21600000,
-                                        .expected_runs = 17,
-                                        .expected_failed = 2,
-                                        .expected_basis = HELIO_DURATION_BASIS_NAME,
-                                        .expected_of = HELIO_TEXT("finetune-#b")};
-    }
+    if (call->event == HELIO_BROKER_EV_PLAN && w->answer_rc == HELIO_OK)
+        answer.plan = planned(call->payload, candidates);
     bool foresees = call->event == HELIO_BROKER_EV_PLAN || call->event == HELIO_BROKER_EV_EXPLAIN;
     helio_ahead_t ahead = {.queue = HELIO_TEXT("express"), .jobs = 3, .gpus = 24};
     helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, HELIO_TEXT("without `flexible`"), HELIO_TEXT("starts at once")};
@@ -390,200 +409,5 @@ static inline void world_down(world_t *w)
     (void)pthread_cond_destroy(&w->changed);
     free(w);
 }
-
-/* ---- the client ------------------------------------------------------------------------------------------
- */
-
-typedef struct client {
-    int fd;
-    char data[256 << 10]; /* received and not yet consumed */
-    size_t size;
-} client_t;
-
-typedef struct reply {
-    int status;
-    char head[4096];
-    char body[128 << 10];
-    size_t body_size;
-} reply_t;
-
-static inline client_t *client_up(const world_t *w)
-{
-    client_t *c = helio_new(1, sizeof *c);
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(helio_http_port(w->http))};
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    c->fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_int_equal(connect(c->fd, (struct sockaddr *)&address, sizeof address), 0);
-    return c;
-}
-
-static inline void client_down(client_t *c)
-{
-    (void)close(c->fd);
-    free(c);
-}
-
-static inline void client_send(client_t *c, const void *bytes, size_t size)
-{
-    const char *at = bytes;
-    while (size) {
-        ssize_t sent = send(c->fd, at, size, MSG_NOSIGNAL);
-        if (sent <= 0)
-            return; /* the server hung up: the answer tells */
-        at += sent;
-        size -= (size_t)sent;
-    }
-}
-
-/*  false: the end of the stream. */
-static inline bool client_receive(client_t *c)
-{
-    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
-    if (poll(&fd, 1, CLIENT_TIMEOUT_MS) != 1)
-        fail_msg("the server says nothing");
-    assert_true(c->size < sizeof c->data - 1);
-    ssize_t got = recv(c->fd, c->data + c->size, sizeof c->data - 1 - c->size, 0);
-    if (got <= 0)
-        return false;
-    c->size += (size_t)got;
-    c->data[c->size] = '\0';
-    return true;
-}
-
-static inline void client_consume(client_t *c, size_t size)
-{
-    memmove(c->data, c->data + size, c->size - size + 1);
-    c->size -= size;
-}
-
-static inline bool client_is_silent(const client_t *c)
-{
-    struct pollfd fd = {.fd = c->fd, .events = POLLIN};
-    return c->size == 0 && poll(&fd, 1, 0) == 0;
-}
-
-/*  Reads until the text is there and consumes everything up to its end; false at the end of the stream. */
-static inline bool client_until(client_t *c, const char *text)
-{
-    for (;;) {
-        c->data[c->size] = '\0';
-        char *at = c->size ? strstr(c->data, text) : NULL;
-        if (at) {
-            client_consume(c, (size_t)(at - c->data) + strlen(text));
-            return true;
-        }
-        if (!client_receive(c))
-            return false;
-    }
-}
-
-static inline const char *reply_header(const reply_t *r, const char *name)
-{
-    static _Thread_local char value[256];
-    char needle[80];
-    (void)snprintf(needle, sizeof needle, "\r\n%s: ", name);
-    const char *at = strcasestr(r->head, needle);
-    if (!at)
-        return NULL;
-    at += strlen(needle);
-    size_t size = strcspn(at, "\r");
-    (void)helio_text_copy((helio_text_t){at, (uint32_t)size}, value, sizeof value);
-    return value;
-}
-
-/*  The head of the next answer; false: the connection ended without one. */
-static inline bool client_head(client_t *c, reply_t *r)
-{
-    memset(r, 0, sizeof *r);
-    char *end;
-    while (!(end = c->size ? strstr(c->data, "\r\n\r\n") : NULL))
-        if (!client_receive(c))
-            return false;
-    size_t size = (size_t)(end - c->data) + 4;
-    assert_true(size < sizeof r->head);
-    memcpy(r->head, c->data, size);
-    client_consume(c, size);
-    assert_int_equal(sscanf(r->head, "HTTP/1.%*c %d", &r->status), 1);
-    return true;
-}
-
-static inline void client_chunks(client_t *c, reply_t *r)
-{
-    for (;;) {
-        char *end;
-        while (!(end = c->size ? strstr(c->data, "\r\n") : NULL))
-            if (!client_receive(c))
-                return;
-        size_t size = strtoul(c->data, NULL, 16), head = (size_t)(end - c->data) + 2;
-        while (c->size < head + size + 2)
-            if (!client_receive(c))
-                return;
-        assert_true(r->body_size + size < sizeof r->body);
-        memcpy(r->body + r->body_size, c->data + head, size);
-        r->body_size += size;
-        client_consume(c, head + size + 2);
-        if (size == 0)
-            return;
-    }
-}
-
-static inline bool client_reply_to(client_t *c, reply_t *r, bool head_only)
-{
-    do {
-        if (!client_head(c, r))
-            return false;
-    } while (r->status == 100);
-    const char *length = reply_header(r, "Content-Length");
-    if (head_only)
-        return true;
-    if (length) {
-        r->body_size = strtoul(length, NULL, 10);
-        assert_true(r->body_size < sizeof r->body);
-        while (c->size < r->body_size)
-            if (!client_receive(c))
-                return false;
-        memcpy(r->body, c->data, r->body_size);
-        client_consume(c, r->body_size);
-    } else {
-        client_chunks(c, r);
-    }
-    return true;
-}
-
-static inline bool client_reply(client_t *c, reply_t *r)
-{
-    return client_reply_to(c, r, false);
-}
-
-/*  A whole request. token "" = none. extra: header lines, each ending in CRLF. body NULL = none. */
-static inline void client_ask(client_t *c, const char *method, const char *target, const char *token,
-                              const char *extra, const char *body)
-{
-    helio_buffer_t text = {0};
-    helio_buffer_printf(&text, "%s %s HTTP/1.1\r\nHost: test\r\n%s", method, target, extra);
-    if (*token)
-        helio_buffer_printf(&text, "Authorization: Bearer %s\r\n", token);
-    if (body)
-        helio_buffer_printf(&text, "Content-Length: %zu\r\n", strlen(body));
-    helio_buffer_printf(&text, "\r\n%s", body ? body : "");
-    client_send(c, text.data, text.size);
-    helio_buffer_clear(&text);
-}
-
-/*  One request on a connection of its own. */
-static inline void ask(world_t *w, reply_t *r, const char *method, const char *target, const char *token,
-                       const char *extra, const char *body)
-{
-    client_t *c = client_up(w);
-    client_ask(c, method, target, token, extra, body);
-    assert_true(client_reply(c, r));
-    client_down(c);
-}
-
-#define assert_contains(text, part)                         \
-    do {                                                    \
-        if (!strstr((text), (part)))                        \
-            fail_msg("'%s' is not in: %s", (part), (text)); \
-    } while (0)
 
 #endif

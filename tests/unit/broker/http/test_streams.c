@@ -1,21 +1,4 @@
-#include "tests/unit/broker/http/harness.h"
-
-static world_t *w;
-static reply_t r;
-
-static int up(void **state)
-{
-    (void)state;
-    w = world_up();
-    return 0;
-}
-
-static int down(void **state)
-{
-    (void)state;
-    world_down(w);
-    return 0;
-}
+#include "tests/unit/broker/http/server_testing.h"
 
 #define EVENT(seq) "{\"seq\":" #seq ",\"id\":\"01j9a0000000000000000000aa\",\"to\":\"running\"}"
 

@@ -60,7 +60,7 @@ typedef struct connection {
     int fd;
 } connection_t;
 
-static void send_all(int fd, const char *bytes, size_t size)
+static inline void send_all(int fd, const char *bytes, size_t size)
 {
     while (size) {
         ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL);
@@ -72,7 +72,7 @@ static void send_all(int fd, const char *bytes, size_t size)
 }
 
 /*  Reads until the body that Content-Length promises is there. */
-static void read_request(int fd, helio_buffer_t *request)
+static inline void read_request(int fd, helio_buffer_t *request)
 {
     char piece[8192];
     for (;;) {
@@ -90,7 +90,7 @@ static void read_request(int fd, helio_buffer_t *request)
     }
 }
 
-static rule_t take_rule(broker_double_t *self, const helio_buffer_t *request)
+static inline rule_t take_rule(broker_double_t *self, const helio_buffer_t *request)
 {
     rule_t rule = {.status = 404, .body = "{\"title\":\"not in the script\"}"};
     pthread_mutex_lock(&self->lock);
@@ -108,7 +108,7 @@ static rule_t take_rule(broker_double_t *self, const helio_buffer_t *request)
     return rule;
 }
 
-static void answer(broker_double_t *self, int fd, const rule_t *rule)
+static inline void answer(broker_double_t *self, int fd, const rule_t *rule)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     size_t size = rule->body ? strlen(rule->body) : 0;
@@ -132,7 +132,7 @@ static void answer(broker_double_t *self, int fd, const rule_t *rule)
     }
 }
 
-static void *serve(void *arg)
+static inline void *serve(void *arg)
 {
     connection_t connection = *(connection_t *)arg;
     free(arg);
@@ -146,7 +146,7 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static void *accept_all(void *arg)
+static inline void *accept_all(void *arg)
 {
     broker_double_t *self = arg;
     for (;;) {
@@ -169,7 +169,7 @@ static void *accept_all(void *arg)
     }
 }
 
-static broker_double_t *broker_double_new(const rule_t *rules)
+static inline broker_double_t *broker_double_new(const rule_t *rules)
 {
     broker_double_t *self = helio_new(1, sizeof *self);
     for (; rules[self->rule_count].match; self->rule_count++)
@@ -190,7 +190,7 @@ static broker_double_t *broker_double_new(const rule_t *rules)
 }
 
 /*  Stops; what was recorded and counted may still be read. */
-static void broker_double_stop(broker_double_t *self)
+static inline void broker_double_stop(broker_double_t *self)
 {
     if (self->listener < 0)
         return;
@@ -205,7 +205,7 @@ static void broker_double_stop(broker_double_t *self)
         helio_buffer_text(&self->requests, "");
 }
 
-static void broker_double_destroy(broker_double_t **self_p)
+static inline void broker_double_destroy(broker_double_t **self_p)
 {
     broker_double_t *self = *self_p;
     broker_double_stop(self);
@@ -220,7 +220,7 @@ static void broker_double_destroy(broker_double_t **self_p)
 }
 
 /*  How often a text stands in what was received. */
-static int broker_double_count(const broker_double_t *self, const char *text)
+static inline int broker_double_count(const broker_double_t *self, const char *text)
 {
     int count = 0;
     for (const char *at = self->requests.data; (at = strstr(at, text)) != NULL; at += strlen(text))
