@@ -35,8 +35,8 @@ static bool wants_room(const job_class_t *class)
                               class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
 }
 
-/*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the eldest
- *  job: which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
+/*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the
+ *  eldest job: which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
 static int by_turn(const void *a_, const void *b_)
 {
     const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;

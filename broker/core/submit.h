@@ -25,8 +25,8 @@ void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event
 void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
                   helio_uuid_t job);
 
-/*  Where it fits, does its deadline forbid a start now (or at not_before_ms) everywhere? Answers, with the remedy, and is
- *  false. want: with what is expected of its run. */
+/*  Where it fits, does its deadline forbid a start now (or at not_before_ms) everywhere? Answers, with the remedy,
+ *  and is false. want: with what is expected of its run. */
 bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
                          queue_t *queue, int64_t not_before_ms, const char *remedy);
 

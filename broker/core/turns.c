@@ -1,9 +1,9 @@
 /*  turns.c -- in which order classes are asked in a round.
  *
  *  A line for each tenant and queue, in which classes stand by the priority that their jobs were given, then by age:
- * what else the order depends on is the same for all of them, and moves with every placement. So a round looks at the lines before each turn, never at jobs, and
- * a class keeps its turn until its tenant has got more than the next one: two tenants that ask for everything
- * at once get the same, job by job.
+ * what else the order depends on is the same for all of them, and moves with every placement. So a round looks at the
+ * lines before each turn, never at jobs, and a class keeps its turn until its tenant has got more than the next one:
+ * two tenants that ask for everything at once get the same, job by job.
  *
  *  Where a queue's priority differs by region, its lines go over their classes once for each level, from the highest
  * down. A class is placed in a turn only where its queue has that level or more.

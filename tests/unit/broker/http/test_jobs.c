@@ -350,7 +350,8 @@ static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
     const helio_ev_edit_t *e = &w->edit;
     assert_true(e->priority_given && e->priority == -7 && e->goal_given && e->goal == HELIO_GOAL_GREEN);
     assert_true(e->deadline_given && e->deadline_wall_ms == INT64_C(1795330800000));
-    assert_true(e->flexible_given && e->flexible_ms == 5400000 && e->max_cost_given && e->max_cost_micro_usd == 400000000);
+    assert_true(e->flexible_given && e->flexible_ms == 5400000 && e->max_cost_given &&
+                e->max_cost_micro_usd == 400000000);
     assert_true(e->max_carbon_given && e->max_carbon_mg_per_kwh == 0 && e->queue_given);
     assert_string_equal(w->edit_queue, "batch");
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");

@@ -267,13 +267,14 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "jsonb_array_elements(j->0->'errors') e where e->>'horizon_h_from' = '2')",
                 "2 6 1 3 0.25 3");
     assert_rc(ASK("read_forecast", "nowhere", NULL), HELIO_NOT_FOUND);
-    helio_pg_exec(conninfo,
-                  "insert into helio.series select site, pool, signal, kind, factor, source, estimated, "
-                  "date_trunc('hour', now(), 'UTC') - interval '26 hours', date_trunc('hour', now(), 'UTC') - interval "
-                  "'2 hours', 3600, '{10}', null, null from helio.series_now where site = 'lulea'; "
-                  "insert into helio.actuals (site, pool, signal, hour, value, kind, factor, source, estimated, "
-                  "issued_at) select site, pool, signal, date_trunc('hour', now(), 'UTC') - interval '2 hours', 8, kind, "
-                  "factor, source, false, now() from helio.series_now where site = 'lulea'");
+    helio_pg_exec(
+        conninfo,
+        "insert into helio.series select site, pool, signal, kind, factor, source, estimated, "
+        "date_trunc('hour', now(), 'UTC') - interval '26 hours', date_trunc('hour', now(), 'UTC') - interval "
+        "'2 hours', 3600, '{10}', null, null from helio.series_now where site = 'lulea'; "
+        "insert into helio.actuals (site, pool, signal, hour, value, kind, factor, source, estimated, "
+        "issued_at) select site, pool, signal, date_trunc('hour', now(), 'UTC') - interval '2 hours', 8, kind, "
+        "factor, source, false, now() from helio.series_now where site = 'lulea'");
     assert_json(ask_of(reader, "read_forecasts_now", NULL, 0),
                 "concat_ws(' ', jsonb_array_length(j), j->0->>'site', j->0->>'signal', (j->0->>'age_s')::float8 >= 0, "
                 "j->0->>'error_ratio')",

@@ -319,11 +319,13 @@ static void store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kep
         {job.job, -3, HELIO_GOAL_FAST, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 7, 1},
         {job.job, 9, HELIO_GOAL_GREEN, true, INT64_C(1795000000001), 3600000, 5000000, 250000, HELIO_TEXT("express"),
          HELIO_TIER_CRITICAL, 8, INT64_C(1795000000007)},
-        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1}, /* over, or lost */
+        /* over, or lost */
+        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         append(store, HELIO_BROKER_FX_ROW_EDIT, &rows[i]);
-    helio_row_edited_t edited = {4, 0, job.job, 1, HELIO_TEXT("user:ada"), HELIO_TEXT("goal"), HELIO_TEXT("fast"), HELIO_TEXT("green")};
+    helio_row_edited_t edited = {
+        4, 0, job.job, 1, HELIO_TEXT("user:ada"), HELIO_TEXT("goal"), HELIO_TEXT("fast"), HELIO_TEXT("green")};
     append(store, HELIO_BROKER_FX_ROW_EDITED, &edited);
     commit(store);
     loaded_t all = load(store);

@@ -308,17 +308,19 @@ static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
 {
     (void)state;
     outcome_t outcome = play(
-        RULES({"PATCH /v1/jobs/first1 ", 0, 200, NULL, "{\"id\":\"" ID_A "\",\"status\":\"edited: goal cheap → green\"}", WHOLE, 0},
+        RULES({"PATCH /v1/jobs/first1 ", 0, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"status\":\"edited: goal cheap → green\"}", WHOLE, 0},
               {"PATCH /v1/jobs/second ", 0, 409, "Content-Type: application/problem+json\r\n",
                "{\"title\":\"Conflict\",\"reason\":\"Conflict\",\"detail\":\"job second has a place\"}", WHOLE, 0}),
-        WORDS("edit", "first1", "second", "--priority", "-5", "--goal", "green", "--deadline", "none", "--flexible", "12h",
-              "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch"));
+        WORDS("edit", "first1", "second", "--priority", "-5", "--goal", "green", "--deadline", "none", "--flexible",
+              "12h", "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch"));
     expect(&outcome, 6, "", ID_A " edited: goal cheap → green");
     assert_non_null(strstr(outcome.err, "has a place"));
-    assert_int_equal(broker_double_count(outcome.broker,
-                                         "{\"priority\":-5,\"goal\":\"green\",\"deadline\":null,\"flexible\":\"12h\",\"max_cost\":"
-                                         "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\"}"),
-                     2);
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"priority\":-5,\"goal\":\"green\",\"deadline\":null,\"flexible\":\"12h\",\"max_cost\":"
+                            "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\"}"),
+        2);
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1"));
     expect(&outcome, 2, "", "nothing to edit");

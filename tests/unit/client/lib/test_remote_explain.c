@@ -321,7 +321,8 @@ static void show__says_what_was_edited_when_and_by_whom(void **state)
     (void)state;
     outcome_t outcome = play(
         RULES({"GET /v1/jobs/first1 ", 0, 200, NULL,
-               "{\"id\":\"" ID_A "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
+               "{\"id\":\"" ID_A
+               "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
                "\"field\":\"goal\",\"from\":\"balanced\",\"to\":\"green\"}]}",
                WHOLE, 0}),
         WORDS("show", "first1"));
