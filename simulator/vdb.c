@@ -40,7 +40,9 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vnamed_t, self->groups);
     FREE_TABLE(vnamed_t, self->data);
     FREE_TABLE(vnamed_t, self->links);
+    FREE_TABLE(vnamed_t, self->budgets);
     free(self->usage);
+    free(self->spent);
     free(self->runs);
     free(self->dependencies);
     free(self->open.items);

@@ -117,6 +117,14 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
     attempt->gpus = row->gpus;
     attempt->gpu_model = row->gpu_model;
     attempt->has_least = row->least_site.size > 0;
+    attempt->foreseen = (helio_row_foreseen_t){.key = row->key,
+                                               .epoch = row->epoch,
+                                               .start_ms = row->start_ms,
+                                               .transfer_ms = row->transfer_ms,
+                                               .expected_ms = row->expected_ms,
+                                               .expected_high_ms = row->expected_high_ms,
+                                               .cost_micro_usd = row->planned_cost_micro_usd,
+                                               .carbon_mg = row->planned_carbon_mg};
     attempt->transfer = (helio_row_transfer_t){.key = row->key,
                                                .epoch = row->epoch,
                                                .ms = row->transfer_ms,

@@ -70,6 +70,21 @@ static void add_use(helio_vdb_t *self, const helio_row_ledger_t *row)
     use->cost_micro_usd += row->cost_micro_usd;
 }
 
+/*  What budgets are held against; its hour belongs to the same periods as its day. */
+static void add_spent(helio_vdb_t *self, const helio_row_ledger_t *row)
+{
+    if (self->spent_count == self->spent_capacity) {
+        self->spent_capacity = self->spent_capacity ? self->spent_capacity * 2 : 64;
+        self->spent = helio_grow(self->spent, self->spent_capacity, sizeof *self->spent);
+    }
+    self->spent[self->spent_count++] = (helio_row_spent_t){.tenant = row->tenant,
+                                                           .queue = row->queue,
+                                                           .day_ms = row->hour_ms,
+                                                           .gpu_ms = row->gpu_ms,
+                                                           .cost_micro_usd = row->cost_micro_usd,
+                                                           .carbon_mg = row->carbon_mg};
+}
+
 /*  Once an attempt, as it was placed. */
 static void put_transfer(helio_vdb_t *self, vattempt_t *attempt, const helio_row_ledger_t *row)
 {
@@ -77,6 +92,7 @@ static void put_transfer(helio_vdb_t *self, vattempt_t *attempt, const helio_row
     if (attempt->transferred)
         return;
     attempt->transferred = true;
+    add_spent(self, row);
     if (!attempt->ended || row->gpu_ms)
         vdb_violate(self, "a transfer without the end of its attempt", row->key, row->epoch);
     if (row->fenced)
@@ -105,6 +121,7 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
         self->usage = helio_grow(self->usage, self->usage_capacity, sizeof *self->usage);
     }
     self->usage[self->usage_count++] = (helio_row_usage_t){row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
+    add_spent(self, row);
     check_rates(self, row);
     if (row->fenced)
         return;

@@ -49,6 +49,12 @@ static void load_prices(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
         if (attempt->placed && attempt->id.epoch == state.epoch && !helio_job_state_is_terminal(state.state))
             emit(arg, HELIO_BROKER_EV_LOAD_TRANSFER, &attempt->transfer);
     }
+    for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
+        helio_row_foreseen_t row = attempt->foreseen;
+        row.ended = attempt->ended;
+        if (attempt->placed && !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
+            emit(arg, HELIO_BROKER_EV_LOAD_FORESEEN, &row);
+    }
     load_named(self->actuals, HELIO_BROKER_EV_LOAD_ACTUAL, emit, arg);
     load_named(self->issues, HELIO_BROKER_EV_LOAD_SERIES, emit, arg);
 }
@@ -108,6 +114,10 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
     for (uint32_t i = 0; i < self->usage_count; i++)
         if (self->usage[i].tenant.size)
             emit(arg, HELIO_BROKER_EV_LOAD_USAGE, &self->usage[i]);
+    load_named(self->budgets, HELIO_BROKER_EV_LOAD_BUDGET, emit, arg);
+    for (uint32_t i = 0; i < self->spent_count; i++)
+        if (self->spent[i].tenant.size)
+            emit(arg, HELIO_BROKER_EV_LOAD_SPENT, &self->spent[i]);
     load_named(self->data, HELIO_BROKER_EV_LOAD_DATA, emit, arg);
     load_named(self->links, HELIO_BROKER_EV_LOAD_LINK, emit, arg);
     load_named(self->sites, HELIO_BROKER_EV_LOAD_SITE, emit, arg);

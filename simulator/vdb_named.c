@@ -113,6 +113,14 @@ static void put_group(helio_vdb_t *self, const helio_row_overflow_t *row)
     keep(self, &self->groups, one(&name, row->name), row, sizeof *row);
 }
 
+static void put_budget(helio_vdb_t *self, const helio_row_budget_t *row)
+{
+    name_t name;
+    (void)snprintf(name.text, sizeof name.text, "%.*s/%.*s/%u", HELIO_TEXT_ARGS(row->tenant),
+                   HELIO_TEXT_ARGS(row->queue), row->kind);
+    keep(self, &self->budgets, name.text, row, sizeof *row);
+}
+
 static void put_quota(helio_vdb_t *self, const helio_row_quota_t *row)
 {
     char name[80];
@@ -137,6 +145,8 @@ void vdb_named_put(helio_vdb_t *self, uint32_t kind, const void *row)
         put_pool(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_QUOTA)
         put_quota(self, row);
+    else if (kind == HELIO_BROKER_FX_ROW_BUDGET)
+        put_budget(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_DATA)
         put_data(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_LINK)

@@ -36,6 +36,7 @@ typedef struct vattempt {
     bool has_least;
     helio_row_least_t least;
     helio_row_transfer_t transfer;
+    helio_row_foreseen_t foreseen;
     bool transferred; /* booked */
     uint64_t gpu_ms;
     int64_t booked_hours[64];
@@ -90,10 +91,12 @@ struct helio_vdb {
     vattempt_t *attempts;
     vuse_t *uses;
     vrates_t *rates;
-    vnamed_t *actuals, *issues, *sites, *pools, *queues, *rules, *groups, *data, *links;
+    vnamed_t *actuals, *issues, *sites, *pools, *queues, *rules, *groups, *data, *links, *budgets;
     vquota_t *quotas;
     helio_row_usage_t *usage; /* one a ledger row */
     uint32_t usage_count, usage_capacity;
+    helio_row_spent_t *spent; /* one a ledger row, its hour for its day */
+    uint32_t spent_count, spent_capacity;
     vrun_t *runs; /* in order of their ends */
     uint32_t run_count, run_capacity;
     helio_row_dependency_t *dependencies; /* in order of their commit */

@@ -38,6 +38,9 @@ HELIO_RECORD_DEFINE(helio_row_site_energy, HELIO_ROW_SITE_ENERGY_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_edit, HELIO_ROW_EDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_edited, HELIO_ROW_EDITED_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_budget, HELIO_ROW_BUDGET_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_spent, HELIO_ROW_SPENT_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_foreseen, HELIO_ROW_FORESEEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_data, HELIO_ROW_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_link, HELIO_ROW_LINK_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_transfer, HELIO_ROW_TRANSFER_FIELDS)
@@ -147,6 +150,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->queues_look_ms = INT64_MAX;
     self->kept_ms = INT64_MAX;
     self->moves.due_ms = self->moves.look_ms = INT64_MAX;
+    self->calendar.review_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
 }
@@ -275,6 +279,7 @@ static void on_tick(helio_broker_core_t *self)
         core_watch(self);
     core_gates_look(self);
     core_queues_look(self);
+    core_budgets_look(self);
     core_look(self);
     if (self->round_wanted)
         core_round(self);
@@ -308,11 +313,13 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     self->event = event;
     self->now_ms = event->now_ms;
     self->wall_ms = event->wall_ms;
+    core_budgets_turn(self);
     dispatch(self, event);
     core_gates_settle(self);
     core_jobs_flush(self);
     int64_t wake_ms = core_gates_wake_ms(self, self->next_watch_ms);
-    wake_ms = core_look_wake_ms(self, core_queues_wake_ms(self, wake_ms));
+    wake_ms = core_budgets_wake_ms(self, core_queues_wake_ms(self, wake_ms));
+    wake_ms = core_look_wake_ms(self, wake_ms);
     effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
     self->effects = NULL;
     self->event = NULL;
@@ -327,6 +334,7 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     ret_figures->classes = HASH_COUNT(self->classes);
     ret_figures->sites = HASH_COUNT(self->sites);
     ret_figures->open_batch = self->open_batch;
+    core_budgets_figures(self, ret_figures);
     ret_figures->sites_ready = 0;
     ret_figures->reports_pending = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {

@@ -62,6 +62,7 @@ typedef struct helio_broker_figures {
     uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
     helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
     uint64_t reports_pending; /* at agents, as they said last */
+    uint64_t budgets[HELIO_BUDGET_KINDS][HELIO_BUDGET_LEVELS];
     uint64_t open_batch;
 } helio_broker_figures_t;
 extern const helio_bounds_t helio_broker_wait_bounds; /* ms */

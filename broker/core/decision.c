@@ -330,6 +330,11 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
         *ret_detail = core_quota_text(self, e->class, e->capped_gpus);
         return HELIO_REASON_POLICY_CAP;
     }
+    if (e->over_budget) {
+        *ret_expected_ms = e->shortage.fits_ms;
+        *ret_detail = core_budget_text(self, e->class, &e->shortage);
+        return HELIO_REASON_POLICY_CAP;
+    }
     const char *evicts = core_evict_text(self, e->class, ret_expected_ms);
     if (evicts[0]) {
         *ret_detail = evicts;

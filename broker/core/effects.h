@@ -45,7 +45,8 @@ HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
 /*  A change that was tried and lets a job start sooner. */
 #define HELIO_HINT_KIND_TABLE(X)                                                                             \
     X(FLEXIBLE, "flexible") X(MAX_COST, "max_cost") X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline")      \
-    X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota")
+    X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota") \
+    X(BUDGET, "budget")
 #define HELIO_HINT_KIND_ENUMERATOR(name, word) HELIO_HINT_KIND_##name,
 typedef enum helio_hint_kind {
     HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT
@@ -162,6 +163,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_SITE_ENERGY, helio_row_site_energy, ROW)                                                           \
     X(ROW_EDIT, helio_row_edit, ROW)                                                                         \
     X(ROW_EDITED, helio_row_edited, ROW)                                                                     \
+    X(ROW_BUDGET, helio_row_budget, ROW)                                                                     \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

@@ -159,12 +159,13 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
     const helio_requirement_t *want = &class->want;
     if (class->judged_ms)
         return !core_overflow_is_closed(class, option) && core_option_gpus(class, option) <= core_quota_left(class) &&
+               core_budget_allows(self, class, option) &&
                core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, class->judged_ms) > 0;
     return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
            option->site->unanswered < self->options.offers_unanswered_max &&
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                           want->memory_bytes) &&
-           core_option_gpus(class, option) <= core_quota_left(class) &&
+           core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
            (core_evict_holds(self, class, pool) ||
             core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
            core_evict_allows(self, class, pool, option->c.gpus_per_node) &&
@@ -243,6 +244,7 @@ static const option_t *choose_later(helio_broker_core_t *self, const evaluation_
             continue;
         uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
                                          later->start_ms);
+        room = core_budget_room(self, class, option, later, room);
         if (!room)
             continue;
         best = option;
@@ -295,7 +297,7 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) ||
             core_overflow_is_closed(class, option) ||
             core_kept_excludes(class, option->pool, option->c.gpus_per_node) ||
-            core_option_gpus(class, option) > core_quota_left(class))
+            core_option_gpus(class, option) > core_quota_left(class) || !core_budget_allows(self, class, option))
             continue;
         reservation_t found;
         int64_t at_ms =
@@ -330,11 +332,40 @@ static uint32_t capped_gpus(const evaluation_t *e)
     return e->feasible && least > core_quota_left(e->class) ? least : 0;
 }
 
+/*  Of those that its quota allows, the one that its budgets would allow first; NULL: they allow some. */
+static const option_t *over_budget(helio_broker_core_t *self, const evaluation_t *e, shortage_t *ret_shortage)
+{
+    const account_t *account = e->class->account;
+    const option_t *first = NULL;
+    if (!account->spends.any && !account->tenant->spends.any)
+        return NULL;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i];
+        if (core_option_gpus(e->class, option) > core_quota_left(e->class))
+            continue;
+        if (core_budget_allows(self, e->class, option))
+            return NULL;
+        shortage_t found = core_budget_short(self, e->class, option);
+        if (!first || (ret_shortage->alone && !found.alone) ||
+            (ret_shortage->alone == found.alone && found.fits_ms < ret_shortage->fits_ms)) {
+            first = option;
+            *ret_shortage = found;
+        }
+    }
+    return first;
+}
+
+bool core_is_capped(const evaluation_t *e)
+{
+    return e->capped_gpus || e->over_budget;
+}
+
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     e->waits = choice->later && (choice->now || is_worth_waiting_for(self, e, choice->later));
     e->chosen = e->waits ? choice->later : NULL;
     e->capped_gpus = e->waits ? 0 : capped_gpus(e);
+    e->over_budget = e->waits || e->capped_gpus ? NULL : over_budget(self, e, &e->shortage);
     if (!e->waits)
         find_reservation(self, e);
 }

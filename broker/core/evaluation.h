@@ -22,6 +22,8 @@ typedef struct evaluation {
     const option_t *chosen; /* where it goes now, or whose later start it waits for */
     bool waits;             /* for chosen's later start */
     uint32_t capped_gpus;   /* what it needs at least, and its quota does not leave; 0 = it waits for something else */
+    const option_t *over_budget; /* where it would start, did its budgets allow it; NULL = they do */
+    shortage_t shortage;         /* there */
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */
@@ -58,6 +60,8 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
 /*  For a head that does not start now: what it waits for, and where a gang would hold a reservation. Fills in
  * chosen, waits, reserved and reservation; changes nothing else. */
 void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice);
+/*  A quota or a budget is why it waits, wherever it could go. */
+bool core_is_capped(const evaluation_t *e);
 
 /* place.c */
 void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option);

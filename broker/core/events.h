@@ -115,7 +115,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
     F(R, BOOL, burst_given, 0, _)                                                                            \
     F(R, U32, burst_gpus, 0, _) /* HELIO_QUOTA_UNLIMITED = no limit */                                       \
     F(R, BOOL, weight_given, 0, _)                                                                           \
-    F(R, U32, weight_milli, 0, _) /* of a tenant, not of a queue of it */
+    F(R, U32, weight_milli, 0, _) /* of a tenant, not of a queue of it */                                    \
+    F(R, LIST, budgets, HELIO_BUDGETS_GIVEN_MAX, helio_word) /* as federation/policy/budget.h reads them */
 HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 
 /*  Says where the data under a prefix lies, in place of what was said before; no sites = nowhere any more. */
@@ -246,6 +247,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(LOAD_QUEUE, helio_row_queue)                                                                           \
     X(LOAD_QUEUE_RULE, helio_row_queue_rule) /* after queues */                                              \
     X(LOAD_QUOTA, helio_row_quota) /* after tenants and queues */                                            \
+    X(LOAD_BUDGET, helio_row_budget) /* after tenants and queues */                                          \
+    X(LOAD_SPENT, helio_row_spent)   /* the same */                                                          \
     X(LOAD_OVERFLOW, helio_row_overflow)                                                                     \
     X(LOAD_USAGE, helio_row_usage)                                                                           \
     X(LOAD_DATA, helio_row_data)                                                                             \
@@ -259,6 +262,7 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
     X(LOAD_LEAST, helio_row_least)     /* the same */                                                        \
     X(LOAD_TRANSFER, helio_row_transfer) /* the same */                                                      \
+    X(LOAD_FORESEEN, helio_row_foreseen) /* the same */                                                      \
     X(LOAD_ACTUAL, helio_row_actual)   /* after the pools: hours that a site's series were priced by */      \
     X(LOAD_SERIES, helio_row_series)   /* after the actuals, the newest of each: hours ahead */              \
     X(LOAD_RUN, helio_row_run)         /* in the order of their ends */                                      \

@@ -19,6 +19,7 @@ account_t *core_account_get(tenant_t *tenant, queue_t *queue)
     account->tenant = tenant;
     account->queue = queue;
     account->holds.quota = queue->each;
+    core_budget_each(queue, &account->spends);
     HASH_ADD_PTR(tenant->accounts, queue, account);
     return account;
 }
@@ -127,12 +128,13 @@ static const char *fault_of(helio_broker_core_t *self, const helio_ev_quota_t *e
     return NULL;
 }
 
-static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quota)
+static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quota,
+                            const helio_budget_t budgets[HELIO_BUDGET_KINDS])
 {
     const char *burst =
         quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
-    return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u", quota->guaranteed_gpus, burst,
-                       quota->weight_milli / 1000, quota->weight_milli % 1000);
+    return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u%s", quota->guaranteed_gpus, burst,
+                       quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_words(self, budgets));
 }
 
 static void store(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_holdings_t *holds,
@@ -150,12 +152,22 @@ static void store(helio_broker_core_t *self, const helio_ev_quota_t *event, heli
         .at_ms = self->wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_QUOTA, &row);
+}
+
+static void answer_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
+                       const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+{
     const char *object = event->queue.size ? core_printf(self, "%.*s/%.*s", HELIO_TEXT_ARGS(event->tenant),
                                                          HELIO_TEXT_ARGS(event->queue))
                                            : core_printf(self, "%.*s", HELIO_TEXT_ARGS(event->tenant));
-    const char *words = words_of(self, quota);
+    const char *words = words_of(self, quota, budgets);
     core_audit(self, event->user, "quota-set", helio_text_of(object), helio_text_of(words));
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+}
+
+static bool gives_quota(const helio_ev_quota_t *event)
+{
+    return event->guaranteed_given || event->burst_given || event->weight_given;
 }
 
 /*  Tenant "*": each that has no quota of its own in the queue. */
@@ -182,23 +194,65 @@ void core_quota_of_tier(helio_broker_core_t *self, queue_t *queue)
 
 static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *event, queue_t *queue)
 {
-    if (!queue || !event->burst_given || event->guaranteed_given || event->weight_given) {
+    helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
+    uint32_t count = 0;
+    if (!queue || event->guaranteed_given || event->weight_given || (!event->burst_given && !event->budgets.count)) {
         core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "of each tenant ('*') only the burst limit in one queue can be set: `helio quota set '*' --queue "
-                    "express --burst 16`");
+                    "of each tenant ('*') only the burst limit and budgets in one queue can be set: "
+                    "`helio quota set '*' --queue express --burst 16`");
         return;
     }
     helio_holdings_t holds = {0};
-    helio_quota_t quota = helio_quota_default();
-    quota.burst_gpus = event->burst_gpus;
+    helio_quota_t quota = queue->each;
+    if (event->burst_given) {
+        quota = helio_quota_default();
+        quota.burst_gpus = event->burst_gpus;
+    }
     const char *fault = fault_of(self, event, &quota);
     if (fault) {
         core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
-    store(self, event, &holds, &quota);
-    queue->each_given = true;
-    set_each(self, queue, &quota);
+    if (!core_budget_read(self, event, asks, &count))
+        return;
+    if (event->burst_given) {
+        store(self, event, &holds, &quota);
+        queue->each_given = true;
+        set_each(self, queue, &quota);
+    }
+    if (count)
+        core_budget_set(self, event, NULL, queue, asks, count);
+    answer_set(self, event, &quota, queue->each_budgets);
+}
+
+static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant, queue_t *queue)
+{
+    account_t *account = queue ? core_account_get(tenant, queue) : NULL;
+    helio_holdings_t *holds = account ? &account->holds : &tenant->holds;
+    helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
+    uint32_t count = 0;
+    helio_quota_t quota = holds->quota;
+    if (event->guaranteed_given)
+        quota.guaranteed_gpus = event->guaranteed_gpus;
+    if (event->burst_given)
+        quota.burst_gpus = event->burst_gpus;
+    if (event->weight_given)
+        quota.weight_milli = event->weight_milli;
+    const char *fault = fault_of(self, event, &quota);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    if (!core_budget_read(self, event, asks, &count))
+        return;
+    if (gives_quota(event) || !count) {
+        store(self, event, holds, &quota);
+        if (account)
+            account->own = true;
+    }
+    if (count)
+        core_budget_set(self, event, tenant, queue, asks, count);
+    answer_set(self, event, &quota, (account ? &account->spends : &tenant->spends)->budgets);
 }
 
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
@@ -223,22 +277,7 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
         on_quota_of_each(self, event, queue);
         return;
     }
-    helio_holdings_t *holds = queue ? &core_account_get(tenant, queue)->holds : &tenant->holds;
-    helio_quota_t quota = holds->quota;
-    if (event->guaranteed_given)
-        quota.guaranteed_gpus = event->guaranteed_gpus;
-    if (event->burst_given)
-        quota.burst_gpus = event->burst_gpus;
-    if (event->weight_given)
-        quota.weight_milli = event->weight_milli;
-    const char *fault = fault_of(self, event, &quota);
-    if (fault)
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
-    else {
-        store(self, event, holds, &quota);
-        if (queue)
-            core_account_get(tenant, queue)->own = true;
-    }
+    on_quota_of(self, event, tenant, queue);
 }
 
 /* ---- a new leader ----------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 
+#include "broker/core/budget.h"
 #include "broker/core/nouns.h"
 #include "federation/policy/fair_share.h"
 #include "federation/policy/quota.h"
@@ -17,6 +18,7 @@ typedef struct account {
     uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are evicted for, by their tier */
     helio_uuid_t eldest; /* of its jobs that stand before another; while that one's prospect is looked for */
     bool own; /* the quota was set for this tenant, not for each */
+    spending_t spends;
     UT_hash_handle hh; /* of the tenant, by queue */
 } account_t;
 
@@ -27,6 +29,7 @@ typedef struct tenant {
     helio_holdings_t holds; /* in all queues */
     uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* the same */
     helio_share_t share;
+    spending_t spends; /* in all queues */
     account_t *accounts;
     UT_hash_handle hh;
 } tenant_t;

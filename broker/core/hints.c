@@ -227,6 +227,7 @@ static void higher_queue(const advisor_t *self)
               *account;
     HASH_FIND_PTR(none.tenant->accounts, &queue, account);
     changed.queue = queue;
+    core_budget_each(queue, &none.spends);
     changed.account = account ? account : &none;
     changed.want.queue = helio_text_of(queue->name);
     changed.id = 0; /* none of those that wait */
@@ -236,8 +237,8 @@ static void higher_queue(const advisor_t *self)
     evaluation_t e = core_evaluate(core, &changed);
     choice_t choice = core_choose(core, &e);
     core_decide(core, &e, &choice);
-    if (e.capped_gpus)
-        return; /* its quota there forbids it, whoever goes before */
+    if (core_is_capped(&e))
+        return; /* its quota or budget there forbids it, whoever goes before */
     helio_prospect_t there = {0};
     core_prospect_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->prospect->ahead_jobs)
@@ -266,6 +267,9 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     if (e->capped_gpus)
         add(&own, HELIO_HINT_KIND_QUOTA, "a larger quota: an operator sets it with `helio quota set`",
             core_quota_text(self, e->class, e->capped_gpus));
+    if (e->over_budget)
+        add(&own, HELIO_HINT_KIND_BUDGET, "a larger budget: an operator sets it with `helio quota set`",
+            core_budget_text(self, e->class, &e->shortage));
     if (reason == HELIO_REASON_NEVER_FITS)
         what_fits(&own);
     raise_cost(&own);

@@ -206,7 +206,7 @@ bool core_evict(helio_broker_core_t *self, evaluation_t *e)
 {
     job_class_t *class = e->class;
     core_evict_give_up(self, class);
-    if (e->capped_gpus || !e->feasible)
+    if (core_is_capped(e) || !e->feasible)
         return false;
     int64_t unheard_ms = core_evict_unheard_ms(self);
     if (unheard_ms) {
@@ -279,7 +279,7 @@ static int64_t told_ms(const hunt_t *hunt, const helio_victims_t *set)
 bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e)
 {
     helio_victims_t set;
-    if (e->capped_gpus || !e->feasible || e->class->judged_ms)
+    if (core_is_capped(e) || !e->feasible || e->class->judged_ms)
         return false;
     hunt_t *hunt = helio_new(1, sizeof *hunt);
     hunt->core = self;

@@ -8,6 +8,7 @@
 
 #include <utlist.h>
 
+#include "broker/core/budget.h"
 #include "broker/core/capacity.h"
 #include "broker/core/class.h"
 #include "broker/core/data.h"
@@ -58,6 +59,7 @@ struct helio_broker_core {
     int64_t look_ms; /* wall clock: the earliest of the classes' look_ms, and kept_ms; INT64_MAX = none */
     overflow_t *overflows;
     uint64_t overflow_version; /* counts their changes */
+    calendar_t calendar;
     int64_t queues_look_ms;   /* the same of the queues' rules */
     int64_t queues_looked_ms; /* when that was found out */
     int64_t kept_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */

@@ -244,6 +244,7 @@ static void leave_site(helio_broker_core_t *self, job_t *job)
     core_evict_left(self, job);
     core_job_give_back(self, job);
     core_quota_give(self, job);
+    core_budget_leave(self, job);
     DL_DELETE(job->site->live, job);
     job->site = NULL;
     job->pool = NULL;

@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 
+#include "broker/core/budget.h"
 #include "broker/core/nouns.h"
 #include "federation/energy/account.h"
 
@@ -58,6 +59,7 @@ typedef struct place_name {
     site_t *least; /* NULL = not known */
     int64_t least_ms;
     helio_transfer_t transfer; /* of its data there, charged when the attempt has ended */
+    commitment_t commitment;
 } place_name_t;
 
 struct job {

@@ -187,6 +187,7 @@ static void finish(helio_broker_core_t *self)
     for (job_t *job = self->jobs; job; job = job->hh.next)
         core_gate_refuse(self, job->submission);
     core_evict_loaded(self);
+    core_budgets_recount(self);
     self->loaded = true;
     self->round_wanted = true;
     self->next_watch_ms = self->now_ms + 1000;
@@ -207,6 +208,12 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
         core_overflow_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUOTA)
         core_quota_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_BUDGET)
+        core_budget_load(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_SPENT)
+        core_budget_load_spent(self, event->payload);
+    else if (event->kind == HELIO_BROKER_EV_LOAD_FORESEEN)
+        core_budget_load_foreseen(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_USAGE)
         core_usage_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_DATA)

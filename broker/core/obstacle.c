@@ -38,6 +38,11 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
         *ret_detail = core_quota_text(self, class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
+    if (!core_budget_allows(self, class, option)) {
+        shortage_t shortage = core_budget_short(self, class, option);
+        *ret_detail = core_budget_text(self, class, &shortage);
+        return HELIO_REJECTION_BUDGET;
+    }
     if (!core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                         want->memory_bytes)) {
         int64_t at_ms =

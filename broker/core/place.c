@@ -155,6 +155,7 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     if (job->attempts == 1)
         keep_least(e, job, least ? least : option, self->wall_ms, &row);
     core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
+    core_budget_place(self, job, &row);
     core_reserve_placed(self, job);
     core_kept_placed(self, job);
     core_order(self, job);
@@ -188,6 +189,8 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
         core_reserve(class, e->reserved->pool, &e->reservation);
     for (uint32_t i = 0; i < e->count; i++)
         due(class, e->options[i].c.not_before_ms);
+    if (e->over_budget)
+        due(class, e->shortage.fits_ms);
     bool evicted = !e->waits && !choice->now && core_evict(self, e);
     if (e->waits)
         core_evict_class_drop(self, class);

@@ -174,6 +174,13 @@ static bool is_within_quota(const job_class_t *class, uint32_t gpus)
     return class->expected_gpus + gpus <= core_quota_left(class);
 }
 
+/*  With the starts for which others leave already. */
+static bool is_within_budget(const hunt_t *hunt, const option_t *option)
+{
+    uint32_t starts = hunt->class->evictions + 1;
+    return core_budget_room(hunt->core, hunt->class, option, &option->c.now, starts) == starts;
+}
+
 static uint64_t part_of(uint64_t want, uint64_t node, uint32_t gpus)
 {
     uint64_t part = node && want < node ? (want * gpus + node - 1) / node : gpus;
@@ -216,7 +223,8 @@ helio_victims_t core_hunt_at(hunt_t *hunt)
     hunt->count = hunt->owner_count = 0;
     hunt->reclaims = reclaims(hunt->class, gpus);
     if (core_hunt_resting(hunt, option) || (hunt->class->queue->tier == HELIO_TIER_BEST_EFFORT && !hunt->reclaims) ||
-        !is_within_quota(hunt->class, taken_gpus(hunt->class, option)) || core_hunt_spoken_for(hunt->class, pool))
+        !is_within_quota(hunt->class, taken_gpus(hunt->class, option)) || !is_within_budget(hunt, option) ||
+        core_hunt_spoken_for(hunt->class, pool))
         return none;
     find_prey(hunt->core, option->site, pool);
     if (!helio_evict_allowed(hunt->class->queue->tier, pool->prey_least_tier, hunt->reclaims))

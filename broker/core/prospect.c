@@ -181,6 +181,11 @@ void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, heli
     case HELIO_REASON_POLICY_CAP:
         if (e->capped_gpus)
             expect(p, 0, 0, "when jobs under the same quota end, or the quota is raised");
+        else if (e->over_budget && !expected_ms)
+            expect(p, 0, 0, "when an operator raises the budget: it needs more than the whole of it");
+        else if (e->over_budget)
+            expect(p, expected_ms, 0,
+                   "when its budget leaves enough, by what is foreseen of the jobs that run; sooner if they cost less");
         else if (expected_ms)
             expect(p, expected_ms, 0,
                    "the first hour that meets its bounds, as forecast; later if there is no room then");

@@ -6,6 +6,7 @@
 
 #include "broker/core/nouns.h"
 #include "federation/energy/schedule.h"
+#include "federation/policy/budget.h"
 #include "federation/policy/quota.h"
 
 /*  Another priority of a queue, at some sites and at some times. */
@@ -34,6 +35,7 @@ typedef struct queue {
     uint32_t open_jobs;
     helio_quota_t each;  /* of each tenant that has no quota of its own here */
     bool each_given;     /* an operator set that; else it follows from the tier */
+    helio_budget_t each_budgets[HELIO_BUDGET_KINDS];
     queue_rule_t *rules; /* whichever goes before others first */
     UT_hash_handle hh;
 } queue_t;

@@ -70,7 +70,7 @@ static bool can_be_evidence(const site_t *site, const job_t *job, const helio_re
 
 /*  Rows of the use by the hour, each priced as that hour was. */
 static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *job, const helio_report_t *report,
-                        bool fenced)
+                        bool fenced, bool counts)
 {
     pool_t *pool = fenced ? pool_of_evidence(site, job, report) : job->pool;
     bool known = pool && (!fenced || (job && job->epoch == report->epoch)); /* a guess gives a price, not a name */
@@ -98,6 +98,8 @@ static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *jo
             .rates_id = bill.rates_ids[i],
         };
         core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
+        if (counts)
+            core_budget_book(self, job, &row);
     }
     return bill;
 }
@@ -117,7 +119,7 @@ static helio_transfer_t transfer_of(helio_broker_core_t *self, const site_t *sit
 
 /*  One row an attempt, in the hour of its start. */
 static void write_transfer(helio_broker_core_t *self, const site_t *site, const job_t *job,
-                           const helio_report_t *report, bool fenced, bill_t *bill)
+                           const helio_report_t *report, bool fenced, bool counts, bill_t *bill)
 {
     helio_transfer_t transfer = transfer_of(self, site, job, report);
     if (!bill->count || (!transfer.egress_micro_usd && !transfer.energy_j))
@@ -141,6 +143,8 @@ static void write_transfer(helio_broker_core_t *self, const site_t *site, const 
         .rates_id = bill->rates_ids[0],
     };
     core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
+    if (counts)
+        core_budget_book(self, job, &row);
     core_transfer_charge(&bill->total, &transfer);
 }
 
@@ -169,8 +173,10 @@ static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *jo
     core_emit(self, HELIO_BROKER_FX_ROW_ATTEMPT, &attempt);
     if (!report->run_ms)
         return (bill_t){.carbon_kind = ""};
-    bill_t bill = write_use(self, site, job, report, fenced);
-    write_transfer(self, site, job, report, fenced, &bill);
+    job_t *open = job ? core_job_find(self, job->key) : NULL;
+    bool counts = open && core_budget_books(open, report->epoch); /* what is told again the ledger has already */
+    bill_t bill = write_use(self, site, job, report, fenced, counts);
+    write_transfer(self, site, job, report, fenced, counts, &bill);
     return bill;
 }
 
@@ -403,6 +409,8 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
                                           : helio_job_state_edge_why(job->state, to);
     core_job_move(self, job, to, why, actor);
+    if (to == HELIO_JOB_RUNNING)
+        core_budget_started(self, job);
 }
 
 /*  Dead attempts are the one thing that a site can speak of without end. Beyond what an honest site can have to say its

@@ -4,6 +4,7 @@
 #define HELIO_BROKER_CORE_ROWS_POLICY_H
 
 #include "federation/model/site.h"
+#include "federation/policy/budget.h"
 
 #define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \
     F(R, TEXT, tenant, 32, _)                                                                                \
@@ -44,6 +45,41 @@ HELIO_RECORD_DECLARE(helio_row_queue_rule, HELIO_ROW_QUEUE_RULE_FIELDS)
     F(R, U32, weight_milli, 0, _)                                                                            \
     F(R, I64, at_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_quota, HELIO_ROW_QUOTA_FIELDS)
+
+/*  A budget of a tenant, in one queue or (queue "") in all together; tenant "*": of each (federation/policy/budget.h).
+ *  Upserted; period NONE = no budget. UNIQUE (tenant, queue, kind). */
+#define HELIO_ROW_BUDGET_FIELDS(F, R)                                                                        \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, U32, kind, HELIO_BUDGET_KINDS - 1, _)                                                               \
+    F(R, I64, amount, 0, _) /* GPU milliseconds, micro-dollars, milligrams */                                \
+    F(R, U32, period, HELIO_PERIOD_COUNT - 1, _)                                                             \
+    F(R, I64, at_ms, 0, _)
+HELIO_RECORD_DECLARE(helio_row_budget, HELIO_ROW_BUDGET_FIELDS)
+
+/*  Read at takeover only: what the ledger has of a tenant in a queue, in one day (UTC) of the periods that are. */
+#define HELIO_ROW_SPENT_FIELDS(F, R)                                                                         \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, TEXT, queue, 32, _)                                                                                 \
+    F(R, I64, day_ms, 0, _)                                                                                  \
+    F(R, U64, gpu_ms, 0, _)                                                                                  \
+    F(R, I64, cost_micro_usd, 0, _)                                                                          \
+    F(R, U64, carbon_mg, 0, _)
+HELIO_RECORD_DECLARE(helio_row_spent, HELIO_ROW_SPENT_FIELDS)
+
+/*  Read at takeover only: what was foreseen of an open job's placement, and whether an end of that attempt is
+ *  written. */
+#define HELIO_ROW_FORESEEN_FIELDS(F, R)                                                                      \
+    F(R, KEY, key, 0, _)                                                                                     \
+    F(R, U32, epoch, 0, _)                                                                                   \
+    F(R, BOOL, ended, 0, _)                                                                                  \
+    F(R, I64, start_ms, 0, _)                                                                                \
+    F(R, U64, transfer_ms, 0, _)                                                                             \
+    F(R, U64, expected_ms, 0, _) /* 0 = not known */                                                         \
+    F(R, U64, expected_high_ms, 0, _)                                                                        \
+    F(R, I64, cost_micro_usd, 0, _)                                                                          \
+    F(R, U64, carbon_mg, 0, _)
+HELIO_RECORD_DECLARE(helio_row_foreseen, HELIO_ROW_FORESEEN_FIELDS)
 
 /*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue,
  *  tenant). */

@@ -149,6 +149,19 @@ static bool is_taking(const helio_broker_core_t *self, const spot_t *spot, bool 
            site->unanswered < self->options.offers_unanswered_max;
 }
 
+static bool keeps_budgets(helio_broker_core_t *self, const job_t *job, const spot_t *spot, uint32_t gpus,
+                          const job_class_t *class, const char **ret_detail)
+{
+    shortage_t shortage = {0};
+    if (!class->account->spends.any && !class->account->tenant->spends.any)
+        return true;
+    helio_move_t move = core_moves_weigh(self, job, spot);
+    if (core_budget_allows_move(self, job, &move, &spot->of.transfer, gpus, &shortage))
+        return true;
+    *ret_detail = core_budget_text(self, class, &shortage);
+    return false;
+}
+
 helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *job, const spot_t *spot,
                                       const char **ret_detail)
 {
@@ -168,6 +181,8 @@ helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *jo
         *ret_detail = core_quota_text(self, &class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
+    if (leaves && !keeps_budgets(self, job, spot, gpus, &class, ret_detail))
+        return HELIO_REJECTION_BUDGET;
     if (!core_room_fits(pool, &pool->free, want->nodes, spot->gpus_per_node, want->cpus,
                         want->memory_bytes)) {
         *ret_detail = core_printf(self, "%u GPUs free", core_pool_gpus_free(pool));

@@ -86,6 +86,19 @@ static void decisions(const helio_engine_figures_t *engine, helio_buffer_t *out)
                                &engine->core.wait_ms[tier], &helio_broker_wait_bounds, 1e3);
 }
 
+/*  Their names are in helio_report.budgets: tenants are no label, since there may be any number of them. */
+static void budgets(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_head(
+        out, "budgets", "gauge",
+        "Budgets of tenants and their queues, by kind and how much is gone or committed: low, high (4/5), full.");
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
+        for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
+            helio_buffer_printf(out, "helio_budgets{kind=\"%s\",level=\"%s\"} %" PRIu64 "\n",
+                                helio_budget_kind_word(kind), helio_budget_level_word(level),
+                                engine->core.budgets[kind][level]);
+}
+
 /*  Base units; a price that is negative takes from the cost, a site that is worse from what was avoided. */
 static void accounts(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
@@ -137,6 +150,7 @@ void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *
 {
     singles(engine, out);
     decisions(engine, out);
+    budgets(engine, out);
     accounts(engine, out);
     frames(engine, out);
     summary(out, "db_commit_seconds", "From sealed to committed.", engine->store.commit_us_sum,

@@ -27,18 +27,22 @@ void helio_quotas_set(helio_exchange_t *self)
     helio_member_t members[] = {{.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
                                 {.name = "guaranteed_gpus", .kind = HELIO_MEMBER_NUMBER},
                                 {.name = "burst_gpus", .kind = HELIO_MEMBER_LIMIT},
-                                {.name = "weight", .kind = HELIO_MEMBER_MILLI}};
-    const helio_member_t *guaranteed = &members[1], *burst = &members[2], *weight = &members[3];
+                                {.name = "weight", .kind = HELIO_MEMBER_MILLI},
+                                {.name = "budgets",
+                                 .kind = HELIO_MEMBER_WORDS,
+                                 .bytes_max = HELIO_BUDGET_TEXT_SIZE,
+                                 .words_max = HELIO_BUDGETS_GIVEN_MAX}};
+    const helio_member_t *guaranteed = &members[1], *burst = &members[2], *weight = &members[3], *budgets = &members[4];
     helio_arena_t *arena = helio_await_arena(self);
     bool each = strcmp(self->parameter, "*") == 0; /* each tenant that has none of its own */
     if (!each && !helio_command_name(helio_text_of(self->parameter), 32)) {
         helio_answer_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
         return;
     }
-    if (!helio_command_read(self, arena, members, 4))
+    if (!helio_command_read(self, arena, members, 5))
         return;
-    if (!guaranteed->given && !burst->given && !weight->given) {
-        helio_answer_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus or weight");
+    if (!guaranteed->given && !burst->given && !weight->given && !budgets->word_count) {
+        helio_answer_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus, weight or budgets");
         return;
     }
     helio_ev_quota_t *event = helio_arena_alloc(arena, 1, sizeof *event);
@@ -53,6 +57,7 @@ void helio_quotas_set(helio_exchange_t *self)
         .burst_gpus = gpus_of(burst),
         .weight_given = weight->given,
         .weight_milli = weight->number <= HELIO_QUOTA_WEIGHT_MAX ? (uint32_t)weight->number : UINT32_MAX,
+        .budgets = {.items = budgets->words, .count = budgets->word_count},
     };
     helio_await_event(self, on_set, HELIO_BROKER_EV_QUOTA, event);
 }

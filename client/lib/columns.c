@@ -246,6 +246,22 @@ helio_columns_t helio_columns_of_quotas(void)
     return HELIO_COLUMNS(columns, "tenant");
 }
 
+helio_columns_t helio_columns_of_budgets(void)
+{
+    static const helio_column_t columns[] = {
+        {"TENANT", "tenant", T, false},
+        {"QUEUE", "queue", T, false},
+        {"PERIOD", "period", T, false},
+        {"BUDGET", "budget_text", T, false},
+        {"USED", "used_text", T, false},
+        {"COMMITTED", "committed_text", T, false},
+        {"LEFT", "left_text", T, false},
+        {"UNIT", "unit", T, false},
+        {"BEGINS-AGAIN", "begins_again", HELIO_CELL_START, false},
+    };
+    return HELIO_COLUMNS(columns, "tenant");
+}
+
 helio_columns_t helio_columns_of_data(void)
 {
     static const helio_column_t columns[] = {

@@ -147,16 +147,22 @@ static const helio_command_t commands[] = {
      HELIO_WORDS_NONE, helio_cmd_overflow_list},
     {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may go everywhere again. Operators only.",
      "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_rm},
-    {"quota set", "TENANT", "Set how many GPUs a tenant may hold, and is owed",
+    {"quota set", "TENANT", "Set what a tenant may hold, is owed and may spend",
      "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below "
      "what runs lets that "
      "run on and nothing more in. What is guaranteed comes first when GPUs become free; until it is asked "
      "for, others may "
-     "have it. What is not given stays as it is. Operators only.",
-     "helio quota set acme --burst 64 --guaranteed 16", O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT), 1, 1,
+     "have it. A budget is what may be spent in a day, a week or a month (UTC), by what is booked and what is "
+     "foreseen of the jobs that run: in gpu-h, USD, and t or kg of CO2e, one of each. It stops nothing that runs. "
+     "--budget none ends all of them, --budget 'none USD' one. What is not given stays as it is. TENANT '*' with "
+     "--queue: each tenant that has none of its own there. Operators only.",
+     "helio quota set acme --burst 64 --budget '20000 USD/month' --budget '2 t/month'",
+     O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
-    {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now", "", "helio quota", 0, 0, 1,
-     HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
+    {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now, and their budgets",
+     "Where there are budgets a second table has them: what is used of the period that is, what jobs that run are "
+     "foreseen to use of it yet, what is left for starts, and when it begins again. csv has the quotas alone.",
+     "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
     {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
      "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names "
      "data in `data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by "

@@ -36,10 +36,12 @@ static helio_rc take(helio_arguments_t *arguments, uint32_t id, const char *valu
     if (option->choices && !choice_is_listed(option->choices, value))
         return helio_fail(err, HELIO_INVALID, "--%s takes one of: %s; not '%.64s'", option->name,
                           option->choices, value);
-    if (id == HELIO_OPTION_STEP) {
-        if (arguments->step_count == HELIO_STEPS_MAX)
-            return helio_fail(err, HELIO_INVALID, "--step: at most %d steps", HELIO_STEPS_MAX);
-        arguments->steps[arguments->step_count++] = value;
+    if (id == HELIO_OPTION_STEP || id == HELIO_OPTION_BUDGET) {
+        bool step = id == HELIO_OPTION_STEP;
+        uint32_t *count = step ? &arguments->step_count : &arguments->budget_count;
+        if (*count == HELIO_STEPS_MAX)
+            return helio_fail(err, HELIO_INVALID, "--%s: at most %d of them", option->name, HELIO_STEPS_MAX);
+        (step ? arguments->steps : arguments->budgets)[(*count)++] = value;
     }
     arguments->values[id] = value;
     arguments->present |= UINT64_C(1) << id;

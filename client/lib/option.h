@@ -49,6 +49,7 @@
     X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that it gets before others get more")              \
     X(BURST, "burst", 0, "GPUS", NULL, "GPUs that it may hold at once, over all sites; none: no limit")   \
     X(WEIGHT, "weight", 0, "NUMBER", NULL, "Its part beside others' where GPUs are contended (1)")        \
+    X(BUDGET, "budget", 0, "BUDGET", NULL, "What it may spend: '5000 gpu-h/month', 'none'; once a budget")  \
     X(GBPS, "gbps", 0, "NUMBER", NULL, "What the link carries, in Gbit/s")                              \
     X(EGRESS, "egress", 0, "USD", NULL, "What a GB costs that leaves over it (0)")                        \
     X(RTT, "rtt", 0, "MS", NULL, "Its round trip in milliseconds (0)")                                     \
@@ -99,8 +100,10 @@ enum { HELIO_POSITIONALS_MAX = 4096, HELIO_STEPS_MAX = 8 };
 typedef struct helio_arguments {
     const char *values[HELIO_OPTION_COUNT]; /* NULL = absent; "" for a switch */
     helio_options_t present;
-    const char *steps[HELIO_STEPS_MAX]; /* of --step, the one flag that may be given several times */
+    const char *steps[HELIO_STEPS_MAX]; /* of --step and --budget, the flags that may be given several times */
     uint32_t step_count;
+    const char *budgets[HELIO_STEPS_MAX];
+    uint32_t budget_count;
     const char **positionals; /* in the arena */
     uint32_t positional_count;
 } helio_arguments_t;

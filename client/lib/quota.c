@@ -1,10 +1,53 @@
 /*  Commands on quotas. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
+
+/*  As many decimals as people look at: "1234567", "12.3", "0.125". */
+static void put_figure(json_t *row, const char *key, const json_t *value)
+{
+    char text[48];
+    double figure = json_number_value(value), size = figure < 0 ? -figure : figure;
+    (void)snprintf(text, sizeof text, "%.*f", size >= 100 ? 0 : size >= 10 ? 1 : 3, figure);
+    if (strchr(text, '.'))
+        for (size_t end = strlen(text); text[end - 1] == '0' || text[end - 1] == '.'; end--) {
+            bool point = text[end - 1] == '.';
+            text[end - 1] = '\0';
+            if (point)
+                break;
+        }
+    (void)json_object_set_new(row, key, json_string(text));
+}
+
+/*  A line each, below the quotas. */
+static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
+{
+    static const char *const figures[][2] = {
+        {"budget", "budget_text"}, {"used", "used_text"}, {"committed", "committed_text"}, {"left", "left_text"}};
+    HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
+    size_t i, k;
+    json_t *quota, *budget;
+    json_array_foreach(quotas, i, quota)
+    {
+        json_array_foreach(json_object_get(quota, "budgets"), k, budget)
+        {
+            json_t *row = json_copy(budget);
+            (void)json_object_set(row, "tenant", json_object_get(quota, "tenant"));
+            (void)json_object_set(row, "queue", json_object_get(quota, "queue"));
+            for (size_t f = 0; f < sizeof figures / sizeof figures[0]; f++)
+                put_figure(row, figures[f][1], json_object_get(budget, figures[f][0]));
+            (void)json_array_append_new(rows, row);
+        }
+    }
+    if (!json_array_size(rows))
+        return HELIO_OK;
+    (void)fputc('\n', client->output.stream);
+    return helio_output_rows(&client->output, rows, helio_columns_of_budgets());
+}
 
 int helio_cmd_quota(helio_client_t *client)
 {
@@ -25,8 +68,10 @@ int helio_cmd_quota(helio_client_t *client)
     }
     if (tenant && !json_array_size(rows))
         return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
-    return helio_output_rows(&client->output, rows, helio_columns_of_quotas()) == HELIO_OK ? HELIO_EXIT_OK
-                                                                                          : HELIO_EXIT_OWN;
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas());
+    if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
+        rc = show_budgets(client, rows);
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
 static bool put_gpus(const helio_client_t *client, uint32_t option, const char *key, json_t *body)
@@ -54,6 +99,21 @@ static bool put_weight(const helio_client_t *client, json_t *body)
     return json_object_set_new(body, "weight", json_real(weight)) == 0;
 }
 
+static bool put_budgets(const helio_client_t *client, json_t *body)
+{
+    const helio_arguments_t *arguments = client->arguments;
+    if (!arguments->budget_count)
+        return true;
+    json_t *budgets = json_array();
+    for (uint32_t i = 0; i < arguments->budget_count; i++)
+        if (json_array_append_new(budgets, json_string(arguments->budgets[i])) != 0) {
+            json_decref(budgets);
+            (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--budget is not UTF-8");
+            return false;
+        }
+    return json_object_set_new(body, "budgets", budgets) == 0;
+}
+
 int helio_cmd_quota_set(helio_client_t *client)
 {
     const char *tenant = client->arguments->positionals[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
@@ -64,12 +124,12 @@ int helio_cmd_quota_set(helio_client_t *client)
     if (!put_gpus(client, HELIO_OPTION_GUARANTEED, "guaranteed_gpus", body) ||
         !(none ? json_object_set_new(body, "burst_gpus", json_null()) == 0
                : put_gpus(client, HELIO_OPTION_BURST, "burst_gpus", body)) ||
-        !put_weight(client, body))
+        !put_weight(client, body) || !put_budgets(client, body))
         return HELIO_EXIT_USAGE;
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "set what?\nhelp: --burst, --guaranteed or --weight; `helio quota` lists what holds now");
+            "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
     if (queue && json_object_set_new(body, "queue", json_string(queue)) != 0)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue is not UTF-8");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};

@@ -30,6 +30,7 @@
     X(COST_CAP, "CostCap", POLICY_CAP)                  /* the same */                                       \
     X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* the same hours' mean intensity, or it is not told */\
     X(QUOTA, "Quota", POLICY_CAP)                       /* the caller's to set: it knows what is held */      \
+    X(BUDGET, "Budget", POLICY_CAP)                     /* the same */                                       \
     X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
     X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
     X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */                              \

@@ -13,7 +13,7 @@ static const helio_reason_doc_t reasons[HELIO_REASON_COUNT] = {
         {"It waits for jobs that it depends on, for its `not_before`, or for tasks of its own array.",
          "Nothing: its turn comes then. `helio explain` says when, as far as that is known."},
     [HELIO_REASON_POLICY_CAP] =
-        {"A bound of its own document or a quota forbids every start at present.",
+        {"A bound of its own document, a quota or a budget forbids every start at present.",
          "Raise the bound or the quota; `helio explain` says to what, and when the bound is met by itself."},
     [HELIO_REASON_WAITING_FOR_CAPACITY] =
         {"Sites could run it and have no room, drain, or are silent.",
@@ -63,6 +63,9 @@ static const helio_reason_doc_t rejections[HELIO_REJECTION_COUNT] = {
     [HELIO_REJECTION_QUOTA] =
         {"Its tenant, or the tenant's queue, holds as many GPUs as its quota allows.",
          "Wait for its other jobs, take a smaller alternative, or ask an operator (`helio quota`)."},
+    [HELIO_REJECTION_BUDGET] =
+        {"A budget of its tenant, or of the tenant's queue, leaves less than the start is foreseen to cost.",
+         "Wait: the detail says when it begins again; or ask an operator (`helio quota`)."},
     [HELIO_REJECTION_DRAINING] = {"Operators let the site take no more jobs.",
                                   "Wait; `helio sites -o wide` says why it drains."},
     [HELIO_REJECTION_SITE_SILENT] = {"The site is not in session, or has not told what is free.",

@@ -30,6 +30,16 @@ from helio.queue_rules order by queue, region, schedule, zone
 select tenant, queue, guaranteed_gpus, coalesce(burst_gpus, 2147483647), weight_milli, helio.time_ms(set_at)
 from helio.quotas order by tenant, queue
 
+-- name: load_budget
+select tenant, queue, kind::int4, amount, period::int4, helio.time_ms(set_at) from helio.budgets order by tenant, queue, kind
+
+-- name: load_spent
+-- What was spent in the days of the periods that are, by this clock or one that is a day behind: the core sorts them.
+select d.tenant, d.queue, helio.time_ms(d.day), d.gpu_ms, d.cost_micro_usd, d.carbon_mg
+from helio.ledger_days d
+where d.day >= least(date_trunc('month', now(), 'UTC'), date_trunc('week', now(), 'UTC')) - interval '1 day' and d.tenant <> ''
+order by d.tenant, d.queue, d.day
+
 -- name: load_usage
 -- As far back as shares remember: HELIO_SHARE_MEMORY_HALF_LIVES days.
 select l.tenant, coalesce(l.gpu_model, ''), helio.time_ms(l.hour), sum(l.gpu_ms)::int8
@@ -110,6 +120,14 @@ from helio.open_jobs o join helio.job_state s using (job_id)
 join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch = s.epoch
 where p.transfer_ms > 0 or p.transfer_micro_usd > 0 or p.transfer_j > 0
 order by p.job_id, p.task
+
+-- name: load_foreseen
+-- Of every attempt of the jobs that are open: the newest is what is committed, the others tell which ends are booked.
+select p.job_id, p.task, p.epoch, exists (select from helio.attempts a where a.job_id = p.job_id and a.task = p.task
+        and a.epoch = p.epoch and a.run_ms > 0), helio.time_ms(p.start_at), p.transfer_ms, coalesce(p.expected_ms, 0),
+    coalesce(p.expected_high_ms, 0), p.planned_cost_micro_usd, p.planned_carbon_mg
+from helio.open_jobs o join helio.placements p using (job_id)
+order by p.job_id, p.task, p.epoch
 
 -- name: load_actual
 -- As far back as hours are kept (federation/policy/past.h).

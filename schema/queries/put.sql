@@ -314,6 +314,14 @@ order by n.tenant, n.queue, n.place desc
 on conflict (tenant, queue) do update set guaranteed_gpus = excluded.guaranteed_gpus, burst_gpus = excluded.burst_gpus,
     weight_milli = excluded.weight_milli, set_at = excluded.set_at
 
+-- name: put_budget
+insert into helio.budgets (tenant, queue, kind, amount, period, set_at)
+select distinct on (n.tenant, n.queue, n.kind) n.tenant, n.queue, n.kind, n.amount, n.period, helio.ms_at(n.at_ms)
+from unnest($1::text[], $2::text[], $3::int4[], $4::int8[], $5::int4[], $6::int8[])
+    with ordinality as n (tenant, queue, kind, amount, period, at_ms, place)
+order by n.tenant, n.queue, n.kind, n.place desc
+on conflict (tenant, queue, kind) do update set amount = excluded.amount, period = excluded.period, set_at = excluded.set_at
+
 -- name: put_data
 -- The last word on each prefix; no sites: it is removed.
 with n as (

@@ -232,7 +232,8 @@ from helio.overflows o where $1::text is null or o.tenant in ('', $1::text)
 
 -- name: read_quotas
 -- $1 tenant. Every tenant (queue null: all its queues together), and every queue of one that has a quota; with the GPUs
--- held now, by the newest placements of jobs that are at a site, and GPU hours of the past day, as the ledger has them.
+-- held now, by the newest placements of jobs that are at a site, GPU hours of the past day, as the ledger has them, and its
+-- budgets: a list of {kind, period, unit, budget, used, committed, left, begins_again, of_each}.
 with held as (
     select t.tenant, t.queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
     from helio.tasks_now t
@@ -244,19 +245,29 @@ with held as (
     from helio.ledger l
     where l.hour > now() - interval '1 day' and ($1::text is null or l.tenant = $1::text)
     group by l.tenant, l.queue
+), budgets as (
+    select b.tenant, coalesce(b.queue, '') as queue, json_agg(json_build_object('kind', b.kind, 'period', b.period,
+        'unit', b.unit, 'budget', b.budget, 'used', b.used, 'committed', b.committed, 'left', b.remaining,
+        'begins_again', helio.rfc3339(b.ends_at), 'of_each', b.of_each) order by b.kind desc) as list
+    from helio_report.budgets b
+    where $1::text is null or b.tenant = $1::text
+    group by b.tenant, b.queue
 ), named as (
     select t.tenant, '' as queue from helio.tenants t
     union
     select q.tenant, q.queue from helio.quotas q
+    union
+    select b.tenant, b.queue from budgets b
 )
 select coalesce(json_agg(json_build_object('tenant', n.tenant, 'queue', nullif(n.queue, ''),
     'guaranteed_gpus', coalesce(q.guaranteed_gpus, 0), 'burst_gpus', q.burst_gpus,
     'gpus_in_use', coalesce(h.gpus, 0), 'jobs_running', coalesce(h.jobs, 0),
     'gpu_hours_day', round(coalesce(u.gpu_ms, 0) / 3600000.0, 3)::float8,
-    'weight', case when n.queue = '' then coalesce(q.weight_milli, 1000) / 1000.0::float8 end)
+    'weight', case when n.queue = '' then coalesce(q.weight_milli, 1000) / 1000.0::float8 end, 'budgets', coalesce(b.list, '[]'))
     order by n.tenant, n.queue), '[]')::text
 from named n
 left join helio.quotas q using (tenant, queue)
+left join budgets b using (tenant, queue)
 left join lateral (select sum(h.gpus) as gpus, sum(h.jobs) as jobs from held h
                    where h.tenant = n.tenant and (n.queue = '' or h.queue = n.queue)) h on true
 left join lateral (select sum(u.gpu_ms) as gpu_ms from used u

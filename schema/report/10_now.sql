@@ -331,3 +331,65 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
             on d.decision_id = case when t.state <> 0 then placed.decision_id else t.waiting_decision_id end
         where t.job_id = job and t.task = of_task;
     end;
+
+-- One row a budget, with what of it is gone in the period that is, in the budget's own integers. The broker decides by the same
+-- figures (broker/core/budget.c): the ledger, and of each job at a site what was foreseen of its placement, spread evenly over
+-- the time that it was foreseen to run, then over what nine runs in ten take, then over its limit. used has the part of that
+-- until now, committed the rest that falls into the period. A budget of each tenant in a queue is one of every tenant that has none
+-- of its own there.
+create or replace view helio.budgets_now as
+with known as (
+    select tenant from helio.tenants union select tenant from helio.tokens
+), wanted as (
+    select b.tenant, b.queue, b.kind, b.period, b.amount, false as of_each
+    from helio.budgets b where b.tenant <> '*' and b.period > 0
+    union all
+    select k.tenant, e.queue, e.kind, e.period, e.amount, true
+    from helio.budgets e cross join known k
+    where e.tenant = '*' and e.period > 0 and not exists (select from helio.budgets o
+        where o.tenant = k.tenant and o.queue = e.queue and o.kind = e.kind)
+), named as materialized (
+    select w.*, date_trunc(helio.period_word(w.period), now(), 'UTC') as begins_at,
+        (date_trunc(helio.period_word(w.period), now() at time zone 'UTC') + ('1 ' || helio.period_word(w.period))::interval)
+            at time zone 'UTC' as ends_at
+    from wanted w
+), booked as (
+    select n.tenant, n.queue, n.kind,
+        sum(case n.kind when 0 then d.gpu_ms when 1 then d.cost_micro_usd else d.carbon_mg end) as amount
+    from named n join helio.ledger_days d on d.tenant = n.tenant and (n.queue = '' or d.queue = n.queue) and d.day >= n.begins_at
+        and d.day < n.ends_at
+    group by 1, 2, 3
+), placed as (
+    select j.tenant, j.queue, array [p.gpus * l.run_ms::numeric, greatest(p.planned_cost_micro_usd, 0), p.planned_carbon_mg] as amounts,
+        l.run_ms, l.began, l.start_at, l.high_ms, j.time_limit_ms,
+        case when l.began then extract(epoch from now() - l.start_at) * 1000 else 0 end as passed_ms
+    from helio.job_state s
+    join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch = s.epoch
+    join helio.jobs j on j.job_id = s.job_id
+    cross join lateral (
+        select coalesce(nullif(p.expected_ms, 0), j.time_limit_ms) as run_ms, coalesce(p.expected_high_ms, 0) as high_ms,
+            s.started_at is not null and s.state >= 4 as began,
+            greatest(case when s.state >= 4 then least(s.started_at, now()) else now() end,
+                p.start_at + p.transfer_ms * interval '1 millisecond') as start_at
+    ) l
+    where s.job_id >= (select f.open_from from helio.federation f) and helio.state_is_live(s.state)
+      and j.tenant in (select n.tenant from named n)
+), live as (
+    select p.*, p.start_at + interval '1 millisecond' * case when p.passed_ms < p.run_ms then p.run_ms
+        when p.passed_ms < p.high_ms then p.high_ms when p.passed_ms < p.time_limit_ms then p.time_limit_ms
+        else p.passed_ms + 600000 end as end_at
+    from placed p
+), foreseen as (
+    select n.tenant, n.queue, n.kind,
+        sum(trunc(v.amounts[n.kind + 1] * greatest(extract(epoch from least(v.end_at, n.ends_at, now())
+            - greatest(v.start_at, n.begins_at)), 0) * 1000 / greatest(v.run_ms, 1))) as used,
+        sum(trunc(v.amounts[n.kind + 1] * greatest(extract(epoch from least(v.end_at, n.ends_at)
+            - greatest(v.start_at, n.begins_at, now())), 0) * 1000 / greatest(v.run_ms, 1))) as committed
+    from named n join live v on v.tenant = n.tenant and (n.queue = '' or v.queue = n.queue)
+    group by 1, 2, 3
+)
+select n.tenant, n.queue, n.kind, n.period, n.of_each, n.begins_at, n.ends_at, n.amount,
+    (coalesce(b.amount, 0) + coalesce(f.used, 0))::numeric as used, coalesce(f.committed, 0)::numeric as committed
+from named n
+left join booked b using (tenant, queue, kind)
+left join foreseen f using (tenant, queue, kind);

@@ -314,3 +314,13 @@ select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
 from helio.capacity_samples c left join helio.pools p using (site, pool)
 group by 1, 2, 3;
 comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour.';
+
+create or replace view helio_report.budgets as
+select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as kind, helio.period_word(b.period) as period,
+    case b.kind when 0 then 'GPU-hours' when 1 then 'USD' else 'kg CO2e' end as unit,
+    (b.amount / u.scale)::float8 as budget, (b.used / u.scale)::float8 as used, (b.committed / u.scale)::float8 as committed,
+    ((b.amount - b.used - b.committed) / u.scale)::float8 as remaining,
+    ((b.used + b.committed) / nullif(b.amount, 0))::float8 as gone_ratio, b.begins_at, b.ends_at, b.of_each
+from helio.budgets_now b
+cross join lateral (select case b.kind when 0 then 3600000.0 else 1000000.0 end as scale) u;
+comment on view helio_report.budgets is 'One row per budget: of the day, week or month (UTC) that is, what is gone and what is left.';

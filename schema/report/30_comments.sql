@@ -193,7 +193,19 @@ begin
             ('energy_balance', 'meter_kwh', 'What the site''s own meter says. Null: there is none, or it has gaps in the hour.'),
             ('energy_balance', 'difference_ratio', 'Booked over metered, less 1. Null: no meter, not all of the hour is known, or it is not closed.'),
             ('energy_balance', 'closed', 'Every attempt that ran in it has ended and is booked.'),
-            ('energy_balance', 'estimated', 'Something of it was not measured but taken for what it was before.')
+            ('energy_balance', 'estimated', 'Something of it was not measured but taken for what it was before.'),
+            ('budgets', 'queue', 'Queue that it is of. Null: of all the tenant''s queues together.'),
+            ('budgets', 'kind', 'What it bounds: gpu, money, carbon.'),
+            ('budgets', 'period', 'How long it lasts: day, week, month, of the UTC calendar; weeks begin on Monday.'),
+            ('budgets', 'unit', 'Of the figures: GPU-hours, USD, kg CO2e.'),
+            ('budgets', 'budget', 'What may be spent in the period.'),
+            ('budgets', 'used', 'Booked in the ledger, and what jobs that run have used since, by what was foreseen of them.'),
+            ('budgets', 'committed', 'What is foreseen of jobs at sites from this moment to the end of the period.'),
+            ('budgets', 'remaining', 'What new starts may cost yet. Negative: runs lasted longer or cost more than was foreseen.'),
+            ('budgets', 'gone_ratio', 'Used and committed over budget. Null: the budget is nothing.'),
+            ('budgets', 'begins_at', 'Begin of the period.'),
+            ('budgets', 'ends_at', 'End of the period: the budget begins again then.'),
+            ('budgets', 'of_each', 'It is what each tenant has in the queue, not set for this one.')
         )
         select distinct on (v.relname, a.attnum) v.relname as view, a.attname as name, s.text
         from pg_class v

@@ -21,6 +21,7 @@ insert into promised values
     ('ledger', 'time, job_id, epoch, tenant, site, pool, gpu_model, queue, gpu_seconds, energy_kwh, carbon_g, cost_usd, fenced, energy_provenance, pue, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source, carbon_issued_at, carbon_estimated, price_usd_per_gpu_h, price_source, price_estimated'),
     ('forecast_error_by_horizon', 'site, signal, pool, kind, factor, horizon_h, hours, bias, mean_absolute_error, mean_ape_ratio'),
     ('energy_balance', 'time, site, jobs_kwh, idle_kwh, foreign_kwh, overhead_kwh, meter_kwh, difference_ratio, closed, estimated'),
+    ('budgets', 'tenant, queue, kind, period, unit, budget, used, committed, remaining, gone_ratio, begins_at, ends_at, of_each'),
     ('duration_error', 'time, tenant, basis, runs, median_ratio, within_p90_ratio'),
     ('utilization_hourly', 'time, site, gpu_model, allocated_ratio, sm_active_ratio, memory_used_ratio, units_per_gpu_hour');
 

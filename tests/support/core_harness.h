@@ -98,6 +98,10 @@ const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, he
 enum { HARNESS_AS_IS = -1 };
 const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
                                        int64_t burst, int64_t weight_milli);
+/*  QUOTA with one budget, as "100 USD/month". As operator "ada". */
+const helio_fx_answer_t *harness_budget(harness_t *self, const char *tenant, const char *queue, const char *budget);
+/*  What the ledger has of a tenant and a kind (helio_budget_kind_t) in [begin, end). */
+int64_t harness_booked(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms, int64_t end_ms);
 /*  DATA, as operator "ada": NULL-terminated; none = removed. */
 const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites);
 /*  LINK, the same; mbps 0 = removed. */

@@ -87,7 +87,7 @@ const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key)
     return gate ? &gate->row : NULL;
 }
 
-static const helio_fx_answer_t *answer_of(harness_t *self, uint64_t call)
+const helio_fx_answer_t *harness_answer_of(harness_t *self, uint64_t call)
 {
     const helio_fx_answer_t *answer = harness_take(self, HELIO_BROKER_FX_ANSWER);
     assert_non_null(answer);
@@ -106,7 +106,7 @@ const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant,
     self->submitting = &event;
     harness_step(self, HELIO_BROKER_EV_SUBMIT, &event);
     self->submitting = NULL;
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec)
@@ -142,7 +142,7 @@ const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const c
 {
     helio_ev_command_t event = {++self->calls, helio_text_of(tenant), HELIO_TEXT("ada"), role, key};
     harness_step(self, kind, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
@@ -154,7 +154,7 @@ const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio
     edit.role = role;
     edit.key = key;
     harness_step(self, HELIO_BROKER_EV_EDIT, &edit);
-    return answer_of(self, edit.call);
+    return harness_answer_of(self, edit.call);
 }
 
 const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role, const char *site)
@@ -162,7 +162,7 @@ const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, he
     helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),
                                      HELIO_TEXT("test")};
     harness_step(self, kind, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites)
@@ -173,7 +173,7 @@ const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const
                              .prefix = helio_text_of(prefix)};
     harness_words(self, &event.sites, sites);
     harness_step(self, HELIO_BROKER_EV_DATA, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
@@ -188,7 +188,7 @@ const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const c
                              .mbps = mbps,
                              .egress_micro_usd_per_gb = egress_micro_usd_per_gb};
     harness_step(self, HELIO_BROKER_EV_LINK, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes)
@@ -219,7 +219,7 @@ const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, cons
         .weight_milli = weight_milli >= 0 ? (uint32_t)weight_milli : 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier)
@@ -236,7 +236,7 @@ const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64
         .remove = priority < 0 && tier < 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUEUE, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
@@ -254,7 +254,7 @@ const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const 
         .remove = priority < 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUEUE_RULE, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }
 
 const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
@@ -271,5 +271,5 @@ const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, con
         .remove = !steps,
     };
     harness_step(self, HELIO_BROKER_EV_OVERFLOW, &event);
-    return answer_of(self, event.call);
+    return harness_answer_of(self, event.call);
 }

@@ -177,6 +177,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
         harness_keep(self, HELIO_BROKER_FX_ROW_QUOTA, &quota->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_QUOTA, &quota->row);
     }
+    harness_load_budgets(self, from);
     for (const dataset_t *data = from->datasets; data; data = data->next) {
         harness_keep(self, HELIO_BROKER_FX_ROW_DATA, &data->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_DATA, &data->row);
@@ -206,6 +207,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     load_jobs(self, from);
     load_waiting(self, from);
     load_prices(self, from);
+    harness_load_foreseen(self, from);
     load_runs(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);

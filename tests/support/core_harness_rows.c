@@ -211,6 +211,8 @@ static void keep_usage(harness_t *self, const helio_row_ledger_t *row)
     usage_t *usage = helio_arena_alloc(self->arena, 1, sizeof *usage);
     helio_row_usage_t use = {row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
     helio_record_copy(&helio_row_usage_type, self->arena, &use, &usage->row);
+    if (row->epoch)
+        harness_keep_booked(self, row);
     usage->next = self->usage;
     self->usage = usage;
 }
@@ -275,6 +277,7 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
     assert_true((row->least_site.size > 0) == (row->epoch == 1) && (row->least_ms > 0) == (row->epoch == 1));
     if (row->epoch == 1)
         harness_keep_least(self, &(helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms});
+    harness_keep_foreseen(self, row);
     harness_keep_transfer(self, &(helio_row_transfer_t){row->key, row->epoch, row->transfer_ms, row->transfer_micro_usd,
                                                 row->transfer_j, row->transfer_carbon_mg});
 }
@@ -420,6 +423,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_link(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_LEDGER)
         keep_usage(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_BUDGET)
+        harness_keep_budget(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_ACTUAL)
         keep_actual(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_SERIES)

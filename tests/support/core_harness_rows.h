@@ -114,6 +114,22 @@ typedef struct run {
     struct run *next;
 } run_t;
 
+/*  Rows of the ledger, what placements foresaw, budgets. */
+typedef struct booked_row {
+    helio_row_ledger_t row;
+    struct booked_row *next;
+} booked_row_t;
+
+typedef struct foreseen_row {
+    helio_row_foreseen_t row;
+    struct foreseen_row *next;
+} foreseen_row_t;
+
+typedef struct budget_row {
+    helio_row_budget_t row;
+    struct budget_row *next;
+} budget_row_t;
+
 typedef struct gate {
     helio_uuid_t job;
     helio_row_gate_t row;
@@ -145,6 +161,9 @@ struct harness {
     dataset_t *datasets; /* the newest word on each first */
     link_t *links;
     usage_t *usage;
+    booked_row_t *booked;
+    foreseen_row_t *foreseen;
+    budget_row_t *budgets;
     actual_t *actuals;
     issue_t *issues;
     least_t *leasts;
@@ -170,6 +189,16 @@ task_t *harness_task_get(harness_t *self, helio_job_key_t key); /* made when new
 task_t *harness_task_find(const harness_t *self, helio_job_key_t key); /* NULL = none */
 place_t *harness_place_get(harness_t *self, helio_text_t name); /* made when new */
 uint32_t harness_found(const harness_t *self, helio_job_key_t on); /* as the database would say: helio_found_t */
+
+/* core_harness_budgets.c */
+void harness_keep_booked(harness_t *self, const helio_row_ledger_t *row);
+void harness_keep_foreseen(harness_t *self, const helio_row_placement_t *row);
+void harness_keep_budget(harness_t *self, const helio_row_budget_t *row);
+void harness_load_budgets(harness_t *self, const harness_t *from);
+void harness_load_foreseen(harness_t *self, const harness_t *from); /* after the states */
+
+/* core_harness_callers.c */
+const helio_fx_answer_t *harness_answer_of(harness_t *self, uint64_t call);
 
 /* core_harness_load.c: tenants and queues; from: whose queues, NULL = those there are at first */
 void harness_load_static(harness_t *self, const harness_t *from);

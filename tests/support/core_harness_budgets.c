@@ -1,0 +1,117 @@
+/*  core_harness_budgets.c -- the ledger, what placements foresaw and the budgets, as the tables keep them. */
+#include "tests/support/core_harness_rows.h"
+
+#include <string.h>
+
+static bool is_row_of(const helio_row_ledger_t *a, const helio_row_ledger_t *b)
+{
+    return helio_job_key_equal(a->key, b->key) && a->epoch == b->epoch && a->hour_ms == b->hour_ms &&
+           helio_text_is(a->provenance, "transfer") == helio_text_is(b->provenance, "transfer");
+}
+
+/*  Written once, whatever is said later. */
+void harness_keep_booked(harness_t *self, const helio_row_ledger_t *row)
+{
+    for (const booked_row_t *entry = self->booked; entry; entry = entry->next)
+        if (is_row_of(&entry->row, row))
+            return;
+    booked_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    helio_record_copy(&helio_row_ledger_type, self->arena, row, &entry->row);
+    entry->next = self->booked;
+    self->booked = entry;
+}
+
+void harness_keep_foreseen(harness_t *self, const helio_row_placement_t *row)
+{
+    foreseen_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    entry->row = (helio_row_foreseen_t){
+        .key = row->key,
+        .epoch = row->epoch,
+        .start_ms = row->start_ms,
+        .transfer_ms = row->transfer_ms,
+        .expected_ms = row->expected_ms,
+        .expected_high_ms = row->expected_high_ms,
+        .cost_micro_usd = row->planned_cost_micro_usd,
+        .carbon_mg = row->planned_carbon_mg,
+    };
+    entry->next = self->foreseen;
+    self->foreseen = entry;
+}
+
+void harness_keep_budget(harness_t *self, const helio_row_budget_t *row)
+{
+    budget_row_t *entry = self->budgets;
+    while (entry && !(helio_text_equal(entry->row.tenant, row->tenant) &&
+                      helio_text_equal(entry->row.queue, row->queue) && entry->row.kind == row->kind))
+        entry = entry->next;
+    if (!entry) {
+        entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+        entry->next = self->budgets;
+        self->budgets = entry;
+    }
+    helio_record_copy(&helio_row_budget_type, self->arena, row, &entry->row);
+}
+
+void harness_load_budgets(harness_t *self, const harness_t *from)
+{
+    for (const budget_row_t *entry = from->budgets; entry; entry = entry->next) {
+        harness_keep_budget(self, &entry->row);
+        harness_step(self, HELIO_BROKER_EV_LOAD_BUDGET, &entry->row);
+    }
+    for (const booked_row_t *entry = from->booked; entry; entry = entry->next) {
+        const helio_row_ledger_t *row = &entry->row;
+        helio_row_spent_t spent = {row->tenant, row->queue,          row->hour_ms - row->hour_ms % 86400000,
+                                   row->gpu_ms, row->cost_micro_usd, row->carbon_mg};
+        harness_keep_booked(self, row);
+        if (row->tenant.size)
+            harness_step(self, HELIO_BROKER_EV_LOAD_SPENT, &spent);
+    }
+}
+
+void harness_load_foreseen(harness_t *self, const harness_t *from)
+{
+    for (const foreseen_row_t *entry = from->foreseen; entry; entry = entry->next) {
+        foreseen_row_t *copy = helio_arena_alloc(self->arena, 1, sizeof *copy);
+        copy->row = entry->row;
+        copy->next = self->foreseen;
+        self->foreseen = copy;
+        helio_row_foreseen_t row = entry->row;
+        for (const booked_row_t *booked = from->booked; booked; booked = booked->next)
+            row.ended = row.ended ||
+                        (helio_job_key_equal(booked->row.key, row.key) && booked->row.epoch == row.epoch);
+        const task_t *task = harness_task_find(self, row.key);
+        if (task && !helio_job_state_is_terminal(task->state))
+            harness_step(self, HELIO_BROKER_EV_LOAD_FORESEEN, &row);
+    }
+}
+
+const helio_fx_answer_t *harness_budget(harness_t *self, const char *tenant, const char *queue,
+                                        const char *budget)
+{
+    helio_word_t word = {helio_arena_text(self->arena, helio_text_of(budget))};
+    helio_ev_quota_t event = {
+        .call = ++self->calls,
+        .user = HELIO_TEXT("ada"),
+        .role = HELIO_ROLE_OPERATOR,
+        .tenant = helio_text_of(tenant),
+        .queue = helio_text_of(queue),
+        .budgets = {.items = &word, .count = 1},
+    };
+    harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
+    return harness_answer_of(self, event.call);
+}
+
+int64_t harness_booked(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms,
+                       int64_t end_ms)
+{
+    int64_t sum = 0;
+    for (const booked_row_t *entry = self->booked; entry; entry = entry->next) {
+        const helio_row_ledger_t *row = &entry->row;
+        if (!helio_text_is(row->tenant, tenant) || row->hour_ms < begin_ms || row->hour_ms >= end_ms)
+            continue;
+        sum += kind == HELIO_BUDGET_GPU     ? (int64_t)row->gpu_ms
+               : kind == HELIO_BUDGET_MONEY ? row->cost_micro_usd
+                                            : (int64_t)row->carbon_mg;
+    }
+    return sum;
+}
