@@ -90,7 +90,8 @@ static bool fits_somewhere(const field_t *field, const field_job_t *job)
     return false;
 }
 
-/*  Of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, ones that fit nowhere. */
+/*  Of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, jobs that move, ones that fit
+ *  nowhere. */
 static field_job_t *make_job(field_t *field, uint32_t index)
 {
     helio_rng_t rng = of(field->seed, 3, index);
@@ -112,6 +113,7 @@ static field_job_t *make_job(field_t *field, uint32_t index)
     if (!helio_rng_below(&rng, 3)) {
         job->spec.checkpoint_every_ms = 5 * FIELD_MINUTE;
         job->spec.checkpoint_grace_ms = 1000 + helio_rng_below(&rng, FIELD_MINUTE);
+        job->spec.on_better_site = index % 2 ? HELIO_BETTER_SITE_CHECKPOINT : HELIO_BETTER_SITE_STAY;
     }
     job->hopeless = !fits_somewhere(field, job);
     return job;
