@@ -140,8 +140,8 @@ static const helio_spec_field_t placement_fields[] = {
      .words = HELIO_SPEC_ENUM(helio_better_site, HELIO_BETTER_SITE),
      .fallback = "stay",
      .example = "checkpoint",
-     .doc = "When the rest of a running job would do better elsewhere: stay, or checkpoint and move. Moved are jobs that "
-            "tell how they save (`checkpoint`); what they save has to lie where other sites read it."},
+     .doc = "When the rest of a running job would do better elsewhere: stay, or checkpoint and move. Moved are jobs "
+            "that tell how they save (`checkpoint`); what they save has to lie where other sites read it."},
 };
 static const helio_spec_table_t placement_table =
     HELIO_SPEC_TABLE("placement", helio_job_spec_t, placement_fields, helio_spec_check_placement);

@@ -1,6 +1,6 @@
+#include "tests/support/folder.h"
 #include "tests/support/local_fixture.h"
 
-#include <ftw.h>
 #include <poll.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -66,16 +66,10 @@ void site_reopen(site_t *site)
     create(site);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
 void site_close(site_t *site)
 {
     helio_backend_destroy(&site->backend);
-    (void)nftw(site->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(site->dir);
 }
 
 helio_job_key_t site_key(void)

@@ -1,7 +1,7 @@
+#include "tests/support/folder.h"
 #include "tests/support/slurm_double.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <pwd.h>
 #include <setjmp.h>
@@ -152,16 +152,10 @@ void lab_reopen(lab_t *lab)
     create(lab);
 }
 
-static int remove_one(const char *path, const struct stat *status, int kind, struct FTW *at)
-{
-    (void)status, (void)kind, (void)at;
-    return remove(path);
-}
-
 void lab_close(lab_t *lab)
 {
     helio_backend_destroy(&lab->backend);
-    (void)nftw(lab->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    (void)folder_remove(lab->dir);
 }
 
 /* ---- the door --------------------------------------------------------------------------------------------

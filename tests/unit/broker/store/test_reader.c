@@ -201,17 +201,8 @@ static void read_job_where__says_where_the_newest_attempt_is(void **state)
     assert_json(ASK("read_job_where", id_of(4), NULL), "concat_ws(' ', j->>'array', j->>'task')", "true -1");
 }
 
-static void reads__of_the_fleet_and_the_books(void **state)
+static void read_queues(void)
 {
-    (void)state;
-    assert_json(
-        ask_of(reader, "read_sites", NULL, 0),
-        "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
-        "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
-        "lulea ready 12 12 0.022 t");
-    assert_json(ask_of(reader, "read_gpus", NULL, 0),
-                "concat_ws(' ', j->0->>'gpu_model', j->0->>'gpus_total', j->0->>'interconnect')",
-                "H100 32 ib");
     assert_json(ASK("read_queues", "acme"),
                 "(select concat_ws(' ', q->>'queued', q->>'running', q->>'tier', q->>'time_limit_s') from "
                 "jsonb_array_elements(j) q where q->>'queue' = 'standard')",
@@ -234,6 +225,10 @@ static void reads__of_the_fleet_and_the_books(void **state)
     assert_json(ASK("read_queues", "acme"), critical, "express 24 reserved none standard none");
     assert_json(ASK("read_queues", NULL), critical, "express 16 reserved none standard none");
     helio_pg_exec(conninfo, "delete from helio.quotas");
+}
+
+static void read_data(void)
+{
     static const char names[] =
         "(select string_agg(concat(d->>'prefix', ' ', d->>'tenant'), ', ') from jsonb_array_elements(j) d)";
     helio_pg_exec(
@@ -244,16 +239,10 @@ static void reads__of_the_fleet_and_the_books(void **state)
     assert_json(ASK("read_data", "stranger"), names, "s3://c ");
     assert_json(ASK("read_data", NULL), names, "s3://a acme, s3://b other, s3://c ");
     helio_pg_exec(conninfo, "delete from helio.data");
-    assert_json(ASK("read_quotas", "acme"),
-                "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
-                "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "
-                "from jsonb_array_elements(j) q)",
-                "acme * 0 none 16 1 1");
-    assert_json(ASK("read_events", "1", "acme", "2"),
-                "(select string_agg(concat(e->>'seq', e->>'to'), ' ') from jsonb_array_elements(j) e)",
-                "2running 3offered");
-    assert_json(ASK("read_events", "0", "other", "100"), "j", "[]");
-    assert_json(ask_of(reader, "read_last_event", NULL, 0), "j->>'seq'", "4");
+}
+
+static void read_forecasts(void)
+{
     assert_json(ASK("read_forecast", "lulea", NULL),
                 "concat_ws(' ', jsonb_array_length(j->0->'points'), j->0->>'factor')", "2 lifecycle");
     helio_pg_exec(
@@ -279,6 +268,10 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "concat_ws(' ', jsonb_array_length(j), j->0->>'site', j->0->>'signal', (j->0->>'age_s')::float8 >= 0, "
                 "j->0->>'error_ratio')",
                 "1 lulea carbon_g_per_kwh t 0.25");
+}
+
+static void read_books(void)
+{
     assert_json(ASK("read_tokens", "acme"), "concat_ws(' ', j->0->>'token_id', j->0 ? 'hash')", "t1 f");
     assert_json(ASK("read_audit", NULL, "1"), "concat_ws(' ', j->'entries'->0->>'action', j->>'next')",
                 "b 2");
@@ -297,6 +290,33 @@ static void reads__of_the_fleet_and_the_books(void **state)
                 "concat_ws(' ', j->>'jobs_total', jsonb_array_length(j->'usage'), jsonb_array_length(j->'baselines'))",
                 "1 0 0");
     assert_json(ASK("read_totals", "other"), "concat_ws(' ', j->>'jobs_total', j->'jobs'->>'queued')", "1 1");
+}
+
+static void reads__of_the_fleet_and_the_books(void **state)
+{
+    (void)state;
+    assert_json(
+        ask_of(reader, "read_sites", NULL, 0),
+        "concat_ws(' ', j->0->>'site', j->0->>'state', j->0->>'gpus_free', j->0->>'carbon_g_per_kwh', "
+        "round((j->0->>'price_usd_per_gpu_h')::numeric, 3), (j->0->>'seen_s')::float8 between 2.9 and 60)",
+        "lulea ready 12 12 0.022 t");
+    assert_json(ask_of(reader, "read_gpus", NULL, 0),
+                "concat_ws(' ', j->0->>'gpu_model', j->0->>'gpus_total', j->0->>'interconnect')",
+                "H100 32 ib");
+    read_queues();
+    read_data();
+    assert_json(ASK("read_quotas", "acme"),
+                "(select string_agg(concat_ws(' ', q->>'tenant', coalesce(q->>'queue', '*'), q->>'guaranteed_gpus', "
+                "coalesce(q->>'burst_gpus', 'none'), q->>'gpus_in_use', q->>'jobs_running', q->>'weight'), '; ') "
+                "from jsonb_array_elements(j) q)",
+                "acme * 0 none 16 1 1");
+    assert_json(ASK("read_events", "1", "acme", "2"),
+                "(select string_agg(concat(e->>'seq', e->>'to'), ' ') from jsonb_array_elements(j) e)",
+                "2running 3offered");
+    assert_json(ASK("read_events", "0", "other", "100"), "j", "[]");
+    assert_json(ask_of(reader, "read_last_event", NULL, 0), "j->>'seq'", "4");
+    read_forecasts();
+    read_books();
 }
 
 static void views__hold_the_same_figures(void **state)

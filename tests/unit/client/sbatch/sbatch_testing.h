@@ -9,6 +9,7 @@
 #include "client/sbatch/sbatch.h"
 #include "federation/base/clock.h"
 #include "federation/spec/spec.h"
+#include "tests/support/arena_fixture.h"
 
 #define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
@@ -99,19 +100,6 @@ static inline bool has_note(const conversion_t *c, const char *part)
         if (strstr(c->job.notes[i], part))
             return true;
     return false;
-}
-
-static inline int arena_setup(void **state)
-{
-    *state = helio_arena_new();
-    return 0;
-}
-
-static inline int arena_teardown(void **state)
-{
-    helio_arena_t *arena = *state;
-    helio_arena_destroy(&arena);
-    return 0;
 }
 
 #endif

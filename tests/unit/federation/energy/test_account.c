@@ -8,24 +8,9 @@
 
 #include "federation/base/rng.h"
 #include "federation/energy/account.h"
+#include "tests/support/one_arena.h"
 
 static const int64_t HOUR_MS = 3600000;
-
-static helio_arena_t *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
 
 /* ---- rates and totals
  * ----------------------------------------------------------------------------------------- */

@@ -12,22 +12,7 @@
 
 #include "federation/base/rng.h"
 #include "federation/energy/forecast_error.h"
-
-static helio_arena_t *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+#include "tests/support/one_arena.h"
 
 static bool near(double a, double b)
 {

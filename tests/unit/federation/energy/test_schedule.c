@@ -11,22 +11,7 @@
 
 #include "federation/base/clock.h"
 #include "federation/energy/schedule.h"
-
-static helio_arena_t *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+#include "tests/support/one_arena.h"
 
 static helio_zone_t *zone_of(const char *name)
 {
@@ -52,100 +37,101 @@ static int64_t ms_of(const char *text)
     return ms;
 }
 
+static const struct {
+    const char *schedule, *zone, *from, *to;
+    const char *intervals[6]; /* begin, end, … */
+} walls[] = {
+    /* a week that begins on Saturday */
+    {"Mon..Fri 08:00-20:00",
+     "Europe/Berlin",
+     "2026-07-04T00:00:00Z",
+     "2026-07-07T00:00:00Z",
+     {"2026-07-06T06:00:00Z", "2026-07-06T18:00:00Z"}},
+    {"Mon..Fri 08:00-20:00",
+     "Asia/Kolkata",
+     "2026-07-06T00:00:00Z",
+     "2026-07-07T00:00:00Z",
+     {"2026-07-06T02:30:00Z", "2026-07-06T14:30:00Z"}},
+    {"Sat,Sun 00:00-24:00",
+     "UTC",
+     "2026-07-01T00:00:00Z",
+     "2026-07-08T00:00:00Z",
+     {"2026-07-04T00:00:00Z", "2026-07-06T00:00:00Z"}},
+    /* 23 and 25 hours */
+    {"Sun 00:00-24:00",
+     "Europe/Berlin",
+     "2026-03-28T00:00:00Z",
+     "2026-03-31T00:00:00Z",
+     {"2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"}},
+    {"Sun 00:00-24:00",
+     "Europe/Berlin",
+     "2026-10-24T00:00:00Z",
+     "2026-10-27T00:00:00Z",
+     {"2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}},
+    /* over midnight, on the nights of both moves: 7 and 9 hours */
+    {"Sat 22:00-06:00",
+     "Europe/Berlin",
+     "2026-03-28T12:00:00Z",
+     "2026-03-30T00:00:00Z",
+     {"2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z"}},
+    {"Sat 22:00-06:00",
+     "Europe/Berlin",
+     "2026-10-24T12:00:00Z",
+     "2026-10-26T00:00:00Z",
+     {"2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z"}},
+    /* in the hour that is shown twice, and in the one that never is */
+    {"02:15-02:45",
+     "Europe/Berlin",
+     "2026-10-25T00:00:00Z",
+     "2026-10-25T12:00:00Z",
+     {"2026-10-25T00:15:00Z", "2026-10-25T00:45:00Z", "2026-10-25T01:15:00Z", "2026-10-25T01:45:00Z"}},
+    {"02:15-02:45", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T12:00:00Z", {0}},
+    {"02:15-03:30",
+     "Europe/Berlin",
+     "2026-03-29T00:00:00Z",
+     "2026-03-29T12:00:00Z",
+     {"2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"}},
+    {"01:30-02:00",
+     "Australia/Lord_Howe",
+     "2026-04-04T12:00:00Z",
+     "2026-04-05T00:00:00Z",
+     {"2026-04-04T14:30:00Z", "2026-04-04T15:30:00Z"}}, /* shown twice without a pause: one hour */
+    {"22:00-06:00",
+     "UTC",
+     "2026-07-06T00:00:00Z",
+     "2026-07-07T00:00:00Z",
+     {"2026-07-06T00:00:00Z", "2026-07-06T06:00:00Z", "2026-07-06T22:00:00Z", "2026-07-07T00:00:00Z"}},
+    {"Fri..Mon 09:00-10:00,12:00-13:00",
+     "UTC",
+     "2026-07-06T00:00:00Z",
+     "2026-07-08T00:00:00Z",
+     {"2026-07-06T09:00:00Z", "2026-07-06T10:00:00Z", "2026-07-06T12:00:00Z", "2026-07-06T13:00:00Z"}},
+    {"Mon 09:00-12:00; Mon 11:00-13:00",
+     "UTC",
+     "2026-07-06T00:00:00Z",
+     "2026-07-07T00:00:00Z",
+     {"2026-07-06T09:00:00Z", "2026-07-06T13:00:00Z"}},
+};
+
 static void schedule__is_the_utc_hours_that_the_wall_shows(void **state)
 {
     (void)state;
-    static const struct {
-        const char *schedule, *zone, *from, *to;
-        const char *intervals[6]; /* begin, end, … */
-    } cases[] = {
-        /* a week that begins on Saturday */
-        {"Mon..Fri 08:00-20:00",
-         "Europe/Berlin",
-         "2026-07-04T00:00:00Z",
-         "2026-07-07T00:00:00Z",
-         {"2026-07-06T06:00:00Z", "2026-07-06T18:00:00Z"}},
-        {"Mon..Fri 08:00-20:00",
-         "Asia/Kolkata",
-         "2026-07-06T00:00:00Z",
-         "2026-07-07T00:00:00Z",
-         {"2026-07-06T02:30:00Z", "2026-07-06T14:30:00Z"}},
-        {"Sat,Sun 00:00-24:00",
-         "UTC",
-         "2026-07-01T00:00:00Z",
-         "2026-07-08T00:00:00Z",
-         {"2026-07-04T00:00:00Z", "2026-07-06T00:00:00Z"}},
-        /* 23 and 25 hours */
-        {"Sun 00:00-24:00",
-         "Europe/Berlin",
-         "2026-03-28T00:00:00Z",
-         "2026-03-31T00:00:00Z",
-         {"2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"}},
-        {"Sun 00:00-24:00",
-         "Europe/Berlin",
-         "2026-10-24T00:00:00Z",
-         "2026-10-27T00:00:00Z",
-         {"2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"}},
-        /* over midnight, on the nights of both moves: 7 and 9 hours */
-        {"Sat 22:00-06:00",
-         "Europe/Berlin",
-         "2026-03-28T12:00:00Z",
-         "2026-03-30T00:00:00Z",
-         {"2026-03-28T21:00:00Z", "2026-03-29T04:00:00Z"}},
-        {"Sat 22:00-06:00",
-         "Europe/Berlin",
-         "2026-10-24T12:00:00Z",
-         "2026-10-26T00:00:00Z",
-         {"2026-10-24T20:00:00Z", "2026-10-25T05:00:00Z"}},
-        /* in the hour that is shown twice, and in the one that never is */
-        {"02:15-02:45",
-         "Europe/Berlin",
-         "2026-10-25T00:00:00Z",
-         "2026-10-25T12:00:00Z",
-         {"2026-10-25T00:15:00Z", "2026-10-25T00:45:00Z", "2026-10-25T01:15:00Z", "2026-10-25T01:45:00Z"}},
-        {"02:15-02:45", "Europe/Berlin", "2026-03-29T00:00:00Z", "2026-03-29T12:00:00Z", {0}},
-        {"02:15-03:30",
-         "Europe/Berlin",
-         "2026-03-29T00:00:00Z",
-         "2026-03-29T12:00:00Z",
-         {"2026-03-29T01:00:00Z", "2026-03-29T01:30:00Z"}},
-        {"01:30-02:00",
-         "Australia/Lord_Howe",
-         "2026-04-04T12:00:00Z",
-         "2026-04-05T00:00:00Z",
-         {"2026-04-04T14:30:00Z", "2026-04-04T15:30:00Z"}}, /* shown twice without a pause: one hour */
-        {"22:00-06:00",
-         "UTC",
-         "2026-07-06T00:00:00Z",
-         "2026-07-07T00:00:00Z",
-         {"2026-07-06T00:00:00Z", "2026-07-06T06:00:00Z", "2026-07-06T22:00:00Z", "2026-07-07T00:00:00Z"}},
-        {"Fri..Mon 09:00-10:00,12:00-13:00",
-         "UTC",
-         "2026-07-06T00:00:00Z",
-         "2026-07-08T00:00:00Z",
-         {"2026-07-06T09:00:00Z", "2026-07-06T10:00:00Z", "2026-07-06T12:00:00Z", "2026-07-06T13:00:00Z"}},
-        {"Mon 09:00-12:00; Mon 11:00-13:00",
-         "UTC",
-         "2026-07-06T00:00:00Z",
-         "2026-07-07T00:00:00Z",
-         {"2026-07-06T09:00:00Z", "2026-07-06T13:00:00Z"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        helio_zone_t *zone = zone_of(cases[i].zone);
+    for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
+        helio_zone_t *zone = zone_of(walls[i].zone);
         helio_schedule_t schedule;
         helio_error_t err = {0};
-        if (helio_schedule_parse(helio_text_of(cases[i].schedule), &schedule, &err) != HELIO_OK)
-            fail_msg("%s: %s", cases[i].schedule, err.text);
+        if (helio_schedule_parse(helio_text_of(walls[i].schedule), &schedule, &err) != HELIO_OK)
+            fail_msg("%s: %s", walls[i].schedule, err.text);
         helio_interval_t *found = NULL;
-        int64_t from = ms_of(cases[i].from), to = ms_of(cases[i].to);
+        int64_t from = ms_of(walls[i].from), to = ms_of(walls[i].to);
         uint32_t count = helio_schedule_intervals(&schedule, zone, from, to, arena, &found), expected = 0;
-        for (; expected < 3 && cases[i].intervals[expected * 2]; expected++) {
+        for (; expected < 3 && walls[i].intervals[expected * 2]; expected++) {
             char shown[2][HELIO_RFC3339_SIZE];
-            if (expected >= count || found[expected].begin_ms != ms_of(cases[i].intervals[expected * 2]) ||
-                found[expected].end_ms != ms_of(cases[i].intervals[expected * 2 + 1])) {
+            if (expected >= count || found[expected].begin_ms != ms_of(walls[i].intervals[expected * 2]) ||
+                found[expected].end_ms != ms_of(walls[i].intervals[expected * 2 + 1])) {
                 helio_rfc3339(expected < count ? found[expected].begin_ms : 0, shown[0]);
                 helio_rfc3339(expected < count ? found[expected].end_ms : 0, shown[1]);
-                fail_msg("%s %s: interval %u is %s to %s", cases[i].schedule, cases[i].zone, expected,
+                fail_msg("%s %s: interval %u is %s to %s", walls[i].schedule, walls[i].zone, expected,
                          shown[0], shown[1]);
             }
         }

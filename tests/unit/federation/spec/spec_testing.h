@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "federation/spec/spec.h"
+#include "tests/support/arena_fixture.h"
 
 /*  A heap copy of exactly the bytes, so that reading behind them is an error that the sanitizer sees. */
 typedef struct exact {
@@ -63,19 +64,6 @@ static inline helio_diagnostic_t bad_job(const char *yaml, helio_arena_t *arena)
 }
 
 #define assert_text(text, string) assert_true(helio_text_is(text, string))
-
-static inline int arena_setup(void **state)
-{
-    *state = helio_arena_new();
-    return 0;
-}
-
-static inline int arena_teardown(void **state)
-{
-    helio_arena_t *arena = *state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
 
 /*  Compares with a file under the source tree; HELIO_GOLDEN_WRITE=1 writes it instead. */
 static inline void assert_golden(const char *path, helio_text_t text)

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <sys/mman.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +24,7 @@
 #include "federation/wire/codec.h"
 #include "federation/wire/messages.h"
 #include "site-agent/agent/agent.h"
+#include "tests/support/folder.h"
 
 typedef struct fake {
     helio_backend_t base;
@@ -291,14 +291,6 @@ static inline int begin(void **state)
     return 0;
 }
 
-static inline int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static inline int end(void **state)
 {
     (void)state;
@@ -309,7 +301,7 @@ static inline int end(void **state)
     helio_log_destroy(&world.log);
     (void)close(world.log_fd);
     helio_arena_destroy(&world.arena);
-    return nftw(world.directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(world.directory);
 }
 
 static inline void turn_until(const uint32_t *figure, uint32_t least)

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "federation/net/curve.h"
 #include "site-agent/agent/host.h"
 #include "site-agent/agent/settings.h"
+#include "tests/support/folder.h"
 
 static char directory[64];
 static helio_arena_t *arena;
@@ -30,19 +30,11 @@ static int begin(void **state)
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static int end(void **state)
 {
     (void)state;
     helio_arena_destroy(&arena);
-    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(directory);
 }
 
 static const char *write_file(const char *name, const char *text)

@@ -13,22 +13,7 @@
 #include "federation/base/rng.h"
 #include "site-agent/feeds/points.h"
 #include "tests/unit/site-agent/feeds/testing.h"
-
-static helio_arena_t *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+#include "tests/support/one_arena.h"
 
 static const helio_feed_t *feed_of(const char *text)
 {
@@ -52,96 +37,97 @@ typedef struct expected {
     bool forecast, estimated;
 } expected_t;
 
+static const struct {
+    const char *feed;
+    bool forecast;
+    const char *answer;
+    expected_t points[3];
+    uint32_t count;
+} services[] = {
+    {electricitymaps,
+     false,
+     "{\"zone\":\"DE\",\"history\":[{\"zone\":\"DE\",\"carbonIntensity\":302,\"datetime\":\"2026-11-"
+     "20T06:00:00.000Z\","
+     "\"updatedAt\":\"2026-11-21T06:47:21.000Z\",\"createdAt\":\"2026-11-17T06:50:11.000Z\","
+     "\"emissionFactorType\":"
+     "\"lifecycle\",\"isEstimated\":false,\"estimationMethod\":null},{\"zone\":\"DE\","
+     "\"carbonIntensity\":288,"
+     "\"datetime\":\"2026-11-20T07:00:00.000Z\",\"updatedAt\":\"2026-11-21T06:47:21.000Z\",\"createdAt\":"
+     "\"2026-11-17T07:50:11.000Z\",\"emissionFactorType\":\"lifecycle\",\"isEstimated\":true,"
+     "\"estimationMethod\":"
+     "\"TIME_SLICER_AVERAGE\"}]}",
+     {{"2026-11-20T06:00:00Z", 302, false, false}, {"2026-11-20T07:00:00Z", 288, false, true}},
+     2},
+    {electricitymaps,
+     true,
+     "{\"zone\":\"DE\",\"forecast\":[{\"carbonIntensity\":326,\"datetime\":\"2026-11-21T08:00:00.000Z\"}]"
+     ",\"updatedAt\":"
+     "\"2026-11-21T07:05:02.000Z\"}",
+     {{"2026-11-21T08:00:00Z", 326, true, false}},
+     1},
+    {watttime,
+     false,
+     "{\"data\":[{\"point_time\":\"2026-11-21T07:05:00+00:00\",\"value\":870.0,\"version\":\"2026-03-"
+     "01\"},"
+     "{\"point_time\":\"2026-11-21T07:10:00+00:00\",\"value\":null}],\"meta\":{\"region\":\"CAISO_"
+     "NORTH\",\"signal_type\":"
+     "\"co2_moer\",\"model\":{\"date\":\"2026-03-01\"},\"units\":\"lbs_co2_per_mwh\",\"data_point_period_"
+     "seconds\":300}}",
+     {{"2026-11-21T07:05:00Z", 870 * 0.45359237, false, false}},
+     1},
+    {watttime,
+     true,
+     "{\"data\":[{\"point_time\":\"2026-11-21T07:15:00+00:00\",\"value\":1000}],\"meta\":{\"generated_"
+     "at\":"
+     "\"2026-11-21T07:10:00+00:00\",\"units\":\"lbs_co2_per_mwh\"}}",
+     {{"2026-11-21T07:15:00Z", 453.59237, true, false}},
+     1},
+    {uk,
+     false,
+     "{\"data\":[{\"from\":\"2026-11-21T06:30Z\",\"to\":\"2026-11-21T07:00Z\",\"intensity\":{"
+     "\"forecast\":266,\"actual\":263,"
+     "\"index\":\"moderate\"}},{\"from\":\"2026-11-21T07:00Z\",\"to\":\"2026-11-21T07:30Z\","
+     "\"intensity\":{\"forecast\":270,"
+     "\"actual\":null,\"index\":\"moderate\"}}]}",
+     {{"2026-11-21T06:30:00Z", 263, false, false},
+      {"2026-11-21T06:30:00Z", 266, true, false},
+      {"2026-11-21T07:00:00Z", 270, true, false}},
+     3},
+    {sdk,
+     false,
+     "[{\"location\":\"westus\",\"time\":\"2026-11-21T07:00:00+00:00\",\"rating\":65.5}]",
+     {{"2026-11-21T07:00:00Z", 65.5, false, false}},
+     1},
+    {sdk,
+     true,
+     "[{\"generatedAt\":\"2026-11-21T06:55:00+00:00\",\"forecastData\":[{\"location\":\"westus\","
+     "\"timestamp\":"
+     "\"2026-11-21T08:00:00+00:00\",\"duration\":60,\"value\":70.1}]}]",
+     {{"2026-11-21T08:00:00Z", 70.1, true, false}},
+     1},
+    {"{signal: price, pool: p, source: http-json, url: \"http://127.0.0.1/\", unit: EUR/GPU-h, "
+     "usd_per_eur: 1.5,"
+     " fields: {list: a.1.b, time: t, value: v}}",
+     false,
+     "{\"a\":[0,{\"b\":{\"t\":1795244400,\"v\":\"2.5\"}}]}", /* one object in place of a list, numbers as
+                                                                texts */
+     {{"2026-11-21T07:00:00Z", 3.75, false, false}},
+     1},
+};
+
 static void json__the_documented_maps_read_the_services_answers(void **state)
 {
     (void)state;
-    static const struct {
-        const char *feed;
-        bool forecast;
-        const char *answer;
-        expected_t points[3];
-        uint32_t count;
-    } cases[] = {
-        {electricitymaps,
-         false,
-         "{\"zone\":\"DE\",\"history\":[{\"zone\":\"DE\",\"carbonIntensity\":302,\"datetime\":\"2026-11-"
-         "20T06:00:00.000Z\","
-         "\"updatedAt\":\"2026-11-21T06:47:21.000Z\",\"createdAt\":\"2026-11-17T06:50:11.000Z\","
-         "\"emissionFactorType\":"
-         "\"lifecycle\",\"isEstimated\":false,\"estimationMethod\":null},{\"zone\":\"DE\","
-         "\"carbonIntensity\":288,"
-         "\"datetime\":\"2026-11-20T07:00:00.000Z\",\"updatedAt\":\"2026-11-21T06:47:21.000Z\",\"createdAt\":"
-         "\"2026-11-17T07:50:11.000Z\",\"emissionFactorType\":\"lifecycle\",\"isEstimated\":true,"
-         "\"estimationMethod\":"
-         "\"TIME_SLICER_AVERAGE\"}]}",
-         {{"2026-11-20T06:00:00Z", 302, false, false}, {"2026-11-20T07:00:00Z", 288, false, true}},
-         2},
-        {electricitymaps,
-         true,
-         "{\"zone\":\"DE\",\"forecast\":[{\"carbonIntensity\":326,\"datetime\":\"2026-11-21T08:00:00.000Z\"}]"
-         ",\"updatedAt\":"
-         "\"2026-11-21T07:05:02.000Z\"}",
-         {{"2026-11-21T08:00:00Z", 326, true, false}},
-         1},
-        {watttime,
-         false,
-         "{\"data\":[{\"point_time\":\"2026-11-21T07:05:00+00:00\",\"value\":870.0,\"version\":\"2026-03-"
-         "01\"},"
-         "{\"point_time\":\"2026-11-21T07:10:00+00:00\",\"value\":null}],\"meta\":{\"region\":\"CAISO_"
-         "NORTH\",\"signal_type\":"
-         "\"co2_moer\",\"model\":{\"date\":\"2026-03-01\"},\"units\":\"lbs_co2_per_mwh\",\"data_point_period_"
-         "seconds\":300}}",
-         {{"2026-11-21T07:05:00Z", 870 * 0.45359237, false, false}},
-         1},
-        {watttime,
-         true,
-         "{\"data\":[{\"point_time\":\"2026-11-21T07:15:00+00:00\",\"value\":1000}],\"meta\":{\"generated_"
-         "at\":"
-         "\"2026-11-21T07:10:00+00:00\",\"units\":\"lbs_co2_per_mwh\"}}",
-         {{"2026-11-21T07:15:00Z", 453.59237, true, false}},
-         1},
-        {uk,
-         false,
-         "{\"data\":[{\"from\":\"2026-11-21T06:30Z\",\"to\":\"2026-11-21T07:00Z\",\"intensity\":{"
-         "\"forecast\":266,\"actual\":263,"
-         "\"index\":\"moderate\"}},{\"from\":\"2026-11-21T07:00Z\",\"to\":\"2026-11-21T07:30Z\","
-         "\"intensity\":{\"forecast\":270,"
-         "\"actual\":null,\"index\":\"moderate\"}}]}",
-         {{"2026-11-21T06:30:00Z", 263, false, false},
-          {"2026-11-21T06:30:00Z", 266, true, false},
-          {"2026-11-21T07:00:00Z", 270, true, false}},
-         3},
-        {sdk,
-         false,
-         "[{\"location\":\"westus\",\"time\":\"2026-11-21T07:00:00+00:00\",\"rating\":65.5}]",
-         {{"2026-11-21T07:00:00Z", 65.5, false, false}},
-         1},
-        {sdk,
-         true,
-         "[{\"generatedAt\":\"2026-11-21T06:55:00+00:00\",\"forecastData\":[{\"location\":\"westus\","
-         "\"timestamp\":"
-         "\"2026-11-21T08:00:00+00:00\",\"duration\":60,\"value\":70.1}]}]",
-         {{"2026-11-21T08:00:00Z", 70.1, true, false}},
-         1},
-        {"{signal: price, pool: p, source: http-json, url: \"http://127.0.0.1/\", unit: EUR/GPU-h, "
-         "usd_per_eur: 1.5,"
-         " fields: {list: a.1.b, time: t, value: v}}",
-         false,
-         "{\"a\":[0,{\"b\":{\"t\":1795244400,\"v\":\"2.5\"}}]}", /* one object in place of a list, numbers as
-                                                                    texts */
-         {{"2026-11-21T07:00:00Z", 3.75, false, false}},
-         1},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof services / sizeof services[0]; i++) {
         helio_points_t points = {0};
         helio_error_t err = {0};
-        if (helio_points_json(feed_of(cases[i].feed), helio_text_of(cases[i].answer), cases[i].forecast,
+        if (helio_points_json(feed_of(services[i].feed), helio_text_of(services[i].answer), services[i].forecast,
                               arena, &points, &err) != HELIO_OK)
             fail_msg("case %zu: %s", i, err.text);
-        if (points.count != cases[i].count)
+        if (points.count != services[i].count)
             fail_msg("case %zu: %u points", i, points.count);
         for (uint32_t n = 0; n < points.count; n++) {
-            const expected_t *want = &cases[i].points[n];
+            const expected_t *want = &services[i].points[n];
             const helio_point_t *got = &points.items[n];
             if (got->time_ms != ms_of(want->time) || !near(got->value, want->value) ||
                 got->forecast != want->forecast || got->estimated != want->estimated)

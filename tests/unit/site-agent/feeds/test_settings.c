@@ -11,22 +11,7 @@
 
 #include "site-agent/feeds/maps.h"
 #include "tests/unit/site-agent/feeds/testing.h"
-
-static helio_arena_t *arena;
-
-static int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+#include "tests/support/one_arena.h"
 
 #define SITE                                                             \
     "name: oregon\nregion: US-CAL-CISO\ntimezone: America/Los_Angeles\n" \
@@ -72,64 +57,65 @@ static void settings__every_map_is_among_the_words_of_the_table(void **state)
     }
 }
 
+static const struct {
+    const char *text, *complaint;
+} contradictions[] = {
+    {"agent: {feeds: [{signal: carbon, source: static}]}", "feeds[0]: source static needs a value"},
+    {"agent: {feeds: [{signal: carbon, source: csv}]}", "feeds[0]: source csv needs a path"},
+    {"agent: {feeds: [{signal: carbon, source: exec}]}", "feeds[0]: source exec needs a command"},
+    {"agent: {feeds: [{signal: carbon, source: http-json}]}", "needs a url"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, url: \"https://x/\"}]}", "needs fields.time"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, map: nosuch}]}", "electricitymaps"},
+    {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}",
+     "'EUR/MWh' is no unit of carbon"},
+    {"agent: {feeds: [{signal: price, source: static, value: 1}]}",
+     "needs the name of one of the site's pools"},
+    {"agent: {feeds: [{signal: price, pool: x9, source: static, value: 1}]}",
+     "needs the name of one of the site's pools"},
+    {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}",
+     "only signal price is of a pool"},
+    {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}",
+     "is no unit of price"},
+    {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, source: static, "
+     "value: 2}]}",
+     "feeds[1]: feeds[0] tells the same"},
+    {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, factor: direct, "
+     "source: static, value: 2}]}",
+     "feeds[1]: feeds[0] tells the same"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
+     "\"http://10.0.0.1/\", secrets: {a: b}}]}",
+     "use https"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
+     "\"http://127.0.0.1.evil.example/\", "
+     "secrets: {a: b}}]}",
+     "use https"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
+     "\"file:///etc/passwd\"}]}",
+     "neither https:// nor http://"},
+    {"agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, headers: {\"a:b\": c}}]}",
+     "cannot be the name of a header"},
+    {"agent: {tariff: [{when: \"Mon 8-20\", usd_per_kwh: 1}]}", "at character 5"},
+    {"windows: [{pool: x9, reserve_gpus: 4}]", "windows[0]: the site has no pool 'x9'"},
+    {"windows: [{pool: cpus, reserve_gpus: 4}]", "has no GPUs"},
+    {"windows: [{pool: h100, reserve_gpus: 4, when: Mon}]", "windows[0]: when: at character 4"},
+    {"windows: [{pool: h100}]", "reserve_gpus"},
+    {"windows: [{pool: h100, reserve_gpus: 4, peak_gpus: 4}]",
+     "'peak_gpus' says nothing without a series"},
+    {"windows: [{pool: h100, series: conv, peak_gpus: 4, when: Mon}]",
+     "'when' says nothing beside a series"},
+    {"windows: [{pool: h100, series: conv, peak_gpus: 4}]", "no feed of signal load has the name 'conv'"},
+};
+
 static void settings__what_contradicts_itself_is_refused_by_name(void **state)
 {
     (void)state;
-    static const struct {
-        const char *text, *complaint;
-    } cases[] = {
-        {"agent: {feeds: [{signal: carbon, source: static}]}", "feeds[0]: source static needs a value"},
-        {"agent: {feeds: [{signal: carbon, source: csv}]}", "feeds[0]: source csv needs a path"},
-        {"agent: {feeds: [{signal: carbon, source: exec}]}", "feeds[0]: source exec needs a command"},
-        {"agent: {feeds: [{signal: carbon, source: http-json}]}", "needs a url"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, url: \"https://x/\"}]}", "needs fields.time"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, map: nosuch}]}", "electricitymaps"},
-        {"agent: {feeds: [{signal: carbon, source: static, value: 1, unit: EUR/MWh}]}",
-         "'EUR/MWh' is no unit of carbon"},
-        {"agent: {feeds: [{signal: price, source: static, value: 1}]}",
-         "needs the name of one of the site's pools"},
-        {"agent: {feeds: [{signal: price, pool: x9, source: static, value: 1}]}",
-         "needs the name of one of the site's pools"},
-        {"agent: {feeds: [{signal: pue, pool: h100, source: static, value: 1}]}",
-         "only signal price is of a pool"},
-        {"agent: {feeds: [{signal: price, pool: h100, source: http-json, map: watttime}]}",
-         "is no unit of price"},
-        {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, source: static, "
-         "value: 2}]}",
-         "feeds[1]: feeds[0] tells the same"},
-        {"agent: {feeds: [{signal: carbon, source: static, value: 1}, {signal: carbon, factor: direct, "
-         "source: static, value: 2}]}",
-         "feeds[1]: feeds[0] tells the same"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
-         "\"http://10.0.0.1/\", secrets: {a: b}}]}",
-         "use https"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
-         "\"http://127.0.0.1.evil.example/\", "
-         "secrets: {a: b}}]}",
-         "use https"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, map: carbon-aware-sdk, url: "
-         "\"file:///etc/passwd\"}]}",
-         "neither https:// nor http://"},
-        {"agent: {feeds: [{signal: carbon, source: http-json, map: electricitymaps, headers: {\"a:b\": c}}]}",
-         "cannot be the name of a header"},
-        {"agent: {tariff: [{when: \"Mon 8-20\", usd_per_kwh: 1}]}", "at character 5"},
-        {"windows: [{pool: x9, reserve_gpus: 4}]", "windows[0]: the site has no pool 'x9'"},
-        {"windows: [{pool: cpus, reserve_gpus: 4}]", "has no GPUs"},
-        {"windows: [{pool: h100, reserve_gpus: 4, when: Mon}]", "windows[0]: when: at character 4"},
-        {"windows: [{pool: h100}]", "reserve_gpus"},
-        {"windows: [{pool: h100, reserve_gpus: 4, peak_gpus: 4}]",
-         "'peak_gpus' says nothing without a series"},
-        {"windows: [{pool: h100, series: conv, peak_gpus: 4, when: Mon}]",
-         "'when' says nothing beside a series"},
-        {"windows: [{pool: h100, series: conv, peak_gpus: 4}]", "no feed of signal load has the name 'conv'"},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof contradictions / sizeof contradictions[0]; i++) {
         char text[1000];
         site_file_t file;
         helio_error_t err = {0};
-        (void)snprintf(text, sizeof text, SITE "%s\n", cases[i].text);
-        if (try_site(text, arena, &file, &err) == HELIO_OK || !strstr(err.text, cases[i].complaint))
-            fail_msg("%s: '%s'", cases[i].text, err.text);
+        (void)snprintf(text, sizeof text, SITE "%s\n", contradictions[i].text);
+        if (try_site(text, arena, &file, &err) == HELIO_OK || !strstr(err.text, contradictions[i].complaint))
+            fail_msg("%s: '%s'", contradictions[i].text, err.text);
     }
     site_file_t file;
     helio_error_t err = {0};

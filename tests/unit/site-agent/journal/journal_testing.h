@@ -13,7 +13,6 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,7 @@
 #include <unistd.h>
 
 #include "site-agent/journal/journal.h"
+#include "tests/support/folder.h"
 
 #define WALL INT64_C(1795000000000)
 
@@ -46,18 +46,10 @@ static inline int begin(void **state)
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static inline int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status;
-    (void)type;
-    (void)walk;
-    return remove(path);
-}
-
 static inline int end(void **state)
 {
     (void)state;
-    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(directory);
 }
 
 static const char *file_in(const char *name)

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "site-agent/journal/journal.h"
 #include "site-agent/journal/look.h"
+#include "tests/support/folder.h"
 
 #define WALL INT64_C(1795000000000)
 
@@ -30,16 +30,10 @@ static int begin(void **state)
     return mkdtemp(directory) ? 0 : -1;
 }
 
-static int remove_one(const char *path, const struct stat *status, int type, struct FTW *walk)
-{
-    (void)status, (void)type, (void)walk;
-    return remove(path);
-}
-
 static int end(void **state)
 {
     (void)state;
-    return nftw(directory, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    return folder_remove(directory);
 }
 
 static void expect(helio_rc expected, const char *part)

@@ -18,22 +18,7 @@
 #include <string.h>
 
 #include "site-agent/backends/slurm/listing.h"
-
-static helio_arena_t *arena;
-
-static inline int begin(void **state)
-{
-    (void)state;
-    arena = helio_arena_new();
-    return 0;
-}
-
-static inline int end(void **state)
-{
-    (void)state;
-    helio_arena_destroy(&arena);
-    return 0;
-}
+#include "tests/support/one_arena.h"
 
 /*  A copy of its own size, so that a read past its end is seen by the sanitizer. */
 static inline char *exact(helio_text_t text)

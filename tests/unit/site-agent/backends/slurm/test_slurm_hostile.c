@@ -167,76 +167,77 @@ static void an_acknowledgement_that_the_user_wrote_is_none(void **state)
     lab_close(&lab);
 }
 
+static const struct {
+    int64_t for_ms;
+    bool late; /* `started` comes at the very end */
+    helio_done_t done;
+    uint64_t least, most;
+    const char *says;
+    uint32_t word;
+} booked[] = {
+    {700000, false, {.run_ms = 699000}, 699000, 699000, "", WORD(ENDED)},
+    {700000, false, {.run_ms = 1}, 640000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
+    {700000, true, {.run_ms = 1}, 540000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
+    {700000,
+     false,
+     {.run_ms = UINT64_C(9000000000000000)},
+     640000,
+     750000,
+     "Doubted: its mark says 9000000000000000 ms",
+     WORD(ENDED)},
+    {700000,
+     false,
+     {.run_ms = 699000, .started_wall_ms = 5},
+     699000,
+     699000,
+     "Doubted: its marks' times",
+     WORD(ENDED)},
+    {700000,
+     true,
+     {.failed = true, .reason = "StartFailed: so it says"},
+     540000,
+     720000,
+     "Doubted: said not to have run",
+     WORD(VANISHED)},
+    {20000,
+     true,
+     {.failed = true, .reason = "StartFailed: so it was"},
+     0,
+     0,
+     "StartFailed: so it was",
+     WORD(FAILED_TO_START)},
+    {20000, false, {.run_ms = 3}, 3, 3, "", WORD(ENDED)},
+};
+
 /*  Slurm shows it on its nodes for ten minutes and more, or for twenty seconds, and the mark says else. */
 static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
 {
     (void)state;
-    static const struct {
-        int64_t for_ms;
-        bool late; /* `started` comes at the very end */
-        helio_done_t done;
-        uint64_t least, most;
-        const char *says;
-        uint32_t word;
-    } cases[] = {
-        {700000, false, {.run_ms = 699000}, 699000, 699000, "", WORD(ENDED)},
-        {700000, false, {.run_ms = 1}, 640000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
-        {700000, true, {.run_ms = 1}, 540000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
-        {700000,
-         false,
-         {.run_ms = UINT64_C(9000000000000000)},
-         640000,
-         750000,
-         "Doubted: its mark says 9000000000000000 ms",
-         WORD(ENDED)},
-        {700000,
-         false,
-         {.run_ms = 699000, .started_wall_ms = 5},
-         699000,
-         699000,
-         "Doubted: its marks' times",
-         WORD(ENDED)},
-        {700000,
-         true,
-         {.failed = true, .reason = "StartFailed: so it says"},
-         540000,
-         720000,
-         "Doubted: said not to have run",
-         WORD(VANISHED)},
-        {20000,
-         true,
-         {.failed = true, .reason = "StartFailed: so it was"},
-         0,
-         0,
-         "StartFailed: so it was",
-         WORD(FAILED_TO_START)},
-        {20000, false, {.run_ms = 3}, 3, 3, "", WORD(ENDED)},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < sizeof booked / sizeof booked[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
         lab_open(&lab);
         lab_start(&lab, &job);
         lab_settle(&lab);
-        helio_done_t done = cases[i].done;
+        helio_done_t done = booked[i].done;
         if (!done.started_wall_ms && !done.failed)
             done.started_wall_ms = lab.wall_ms;
         lab_claim(&lab, &job, "101");
         lab_set(&lab, "101", "state", "RUNNING");
-        if (!cases[i].late)
+        if (!booked[i].late)
             lab_started(&lab, &job);
-        lab_pass(&lab, cases[i].for_ms);
-        if (cases[i].late && !done.failed)
+        lab_pass(&lab, booked[i].for_ms);
+        if (booked[i].late && !done.failed)
             lab_started(&lab, &job);
         lab_done(&lab, &job, done);
         lab_set(&lab, "101", "state", "COMPLETED");
         lab_pass(&lab, 20000);
         const lab_event_t *last = lab_last(&lab);
         assert_non_null(last);
-        lab_expect(&lab, lab.heard_count - 1, cases[i].word, cases[i].says);
-        if (!cases[i].says[0])
+        lab_expect(&lab, lab.heard_count - 1, booked[i].word, booked[i].says);
+        if (!booked[i].says[0])
             assert_string_equal(last->reason, "");
-        if (last->event.run_ms < cases[i].least || last->event.run_ms > cases[i].most)
+        if (last->event.run_ms < booked[i].least || last->event.run_ms > booked[i].most)
             fail_msg("case %zu: %llu ms", i, (unsigned long long)last->event.run_ms);
         assert_true(last->event.ended_wall_ms <= lab.wall_ms);
         assert_true(last->event.word == WORD(FAILED_TO_START) ||
