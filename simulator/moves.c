@@ -13,8 +13,7 @@ enum { RESIDENCE_MS = HELIO_MOVE_RESIDENCE_MS - HELIO_MOVE_RESIDENCE_MS / 50 }; 
 /*  In half of the worlds half of the jobs; those draw nothing from the world's random numbers. */
 bool moves_asks(const world_t *self, uint32_t index)
 {
-    uint64_t kind = self->options.seed % 6;
-    return (kind == 1 || kind == 2 || kind == 4) && world_draw(self, 20, index) % 2 == 0;
+    return self->options.seed % 2 == 1 && world_draw(self, 20, index) % 2 == 0;
 }
 
 static const wjob_t *job_of(const world_t *self, helio_uuid_t id)

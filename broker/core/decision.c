@@ -265,7 +265,7 @@ static const char *kept_detail(helio_broker_core_t *self, const evaluation_t *e,
 {
     for (uint32_t i = 0; i < e->feasible; i++) {
         const option_t *o = &e->options[i];
-        if (!core_kept_allows(self, e->class, o->pool, o->c.gpus_per_node, 0))
+        if (!core_kept_allows(self, e->class, o->pool, o->c.gpus_per_node, (kept_back_t){0}))
             return core_kept_text(self, e->class, o->site, o->pool, o->c.gpus_per_node, ret_expected_ms);
     }
     return "";

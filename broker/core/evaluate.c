@@ -169,7 +169,7 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            (core_evict_holds(self, class, pool) ||
             core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
            core_evict_allows(self, class, pool, option->c.gpus_per_node) &&
-           core_kept_allows(self, class, pool, option->c.gpus_per_node, 0);
+           core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0});
 }
 
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)

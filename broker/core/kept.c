@@ -72,7 +72,7 @@ static void find_edges(helio_broker_core_t *self, pool_t *pool)
     const helio_series_t *series = kept->series;
     int64_t first = index_of(series, self->wall_ms);
     bool woken = false;
-    kept->edges[0] = (kept_edge_t){self->wall_ms, room_of(pool, point_of(series, first)), 0};
+    kept->edges[0] = (kept_edge_t){self->wall_ms, room_of(pool, point_of(series, first)), 0, 0};
     kept->count = 1;
     for (int64_t i = first + 1; i < (int64_t)series->values.count; i++) {
         uint64_t before = point_of(series, i - 1), then = point_of(series, i);
@@ -81,7 +81,7 @@ static void find_edges(helio_broker_core_t *self, pool_t *pool)
             woken = true;
         }
         if (then > before && kept->count < KEPT_EDGES_MAX)
-            kept->edges[kept->count++] = (kept_edge_t){begin_of(series, i), room_of(pool, then), 0};
+            kept->edges[kept->count++] = (kept_edge_t){begin_of(series, i), room_of(pool, then), 0, 0};
     }
 }
 
@@ -95,15 +95,20 @@ static bool holds_at(const helio_broker_core_t *self, const job_t *job, const ke
 static void add_held(const helio_broker_core_t *self, kept_t *kept, const job_t *job)
 {
     for (uint32_t i = 0; i < kept->count; i++)
-        if (i == 0 || holds_at(self, job, &kept->edges[i]))
+        if (i == 0 || holds_at(self, job, &kept->edges[i])) {
             kept->edges[i].held_gpus += core_job_gpus(job);
+            if (i && job->submission->queue->tier == HELIO_TIER_BEST_EFFORT)
+                kept->edges[i].best_effort_gpus += core_job_gpus(job);
+        }
 }
 
 static void find_held(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
     const job_t *job;
-    for (uint32_t i = 0; i < pool->kept->count; i++)
+    for (uint32_t i = 0; i < pool->kept->count; i++) {
         pool->kept->edges[i].held_gpus = core_moves_held_gpus(self, pool, i ? pool->kept->edges[i].at_ms : 0);
+        pool->kept->edges[i].best_effort_gpus = 0;
+    }
     DL_FOREACH(site->live, job)
     {
         if (job->pool == pool && !is_critical(job->submission->queue))
@@ -307,35 +312,42 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
             back += (uint64_t)k * eviction->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
         bool mine = other->id == class->id && !own;
         own = own || mine;
-        if (!mine && !is_critical(other->queue) && edge->at_ms - self->wall_ms < (int64_t)other->want.time_limit_ms)
+        bool leaves_first = edge != pool->kept->edges && other->queue->tier == HELIO_TIER_BEST_EFFORT;
+        if (!mine && !leaves_first && !is_critical(other->queue) &&
+            edge->at_ms - self->wall_ms < (int64_t)other->want.time_limit_ms)
             expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
     }
     return (held_gpus > back ? held_gpus - back : 0) + expected;
 }
 
-/*  The first time at which it would be in the way; NULL = it may start. */
+/*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
+ * way: it leaves first. And who gives way keeps nobody out for whom others are leaving, or that one would hunt again. */
 static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                                   uint32_t gpus_per_node, uint64_t back_gpus)
+                                   uint32_t gpus_per_node, kept_back_t back)
 {
     const kept_t *kept = pool->kept;
     uint64_t gpus = (uint64_t)gpus_per_node * class->want.nodes;
+    bool leaves_first = class->queue->tier == HELIO_TIER_BEST_EFFORT;
     for (uint32_t i = 0; kept && gpus && i < kept->count && !is_critical(class->queue); i++) {
         const kept_edge_t *edge = &kept->edges[i];
         if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
             break;
-        uint64_t held = edge->held_gpus > back_gpus ? edge->held_gpus - back_gpus : 0;
+        uint64_t held = edge->held_gpus - (i ? edge->best_effort_gpus : 0),
+                 given = back.gpus - (i ? back.best_effort_gpus : 0);
+        held = held > given ? held - given : 0;
         uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held) : 0;
+        bool awaited = after > held && !leaves_first;
         held = after > held ? after : held;
-        if (held + gpus > edge->room_gpus && (i == 0 || !gives_way(self, class, edge->at_ms)))
+        if (held + gpus > edge->room_gpus && (i == 0 || awaited || !gives_way(self, class, edge->at_ms)))
             return edge;
     }
     return NULL;
 }
 
 bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                      uint32_t gpus_per_node, uint64_t back_gpus)
+                      uint32_t gpus_per_node, kept_back_t back)
 {
-    return !obstacle(self, class, pool, gpus_per_node, back_gpus);
+    return !obstacle(self, class, pool, gpus_per_node, back);
 }
 
 bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node)
@@ -347,7 +359,7 @@ bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t g
 const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
                            uint32_t gpus_per_node, int64_t *ret_until_ms)
 {
-    const kept_edge_t *edge = obstacle(self, class, pool, gpus_per_node, 0);
+    const kept_edge_t *edge = obstacle(self, class, pool, gpus_per_node, (kept_back_t){0});
     const helio_series_t *series = edge ? series_of(site, pool) : NULL;
     if (!series)
         return "";

@@ -10,6 +10,7 @@ typedef struct kept_edge {
     int64_t at_ms; /* wall clock */
     uint64_t room_gpus;
     uint64_t held_gpus; /* by their limits; of now, those that are being stopped too */
+    uint64_t best_effort_gpus; /* of those, after now, by work that is the first to leave */
 } kept_edge_t;
 
 enum { KEPT_EDGES_MAX = 64 };
@@ -25,9 +26,14 @@ typedef struct kept {
 } kept_t;
 
 void core_kept_review(helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */
+/*  What others give back, were they told to leave now. */
+typedef struct kept_back {
+    uint64_t gpus;
+    uint64_t best_effort_gpus; /* of those */
+} kept_back_t;
 /*  May a job of the class take so much now, once others gave so much back? */
 bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                      uint32_t gpus_per_node, uint64_t back_gpus);
+                      uint32_t gpus_per_node, kept_back_t back);
 /*  Not even if nothing else ran there. */
 bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
 void core_kept_placed(helio_broker_core_t *self, const job_t *job);

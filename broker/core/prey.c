@@ -108,10 +108,11 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     const helio_requirement_t *want = &hunt->class->want;
     const pool_t *pool = hunt->option->pool;
     room_t room = {0};
-    uint64_t back_gpus = 0;
+    kept_back_t back = {0};
     for (uint32_t i = 0; i < count; i++) {
         const job_t *job = hunt->jobs[chosen[i]];
-        back_gpus += core_job_gpus(job);
+        back.gpus += core_job_gpus(job);
+        back.best_effort_gpus += core_evict_tier(job) == HELIO_TIER_BEST_EFFORT ? core_job_gpus(job) : 0;
         core_room_add(&room, job->submission->class->want.nodes, job->gpus_per_node, &job->submission->class->want);
     }
     free_nodes_t fullest = hunt->others, emptiest = hunt->others;
@@ -121,7 +122,7 @@ static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
     emptiest.cpus = fullest.cpus;
     emptiest.memory_bytes = fullest.memory_bytes;
     uint32_t gpus = hunt->option->c.gpus_per_node;
-    return core_kept_allows(hunt->core, hunt->class, pool, gpus, back_gpus) &&
+    return core_kept_allows(hunt->core, hunt->class, pool, gpus, back) &&
            core_room_fits(pool, &fullest, want->nodes, gpus, want->cpus, want->memory_bytes) &&
            core_room_fits(pool, &emptiest, want->nodes, gpus, want->cpus, want->memory_bytes);
 }

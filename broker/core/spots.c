@@ -188,7 +188,7 @@ helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *jo
         *ret_detail = core_printf(self, "%u GPUs free", core_pool_gpus_free(pool));
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_kept_allows(self, &class, pool, spot->gpus_per_node, 0))
+    if (!core_kept_allows(self, &class, pool, spot->gpus_per_node, (kept_back_t){0}))
         *ret_detail = core_kept_text(self, &class, spot->site, pool, spot->gpus_per_node, &until_ms);
     else if (!leaves)
         return HELIO_REJECTION_NONE;

@@ -228,6 +228,28 @@ static void kept__who_has_not_begun_is_waited_for_and_counted(void **state)
     assert_true(short_ms() == counted);
 }
 
+/*  Or it would evict for room that is there, and best-effort work would be placed on it again. */
+static void kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_will_leave(void **state)
+{
+    (void)state;
+    join(1, 8);
+    tell((double[]){0, 0, 4, 4, 4}, 5, harness_wall_ms(h), 3600);
+    helio_job_key_t low = run(job_of("preemptible", 4, 24 * HOUR));
+    helio_job_key_t firm = run(job_of("standard", 4, 4 * HOUR));
+    helio_job_key_t second = job_of("standard", 4, 4 * HOUR);
+    harness_wait(h, HOUR);
+    assert_state(low, HELIO_JOB_RUNNING);
+    assert_state(second, HELIO_JOB_QUEUED); /* for that there will be no room */
+    assert_int_equal(harness_figures(h).preemptions_total[HELIO_EVICT_WHY_TIER], 0);
+    harness_wait(h, HOUR - 20 * SECOND);
+    assert_state(low, HELIO_JOB_STOPPING);
+    assert_state(firm, HELIO_JOB_RUNNING);
+    harness_say(h, NORTH, low, 1, HELIO_REPORT_KIND_STOPPED);
+    harness_wait(h, MINUTE);
+    assert_state(firm, HELIO_JOB_RUNNING);
+    assert_int_equal(short_ms(), 0);
+}
+
 /*  Room that is there now, but not any more once he has started for whom another leaves. */
 static void kept__what_another_is_leaving_for_is_not_taken_meanwhile(void **state)
 {
@@ -425,6 +447,7 @@ int main(void)
         TEST(kept__who_begins_and_nothing_else_happens_leaves_in_time_too),
         TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
         TEST(kept__who_has_not_begun_is_waited_for_and_counted),
+        TEST(kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_will_leave),
         TEST(kept__what_another_is_leaving_for_is_not_taken_meanwhile),
         TEST(kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too),
         TEST(kept__three_days_of_inference_by_day_and_training_by_night),
