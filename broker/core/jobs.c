@@ -79,10 +79,8 @@ static submission_t *submission_of(const helio_row_job_t *row)
     return submission;
 }
 
-submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
-                                  const helio_job_spec_t *spec)
+void core_submission_keep(submission_t *submission, const helio_job_spec_t *spec)
 {
-    submission_t *submission = submission_of(row);
     submission->retries = spec->retries;
     submission->tasks_at_once = spec->tasks_at_once;
     submission->on_site_loss = spec->on_site_loss;
@@ -93,6 +91,13 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
     submission->signalled = spec->checkpoint_signal.size > 0;
     submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
+}
+
+submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
+                                  const helio_job_spec_t *spec)
+{
+    submission_t *submission = submission_of(row);
+    core_submission_keep(submission, spec);
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
     submission->queue = core_queue_find(self, row->queue);
     assert(submission->tenant && submission->queue);

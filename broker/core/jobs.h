@@ -115,6 +115,7 @@ enum { CORE_REASON_MAX = 256 }; /* of a reason in the rows; more is cut */
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at);
 job_t *core_job_find(helio_broker_core_t *self, helio_job_key_t key);
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
+void core_submission_keep(submission_t *submission, const helio_job_spec_t *spec); /* what is asked for later */
 /*  Keeps no view of the row; fills in its class. */
 submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
                                   const helio_job_spec_t *spec);

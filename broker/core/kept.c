@@ -312,7 +312,7 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
             back += (uint64_t)k * eviction->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
         bool mine = other->id == class->id && !own;
         own = own || mine;
-        bool leaves_first = edge != pool->kept->edges && other->queue->tier == HELIO_TIER_BEST_EFFORT;
+        bool leaves_first = edge != pool->kept->edges && other->queue->tier < class->queue->tier;
         if (!mine && !leaves_first && !is_critical(other->queue) &&
             edge->at_ms - self->wall_ms < (int64_t)other->want.time_limit_ms)
             expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
@@ -321,7 +321,7 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
 }
 
 /*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
- * way: it leaves first. And who gives way keeps nobody out for whom others are leaving, or that one would hunt again. */
+ * way but its like's: it leaves first. And who gives way keeps nobody out for whom others are leaving, or that one would hunt again. */
 static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                                    uint32_t gpus_per_node, kept_back_t back)
 {
@@ -332,8 +332,9 @@ static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_cl
         const kept_edge_t *edge = &kept->edges[i];
         if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
             break;
-        uint64_t held = edge->held_gpus - (i ? edge->best_effort_gpus : 0),
-                 given = back.gpus - (i ? back.best_effort_gpus : 0);
+        bool firm = i && !leaves_first; /* only what leaves no sooner than it counts */
+        uint64_t held = edge->held_gpus - (firm ? edge->best_effort_gpus : 0),
+                 given = back.gpus - (firm ? back.best_effort_gpus : 0);
         held = held > given ? held - given : 0;
         uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held) : 0;
         bool awaited = after > held && !leaves_first;

@@ -94,7 +94,9 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         core_answer_queue(self, event, document, "");
         return;
     }
-    job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms};
+    submission_t submission = {.tenant = tenant, .queue = queue, .row.time_limit_ms = time_limit_ms};
+    core_submission_keep(&submission, &document->spec);
+    job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms, .submission = &submission};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
     job_class_t class = {
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
@@ -104,6 +106,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .waiting_count = 1,
         .judged_ms = gate.latest_ms > self->wall_ms ? gate.latest_ms : 0,
     };
+    submission.class = &class;
     helio_row_job_t row = {.tenant = event->tenant,
                            .user = event->user,
                            .name = document->spec.name,

@@ -234,7 +234,7 @@ static void kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_wi
     (void)state;
     join(1, 8);
     tell((double[]){0, 0, 4, 4, 4}, 5, harness_wall_ms(h), 3600);
-    helio_job_key_t low = run(job_of("preemptible", 4, 24 * HOUR));
+    helio_job_key_t low = run(job_of("batch", 4, 24 * HOUR));
     helio_job_key_t firm = run(job_of("standard", 4, 4 * HOUR));
     helio_job_key_t second = job_of("standard", 4, 4 * HOUR);
     harness_wait(h, HOUR);
@@ -248,6 +248,29 @@ static void kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_wi
     harness_wait(h, MINUTE);
     assert_state(firm, HELIO_JOB_RUNNING);
     assert_int_equal(short_ms(), 0);
+}
+
+/*  Whether it saves is asked of a job that is only planned, too. */
+static void kept__a_plan_where_others_would_leave_knows_whether_the_job_would_leave_in_time(void **state)
+{
+    (void)state;
+    join(1, 8);
+    tell((double[]){0, 0, 8, 8}, 4, harness_wall_ms(h), 3600);
+    (void)run(job_of("batch", 8, 24 * HOUR));
+    helio_job_spec_t spec = spec_of("standard", 8, 4 * HOUR);
+    for (int saves = 0; saves < 2; saves++) {
+        spec.checkpoint_signal = saves ? HELIO_TEXT("USR1") : (helio_text_t){0};
+        helio_submission_t job = harness_submission(h, &spec, "", "");
+        helio_ev_submit_t event = {
+            .call = 77, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&job, 1}};
+        harness_step(h, HELIO_BROKER_EV_PLAN, &event);
+        const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+        assert_non_null(answer);
+        assert_int_equal(answer->rc, HELIO_OK);
+        assert_true(helio_text_is(answer->plan.decision.reason, "WaitingForCapacity"));
+        assert_int_equal(answer->plan.decision.chosen_site.size > 0, saves); /* on the room of who would leave */
+        harness_clear(h);
+    }
 }
 
 /*  Room that is there now, but not any more once he has started for whom another leaves. */
@@ -448,6 +471,7 @@ int main(void)
         TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
         TEST(kept__who_has_not_begun_is_waited_for_and_counted),
         TEST(kept__best_effort_work_leaves_first_and_keeps_nobody_from_what_it_will_leave),
+        TEST(kept__a_plan_where_others_would_leave_knows_whether_the_job_would_leave_in_time),
         TEST(kept__what_another_is_leaving_for_is_not_taken_meanwhile),
         TEST(kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too),
         TEST(kept__three_days_of_inference_by_day_and_training_by_night),
