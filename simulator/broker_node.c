@@ -118,6 +118,7 @@ static void step(world_t *self, uint32_t kind, const void *payload)
     helio_broker_core_step(broker->core, &event, broker->effects);
     for (uint32_t i = 0; i < broker->effects->count; i++) {
         const helio_effect_t *effect = &broker->effects->items[i];
+        looks_effect(self, kind, effect);
         if (effect->kind == HELIO_BROKER_FX_ROW_JOB)
             workload_of(self, ((const helio_row_job_t *)effect->payload)->source)->given =
                 ((const helio_row_job_t *)effect->payload)->job;

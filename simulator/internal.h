@@ -267,6 +267,10 @@ void edits_before_load(world_t *self);                      /* what the last lea
 void edits_after_load(world_t *self);                       /* nothing of what it had stored is */
 enum { EDITS_CALL = 5 * WORLD_JOBS_MAX };
 
+/* looks.c: plans and explanations at any moment, and the promise that they change nothing */
+void looks_make(world_t *self);
+void looks_effect(world_t *self, uint32_t kind, const helio_effect_t *effect); /* of a step that took such an event */
+
 /* data.c: a catalogue and links that change, in half of the worlds, and jobs that read */
 void data_make(world_t *self);
 void data_reads(world_t *self, uint32_t index, helio_job_spec_t *spec);

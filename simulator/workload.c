@@ -235,6 +235,7 @@ void workload_make(world_t *self)
     data_make(self);
     queues_make(self);
     edits_make(self);
+    looks_make(self);
     self->job_count = self->options.jobs < WORLD_JOBS_MAX ? self->options.jobs : WORLD_JOBS_MAX;
     for (uint32_t i = 0; i < self->job_count; i++) {
         make_one(self, i);
