@@ -70,6 +70,17 @@ static void late(helio_slurm_attempt_t *attempt, const char *id)
         helio_slurm_cancel_pending(attempt, id);
 }
 
+/*  The partition is not the job's own choice: somebody is changing slurm.conf. What is offered follows some seconds
+ * later; until then every refusal would bring the next order, and two of them hold a job that nothing is wrong with. */
+static bool lacks_the_pools_partition(const helio_slurm_attempt_t *attempt)
+{
+    const helio_job_spec_t *spec = &attempt->spec;
+    for (uint32_t i = 0; i < spec->slurm.count; i++)
+        if (helio_text_is(spec->slurm.items[i].name, "partition"))
+            return false;
+    return strcasestr(attempt->trouble, "invalid partition") != NULL;
+}
+
 static void on_answer(void *arg, const helio_command_result_t *result)
 {
     helio_slurm_attempt_t *attempt = arg;
@@ -93,7 +104,8 @@ static void on_answer(void *arg, const helio_command_result_t *result)
     keep_complaint(attempt, result->complaint);
     if (result->timed_out)
         (void)snprintf(attempt->trouble, sizeof attempt->trouble, "sbatch gave no answer in time");
-    if (clear && result->exit_code && helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_REFUSED)
+    if (clear && result->exit_code && helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_REFUSED &&
+        !lacks_the_pools_partition(attempt))
         fail(attempt, "SubmitRefused");
     else
         wait_and_see(attempt);

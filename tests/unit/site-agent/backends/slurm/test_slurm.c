@@ -227,6 +227,52 @@ static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_i
     lab_close(&lab);
 }
 
+#define NO_PARTITION                                                                                                   \
+    "sbatch: error: invalid partition specified: main\n"                                                               \
+    "sbatch: error: Batch job submission failed: Invalid partition name specified\n"
+
+static void slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        lab_t lab;
+        lab_job_t job = {0};
+        lab_open(&lab);
+        lab_answer(&lab, "sbatch", "", NO_PARTITION, 1);
+        lab_start(&lab, &job);
+        lab_pass(&lab, 20000);
+        assert_int_equal(lab.heard_count, 0);
+        assert_true(lab_calls(&lab, "sbatch ") > 1);
+        if (back) {
+            lab_answer(&lab, "sbatch", NULL, NULL, 0);
+            lab_pass(&lab, 30000);
+            assert_int_equal(lab.heard_count, 0);
+            lab_run(&lab, &job, "101");
+            lab_pass(&lab, 10000);
+            lab_expect(&lab, 0, WORD(STARTED), "");
+        } else {
+            lab_pass(&lab, 60000);
+            lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitFailed: Invalid partition name specified");
+        }
+        assert_int_equal(lab.heard_count, 1);
+        lab_close(&lab);
+    }
+}
+
+static void slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once(void **state)
+{
+    (void)state;
+    helio_pair_t own = {HELIO_TEXT("partition"), HELIO_TEXT("nosuch")};
+    lab_t lab;
+    lab_job_t job = {.spec.slurm = {.items = &own, .count = 1}};
+    lab_open(&lab);
+    lab_answer(&lab, "sbatch", "", NO_PARTITION, 1);
+    lab_start(&lab, &job);
+    lab_settle(&lab);
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitRefused: Invalid partition name specified");
+    lab_close(&lab);
+}
+
 static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(void **state)
 {
     (void)state;
@@ -421,6 +467,8 @@ int main(void)
         cmocka_unit_test(slurm__an_sbatch_that_a_killed_agent_left_can_run_nothing_after_absent),
         cmocka_unit_test(slurm__a_survey_finds_every_folder_that_was_not_acknowledged),
         cmocka_unit_test(slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it),
+        cmocka_unit_test(slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute),
+        cmocka_unit_test(slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once),
         cmocka_unit_test(trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt),
         cmocka_unit_test(slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left),
         cmocka_unit_test(trap_11__a_job_whose_answer_was_lost_is_found_by_its_name),
