@@ -6,7 +6,7 @@
 
 static void turn(world_t *self, uint32_t site);
 
-/* ---- the journal ------------------------------------------------------------------------------------------- */
+/* ---- the journal --------------------------------------------------------------------------------------- */
 
 static void journal_attempt(world_t *self, agent_node_t *agent, const helio_jrow_attempt_t *row)
 {
@@ -79,7 +79,7 @@ static void journal_commit(world_t *self, agent_node_t *agent)
     agent->in_flight = false;
 }
 
-/* ---- the shell --------------------------------------------------------------------------------------------- */
+/* ---- the shell ----------------------------------------------------------------------------------------- */
 
 static void append(world_t *self, agent_node_t *agent, const helio_effect_t *effect)
 {

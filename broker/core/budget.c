@@ -34,8 +34,7 @@ static void add(int64_t *sum, int64_t more)
         *sum = more < 0 ? INT64_MIN : INT64_MAX;
 }
 
-/* ---- what is committed -----------------------------------------------------------------------------------
- */
+/* ---- what is committed --------------------------------------------------------------------------------- */
 
 static void commit(spending_t *spending, uint32_t period, spell_t spell, const int64_t *parts, int sign)
 {
@@ -157,8 +156,7 @@ void core_budget_leave(helio_broker_core_t *self, job_t *job)
     }
 }
 
-/* ---- what is booked --------------------------------------------------------------------------------------
- */
+/* ---- what is booked ------------------------------------------------------------------------------------ */
 
 bool core_budget_books(job_t *job, uint32_t epoch)
 {
@@ -228,8 +226,7 @@ void core_budget_load_foreseen(helio_broker_core_t *self, const helio_row_forese
     job->last->commitment.counted = false; /* when all is loaded */
 }
 
-/* ---- the clock -------------------------------------------------------------------------------------------
- */
+/* ---- the clock ----------------------------------------------------------------------------------------- */
 
 static void turn_spending(spending_t *spending, uint32_t period, bool follows)
 {
@@ -287,8 +284,7 @@ int64_t core_budgets_wake_ms(const helio_broker_core_t *self, int64_t at_most)
     return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
 
-/* ---- whether a start keeps them --------------------------------------------------------------------------
- */
+/* ---- whether a start keeps them ------------------------------------------------------------------------ */
 
 static int64_t left_of(const spending_t *spending, uint32_t kind, spell_t spell)
 {

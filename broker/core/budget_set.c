@@ -37,8 +37,7 @@ const char *core_budget_words(helio_broker_core_t *self, const helio_budget_t bu
     return words;
 }
 
-/* ---- setting them ----------------------------------------------------------------------------------------
- */
+/* ---- setting them -------------------------------------------------------------------------------------- */
 
 static void weigh(spending_t *spending)
 {

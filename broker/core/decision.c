@@ -31,8 +31,7 @@ const char *core_place_text(helio_broker_core_t *self, const option_t *option)
     return core_printf(self, "%s/%.*s", option->site->name, HELIO_TEXT_ARGS(option->pool->info.name));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason)
 {
@@ -245,8 +244,7 @@ void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reaso
     core_emit(self, HELIO_BROKER_FX_ROW_CLASS, &row);
 }
 
-/* ---- words -----------------------------------------------------------------------------------------------
- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static const char *window_detail(helio_broker_core_t *self, const evaluation_t *e)
 {

@@ -62,8 +62,7 @@ static void grant(helio_broker_core_t *self, submission_t *submission, const wis
     core_submission_reclass(self, submission, &want, wish->priority, wish->queue);
 }
 
-/* ---- in words --------------------------------------------------------------------------------------------
- */
+/* ---- in words ------------------------------------------------------------------------------------------ */
 
 static const char *goal_text(const wish_t *wish)
 {
@@ -133,8 +132,7 @@ static uint32_t changes_of(helio_broker_core_t *self, const wish_t *a, const wis
     return count;
 }
 
-/* ---- whether it may be -----------------------------------------------------------------------------------
- */
+/* ---- whether it may be --------------------------------------------------------------------------------- */
 
 typedef struct subject {
     submission_t *submission;
@@ -247,8 +245,7 @@ static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *eve
                                "Give a later one, or 'none'; nothing was changed");
 }
 
-/* ---- doing it --------------------------------------------------------------------------------------------
- */
+/* ---- doing it ------------------------------------------------------------------------------------------ */
 
 /*  Told once, of the job or of the whole array. */
 static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,

@@ -27,8 +27,7 @@ static verdict_t judge(uint32_t after, helio_found_t how)
     return after == unwanted ? VERDICT_IN_VAIN : VERDICT_COME;
 }
 
-/* ---- who waits for whom
- * ------------------------------------------------------------------------------------ */
+/* ---- who waits for whom -------------------------------------------------------------------------------- */
 
 static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
 {
@@ -70,8 +69,7 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
     free(waiter);
 }
 
-/* ---- times: a heap, the earliest on top
- * --------------------------------------------------------------------- */
+/* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */
 
 static bool is_earlier(const gate_t *a, const gate_t *b)
 {
@@ -133,8 +131,7 @@ int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most)
     return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
 
-/* ---- a gate's life
- * ----------------------------------------------------------------------------------------- */
+/* ---- a gate's life ------------------------------------------------------------------------------------- */
 
 /*  Its row is written once a step, however much came. */
 static void say_later(helio_broker_core_t *self, gate_t *gate)
@@ -233,8 +230,7 @@ void core_gate_refuse(helio_broker_core_t *self, submission_t *submission)
     }
 }
 
-/* ---- what it says
- * ------------------------------------------------------------------------------------------ */
+/* ---- what it says -------------------------------------------------------------------------------------- */
 
 static const char *gate_text(helio_broker_core_t *self, const gate_t *gate)
 {
@@ -265,8 +261,7 @@ static void write_dirty(helio_broker_core_t *self)
     }
 }
 
-/* ---- ends
- * -------------------------------------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------------------------------- */
 
 void core_gates_ended(helio_broker_core_t *self, job_t *job)
 {
@@ -332,8 +327,7 @@ void core_gates_look(helio_broker_core_t *self)
     }
 }
 
-/* ---- a submission
- * ------------------------------------------------------------------------------------------ */
+/* ---- a submission -------------------------------------------------------------------------------------- */
 
 /*  What is open is held here, whatever the shell read a moment ago. NULL: not held, or (a task) over. */
 static const submission_t *held(helio_broker_core_t *self, helio_job_key_t on)
@@ -433,8 +427,7 @@ void core_gate_new(helio_broker_core_t *self, submission_t *submission, const he
         say_later(self, submission->gate);
 }
 
-/* ---- rebuilt
- * ----------------------------------------------------------------------------------------------- */
+/* ---- rebuilt ------------------------------------------------------------------------------------------- */
 
 /*  What opened while nobody led must be said, so each gate is shut until all is loaded. */
 void core_gate_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec)

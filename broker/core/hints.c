@@ -74,8 +74,7 @@ static bool is_rejected(const advisor_t *self, helio_rejection_t rejection)
     return false;
 }
 
-/* ---- caps ------------------------------------------------------------------------------------------------
- */
+/* ---- caps ---------------------------------------------------------------------------------------------- */
 
 /*  The bound that lets one more pool in: the least that is above `above`. 0 = there is none. */
 static uint64_t next_bound(const advisor_t *self, helio_rejection_t cap, uint64_t above)
@@ -119,8 +118,7 @@ static void raise_carbon(const advisor_t *self)
     }
 }
 
-/* ---- what it asks for ------------------------------------------------------------------------------------
- */
+/* ---- what it asks for ---------------------------------------------------------------------------------- */
 
 static bool is_asked_for(const helio_requirement_t *want, helio_text_t model)
 {
@@ -196,8 +194,7 @@ static void shorter_time(const advisor_t *self)
               core_printf(core, "a `time` of at most %lldm", (long long)(longest_ms / MIN_TIME_MS)));
 }
 
-/* ---- its queue -------------------------------------------------------------------------------------------
- */
+/* ---- its queue ----------------------------------------------------------------------------------------- */
 
 /*  The next one above its own. */
 static queue_t *next_queue(const advisor_t *self)

@@ -19,7 +19,7 @@ enum {
     AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be evicted before */
 };
 
-/* ---- what is kept, and who holds how much ----------------------------------------------------------------- */
+/* ---- what is kept, and who holds how much -------------------------------------------------------------- */
 
 static bool is_critical(const queue_t *queue)
 {

@@ -81,8 +81,7 @@ const char *core_misfit_detail(helio_broker_core_t *self, const helio_requiremen
     }
 }
 
-/* ---- what would fit --------------------------------------------------------------------------------------
- */
+/* ---- what would fit ------------------------------------------------------------------------------------ */
 
 /*  The most that the pool could take of what is asked for. In `ret_ask` what it asks of GPUs, which `ret`
  * views. */
@@ -168,8 +167,7 @@ const char *core_misfit_remedy(helio_broker_core_t *self, const helio_requiremen
     return text;
 }
 
-/* ---- why nowhere -----------------------------------------------------------------------------------------
- */
+/* ---- why nowhere --------------------------------------------------------------------------------------- */
 
 /*  "TooSmall at lulea, oregon and 3 more" */
 static const char *where_text(helio_broker_core_t *self, const helio_requirement_t *want,

@@ -55,8 +55,7 @@ const char *core_moved_text(helio_broker_core_t *self, const job_t *job, const s
                        gain_text(self, move));
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 typedef struct weighed_line {
     const spot_t *spot;
@@ -158,8 +157,7 @@ uint64_t core_moved_write(helio_broker_core_t *self, const job_t *job, const spo
     return row.decision_id;
 }
 
-/* ---- why it stays ----------------------------------------------------------------------------------------
- */
+/* ---- why it stays -------------------------------------------------------------------------------------- */
 
 static const char *saves_text(helio_broker_core_t *self, const job_t *job, const spot_t *spot,
                               const helio_move_t *move)

@@ -33,8 +33,7 @@ static uint32_t gpus_of(const job_t *job, uint32_t gpus_per_node)
     return gpus_per_node * job->submission->class->want.nodes;
 }
 
-/* ---- room that is held -----------------------------------------------------------------------------------
- */
+/* ---- room that is held --------------------------------------------------------------------------------- */
 
 static void hold(helio_broker_core_t *self, mover_t *mover, const spot_t *spot)
 {
@@ -123,8 +122,7 @@ uint64_t core_moves_held_gpus(const helio_broker_core_t *self, const pool_t *poo
     return gpus;
 }
 
-/* ---- who may be moved ------------------------------------------------------------------------------------
- */
+/* ---- who may be moved ---------------------------------------------------------------------------------- */
 
 static void note_due(helio_broker_core_t *self, int64_t at_ms)
 {
@@ -188,8 +186,7 @@ void core_moves_forget(helio_broker_core_t *self, job_t *job)
     job->mover = NULL;
 }
 
-/* ---- a pass ----------------------------------------------------------------------------------------------
- */
+/* ---- a pass -------------------------------------------------------------------------------------------- */
 
 static void begin(helio_broker_core_t *self, mover_t *mover, const spots_t *spots, const spot_t *spot,
                   const helio_move_t *move)
@@ -301,8 +298,7 @@ void core_moves_judge(helio_broker_core_t *self)
     moves->look_ms = look_ms(self);
 }
 
-/* ---- it has left -----------------------------------------------------------------------------------------
- */
+/* ---- it has left --------------------------------------------------------------------------------------- */
 
 static void place(helio_broker_core_t *self, mover_t *mover)
 {

@@ -50,8 +50,7 @@ static const overflow_t *group_of(const helio_broker_core_t *self, job_class_t *
     return class->overflow;
 }
 
-/* ---- judging ----------------------------------------------------------------------------------------------
- */
+/* ---- judging ------------------------------------------------------------------------------------------- */
 
 void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option)
 {
@@ -98,8 +97,7 @@ int64_t core_overflow_due_ms(const job_class_t *class)
     return class->waiting->ready_ms + (int64_t)group->steps.steps[class->open_steps].after_ms;
 }
 
-/* ---- words ------------------------------------------------------------------------------------------------
- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 /*  "45s", "12m", "26h"; of what goes on, in steps that do not make a row a second. */
 static const char *time_text(helio_broker_core_t *self, uint64_t ms, bool seconds)
@@ -141,8 +139,7 @@ const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *cla
                        (double)price / 1e6, (double)step->max_price_micro_usd / 1e6, group->name);
 }
 
-/* ---- setting them -----------------------------------------------------------------------------------------
- */
+/* ---- setting them -------------------------------------------------------------------------------------- */
 
 static void groups_changed(helio_broker_core_t *self)
 {
@@ -259,8 +256,7 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
     }
 }
 
-/* ---- a new leader, and the end ----------------------------------------------------------------------------
- */
+/* ---- a new leader, and the end ------------------------------------------------------------------------- */
 
 /*  It was checked when it was set. */
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row)

@@ -11,8 +11,7 @@
 
 enum { AHEAD_SHOWN = 3 };
 
-/* ---- who goes before it ----------------------------------------------------------------------------------
- */
+/* ---- who goes before it -------------------------------------------------------------------------------- */
 
 /*  Is there a pool that both could take, and where `a` is asked first? */
 static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
@@ -121,8 +120,7 @@ void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, co
     }
 }
 
-/* ---- when it may start -----------------------------------------------------------------------------------
- */
+/* ---- when it may start --------------------------------------------------------------------------------- */
 
 static void expect(helio_prospect_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {

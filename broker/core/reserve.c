@@ -176,8 +176,7 @@ void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
     pool->releases[at] = release;
 }
 
-/* ---- windows ---------------------------------------------------------------------------------------------
- */
+/* ---- windows ------------------------------------------------------------------------------------------- */
 
 static uint32_t *promise(pool_t *pool, int64_t ms)
 {

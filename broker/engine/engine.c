@@ -150,8 +150,7 @@ void helio_engine_fail(helio_engine_t *self, const helio_error_t *err)
         self->fatal = *err;
 }
 
-/* ---- one step
- * -------------------------------------------------------------------------------------------------- */
+/* ---- one step ------------------------------------------------------------------------------------------ */
 
 static void read_clock(helio_engine_t *self)
 {
@@ -217,8 +216,7 @@ void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
     self->stepping = false;
 }
 
-/* ---- the turn
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the turn ------------------------------------------------------------------------------------------ */
 
 static void seal(helio_engine_t *self)
 {
@@ -332,8 +330,7 @@ static bool stop_wanted(const helio_engine_t *self)
     return atomic_load(&self->stop_wanted) || self->fatal.code != HELIO_OK;
 }
 
-/* ---- the life
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the life ------------------------------------------------------------------------------------------ */
 
 static void on_gateway_event(void *arg, uint32_t kind, const void *payload)
 {

@@ -26,8 +26,7 @@ void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, c
     helio_sessions_send(self, peer, HELIO_MSG_REFUSAL, &refusal);
 }
 
-/* ---- collecting
- * ---------------------------------------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------------------------------------- */
 
 void helio_outgoing_clear(helio_outgoing_t *self)
 {
@@ -91,8 +90,7 @@ void helio_sessions_flush(helio_sessions_t *self)
     self->dirty_count = 0;
 }
 
-/* ---- effects
- * ------------------------------------------------------------------------------------------------- */
+/* ---- effects ------------------------------------------------------------------------------------------- */
 
 /*  Encoded sizes from above: every number and head at its longest form. */
 static size_t order_bytes(const helio_order_t *order)

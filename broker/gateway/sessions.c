@@ -184,8 +184,7 @@ void helio_sessions_figures(const helio_sessions_t *self, helio_sessions_figures
     ret_figures->sessions = self->count;
 }
 
-/* ---- logs
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- logs ---------------------------------------------------------------------------------------------- */
 
 helio_rc helio_sessions_read_log(helio_sessions_t *self, const helio_log_ask_t *ask, int64_t now_ms)
 {

@@ -57,8 +57,7 @@ void helio_whoami(helio_exchange_t *self)
     helio_answer_json(self, 200, helio_buffer_view(&json));
 }
 
-/* ---- issuing
- * ----------------------------------------------------------------------------------------------- */
+/* ---- issuing ------------------------------------------------------------------------------------------- */
 
 /*  The answer is written before the commit and sent after it: `parameter` carries it across. */
 static void on_stored(helio_exchange_t *self, const helio_result_t *result)

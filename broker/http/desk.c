@@ -38,8 +38,7 @@ struct helio_desk {
     int64_t tick_ms, gone_check_ms;
 };
 
-/* ---- operations ------------------------------------------------------------------------------------------
- */
+/* ---- operations ---------------------------------------------------------------------------------------- */
 
 static void back(helio_operation_t *operation)
 {
@@ -168,8 +167,7 @@ static helio_rc post(helio_desk_t *self, helio_operation_t *operation)
     return rc;
 }
 
-/* ---- what waits ------------------------------------------------------------------------------------------
- */
+/* ---- what waits ---------------------------------------------------------------------------------------- */
 
 static void hold(helio_desk_t *self, helio_exchange_t *exchange)
 {
@@ -368,8 +366,7 @@ static void *run(void *arg)
     }
 }
 
-/* ---- from outside ----------------------------------------------------------------------------------------
- */
+/* ---- from outside -------------------------------------------------------------------------------------- */
 
 helio_desk_t *helio_desk_new(helio_http_t *http, void (*resume)(helio_exchange_t *exchange))
 {

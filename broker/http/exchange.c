@@ -183,8 +183,7 @@ void helio_answer_stream(helio_exchange_t *self, const char *type, void (*want)(
     self->want = want;
 }
 
-/* ---- awaiting --------------------------------------------------------------------------------------------
- */
+/* ---- awaiting ------------------------------------------------------------------------------------------ */
 
 static helio_operation_t *prepare(helio_exchange_t *self)
 {
@@ -273,8 +272,7 @@ void helio_await_idle(helio_exchange_t *self, int64_t wake_ms, bool bell)
     self->wants_bell = bell;
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------
- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 const char *helio_exchange_query(const helio_exchange_t *self, const char *name)
 {

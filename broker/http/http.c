@@ -28,8 +28,7 @@ enum {
     DISCARD_EARLY = 1 << 20 /* a refused body larger than this is not even read */
 };
 
-/* ---- from the library
- * -------------------------------------------------------------------------------------- */
+/* ---- from the library ---------------------------------------------------------------------------------- */
 
 static void *on_target(void *cls, const char *target, struct MHD_Connection *connection)
 {
@@ -195,8 +194,7 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     return send_answer(exchange);
 }
 
-/* ---- life
- * -------------------------------------------------------------------------------------------------- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static uint32_t or_default(uint32_t value, uint32_t fallback)
 {

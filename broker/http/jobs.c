@@ -7,8 +7,7 @@
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
 
-/* ---- submit
- * ------------------------------------------------------------------------------------------------ */
+/* ---- submit -------------------------------------------------------------------------------------------- */
 
 static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
 {
@@ -121,8 +120,7 @@ void helio_jobs_submit(helio_exchange_t *self)
     helio_jobs_ask(self, event, HELIO_BROKER_EV_SUBMIT, on_submitted);
 }
 
-/* ---- reads
- * ------------------------------------------------------------------------------------------------- */
+/* ---- reads --------------------------------------------------------------------------------------------- */
 
 static const char *object_name(const helio_exchange_t *self)
 {
@@ -213,8 +211,7 @@ void helio_jobs_list(helio_exchange_t *self)
                                       helio_exchange_query(self, "name"), cursor, limit_text});
 }
 
-/* ---- commands
- * ---------------------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------------------ */
 
 typedef struct verb {
     void (*start)(helio_exchange_t *exchange);

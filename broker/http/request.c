@@ -16,8 +16,7 @@ enum {
     BODY_RATE_BYTES_PER_S = 16 << 10 /* the least, once the idle time-out has passed */
 };
 
-/* ---- media types -----------------------------------------------------------------------------------------
- */
+/* ---- media types --------------------------------------------------------------------------------------- */
 
 /*  "Application/YAML; charset=utf-8" -> "application/yaml" */
 static const char *media_type(const char *header, helio_arena_t *arena)
@@ -73,8 +72,7 @@ bool helio_accepts(const char *accept, const char *type)
     return !any; /* an empty header says nothing */
 }
 
-/* ---- the steps of judging: each answers and is false, or is true ------------------------------------------
- */
+/* ---- the steps of judging: each answers and is false, or is true --------------------------------------- */
 
 static bool find_route(helio_exchange_t *self, const char *method)
 {
@@ -236,8 +234,7 @@ void helio_request_judge(helio_exchange_t *self, const char *method, const helio
     (void)check_key(self, headers->idempotency_key);
 }
 
-/* ---- bodies ----------------------------------------------------------------------------------------------
- */
+/* ---- bodies -------------------------------------------------------------------------------------------- */
 
 static bool crawls(const helio_exchange_t *self, int64_t now_us)
 {

@@ -69,8 +69,7 @@ void helio_sites_forecast(helio_exchange_t *self)
                      (const char *[]){self->parameter, helio_exchange_query(self, "days")});
 }
 
-/* ---- commands
- * ---------------------------------------------------------------------------------------------- */
+/* ---- commands ------------------------------------------------------------------------------------------ */
 
 static void answer_site(helio_exchange_t *self, uint32_t status, const char *site, const char *text)
 {

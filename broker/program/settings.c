@@ -131,8 +131,7 @@ static const helio_spec_field_t setting_fields[] = {
 const helio_spec_table_t helio_settings_table =
     HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
 
-/* ---- the command line
- * ------------------------------------------------------------------------------------------ */
+/* ---- the command line ---------------------------------------------------------------------------------- */
 
 #define FLAG(name, member)                        \
     {                                             \
@@ -208,8 +207,7 @@ helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *r
     return HELIO_OK;
 }
 
-/* ---- loading
- * --------------------------------------------------------------------------------------------------- */
+/* ---- loading ------------------------------------------------------------------------------------------- */
 
 static helio_rc read_file(const char *path, helio_buffer_t *out, helio_error_t *err)
 {

@@ -90,8 +90,7 @@ static helio_rc lose_saying(helio_store_t *self, int64_t now_ms, const char *wha
     return HELIO_OK;
 }
 
-/* ---- connecting ------------------------------------------------------------------------------------------
- */
+/* ---- connecting ---------------------------------------------------------------------------------------- */
 
 static helio_rc start_connecting(helio_store_t *self, int64_t now_ms)
 {
@@ -158,8 +157,7 @@ static helio_rc go_on_connecting(helio_store_t *self, int64_t now_ms)
     return HELIO_OK;
 }
 
-/* ---- answers ---------------------------------------------------------------------------------------------
- */
+/* ---- answers ------------------------------------------------------------------------------------------- */
 
 /*  What became of the last batch, as the database has it. */
 static helio_rc weigh_last_batch(helio_store_t *self, helio_error_t *err)

@@ -65,8 +65,7 @@ const json_t *helio_why_next_best(const json_t *answer)
     return best;
 }
 
-/* ---- differences -----------------------------------------------------------------------------------------
- */
+/* ---- differences --------------------------------------------------------------------------------------- */
 
 typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
 
@@ -143,8 +142,7 @@ void helio_why_change(const json_t *answer, helio_buffer_t *out)
                         helio_output_string(other, "site"), amount);
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------
- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /*  The least of what is not rejected. */
 static bool is_least(const json_t *answer, const json_t *candidate, const char *key)

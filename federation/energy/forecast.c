@@ -133,8 +133,7 @@ void helio_forecast_points(const helio_hours_t *history, int64_t first_hour, uin
     *ret_forecast = forecast;
 }
 
-/* ---- the band
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- the band ------------------------------------------------------------------------------------------ */
 
 static int ascending(const void *a, const void *b)
 {

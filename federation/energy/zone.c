@@ -38,8 +38,7 @@ bool helio_zone_name_is_good(helio_text_t name)
     return before != '/';
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct counts {
     uint32_t utc, standard, leap, times, types, chars;
@@ -179,8 +178,7 @@ void helio_zone_destroy(helio_zone_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- asking
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 /*  Transitions at or before an instant. */
 static uint32_t passed(const helio_zone_t *self, int64_t utc_s)

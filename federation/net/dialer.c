@@ -42,8 +42,7 @@ struct helio_dialer {
 
 static void on_timer(void *arg);
 
-/* ---- callbacks
- * ------------------------------------------------------------------------------------------------- */
+/* ---- callbacks ----------------------------------------------------------------------------------------- */
 
 static void tell(helio_dialer_t *self, void (*fn)(void *arg, const char *text), const char *text)
 {
@@ -54,8 +53,7 @@ static void tell(helio_dialer_t *self, void (*fn)(void *arg, const char *text), 
     self->calling = false;
 }
 
-/* ---- leaving
- * --------------------------------------------------------------------------------------------------- */
+/* ---- leaving ------------------------------------------------------------------------------------------- */
 
 static void close_sockets(helio_dialer_t *self, int linger_ms)
 {
@@ -124,8 +122,7 @@ void helio_dialer_redial(helio_dialer_t *self, const char *why, uint32_t times)
     leave(self, why ? why : "redial");
 }
 
-/* ---- receiving
- * ------------------------------------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------------------------------------- */
 
 static bool receive(helio_dialer_t *self)
 {
@@ -153,8 +150,7 @@ static void on_readable(void *arg)
         continue;
 }
 
-/* ---- the socket's news
- * ----------------------------------------------------------------------------------------- */
+/* ---- the socket's news --------------------------------------------------------------------------------- */
 
 /*  False when there is none. */
 static bool next_event(helio_dialer_t *self, uint16_t *ret_event)
@@ -218,8 +214,7 @@ static void on_event(void *arg)
     }
 }
 
-/* ---- dialling
- * -------------------------------------------------------------------------------------------------- */
+/* ---- dialling ------------------------------------------------------------------------------------------ */
 
 static bool open_monitor(helio_dialer_t *self)
 {
@@ -289,8 +284,7 @@ static void on_timer(void *arg)
     }
 }
 
-/* ---- beginning and end
- * ----------------------------------------------------------------------------------------- */
+/* ---- beginning and end --------------------------------------------------------------------------------- */
 
 static void set_defaults(helio_dialer_options_t *options)
 {

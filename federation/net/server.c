@@ -32,8 +32,7 @@ const char *helio_gone_word(helio_gone_t why)
     return (unsigned)why < HELIO_GONE_COUNT ? words[why] : "unknown";
 }
 
-/* ---- ends of peers
- * --------------------------------------------------------------------------------------------- */
+/* ---- ends of peers ------------------------------------------------------------------------------------- */
 
 static void retire(helio_server_t *self, helio_peer_t *peer, helio_gone_t why)
 {
@@ -78,8 +77,7 @@ static void sweep_idle(void *arg)
     plan_farewells(self);
 }
 
-/* ---- sending
- * --------------------------------------------------------------------------------------------------- */
+/* ---- sending ------------------------------------------------------------------------------------------- */
 
 /*  HELIO_BUSY: the connection's queue is full. HELIO_UNAVAILABLE: there is no such connection any more. */
 static helio_rc transmit(helio_server_t *self, const helio_peer_t *peer, helio_text_t frame)
@@ -168,8 +166,7 @@ void helio_server_drop(helio_server_t *self, uint64_t handle)
         helio_peers_forget(&self->peers, peer);
 }
 
-/* ---- receiving
- * ------------------------------------------------------------------------------------------------- */
+/* ---- receiving ----------------------------------------------------------------------------------------- */
 
 /*  Whose message is it? NULL, and counted, when it is nobody's that we would talk to. */
 static helio_peer_t *peer_of(helio_server_t *self, const uint8_t route[ROUTE_BYTES], int route_size,
@@ -243,8 +240,7 @@ static void on_readable(void *arg)
     plan_farewells(self);
 }
 
-/* ---- principals
- * ------------------------------------------------------------------------------------------------ */
+/* ---- principals ---------------------------------------------------------------------------------------- */
 
 static bool is_allowed(void *arg, const char public_key[HELIO_CURVE_SIZE])
 {
@@ -304,8 +300,7 @@ helio_rc helio_server_replace(helio_server_t *self, const helio_grant_t *grants,
     return HELIO_OK;
 }
 
-/* ---- beginning and end
- * ----------------------------------------------------------------------------------------- */
+/* ---- beginning and end --------------------------------------------------------------------------------- */
 
 static void set_defaults(helio_server_options_t *options)
 {

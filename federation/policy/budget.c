@@ -52,8 +52,7 @@ const char *helio_period_word(uint32_t period)
     return period < HELIO_PERIOD_COUNT ? period_words[period] : "unknown";
 }
 
-/* ---- as they are written ---------------------------------------------------------------------------------
- */
+/* ---- as they are written ------------------------------------------------------------------------------- */
 
 typedef struct unit {
     const char *word;
@@ -266,8 +265,7 @@ void helio_budget_figure(uint32_t kind, int64_t limit, int64_t amount, char ret_
     (void)snprintf(out, (size_t)(ret_text + HELIO_BUDGET_TEXT_SIZE - out), "%s", decimals);
 }
 
-/* ---- periods ---------------------------------------------------------------------------------------------
- */
+/* ---- periods ------------------------------------------------------------------------------------------- */
 
 static int64_t days_of(int64_t wall_ms)
 {
@@ -314,8 +312,7 @@ void helio_period_text(uint32_t period, int64_t begin_ms, char ret_text[HELIO_BU
                        period == HELIO_PERIOD_WEEK ? "the week of " : "", (int)year, (int)month, (int)day);
 }
 
-/* ---- what is foreseen ------------------------------------------------------------------------------------
- */
+/* ---- what is foreseen ---------------------------------------------------------------------------------- */
 
 /*  Until then; rounded down, so that parts that follow on from each other add up. */
 static int64_t spent_by(const helio_spend_t *self, uint32_t kind, int64_t at_ms)

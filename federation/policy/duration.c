@@ -63,8 +63,7 @@ uint32_t helio_durations_keys(const helio_durations_t *self)
     return HASH_COUNT(self->names) + HASH_COUNT(self->others);
 }
 
-/* ---- names ------------------------------------------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static bool is_joint(char c)
 {
@@ -103,8 +102,7 @@ uint32_t helio_duration_stem(helio_text_t name, char ret_stem[HELIO_DURATION_STE
     return size;
 }
 
-/* ---- keys -------------------------------------------------------------------------------------------------
- */
+/* ---- keys ---------------------------------------------------------------------------------------------- */
 
 typedef struct whose {
     char bytes[HELIO_DURATION_KEY_MAX];
@@ -178,8 +176,7 @@ static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const
     return past;
 }
 
-/* ---- runs -------------------------------------------------------------------------------------------------
- */
+/* ---- runs ---------------------------------------------------------------------------------------------- */
 
 void helio_durations_note(helio_durations_t *self, const helio_runner_t *runner, uint64_t run_ms,
                           uint32_t weight_milli, bool whole)
@@ -264,8 +261,7 @@ helio_duration_t helio_durations_expect(const helio_durations_t *self, const hel
     return (helio_duration_t){0};
 }
 
-/* ---- at a place -------------------------------------------------------------------------------------------
- */
+/* ---- at a place ---------------------------------------------------------------------------------------- */
 
 uint64_t helio_duration_at(uint64_t normal_ms, uint32_t weight_milli, uint64_t limit_ms)
 {

@@ -55,8 +55,7 @@ static helio_rc check_key(tally_t *tally, const helio_agent_settings_t *settings
     return rc;
 }
 
-/* ---- brokers
- * ------------------------------------------------------------------------------------------------ */
+/* ---- brokers ------------------------------------------------------------------------------------------- */
 
 typedef struct knock {
     bool connected, failed, answered;
@@ -160,8 +159,7 @@ static void check_brokers(tally_t *tally, const helio_agent_settings_t *settings
     }
 }
 
-/* ---- users and backend
- * -------------------------------------------------------------------------------------- */
+/* ---- users and backend --------------------------------------------------------------------------------- */
 
 static helio_rc check_user(const helio_user_rule_t *user, char text[TEXT_SIZE])
 {

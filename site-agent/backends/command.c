@@ -33,8 +33,7 @@ struct helio_commands {
     uint32_t waiting_count, running_count, stuck_count;
 };
 
-/* ---- texts -----------------------------------------------------------------------------------------------
- */
+/* ---- texts --------------------------------------------------------------------------------------------- */
 
 /*  One block: the pointers, then what they point to. */
 static char **copy_texts(const char *const *first, const char *const *second)
@@ -80,8 +79,7 @@ static void unlink_child(child_t **list, child_t *child)
     child->next = NULL;
 }
 
-/* ---- running one -----------------------------------------------------------------------------------------
- */
+/* ---- running one --------------------------------------------------------------------------------------- */
 
 static void watch(const helio_commands_t *self, int fd)
 {
@@ -101,8 +99,7 @@ static helio_rc spawn(helio_commands_t *self, child_t *child, helio_error_t *err
     return HELIO_OK;
 }
 
-/* ---- hearing it ------------------------------------------------------------------------------------------
- */
+/* ---- hearing it ---------------------------------------------------------------------------------------- */
 
 /*  What is there now. Closes at its end. True when it was cut. */
 static bool hear(int *fd, helio_buffer_t *into, size_t max)
@@ -255,8 +252,7 @@ static void start_next(helio_commands_t *self, int64_t now_ms)
     free_child(child);
 }
 
-/* ---- the loop's side -------------------------------------------------------------------------------------
- */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 void helio_commands_process(helio_commands_t *self, int64_t now_boot_ms)
 {
@@ -347,8 +343,7 @@ void helio_commands_drop(helio_commands_t *self, const void *arg)
             child->done = NULL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 helio_rc helio_commands_new(const helio_commands_options_t *options, helio_commands_t **ret_commands,
                             helio_error_t *err)
@@ -397,8 +392,7 @@ void helio_commands_destroy(helio_commands_t **self_p)
     free(self);
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------------
- */
+/* ---- waiting ------------------------------------------------------------------------------------------- */
 
 typedef struct waited {
     helio_rc rc;

@@ -13,8 +13,7 @@
 
 enum { ROOT_MAX = 3000, EACH_MAX = 1000000, STARTED_MAX = 64 << 10, CLAIM_MAX = 4096 };
 
-/* ---- life ------------------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 /*  Where jobs run as other users than ours, whoever can write into these folders decides what runs as whom.
  */
@@ -128,8 +127,7 @@ void helio_folders_destroy(helio_folders_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- one folder's marks ----------------------------------------------------------------------------------
- */
+/* ---- one folder's marks -------------------------------------------------------------------------------- */
 
 helio_rc helio_folders_open(const helio_folders_t *self, const char *name, int *ret_folder,
                             helio_error_t *err)
@@ -178,8 +176,7 @@ helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *er
     return rc;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------------------- */
 
 /*  The folder may be the user's, who could put anything in the log's place: only a plain file that has no
  * other name (which could be one of a file that the user may not read) is served. */
@@ -248,8 +245,7 @@ helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, u
     return HELIO_OK;
 }
 
-/* ---- all of them -----------------------------------------------------------------------------------------
- */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 helio_rc helio_folders_each(const helio_folders_t *self, helio_folders_fn *fn, void *arg, helio_error_t *err)
 {

@@ -11,8 +11,7 @@
 
 #include "site-agent/backends/folder_inner.h"
 
-/* ---- the user --------------------------------------------------------------------------------------------
- */
+/* ---- the user ------------------------------------------------------------------------------------------ */
 
 static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *ret_account, helio_error_t *err)
 {
@@ -58,8 +57,7 @@ helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t 
     return HELIO_OK;
 }
 
-/* ---- the plan --------------------------------------------------------------------------------------------
- */
+/* ---- the plan ------------------------------------------------------------------------------------------ */
 
 static uint32_t signal_number(helio_text_t name)
 {
@@ -116,8 +114,7 @@ static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio
         plan->ranks[i] = i < how->slot_count ? gpu_list(arena, &how->slots[i]) : (helio_text_t){0};
 }
 
-/* ---- the folders -----------------------------------------------------------------------------------------
- */
+/* ---- the folders --------------------------------------------------------------------------------------- */
 
 /*  Why a file could not be given away, with the remedy. */
 static helio_rc not_given(const helio_folders_t *self, const char *what, const char *user, helio_error_t *err)

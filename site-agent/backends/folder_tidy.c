@@ -30,8 +30,7 @@ static bool take_step(work_t *work)
     return true;
 }
 
-/* ---- what is in a folder ---------------------------------------------------------------------------------
- */
+/* ---- what is in a folder ------------------------------------------------------------------------------- */
 
 static bool is_dots(const char *name)
 {
@@ -168,8 +167,7 @@ static bool empty(int top, work_t *work)
     return all && !again;
 }
 
-/* ---- one attempt's ---------------------------------------------------------------------------------------
- */
+/* ---- one attempt's ------------------------------------------------------------------------------------- */
 
 static void remove_with(helio_folders_t *self, const char *name, work_t *work)
 {
@@ -233,8 +231,7 @@ static bool is_due(const helio_folders_t *self, const char *name, int64_t now_wa
            now_wall_ms - since >= (int64_t)self->rules.retention_ms;
 }
 
-/* ---- all of them -----------------------------------------------------------------------------------------
- */
+/* ---- all of them --------------------------------------------------------------------------------------- */
 
 static void sweep_one(helio_folders_t *self, const char *name, int64_t now_wall_ms, work_t *work)
 {

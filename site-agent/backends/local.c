@@ -18,8 +18,7 @@ static helio_local_t *local_of(helio_backend_t *base)
     return (helio_local_t *)(void *)base;
 }
 
-/* ---- orders ----------------------------------------------------------------------------------------------
- */
+/* ---- orders -------------------------------------------------------------------------------------------- */
 
 /*  What cannot be told now is looked up again from process: the attempt waits with a shim that does not
  * exist. */
@@ -130,8 +129,7 @@ static helio_rc local_lease(helio_backend_t *base, int64_t deadline_boot_ms, hel
     return helio_folders_lease(self->folders, &lease, err);
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------------------- */
 
 /*  Nothing of it runs any more and it is not being looked after, though it left no end. */
 static bool is_dead(helio_local_t *self, helio_job_key_t key, uint32_t epoch, const char *name)
@@ -162,8 +160,7 @@ static helio_rc local_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     return rc;
 }
 
-/* ---- the loop's side -------------------------------------------------------------------------------------
- */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 static int local_fd(const helio_backend_t *base)
 {
@@ -198,8 +195,7 @@ static void local_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     self->next_ms = next;
 }
 
-/* ---- check -----------------------------------------------------------------------------------------------
- */
+/* ---- check --------------------------------------------------------------------------------------------- */
 
 static helio_rc local_check(helio_backend_t *base, helio_error_t *err)
 {
@@ -221,8 +217,7 @@ static helio_rc local_check(helio_backend_t *base, helio_error_t *err)
     return HELIO_OK;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static void local_destroy(helio_backend_t *base)
 {

@@ -25,8 +25,7 @@ enum {
     AGAIN_MS = 1000
 };
 
-/* ---- the list --------------------------------------------------------------------------------------------
- */
+/* ---- the list ------------------------------------------------------------------------------------------ */
 
 static helio_local_attempt_t **bucket_of(const helio_local_t *self, helio_job_key_t key, uint32_t epoch)
 {
@@ -83,8 +82,7 @@ void helio_local_free(helio_local_attempt_t *attempt)
     free(attempt);
 }
 
-/* ---- what there is to say --------------------------------------------------------------------------------
- */
+/* ---- what there is to say ------------------------------------------------------------------------------ */
 
 void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, const char *reason)
 {
@@ -124,8 +122,7 @@ static void say(helio_local_t *self, helio_local_attempt_t *attempt, helio_aev_b
     self->options.sink.on_event(self->options.sink.arg, &event);
 }
 
-/* ---- taking up -------------------------------------------------------------------------------------------
- */
+/* ---- taking up ----------------------------------------------------------------------------------------- */
 
 static void watch(helio_local_t *self, helio_local_attempt_t *attempt)
 {
@@ -230,8 +227,7 @@ void helio_local_signal(helio_local_attempt_t *attempt, uint32_t stop_mode)
         (void)kill(attempt->shim.pid, number);
 }
 
-/* ---- what is due -----------------------------------------------------------------------------------------
- */
+/* ---- what is due --------------------------------------------------------------------------------------- */
 
 /*  True once it is gone; a child of ours is reaped with that. */
 static bool shim_is_gone(helio_local_attempt_t *attempt)

@@ -103,8 +103,7 @@ void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *recor
     (void)helio_effects_add(self->effects, kind, helio_agent_effects, self->open_batch, record);
 }
 
-/* ---- loading ----------------------------------------------------------------------------------------------
- */
+/* ---- loading ------------------------------------------------------------------------------------------- */
 
 static void load_seen(helio_agent_core_t *self, const helio_jrow_seen_t *row)
 {
@@ -161,8 +160,7 @@ static bool step_load(helio_agent_core_t *self, const helio_event_t *event)
     return true;
 }
 
-/* ---- stepping ---------------------------------------------------------------------------------------------
- */
+/* ---- stepping ------------------------------------------------------------------------------------------ */
 
 static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
 {

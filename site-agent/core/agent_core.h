@@ -22,8 +22,7 @@
     F(R, U32S, gpus, HELIO_JOB_GPUS_PER_NODE_MAX, _)
 HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
 
-/* ---- journal rows (also loaded back at start) ------------------------------------------------------------
- */
+/* ---- journal rows (also loaded back at start) ---------------------------------------------------------- */
 
 #define HELIO_JROW_ATTEMPT_FIELDS(F, R)                                        \
     F(R, U64, incarnation, 0, _)                                               \
@@ -58,8 +57,7 @@ HELIO_RECORD_DECLARE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
     F(R, U64, lease_ms, 0, _) /* its length when granted */
 HELIO_RECORD_DECLARE(helio_jrow_meta, HELIO_JROW_META_FIELDS)
 
-/* ---- events ----------------------------------------------------------------------------------------------
- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 #define HELIO_AEV_NOTHING_FIELDS(F, R) F(R, U32, unused, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
@@ -168,8 +166,7 @@ typedef enum helio_agent_event {
         HELIO_AGENT_EVENT_COUNT
 } helio_agent_event_t;
 
-/* ---- effects ---------------------------------------------------------------------------------------------
- */
+/* ---- effects ------------------------------------------------------------------------------------------- */
 
 #define HELIO_AFX_HELLO_FIELDS(F, R)   \
     F(R, U64, incarnation_seen, 0, _)  \
@@ -229,8 +226,7 @@ typedef enum helio_agent_effect {
 extern const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT];
 extern const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT];
 
-/* ---- the core --------------------------------------------------------------------------------------------
- */
+/* ---- the core ------------------------------------------------------------------------------------------ */
 
 typedef struct helio_agent_options {
     bool allocates;          /* the core places attempts on nodes and GPUs (backend `local`) */

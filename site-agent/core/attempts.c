@@ -42,8 +42,7 @@ bool helio_attempt_leased(const helio_attempt_t *attempt)
     return attempt->order.on_site_loss != HELIO_SITE_LOSS_STRICT;
 }
 
-/* ---- holding ----------------------------------------------------------------------------------------------
- */
+/* ---- holding ------------------------------------------------------------------------------------------- */
 
 helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
 {
@@ -128,8 +127,7 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
 }
 
-/* ---- moving
- * ------------------------------------------------------------------------------------------------- */
+/* ---- moving -------------------------------------------------------------------------------------------- */
 
 static void advance(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t to)
 {
@@ -214,8 +212,7 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
     tell_stop(self, attempt);
 }
 
-/* ---- what the backend says --------------------------------------------------------------------------------
- */
+/* ---- what the backend says ----------------------------------------------------------------------------- */
 
 static void resume(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
@@ -386,8 +383,7 @@ void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *
     }
 }
 
-/* ---- a restart --------------------------------------------------------------------------------------------
- */
+/* ---- a restart ----------------------------------------------------------------------------------------- */
 
 void helio_attempts_loaded(helio_agent_core_t *self)
 {

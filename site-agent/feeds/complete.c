@@ -94,8 +94,7 @@ static void imply_defaults(const completion_t *self, helio_feed_t *feed)
         make_absolute(self, &feed->secrets.items[i].value);
 }
 
-/* ---- rules
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- rules --------------------------------------------------------------------------------------------- */
 
 static bool begins(helio_text_t text, const char *with)
 {

@@ -107,8 +107,7 @@ static void save(helio_feeds_t *self)
         note(self, NULL, false, err.text);
 }
 
-/* ---- beginning and end
- * ---------------------------------------------------------------------------------------------- */
+/* ---- beginning and end --------------------------------------------------------------------------------- */
 
 static helio_rc read_zone(helio_feeds_t *self, helio_error_t *err)
 {
@@ -232,8 +231,7 @@ void helio_feeds_destroy(helio_feeds_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- the loop's side
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 int helio_feeds_fd(const helio_feeds_t *self)
 {

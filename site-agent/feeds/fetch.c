@@ -30,8 +30,7 @@ struct helio_fetcher {
     transfer_t *transfers;
 };
 
-/* ---- libcurl calls
- * -------------------------------------------------------------------------------------------------- */
+/* ---- libcurl calls ------------------------------------------------------------------------------------- */
 
 /*  Its descriptors come and go: each is in our epoll as long as libcurl cares for it. */
 static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *known)
@@ -69,8 +68,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
     return transfer->body.overflow ? 0 : size * count;
 }
 
-/* ---- one request
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- one request --------------------------------------------------------------------------------------- */
 
 static void transfer_free(transfer_t *transfer)
 {
@@ -159,8 +157,7 @@ static void end(helio_fetcher_t *self, transfer_t *transfer, CURLcode code)
     transfer_free(transfer);
 }
 
-/* ---- the loop's side
- * ------------------------------------------------------------------------------------------------ */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 helio_rc helio_fetcher_new(helio_fetcher_t **ret_fetcher, helio_error_t *err)
 {

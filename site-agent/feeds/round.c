@@ -212,8 +212,7 @@ static void on_answer(void *arg, const helio_fetch_result_t *result)
     go_on(self, ahead ? AHEAD + 1 : AHEAD);
 }
 
-/* ---- programs and files
- * --------------------------------------------------------------------------------------------- */
+/* ---- programs and files -------------------------------------------------------------------------------- */
 
 static void on_program(void *arg, const helio_command_result_t *result)
 {

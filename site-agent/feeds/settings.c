@@ -13,8 +13,7 @@ enum { PATH_MAX_BYTES = 1024, URL_MAX_BYTES = 2048 };
 #define TARIFF(member) .offset = offsetof(helio_tariff_t, member)
 #define SETTINGS(member) .offset = offsetof(helio_feeds_settings_t, member)
 
-/* ---- words
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 #define WORD_ENTRY(name, word) word,
 static const char *const signal_words[] = {HELIO_FEED_SIGNAL_TABLE(WORD_ENTRY)};
@@ -100,8 +99,7 @@ bool helio_feed_unit(const helio_feed_t *feed, double *ret_factor)
     return false;
 }
 
-/* ---- tables
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- tables -------------------------------------------------------------------------------------------- */
 
 #define PATH_FIELD(name, shown, said)                                                                  \
     {                                                                                                  \

@@ -58,8 +58,7 @@ struct helio_journal {
     uint64_t rows, batches;
 };
 
-/* ---- errors
- * ------------------------------------------------------------------------------------------------- */
+/* ---- errors -------------------------------------------------------------------------------------------- */
 
 static helio_rc db_fail(helio_error_t *err, sqlite3 *db, const char *what)
 {
@@ -82,8 +81,7 @@ static helio_rc run(helio_journal_t *self, query_t query, helio_error_t *err)
     return rc;
 }
 
-/* ---- identities
- * --------------------------------------------------------------------------------------------- */
+/* ---- identities ---------------------------------------------------------------------------------------- */
 
 static size_t put_be(uint8_t *at, uint64_t value, size_t size)
 {
@@ -137,8 +135,7 @@ static int64_t sum_of(kind_t kind, const void *id, size_t id_size, const void *b
     return result;
 }
 
-/* ---- opening
- * ------------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static helio_rc execute(sqlite3 *db, const char *sql, helio_error_t *err)
 {
@@ -348,8 +345,7 @@ void helio_journal_close(helio_journal_t **self_p)
     *self_p = NULL;
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static helio_text_t blob(sqlite3_stmt *statement, int column)
 {
@@ -402,8 +398,7 @@ helio_rc helio_journal_load(helio_journal_t *self, helio_journal_load_fn *on_eve
     return rc;
 }
 
-/* ---- writing
- * ------------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 static helio_rc begin(helio_journal_t *self, helio_error_t *err)
 {

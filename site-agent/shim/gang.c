@@ -68,8 +68,7 @@ static helio_rc write_in_place(int folder, const char *name, const char *bytes, 
     return rc;
 }
 
-/* ---- the head's side -------------------------------------------------------------------------------------
- */
+/* ---- the head's side ----------------------------------------------------------------------------------- */
 
 helio_rc helio_gang_say(int folder, helio_gang_word_t word, uint64_t grace_ms, helio_error_t *err)
 {
@@ -176,8 +175,7 @@ void helio_gang_gather(int folder, uint32_t nodes, helio_gang_end_t *ret_end)
     *ret_end = end;
 }
 
-/* ---- a rank's side ---------------------------------------------------------------------------------------
- */
+/* ---- a rank's side ------------------------------------------------------------------------------------- */
 
 helio_rc helio_gang_open(int folder, uint32_t rank, int *ret_marks, helio_error_t *err)
 {

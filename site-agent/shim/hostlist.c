@@ -35,8 +35,7 @@ static bool is_plain(char c)
     return helio_is_letter_or_digit(c) || c == '-' || c == '_' || c == '.';
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------
- */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 static bool read_number(helio_text_t text, uint32_t *at, uint32_t *ret_value, uint32_t *ret_digits)
 {
@@ -110,8 +109,7 @@ static bool read_pattern(walk_t *self, helio_text_t text, uint32_t *at)
     return self->piece_count > 0;
 }
 
-/* ---- giving ----------------------------------------------------------------------------------------------
- */
+/* ---- giving -------------------------------------------------------------------------------------------- */
 
 typedef struct name {
     char text[NAME_MAX_BYTES + 1];

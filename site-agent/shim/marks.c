@@ -137,8 +137,7 @@ bool helio_mark_number(helio_text_t text, int64_t least, int64_t most, int64_t *
     return true;
 }
 
-/* ---- done ------------------------------------------------------------------------------------------------
- */
+/* ---- done ---------------------------------------------------------------------------------------------- */
 
 void helio_done_text(const helio_done_t *self, helio_buffer_t *out)
 {

@@ -130,8 +130,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
     return HELIO_OK;
 }
 
-/* ---- claim -----------------------------------------------------------------------------------------------
- */
+/* ---- claim --------------------------------------------------------------------------------------------- */
 
 void helio_claim_text(const helio_claim_t *self, helio_buffer_t *out)
 {
@@ -169,8 +168,7 @@ helio_rc helio_claim_parse(helio_text_t text, helio_claim_t *ret_claim)
     return HELIO_OK;
 }
 
-/* ---- started ---------------------------------------------------------------------------------------------
- */
+/* ---- started ------------------------------------------------------------------------------------------- */
 
 void helio_started_text(const helio_started_t *self, helio_buffer_t *out)
 {
@@ -208,8 +206,7 @@ helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started)
     return HELIO_OK;
 }
 
-/* ---- lease -----------------------------------------------------------------------------------------------
- */
+/* ---- lease --------------------------------------------------------------------------------------------- */
 
 void helio_lease_text(const helio_lease_t *self, helio_buffer_t *out)
 {

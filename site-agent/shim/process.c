@@ -75,8 +75,7 @@ size_t helio_process_each(helio_process_fn *fn, void *arg)
     return count;
 }
 
-/* ---- a tree ----------------------------------------------------------------------------------------------
- */
+/* ---- a tree -------------------------------------------------------------------------------------------- */
 
 typedef struct all {
     helio_process_info_t *items;
@@ -187,8 +186,7 @@ size_t helio_process_signal_others(pid_t root, int signal, const char *name)
     return signal_those(root, signal, want_others, name);
 }
 
-/* ---- what is left ----------------------------------------------------------------------------------------
- */
+/* ---- what is left -------------------------------------------------------------------------------------- */
 
 typedef struct left {
     const helio_process_t *leaders;

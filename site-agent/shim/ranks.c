@@ -26,8 +26,7 @@ typedef struct launch {
     int words[2]; /* children tell how far they came */
 } launch_t;
 
-/* ---- in the child ----------------------------------------------------------------------------------------
- */
+/* ---- in the child -------------------------------------------------------------------------------------- */
 
 static const char *drop_rights(const launch_t *launch)
 {
@@ -105,8 +104,7 @@ static _Noreturn void child(const launch_t *launch)
     _exit(code);
 }
 
-/* ---- in the shim -----------------------------------------------------------------------------------------
- */
+/* ---- in the shim --------------------------------------------------------------------------------------- */
 
 /*  A text with a #! line is executed by itself; any other is a script of bash. */
 char **helio_ranks_program(helio_arena_t *arena, const char *folder_path)

@@ -45,8 +45,7 @@ static helio_rc claim(helio_shim_t *self, helio_error_t *err)
     return helio_mark_claim(self->marks, "claim", helio_buffer_view(&text), err);
 }
 
-/* ---- while it runs ---------------------------------------------------------------------------------------
- */
+/* ---- while it runs ------------------------------------------------------------------------------------- */
 
 /*  Until the ranks' shims must have heard and done what the head said. */
 static int64_t slack_ms(const helio_shim_t *self)
@@ -297,8 +296,7 @@ static void run(helio_shim_t *self)
     }
 }
 
-/* ---- its end ---------------------------------------------------------------------------------------------
- */
+/* ---- its end ------------------------------------------------------------------------------------------- */
 
 static void end_failed(helio_shim_t *self, const helio_error_t *why)
 {

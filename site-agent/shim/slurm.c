@@ -60,8 +60,7 @@ bool helio_slurm_node_rank(char *const *environ_list, uint32_t *ret_rank)
     return true;
 }
 
-/* ---- a rank's environment --------------------------------------------------------------------------------
- */
+/* ---- a rank's environment ------------------------------------------------------------------------------ */
 
 typedef struct hosts {
     helio_buffer_t text;
@@ -172,8 +171,7 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
     return HELIO_OK;
 }
 
-/* ---- srun ------------------------------------------------------------------------------------------------
- */
+/* ---- srun ---------------------------------------------------------------------------------------------- */
 
 void helio_slurm_own_environment(char *const *environ_list, helio_environment_t *env)
 {

@@ -54,8 +54,7 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
-/* ---- what the ranks are given ----------------------------------------------------------------------------
- */
+/* ---- what the ranks are given -------------------------------------------------------------------------- */
 
 static uint32_t gpu_count(helio_text_t gpus)
 {
@@ -102,8 +101,7 @@ static helio_rc equip(helio_shim_t *self, kit_t *kit, helio_error_t *err)
     return rc;
 }
 
-/* ---- output ----------------------------------------------------------------------------------------------
- */
+/* ---- output -------------------------------------------------------------------------------------------- */
 
 static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream, helio_text_t pattern,
                           helio_error_t *err)
@@ -154,8 +152,7 @@ static void close_writers(kit_t *kit)
         (void)close(kit->writers[1]);
 }
 
-/* ---- the start -------------------------------------------------------------------------------------------
- */
+/* ---- the start ----------------------------------------------------------------------------------------- */
 
 static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
 {

@@ -10,8 +10,7 @@
 enum { LATE_MS = 10000, GAP_MS = 3 * 3600000, BLIND_MS = 600000 };
 static const int64_t HOUR_MS = 3600000;
 
-/* ---- hours -----------------------------------------------------------------------------------------------
- */
+/* ---- hours --------------------------------------------------------------------------------------------- */
 
 /*  The hour's place, emptied when another hour was there; NULL: it is too old to be kept. */
 static book_hour_t *hour_at(helio_book_t *self, uint32_t pool, int64_t hour)
@@ -62,8 +61,7 @@ static void add_hosts(helio_book_t *self, uint32_t pool, uint32_t gpus, int64_t 
            false);
 }
 
-/* ---- measured GPUs ---------------------------------------------------------------------------------------
- */
+/* ---- measured GPUs ------------------------------------------------------------------------------------- */
 
 static double idle_j(const helio_book_t *self, int64_t from_ms, int64_t to_ms)
 {
@@ -146,8 +144,7 @@ uint64_t helio_book_give(helio_book_t *self, const char *attempt, bool ran, int6
     return held && told == held && joules > 0 ? (uint64_t)joules : 0;
 }
 
-/* ---- by the clock ----------------------------------------------------------------------------------------
- */
+/* ---- by the clock -------------------------------------------------------------------------------------- */
 
 void helio_book_pue(helio_book_t *self, double pue)
 {
@@ -198,8 +195,7 @@ void helio_book_tick(helio_book_t *self, int64_t wall_ms)
             tick_model(self, p, from_ms, wall_ms);
 }
 
-/* ---- the meter -------------------------------------------------------------------------------------------
- */
+/* ---- the meter ----------------------------------------------------------------------------------------- */
 
 static int by_time(const void *a, const void *b)
 {
@@ -240,8 +236,7 @@ void helio_book_read(helio_book_t *self, helio_book_reading_t *readings, uint32_
             read_one(self, &readings[i], cumulative);
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------
- */
+/* ---- telling ------------------------------------------------------------------------------------------- */
 
 bool helio_book_news(helio_book_t *self, int64_t wall_ms)
 {

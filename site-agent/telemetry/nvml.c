@@ -46,8 +46,7 @@ struct helio_nvml {
     char reason[256];
 };
 
-/* ---- opening ---------------------------------------------------------------------------------------------
- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 /*  ISO C has no conversion from an object's address to a function's; POSIX promises that the bytes are the
  * same. */
@@ -158,8 +157,7 @@ void helio_nvml_destroy(helio_nvml_t **self_p)
     free(self);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------
- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 uint32_t helio_nvml_count(const helio_nvml_t *self)
 {
@@ -225,8 +223,7 @@ bool helio_nvml_busy(const helio_nvml_t *self, uint32_t index)
     return self->call.utilisation(self->handles[index], &used) == NVML_OK && used.gpu > 0;
 }
 
-/* ---- names -----------------------------------------------------------------------------------------------
- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static bool skip(const char **name, const char *word)
 {

@@ -31,7 +31,7 @@ void field_violate(field_t *self, const char *format, ...)
     va_end(args);
 }
 
-/* ---- what the rows say ------------------------------------------------------------------------------------ */
+/* ---- what the rows say --------------------------------------------------------------------------------- */
 
 static field_job_t *job_of(field_t *self, helio_job_key_t key)
 {
@@ -224,7 +224,7 @@ static void on_answer(field_t *self, const helio_fx_answer_t *answer)
         self->jobs[self->job_count - 1].key = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------ */
+/* ---- steps --------------------------------------------------------------------------------------------- */
 
 static void take(field_t *self, const helio_effect_t *effect)
 {
@@ -354,7 +354,7 @@ void field_run(field_t *self, int64_t ms)
     }
 }
 
-/* ---- making it -------------------------------------------------------------------------------------------- */
+/* ---- making it ----------------------------------------------------------------------------------------- */
 
 field_t *field_new(uint64_t seed, bool trace)
 {

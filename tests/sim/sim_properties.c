@@ -151,7 +151,7 @@ static field_t *run_all(const settings_t *settings, uint64_t seed, uint64_t shif
     return field;
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------- */
+/* ---- properties ---------------------------------------------------------------------------------------- */
 
 /*  Capacity by the sites' own packing, gangs whole, quota at every commit, deadlines at every placement, and
  *  everything ends: in at most the time that its jobs take one after another, each up to six times, with a minute
@@ -384,7 +384,7 @@ static void property_gang(const settings_t *settings, uint64_t seed, verdict_t *
     end(&field, verdict);
 }
 
-/* ---- the campaign ----------------------------------------------------------------------------------------- */
+/* ---- the campaign -------------------------------------------------------------------------------------- */
 
 /*  Every seed, or one of so many: the last three are long runs. */
 static const struct {

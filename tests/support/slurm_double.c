@@ -158,8 +158,7 @@ void lab_close(lab_t *lab)
     (void)folder_remove(lab->dir);
 }
 
-/* ---- the door --------------------------------------------------------------------------------------------
- */
+/* ---- the door ------------------------------------------------------------------------------------------ */
 
 helio_job_key_t lab_key(void)
 {
@@ -208,8 +207,7 @@ void lab_stop(lab_t *lab, const lab_job_t *job, uint32_t mode)
     lab->backend->class->stop(lab->backend, &stop);
 }
 
-/* ---- the clock -------------------------------------------------------------------------------------------
- */
+/* ---- the clock ----------------------------------------------------------------------------------------- */
 
 /*  There, and nobody has killed it: a process that has been is there for a moment yet. */
 static bool hangs(const char *pid)
@@ -271,8 +269,7 @@ void lab_pass(lab_t *lab, int64_t ms)
     }
 }
 
-/* ---- steering --------------------------------------------------------------------------------------------
- */
+/* ---- steering ------------------------------------------------------------------------------------------ */
 
 void lab_put(const lab_t *lab, const char *file, const char *format, ...)
 {
@@ -355,8 +352,7 @@ uint32_t lab_calls(const lab_t *lab, const char *text)
     return count;
 }
 
-/* ---- what a shim does ------------------------------------------------------------------------------------
- */
+/* ---- what a shim does ---------------------------------------------------------------------------------- */
 
 static int open_folder(const lab_t *lab, const lab_job_t *job)
 {
@@ -432,8 +428,7 @@ void lab_account(const lab_t *lab, const lab_job_t *job, const char *id, const c
             state, exit, (long long)start_s, (long long)start_s, (long long)end_s, (unsigned)geteuid());
 }
 
-/* ---- what was said ---------------------------------------------------------------------------------------
- */
+/* ---- what was said ------------------------------------------------------------------------------------- */
 
 const lab_event_t *lab_last(const lab_t *lab)
 {

@@ -1,8 +1,7 @@
 /*  capacity.c -- what each pool can offer now, and in the hours to come. */
 #include "site-agent/backends/slurm/capacity_inner.h"
 
-/* ---- what waits
- * ------------------------------------------------------------------------------------------------- */
+/* ---- what waits ---------------------------------------------------------------------------------------- */
 
 enum { FREE_MAX = HELIO_JOB_GPUS_PER_NODE_MAX };
 
@@ -189,8 +188,7 @@ void helio_slurm_capacity(const helio_slurm_view_t *view, helio_arena_t *arena,
     *ret_capacity = capacity;
 }
 
-/* ---- the hours to come
- * --------------------------------------------------------------------------------------------- */
+/* ---- the hours to come --------------------------------------------------------------------------------- */
 
 enum { HOUR_S = 3600 };
 

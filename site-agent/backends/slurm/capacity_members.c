@@ -108,8 +108,7 @@ int64_t helio_slurm_rest_until(const helio_slurm_members_t *self, const helio_sl
     return untold ? until : HELIO_SLURM_FOREVER;
 }
 
-/* ---- which pool
- * ------------------------------------------------------------------------------------------------- */
+/* ---- which pool ---------------------------------------------------------------------------------------- */
 
 static helio_slurm_pool_t mapping_of(const helio_slurm_settings_t *settings, helio_text_t pool)
 {

@@ -6,8 +6,7 @@
 
 enum { NAMES_MAX = 100000 }; /* of one list of nodes */
 
-/* ---- names
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- names --------------------------------------------------------------------------------------------- */
 
 static uint32_t hash(helio_text_t name)
 {
@@ -40,8 +39,7 @@ uint32_t helio_slurm_place_of(const helio_slurm_picture_t *self, helio_text_t na
     return HELIO_SLURM_NONE;
 }
 
-/* ---- holds
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- holds --------------------------------------------------------------------------------------------- */
 
 typedef struct placing {
     helio_slurm_picture_t *picture;
@@ -116,8 +114,7 @@ static void place_jobs(helio_slurm_picture_t *self)
         place_job(self, i);
 }
 
-/* ---- reservations
- * ---------------------------------------------------------------------------------------------- */
+/* ---- reservations -------------------------------------------------------------------------------------- */
 
 typedef struct counting {
     const helio_slurm_picture_t *picture;
@@ -155,8 +152,7 @@ static void place_reservation(helio_slurm_picture_t *self, const helio_slurm_res
     place_list(&placing, reservation->nodes);
 }
 
-/* ---- places
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- places -------------------------------------------------------------------------------------------- */
 
 static void read_place(helio_slurm_place_t *place, const helio_slurm_node_t *node)
 {

@@ -42,8 +42,7 @@ helio_slurm_state_t helio_slurm_state_of(helio_text_t word)
     return found;
 }
 
-/* ---- parts ------------------------------------------------------------------------------------------------
- */
+/* ---- parts --------------------------------------------------------------------------------------------- */
 
 helio_rc helio_slurm_bad(helio_error_t *err, const char *list, uint32_t number, helio_text_t record)
 {
@@ -116,8 +115,7 @@ helio_text_t helio_slurm_known(helio_text_t text)
     return text;
 }
 
-/* ---- numbers and times ------------------------------------------------------------------------------------
- */
+/* ---- numbers and times --------------------------------------------------------------------------------- */
 
 bool helio_slurm_u64(helio_text_t text, uint64_t *ret_value)
 {
@@ -188,8 +186,7 @@ bool helio_slurm_exit(helio_text_t text, uint32_t *ret_code, uint32_t *ret_signa
     return true;
 }
 
-/* ---- Key=value
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Key=value ----------------------------------------------------------------------------------------- */
 
 static uint32_t find_key(helio_text_t key, const char *const *keys)
 {
@@ -225,8 +222,7 @@ uint32_t helio_slurm_fields(helio_text_t line, const char *const *keys, const ch
     return seen;
 }
 
-/* ---- sbatch --parsable
- * ---------------------------------------------------------------------------------------- */
+/* ---- sbatch --parsable --------------------------------------------------------------------------------- */
 
 helio_rc helio_slurm_read_submitted(helio_text_t text, char ret_id[32])
 {

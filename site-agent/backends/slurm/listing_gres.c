@@ -180,8 +180,7 @@ bool helio_slurm_gres_used(helio_text_t used, helio_slurm_node_t *node)
     return true;
 }
 
-/* ---- what jobs ask for
- * ------------------------------------------------------------------------------------- */
+/* ---- what jobs ask for --------------------------------------------------------------------------------- */
 
 static bool is_gpu(helio_text_t item, helio_text_t *ret_rest)
 {

@@ -10,8 +10,7 @@
 
 enum { ID_MAX = 64 };
 
-/* ---- squeue
- * ------------------------------------------------------------------------------------------------- */
+/* ---- squeue -------------------------------------------------------------------------------------------- */
 
 #define NAME_WIDTH 56 /* an attempt's name has at most 54 bytes */
 #define TRES_WIDTH 40
@@ -137,8 +136,7 @@ helio_rc helio_slurm_read_jobs(helio_text_t text, helio_arena_t *arena, helio_sl
     return HELIO_OK;
 }
 
-/* ---- sacct
- * -------------------------------------------------------------------------------------------------- */
+/* ---- sacct --------------------------------------------------------------------------------------------- */
 
 const char helio_slurm_ends_format[] =
     "JobName%-56,JobID%-40,State%-32,ExitCode%-12,Submit%-20,Start%-20,End%-20,UID%-12";

@@ -17,8 +17,7 @@ static bool lists(helio_text_t list, const char *word)
     return false;
 }
 
-/* ---- partitions
- * ----------------------------------------------------------------------------------------------- */
+/* ---- partitions ---------------------------------------------------------------------------------------- */
 
 static bool read_partition(helio_text_t line, helio_slurm_partition_t *partition)
 {
@@ -63,8 +62,7 @@ helio_rc helio_slurm_read_partitions(helio_text_t text, helio_arena_t *arena,
     return HELIO_OK;
 }
 
-/* ---- reservations
- * ---------------------------------------------------------------------------------------------- */
+/* ---- reservations -------------------------------------------------------------------------------------- */
 
 static bool read_reservation(helio_text_t line, helio_slurm_reservation_t *reservation, bool *ret_free_text)
 {
@@ -113,8 +111,7 @@ helio_rc helio_slurm_read_reservations(helio_text_t text, helio_arena_t *arena,
     return HELIO_OK;
 }
 
-/* ---- one job
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- one job ------------------------------------------------------------------------------------------- */
 
 /*  The name stands before all that matters and may hold anything; an attempt's is of these only. */
 static bool is_safe_name(helio_text_t name)

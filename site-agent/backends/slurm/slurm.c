@@ -14,8 +14,7 @@
 
 enum { SHARED_MAX = 2048, CHECK_BYTES = 4096, CHECK_MS = 10000 };
 
-/* ---- orders ----------------------------------------------------------------------------------------------
- */
+/* ---- orders -------------------------------------------------------------------------------------------- */
 
 /*  One whose end was said is only tidied up here: for the caller it is not there. */
 static helio_slurm_attempt_t *find_open(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch)
@@ -160,8 +159,7 @@ static helio_rc slurm_log_read(helio_backend_t *base, helio_job_key_t key, uint3
     return HELIO_OK;
 }
 
-/* ---- check -----------------------------------------------------------------------------------------------
- */
+/* ---- check --------------------------------------------------------------------------------------------- */
 
 static helio_rc check_command(helio_slurm_t *self, const char *const *argv, helio_error_t *err)
 {
@@ -206,8 +204,7 @@ static helio_rc slurm_check(helio_backend_t *base, helio_error_t *err)
     return rc;
 }
 
-/* ---- the loop's side -------------------------------------------------------------------------------------
- */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 static int slurm_fd(const helio_backend_t *base)
 {
@@ -252,8 +249,7 @@ static void slurm_process(helio_backend_t *base, int64_t now_boot_ms, int64_t no
     self->next_ms = next > now_boot_ms ? next : 0;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------
- */
+/* ---- life ---------------------------------------------------------------------------------------------- */
 
 static void slurm_destroy(helio_backend_t *base)
 {

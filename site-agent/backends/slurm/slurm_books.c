@@ -19,8 +19,7 @@ enum {
     MOVED_MS = 60000 /* of an hour that is only shown */
 };
 
-/* ---- what is seen ----------------------------------------------------------------------------------------
- */
+/* ---- what is seen -------------------------------------------------------------------------------------- */
 
 static bool runs(const helio_slurm_seen_t *seen)
 {
@@ -54,8 +53,7 @@ void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, in
     }
 }
 
-/* ---- bounds ----------------------------------------------------------------------------------------------
- */
+/* ---- bounds -------------------------------------------------------------------------------------------- */
 
 /*  No attempt is older than its job, whose id has the time. 0: it has none that can be. */
 static int64_t birth_wall_ms(const helio_slurm_attempt_t *attempt)
@@ -153,8 +151,7 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
     return self->now_boot_ms - attempt->doubted_ms < AWAIT_MS;
 }
 
-/* ---- the books -------------------------------------------------------------------------------------------
- */
+/* ---- the books ----------------------------------------------------------------------------------------- */
 
 static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
 {

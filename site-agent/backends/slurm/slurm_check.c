@@ -45,8 +45,7 @@ static helio_rc ask(const check_t *self, const char *const *argv, char ret_text[
     return rc ? rc : exit_code ? HELIO_UNAVAILABLE : HELIO_OK;
 }
 
-/* ---- what is looked at -----------------------------------------------------------------------------------
- */
+/* ---- what is looked at --------------------------------------------------------------------------------- */
 
 static bool check_commands(const check_t *self)
 {
@@ -151,8 +150,7 @@ static void check_prolog(const check_t *self, const helio_slurm_settings_t *sett
     say(self, "prolog", HELIO_OK, detail);
 }
 
-/* ---- a job of our own ------------------------------------------------------------------------------------
- */
+/* ---- a job of our own ---------------------------------------------------------------------------------- */
 
 /*  Where the sink's events go: the probe that is under way. */
 typedef struct probe {
@@ -293,8 +291,7 @@ static void probe_pools(const check_t *self, const helio_site_profile_t *site,
     helio_backend_destroy(&backend);
 }
 
-/* ---- the door --------------------------------------------------------------------------------------------
- */
+/* ---- the door ------------------------------------------------------------------------------------------ */
 
 void helio_slurm_check(const helio_slurm_options_t *options, bool probe, helio_slurm_check_fn *line,
                        void *arg)

@@ -27,8 +27,7 @@ typedef struct fact {
     helio_text_t reason;
 } fact_t;
 
-/* ---- by `done` -------------------------------------------------------------------------------------------
- */
+/* ---- by `done` ----------------------------------------------------------------------------------------- */
 
 void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
                              const helio_progress_t *progress)
@@ -66,8 +65,7 @@ void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
     helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", "");
 }
 
-/* ---- by Slurm --------------------------------------------------------------------------------------------
- */
+/* ---- by Slurm ------------------------------------------------------------------------------------------ */
 
 static void set_times(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
@@ -274,8 +272,7 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
                         "StartFailed: Slurm knows nothing of its job %s any more", attempt->id);
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------
- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 static void again(helio_slurm_attempt_t *attempt, int64_t pause_ms)
 {
@@ -421,8 +418,7 @@ static void ask_sacct(helio_slurm_attempt_t *attempt)
         again(attempt, AGAIN_MS);
 }
 
-/* ---- the loop's side -------------------------------------------------------------------------------------
- */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 void helio_slurm_leave(helio_slurm_attempt_t *attempt)
 {

@@ -148,8 +148,7 @@ static helio_text_t value_of(const helio_job_spec_t *spec, const char *name)
     return pair ? pair->value : (helio_text_t){0};
 }
 
-/* ---- sbatch ----------------------------------------------------------------------------------------------
- */
+/* ---- sbatch -------------------------------------------------------------------------------------------- */
 
 typedef struct arguments {
     helio_arena_t *arena;

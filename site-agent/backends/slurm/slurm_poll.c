@@ -67,8 +67,7 @@ static void replace(helio_slurm_answer_t *answer, helio_arena_t *arena, int64_t 
     *answer = (helio_slurm_answer_t){.arena = arena, .at_ms = now_ms, .have = true};
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------
- */
+/* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 /*  Those whose name could be an attempt's. */
 static void find_ours(helio_slurm_poll_t *poll)
@@ -176,8 +175,7 @@ static void ask_jobs(helio_slurm_t *self)
     }
 }
 
-/* ---- nodes, partitions, reservations ---------------------------------------------------------------------
- */
+/* ---- nodes, partitions, reservations ------------------------------------------------------------------- */
 
 static helio_rc read_cluster(helio_slurm_poll_t *poll, helio_text_t text, helio_arena_t *arena)
 {
@@ -245,8 +243,7 @@ static void ask_cluster(helio_slurm_t *self)
     }
 }
 
-/* ---- what is said of it ----------------------------------------------------------------------------------
- */
+/* ---- what is said of it -------------------------------------------------------------------------------- */
 
 /*  Handed in, and not among what the nodes' figures show as in use. */
 static bool is_waiting(const helio_slurm_attempt_t *attempt)
@@ -381,8 +378,7 @@ static void serve_capacity(helio_slurm_t *self)
     }
 }
 
-/* ---- the loop's side -------------------------------------------------------------------------------------
- */
+/* ---- the loop's side ----------------------------------------------------------------------------------- */
 
 void helio_slurm_poll_serve(helio_slurm_t *self)
 {

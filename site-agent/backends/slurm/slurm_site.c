@@ -11,8 +11,7 @@ typedef struct cluster {
     helio_slurm_partitions_t partitions;
 } cluster_t;
 
-/* ---- asking ----------------------------------------------------------------------------------------------
- */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 static helio_rc ask(const helio_slurm_settings_t *settings, const char *what, helio_arena_t *arena,
                     helio_text_t *ret_text, helio_error_t *err)
@@ -78,8 +77,7 @@ helio_rc helio_slurm_ask_prologs(const helio_slurm_settings_t *settings, helio_a
     return rc ? rc : helio_slurm_read_prologs(text, ret_some);
 }
 
-/* ---- pools that the file names ---------------------------------------------------------------------------
- */
+/* ---- pools that the file names ------------------------------------------------------------------------- */
 
 static bool is_complete(const helio_site_profile_t *site)
 {
@@ -207,8 +205,7 @@ static helio_rc fill_pool(const helio_slurm_picture_t *picture, const cluster_t 
     return HELIO_OK;
 }
 
-/* ---- pools that nobody named -----------------------------------------------------------------------------
- */
+/* ---- pools that nobody named --------------------------------------------------------------------------- */
 
 static helio_text_t upper(helio_arena_t *arena, helio_text_t text)
 {
@@ -291,8 +288,7 @@ static void add_kinds(helio_site_profile_t *site, helio_slurm_settings_t *settin
         add_pool(site, settings, name, NULL, arena);
 }
 
-/* ---- the door --------------------------------------------------------------------------------------------
- */
+/* ---- the door ------------------------------------------------------------------------------------------ */
 
 static void make_room(helio_site_profile_t *site, helio_slurm_settings_t *settings, helio_arena_t *arena)
 {

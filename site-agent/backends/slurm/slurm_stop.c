@@ -21,8 +21,7 @@ enum {
     GONE_MOST_MS = 3600000
 };
 
-/* ---- scancel ---------------------------------------------------------------------------------------------
- */
+/* ---- scancel ------------------------------------------------------------------------------------------- */
 
 static bool scancel(helio_slurm_attempt_t *attempt, const char *first, const char *second, const char *id,
                     helio_command_done_fn *done)
@@ -116,8 +115,7 @@ static void send_stop(helio_slurm_attempt_t *attempt)
         attempt->stop_due_ms = self->now_boot_ms + AGAIN_MS;
 }
 
-/* ---- one attempt -----------------------------------------------------------------------------------------
- */
+/* ---- one attempt --------------------------------------------------------------------------------------- */
 
 /*  True: it is over. */
 static bool close_and_end(helio_slurm_attempt_t *attempt)
@@ -184,8 +182,7 @@ void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt)
         attempt->stop_due_ms = INT64_MAX;
 }
 
-/* ---- afterwards ------------------------------------------------------------------------------------------
- */
+/* ---- afterwards ---------------------------------------------------------------------------------------- */
 
 void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
 {

@@ -7,8 +7,7 @@
 
 #include "site-agent/backends/slurm/slurm_inner.h"
 
-/* ---- by key ----------------------------------------------------------------------------------------------
- */
+/* ---- by key -------------------------------------------------------------------------------------------- */
 
 static uint32_t bucket_of(helio_job_key_t key, uint32_t epoch)
 {
@@ -64,8 +63,7 @@ void helio_slurm_remove(helio_slurm_attempt_t *attempt)
     free(attempt);
 }
 
-/* ---- states ----------------------------------------------------------------------------------------------
- */
+/* ---- states -------------------------------------------------------------------------------------------- */
 
 static bool is_edge(helio_slurm_phase_t from, helio_slurm_phase_t to)
 {
@@ -86,8 +84,7 @@ void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t pha
         helio_arena_destroy(&attempt->arena);
 }
 
-/* ---- what is said ----------------------------------------------------------------------------------------
- */
+/* ---- what is said -------------------------------------------------------------------------------------- */
 
 static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
 {

@@ -16,8 +16,7 @@ enum {
     NEVER_MS = 30000      /* somebody may be changing the partition just now */
 };
 
-/* ---- what Slurm's words mean -----------------------------------------------------------------------------
- */
+/* ---- what Slurm's words mean --------------------------------------------------------------------------- */
 
 bool helio_slurm_begins(const char *text, const char *head)
 {
@@ -79,8 +78,7 @@ static bool has_no_nodes(helio_slurm_attempt_t *attempt)
            usable_nodes(poll, attempt->seen.partitions) < attempt->nodes;
 }
 
-/* ---- taking back -----------------------------------------------------------------------------------------
- */
+/* ---- taking back --------------------------------------------------------------------------------------- */
 
 /*  Since when something has been so, without a break. */
 static bool lasts(int64_t *since_ms, bool is_so, int64_t now_ms, uint64_t for_ms)
@@ -124,8 +122,7 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
 }
 
-/* ---- saying ----------------------------------------------------------------------------------------------
- */
+/* ---- saying -------------------------------------------------------------------------------------------- */
 
 static void say_reason(helio_slurm_attempt_t *attempt)
 {

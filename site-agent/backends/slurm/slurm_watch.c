@@ -10,8 +10,7 @@
 
 enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000, BEAT_SILENT_MS = 30000, REQUEUED_MS = 2000 };
 
-/* ---- marks -----------------------------------------------------------------------------------------------
- */
+/* ---- marks --------------------------------------------------------------------------------------------- */
 
 /*  The folder is the job's user's, and so is what it says: a number is a number, or it is not taken. */
 static bool is_id(const char *text)
@@ -144,8 +143,7 @@ helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err)
     return rc;
 }
 
-/* ---- what a list says of it ------------------------------------------------------------------------------
- */
+/* ---- what a list says of it ---------------------------------------------------------------------------- */
 
 static void fill_seen(helio_slurm_seen_t *seen, const helio_slurm_job_t *job)
 {
@@ -348,8 +346,7 @@ void helio_slurm_on_list(helio_slurm_attempt_t *attempt)
     }
 }
 
-/* ---- what is due by the clock ----------------------------------------------------------------------------
- */
+/* ---- what is due by the clock -------------------------------------------------------------------------- */
 
 /*  By the last list, whenever it was asked for. */
 static bool is_listed(helio_slurm_attempt_t *attempt)

@@ -105,8 +105,7 @@ static void end(harness_t *h, helio_job_key_t key, uint32_t epoch, uint32_t gpus
     harness_tick(h);
 }
 
-/* ---- setting ---------------------------------------------------------------------------------------------
- */
+/* ---- setting ------------------------------------------------------------------------------------------- */
 
 static void budget__is_stored_audited_and_answered(void **state)
 {
@@ -159,8 +158,7 @@ static void budget__nonsense_is_refused_and_changes_nothing(void **state)
     harness_end(&h);
 }
 
-/* ---- holding ---------------------------------------------------------------------------------------------
- */
+/* ---- holding ------------------------------------------------------------------------------------------- */
 
 static void budget__of_money_is_kept_by_what_is_foreseen(void **state)
 {
@@ -309,8 +307,7 @@ static void budget__who_is_over_it_keeps_no_room_and_evicts_nobody(void **state)
     harness_end(&h);
 }
 
-/* ---- the calendar ----------------------------------------------------------------------------------------
- */
+/* ---- the calendar -------------------------------------------------------------------------------------- */
 
 static void budget__begins_again_in_the_second_in_which_the_period_does(void **state)
 {
@@ -406,8 +403,7 @@ static void budget__a_run_that_lasts_longer_commits_more(void **state)
     harness_end(&h);
 }
 
-/* ---- a new leader ----------------------------------------------------------------------------------------
- */
+/* ---- a new leader -------------------------------------------------------------------------------------- */
 
 static void budget__a_new_leader_knows_what_is_booked_and_committed(void **state)
 {
@@ -470,8 +466,7 @@ static void budget__an_end_that_is_told_twice_is_booked_once(void **state)
     harness_end(&h);
 }
 
-/* ---- whatever happens ------------------------------------------------------------------------------------
- */
+/* ---- whatever happens ---------------------------------------------------------------------------------- */
 
 typedef struct sample {
     helio_job_key_t key;

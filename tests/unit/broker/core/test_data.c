@@ -1,7 +1,7 @@
 /*  test_data.c -- data and links: where jobs go for them. */
 #include "tests/unit/broker/core/data_testing.h"
 
-/* ---- decisions ----------------------------------------------------------------------------------------------- */
+/* ---- decisions ----------------------------------------------------------------------------------------- */
 
 static void data__a_job_goes_to_where_its_data_lies(void **state)
 {

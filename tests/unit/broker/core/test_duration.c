@@ -262,8 +262,7 @@ static void duration__jobs_of_about_one_length_share_a_class_and_others_do_not(v
     assert_int_equal(harness_figures(h).classes - before, 2);
 }
 
-/* ---- the next leader --------------------------------------------------------------------------------------
- */
+/* ---- the next leader ----------------------------------------------------------------------------------- */
 
 static void assert_same_plan(harness_t *next, const helio_job_spec_t *spec)
 {

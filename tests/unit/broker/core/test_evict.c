@@ -325,7 +325,7 @@ static void evict__cpus_and_memory_are_no_way_round_a_quota(void **state)
     assert_int_equal(preemptions(HELIO_EVICT_WHY_TIER), 1);
 }
 
-/* ---- room that comes by itself ------------------------------------------------------------------------------- */
+/* ---- room that comes by itself ------------------------------------------------------------------------- */
 
 /*  A pool of one node that is full of a tenant's job, which has run for a minute and has so much left. */
 static helio_job_key_t full(const char *pool, uint64_t left_ms)
@@ -390,7 +390,7 @@ static void evict__room_that_others_take_is_waited_for_once(void **state)
     assert_int_equal(preemptions(HELIO_EVICT_WHY_GUARANTEE), 1);
 }
 
-/* ---- reclaim ------------------------------------------------------------------------------------------------- */
+/* ---- reclaim ------------------------------------------------------------------------------------------- */
 
 static void evict__a_tenant_reclaims_what_it_is_guaranteed_and_no_more(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_evict_leader.c -- evictions when things go wrong: new leaders, sites that are gone, ends that came first. */
 #include "tests/unit/broker/core/evict_testing.h"
 
-/* ---- when things go wrong ------------------------------------------------------------------------------------ */
+/* ---- when things go wrong ------------------------------------------------------------------------------ */
 
 static void evict__a_new_leader_waits_for_those_who_were_told_to_leave(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_evidence.c -- what old epochs say, what sites make up, and reports in any order. */
 #include "tests/unit/broker/core/life_testing.h"
 
-/* ---- evidence ------------------------------------------------------------------------------------------------ */
+/* ---- evidence ------------------------------------------------------------------------------------------ */
 
 /*  An eager job that ran at north, went silent, and is now at south under epoch 2. */
 static helio_job_key_t eager_job_at_south(void)
@@ -152,7 +152,7 @@ static void reason__a_long_one_is_cut_between_characters(void **state)
     assert_int_equal((unsigned char)kept.data[kept.size - 1], 0xa9);
 }
 
-/* ---- the full product ---------------------------------------------------------------------------------------- */
+/* ---- the full product ---------------------------------------------------------------------------------- */
 
 /*  Every live state x every report x kinds of end. The harness refuses any transition that is not listed, and
  * the core asserts; here it only has to be reached, twice, with the job told to come back or not. */

@@ -1,7 +1,7 @@
 /*  test_gates.c -- jobs that wait for others. */
 #include "tests/unit/broker/core/gates_testing.h"
 
-/* ---- words --------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 typedef enum outcome { SUCCEEDS, FAILS, IS_CANCELLED, IS_OPEN } outcome_t;
 
@@ -21,7 +21,7 @@ static void finish(helio_job_key_t key, outcome_t outcome)
     harness_report(h, NORTH, &report);
 }
 
-/* ---- dependencies -------------------------------------------------------------------------------------------- */
+/* ---- dependencies -------------------------------------------------------------------------------------- */
 
 static const struct {
     helio_after_t after;
@@ -163,7 +163,7 @@ static void depends__a_job_that_comes_back_from_a_site_does_not_wait_again(void 
     assert_placed(waiting);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------------------- */
+/* ---- arrays -------------------------------------------------------------------------------------------- */
 
 static helio_job_key_t array_of(uint32_t tasks)
 {
@@ -249,7 +249,7 @@ static void arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle(void 
         assert_in_vain(harness_task(dead, i), on, "succeeded");
 }
 
-/* ---- many ---------------------------------------------------------------------------------------------------- */
+/* ---- many ---------------------------------------------------------------------------------------------- */
 
 /*  Without the harness's search for what is found: it would be most of the work. */
 static helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)

@@ -308,7 +308,7 @@ static void kept__the_end_of_what_is_kept_is_free_at_once_without_the_series_too
     assert_state(key, HELIO_JOB_OFFERED);
 }
 
-/* ---- three days ------------------------------------------------------------------------------------------- */
+/* ---- three days ---------------------------------------------------------------------------------------- */
 
 enum { TRAININGS = 8, DAYS = 3, INFERENCES = DAYS * 24 * 2 };
 

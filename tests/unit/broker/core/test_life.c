@@ -1,7 +1,7 @@
 /*  test_life.c -- how jobs end, and what is held against sites that fail. */
 #include "tests/unit/broker/core/life_testing.h"
 
-/* ---- ends ---------------------------------------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------------------------------- */
 
 static void end__an_exit_code_of_zero_succeeds_and_writes_attempt_ledger_and_state(void **state)
 {
@@ -184,7 +184,7 @@ static void end__no_more_is_saved_than_was_run(void **state)
     assert_int_equal(harness_row(h, key)->saved_ms, report.run_ms);
 }
 
-/* ---- sites that fail ----------------------------------------------------------------------------------------- */
+/* ---- sites that fail ----------------------------------------------------------------------------------- */
 
 static void lost__twice_before_it_ran_a_minute_holds_it_until_it_is_released(void **state)
 {

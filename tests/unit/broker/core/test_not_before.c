@@ -1,7 +1,7 @@
 /*  test_not_before.c -- times before which a job does not start; what cannot be waited for. */
 #include "tests/unit/broker/core/gates_testing.h"
 
-/* ---- times --------------------------------------------------------------------------------------------------- */
+/* ---- times --------------------------------------------------------------------------------------------- */
 
 static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state)
 {
@@ -101,7 +101,7 @@ static void not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile(void
     assert_int_equal(harness_state(h, late), HELIO_JOB_OFFERED);
 }
 
-/* ---- what cannot be waited for ------------------------------------------------------------------------------- */
+/* ---- what cannot be waited for ------------------------------------------------------------------------- */
 
 static void refused__each_mistake_names_its_entry(void **state)
 {

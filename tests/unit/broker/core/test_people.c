@@ -1,7 +1,7 @@
 /*  test_people.c -- jobs that people cancel and release. */
 #include "tests/unit/broker/core/life_testing.h"
 
-/* ---- people -------------------------------------------------------------------------------------------------- */
+/* ---- people -------------------------------------------------------------------------------------------- */
 
 static void cancel__of_what_no_site_has_is_done_at_once(void **state)
 {

@@ -55,8 +55,7 @@ static void assert_same_figures(const harness_t *a, const harness_t *b)
     assert_int_equal(x.sites, y.sites);
 }
 
-/* ---- the mark --------------------------------------------------------------------------------------------
- */
+/* ---- the mark ------------------------------------------------------------------------------------------ */
 
 static void assert_ascend(helio_uuid_t a, helio_uuid_t b)
 {
@@ -338,8 +337,7 @@ static void rebuild__drain_outlives_its_leader(void **state)
     harness_end(&next);
 }
 
-/* ---- a run, then the same question to both
- * ------------------------------------------------------------------ */
+/* ---- a run, then the same question to both ------------------------------------------------------------- */
 
 enum { JOBS = 40 };
 

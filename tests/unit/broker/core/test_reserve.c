@@ -177,8 +177,7 @@ static void reserve__a_site_that_comes_back_forgets_it(void **state)
     assert_state(small, HELIO_JOB_QUEUED); /* and it is not in session yet */
 }
 
-/* ---- nobody delays it ------------------------------------------------------------------------------------
- */
+/* ---- nobody delays it ---------------------------------------------------------------------------------- */
 
 enum { JOBS_MAX = 400, POOL_NODES = 12 };
 

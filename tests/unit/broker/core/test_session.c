@@ -1,7 +1,7 @@
 /*  test_session.c -- sessions of sites, and agents that are refused. */
 #include "tests/unit/broker/core/silence_testing.h"
 
-/* ---- sessions ------------------------------------------------------------------------------------------------ */
+/* ---- sessions ------------------------------------------------------------------------------------------ */
 
 static void session__hello_is_welcomed_with_the_terms_and_ready_after_its_inventory(void **state)
 {
@@ -126,7 +126,7 @@ static void session__a_renewal_is_answered_with_its_own_send_time(void **state)
     assert_int_equal(renewed->lease_ms, 15 * 60000);
 }
 
-/* ---- refused agents ------------------------------------------------------------------------------------------ */
+/* ---- refused agents ------------------------------------------------------------------------------------ */
 
 static const helio_row_site_t *last_row(void)
 {

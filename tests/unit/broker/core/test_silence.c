@@ -16,7 +16,7 @@ static void come_back(uint64_t peer, helio_holding_t *holdings, uint32_t count)
     harness_inventory(h, peer, holdings, count);
 }
 
-/* ---- silence ------------------------------------------------------------------------------------------------- */
+/* ---- silence ------------------------------------------------------------------------------------------- */
 
 static void silence__makes_every_live_job_suspect_after_a_minute_and_not_before(void **state)
 {
@@ -188,7 +188,7 @@ static void cancel__of_a_suspect_lease_or_eager_job_needs_no_return(void **state
     assert_int_equal(harness_row(h, key)->exit_code, 130);
 }
 
-/* ---- attest -------------------------------------------------------------------------------------------------- */
+/* ---- attest -------------------------------------------------------------------------------------------- */
 
 static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(void **state)
 {
@@ -223,7 +223,7 @@ static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
-/* ---- the inventory ------------------------------------------------------------------------------------------- */
+/* ---- the inventory ------------------------------------------------------------------------------------- */
 
 typedef enum held { NOT_HELD, HELD, HELD_OLD_EPOCH } held_t;
 

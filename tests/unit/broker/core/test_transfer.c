@@ -3,7 +3,7 @@
 
 #define NOWHERE ((const char *const[]){NULL})
 
-/* ---- setting them -------------------------------------------------------------------------------------------- */
+/* ---- setting them -------------------------------------------------------------------------------------- */
 
 static void data__is_stored_audited_and_answered(void **state)
 {
@@ -79,7 +79,7 @@ static void data__nonsense_is_refused_and_changes_nothing(void **state)
     harness_end(&h);
 }
 
-/* ---- decisions ----------------------------------------------------------------------------------------------- */
+/* ---- decisions ----------------------------------------------------------------------------------------- */
 
 static void data__the_longest_prefix_wins_and_ends_at_a_slash(void **state)
 {
@@ -167,7 +167,7 @@ static void data__a_prefix_is_found_after_another_of_its_size_is_gone(void **sta
     harness_end(&h);
 }
 
-/* ---- the account --------------------------------------------------------------------------------------------- */
+/* ---- the account --------------------------------------------------------------------------------------- */
 
 static helio_job_key_t run_at_north(harness_t *h, uint64_t bytes)
 {

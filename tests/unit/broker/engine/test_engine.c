@@ -1,7 +1,7 @@
 /*  test_engine.c -- the loop that owns core, store and gateway, with a real database. */
 #include "tests/unit/broker/engine/engine_testing.h"
 
-/* ---- tests --------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void engine__an_answer_comes_after_the_commit(void **state)
 {

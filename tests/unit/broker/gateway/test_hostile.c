@@ -1,7 +1,7 @@
 /*  test_hostile.c -- frames of sites that are wrong, too many or out of place. */
 #include "tests/unit/broker/gateway/sessions_testing.h"
 
-/* ---- hostile frames ------------------------------------------------------------------------------------------ */
+/* ---- hostile frames ------------------------------------------------------------------------------------ */
 
 static void session__nothing_counts_before_hello(void **state)
 {

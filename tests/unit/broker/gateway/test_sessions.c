@@ -7,7 +7,7 @@ static void carry(world_t *world, uint32_t kind, void *record)
     helio_sessions_carry(world->sessions, &effect, 1000);
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 static void session__hello_names_the_site_by_its_key(void **state)
 {
@@ -151,7 +151,7 @@ static void session__an_older_agent_is_spoken_to_in_its_version(void **state)
                      HELIO_PROTOCOL_VERSION_MIN);
 }
 
-/* ---- collecting ---------------------------------------------------------------------------------------------- */
+/* ---- collecting ---------------------------------------------------------------------------------------- */
 
 static void carry_order(world_t *world, uint64_t peer, uint32_t epoch, helio_text_t source)
 {
@@ -251,7 +251,7 @@ static void collect__what_was_for_a_gone_session_is_dropped(void **state)
     assert_int_equal(world->sent_count, 0);
 }
 
-/* ---- logs ---------------------------------------------------------------------------------------------------- */
+/* ---- logs ---------------------------------------------------------------------------------------------- */
 
 static void on_log(void *arg, helio_rc rc, const helio_msg_log_data_t *piece)
 {

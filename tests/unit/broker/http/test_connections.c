@@ -1,7 +1,7 @@
 /*  test_connections.c -- connections: many requests, garbage, bodies beyond the bound. */
 #include "tests/unit/broker/http/server_testing.h"
 
-/* ---- connections --------------------------------------------------------------------------------------------- */
+/* ---- connections --------------------------------------------------------------------------------------- */
 
 static void http__a_connection_carries_many_requests_also_at_once(void **state)
 {

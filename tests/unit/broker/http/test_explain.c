@@ -22,7 +22,7 @@ static harness_t *h;
 static helio_site_profile_t *sites[3];
 static helio_pg_t *pg;
 
-/* ---- a federation of three sites: H100 at north and south, A100 at west ------------------------------------- */
+/* ---- a federation of three sites: H100 at north and south, A100 at west -------------------------------- */
 
 static int begin(void **state)
 {
@@ -90,7 +90,7 @@ static void tell_carbon(uint64_t peer, const double *hours, uint32_t count)
     harness_series(h, peer, &series, 1);
 }
 
-/* ---- the way of an answer ------------------------------------------------------------------------------------ */
+/* ---- the way of an answer ------------------------------------------------------------------------------ */
 
 static void commit(const char *conninfo)
 {
@@ -200,7 +200,7 @@ static void golden(const char *name, helio_job_key_t key)
     json_decref(json);
 }
 
-/* ---- the jobs ------------------------------------------------------------------------------------------------ */
+/* ---- the jobs ------------------------------------------------------------------------------------------ */
 
 static void explain__of_a_job_that_waits_for_room(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_jobs.c -- jobs over HTTP. */
 #include "tests/unit/broker/http/server_testing.h"
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 static void http__a_job_is_answered_only_when_the_engine_has_answered(void **state)
 {

@@ -16,8 +16,7 @@
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
 
-/* ---- targets
- * ----------------------------------------------------------------------------------------------- */
+/* ---- targets ------------------------------------------------------------------------------------------- */
 
 static void target__is_taken_apart_and_decoded(void **state)
 {
@@ -94,8 +93,7 @@ static void accept__ranges_cover_what_they_say(void **state)
             fail_msg("'%s' for %s", cells[i].accept, cells[i].type);
 }
 
-/* ---- tokens
- * ------------------------------------------------------------------------------------------------ */
+/* ---- tokens -------------------------------------------------------------------------------------------- */
 
 static helio_row_token_t row_of(const helio_token_fresh_t *token, const char *role)
 {
@@ -173,8 +171,7 @@ static void token__a_row_that_is_not_understood_admits_nobody(void **state)
     helio_token_table_destroy(&table);
 }
 
-/* ---- problems
- * ---------------------------------------------------------------------------------------------- */
+/* ---- problems ------------------------------------------------------------------------------------------ */
 
 static void problem__is_json_whatever_the_text(void **state)
 {
@@ -210,8 +207,7 @@ static void problem__every_result_code_has_a_status_of_the_table(void **state)
     }
 }
 
-/* ---- submissions
- * ------------------------------------------------------------------------------------------- */
+/* ---- submissions --------------------------------------------------------------------------------------- */
 
 static void submission__hostile_bodies_end_in_a_diagnostic(void **state)
 {
@@ -270,8 +266,7 @@ static void submission__more_jobs_than_the_bound_are_too_big(void **state)
     helio_buffer_clear(&body);
 }
 
-/* ---- a body that crawls
- * ------------------------------------------------------------------------------------ */
+/* ---- a body that crawls -------------------------------------------------------------------------------- */
 
 static void body__that_crawls_is_cut(void **state)
 {
@@ -286,8 +281,7 @@ static void body__that_crawls_is_cut(void **state)
     helio_http_destroy(&http);
 }
 
-/* ---- routes
- * ------------------------------------------------------------------------------------------------ */
+/* ---- routes -------------------------------------------------------------------------------------------- */
 
 static const char *scalar(yaml_document_t *document, int node)
 {

@@ -20,8 +20,7 @@ static void await_streams(int count)
     while (!strstr(r.body, line));
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------------------ */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 static void events__begin_now_and_carry_what_becomes_durable(void **state)
 {
@@ -145,8 +144,7 @@ static void events__stopping_ends_streams(void **state)
     client_down(c);
 }
 
-/* ---- logs
- * -------------------------------------------------------------------------------------------------- */
+/* ---- logs ---------------------------------------------------------------------------------------------- */
 
 #define WHERE(site, epoch, state)                                                                            \
     "{\"id\":\"01j9a0000000000000000000aa\",\"task\":-1,\"array\":false,\"site\":" site ",\"epoch\":" #epoch \

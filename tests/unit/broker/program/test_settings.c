@@ -58,8 +58,7 @@ static void arguments__mistakes_are_named(void **state)
     assert_int_equal(PARSE(&arguments, &err, "a", "b", "c", "d", "e", "f", "g", "h", "i"), HELIO_INVALID);
 }
 
-/* ---- the file
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------------------ */
 
 typedef struct fixture {
     char path[64];

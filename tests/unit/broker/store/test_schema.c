@@ -128,8 +128,7 @@ static void schema__every_named_query_prepares(void **state)
     assert_true(count > 40);
 }
 
-/* ---- migrations ------------------------------------------------------------------------------------------
- */
+/* ---- migrations ---------------------------------------------------------------------------------------- */
 
 static void say(void *arg, const char *line)
 {

@@ -1,7 +1,7 @@
 /*  test_store.c -- leadership, and losing and finding the database. */
 #include "tests/unit/broker/store/store_testing.h"
 
-/* ---- leadership ---------------------------------------------------------------------------------------------- */
+/* ---- leadership ---------------------------------------------------------------------------------------- */
 
 static void store__one_broker_leads_and_the_next_has_a_higher_epoch(void **state)
 {
@@ -79,7 +79,7 @@ static void store__who_does_not_lead_any_more_commits_nothing(void **state)
     assert_value(conninfo, "select count(*) from helio.jobs", "0");
 }
 
-/* ---- losing and finding the database ------------------------------------------------------------------------- */
+/* ---- losing and finding the database ------------------------------------------------------------------- */
 
 static void end_sessions(const char *conninfo)
 {
@@ -259,7 +259,7 @@ static void store__a_database_that_failed_over_ends_the_leader(void **state)
     helio_store_destroy(&store);
 }
 
-/* ---- start and bootstrap ------------------------------------------------------------------------------------- */
+/* ---- start and bootstrap ------------------------------------------------------------------------------- */
 
 static void store__a_database_that_cannot_be_reached_is_unavailable(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_store_batches.c -- batches: what collapses, what is open, what is refused whole. */
 #include "tests/unit/broker/store/store_testing.h"
 
-/* ---- batches ------------------------------------------------------------------------------------------------- */
+/* ---- batches ------------------------------------------------------------------------------------------- */
 
 static void store__state_rows_of_one_key_collapse_to_the_last(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_store_rows.c -- rows of jobs: what goes in comes out. */
 #include "tests/unit/broker/store/store_testing.h"
 
-/* ---- what goes in comes out ---------------------------------------------------------------------------------- */
+/* ---- what goes in comes out ---------------------------------------------------------------------------- */
 
 static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
 {

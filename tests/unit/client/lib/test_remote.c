@@ -1,7 +1,7 @@
 /*  test_remote.c -- what the client asks a broker, and what it makes of the answers. */
 #include "tests/unit/client/lib/remote_testing.h"
 
-/* ---- waiting ------------------------------------------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------------------------------------- */
 
 /*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
  * else; an answer that is there before anybody waits for it takes the same way. */
@@ -23,7 +23,7 @@ static void pump__does_not_wait_for_what_is_over_already(void **state)
     helio_remote_destroy(&remote);
 }
 
-/* ---- answers ------------------------------------------------------------------------------------------------- */
+/* ---- answers ------------------------------------------------------------------------------------------- */
 
 static void statuses__become_exit_codes_with_a_remedy(void **state)
 {
@@ -133,7 +133,7 @@ static void sites__that_are_refused_are_named_below_the_table(void **state)
     end(&outcome);
 }
 
-/* ---- submit -------------------------------------------------------------------------------------------------- */
+/* ---- submit -------------------------------------------------------------------------------------------- */
 
 static void submit__prints_one_id_a_line(void **state)
 {
@@ -207,7 +207,7 @@ static void submit__an_answer_for_other_jobs_is_no_success(void **state)
     }
 }
 
-/* ---- ls ------------------------------------------------------------------------------------------------------ */
+/* ---- ls ------------------------------------------------------------------------------------------------ */
 
 static void ls__goes_through_pages_and_filters(void **state)
 {
@@ -268,7 +268,7 @@ static void ls__names_the_tenant_where_there_are_several(void **state)
     }
 }
 
-/* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
+/* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
 static void doctor__finds_everything_well(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_remote_explain.c -- what is said of plans, decisions and jobs. */
 #include "tests/unit/client/lib/remote_testing.h"
 
-/* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
+/* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
 static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
 {

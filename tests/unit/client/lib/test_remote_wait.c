@@ -1,7 +1,7 @@
 /*  test_remote_wait.c -- what is waited for and followed. */
 #include "tests/unit/client/lib/remote_testing.h"
 
-/* ---- wait ---------------------------------------------------------------------------------------------------- */
+/* ---- wait ---------------------------------------------------------------------------------------------- */
 
 #define STREAM_OPEN                                            \
     {                                                          \
@@ -176,7 +176,7 @@ static void wait__ctrl_c_leaves_without_touching_the_job(void **state)
     end(&outcome);
 }
 
-/* ---- run, logs ----------------------------------------------------------------------------------------------- */
+/* ---- run, logs ----------------------------------------------------------------------------------------- */
 
 static void run__prints_each_byte_of_the_log_once_and_exits_with_the_code(void **state)
 {
@@ -312,7 +312,7 @@ static void logs__reads_on_from_where_it_broke_until_there_is_no_more(void **sta
     end(&outcome);
 }
 
-/* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
+/* ---- events, explain, doctor, others ------------------------------------------------------------------- */
 
 static void events__go_on_after_the_last_one_that_was_seen(void **state)
 {

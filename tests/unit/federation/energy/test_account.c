@@ -12,8 +12,7 @@
 
 static const int64_t HOUR_MS = 3600000;
 
-/* ---- rates and totals
- * ----------------------------------------------------------------------------------------- */
+/* ---- rates and totals ---------------------------------------------------------------------------------- */
 
 static void rates__follow_the_site_the_pool_and_the_utilisation(void **state)
 {
@@ -65,8 +64,7 @@ static void account__negative_prices_count(void **state)
     assert_int_equal(helio_account_of(&rates, 3600000, 0).cost_micro_usd, -50000);
 }
 
-/* ---- the split
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the split ----------------------------------------------------------------------------------------- */
 
 static void assert_adds_up(const helio_account_t *total, const helio_account_slice_t *slices, uint32_t count)
 {
@@ -165,8 +163,7 @@ static void split__adds_up_exactly_over_random_totals(void **state)
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
-/* ---- rates by the hour
- * ---------------------------------------------------------------------------------------- */
+/* ---- rates by the hour --------------------------------------------------------------------------------- */
 
 static void hourly__each_hour_is_charged_by_its_own_rates(void **state)
 {

@@ -166,8 +166,7 @@ static void forecast__the_band_holds_the_share_that_it_names(void **state)
         fail_msg("the band from 10 to 90 %% holds %.1f %%", coverage * 100);
 }
 
-/* ---- real series
- * -------------------------------------------------------------------------------------------------- */
+/* ---- real series --------------------------------------------------------------------------------------- */
 
 typedef struct wide {
     char names[32][24];
@@ -296,8 +295,7 @@ static void forecast__prices_are_forecast_with_gaps_and_negative_hours(void **st
     assert_true(mae / size < 0.5);
 }
 
-/* ---- errors as issued
- * --------------------------------------------------------------------------------------------- */
+/* ---- errors as issued ---------------------------------------------------------------------------------- */
 
 static void error__is_by_horizon_and_only_of_what_was_yet_to_come(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_dialer.c -- the side that dials: targets, returns, queues and last words. */
 #include "tests/unit/federation/net/net_testing.h"
 
-/* ---- tests --------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void net__a_wrong_server_key_is_noticed_by_the_dialer(void **state)
 {

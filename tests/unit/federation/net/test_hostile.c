@@ -1,7 +1,7 @@
 /*  test_hostile.c -- peers that are not who they should be, never read, or send too much. */
 #include "tests/unit/federation/net/net_testing.h"
 
-/* ---- the dialer's side --------------------------------------------------------------------------------------- */
+/* ---- the dialer's side --------------------------------------------------------------------------------- */
 
 /*  A client of plain libzmq, with whatever a hostile one would set. */
 static void *raw_client(world_t *world, void *context, int key, const char *routing_id)
@@ -19,7 +19,7 @@ static void *raw_client(world_t *world, void *context, int key, const char *rout
     return socket;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void net__an_unknown_key_gets_nothing(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_net.c -- frames between a server and its dialers. */
 #include "tests/unit/federation/net/net_testing.h"
 
-/* ---- tests --------------------------------------------------------------------------------------------------- */
+/* ---- tests --------------------------------------------------------------------------------------------- */
 
 static void net__frames_go_both_ways_under_the_principal_of_the_key(void **state)
 {

@@ -6,7 +6,7 @@ static void assert_rejected(helio_rejection_t rejection)
     assert_string_equal(helio_rejection_word(judge().rejection), helio_rejection_word(rejection));
 }
 
-/* ---- rejections ---------------------------------------------------------------------------------------------- */
+/* ---- rejections ---------------------------------------------------------------------------------------- */
 
 static void judge__what_fits_is_accepted_with_its_plan(void **state)
 {
@@ -295,7 +295,7 @@ static void judge__a_cheaper_site_never_loses_by_it(void **state)
     }
 }
 
-/* ---- words --------------------------------------------------------------------------------------------------- */
+/* ---- words --------------------------------------------------------------------------------------------- */
 
 static void words__are_unique_and_closed(void **state)
 {
@@ -324,7 +324,7 @@ static void words__the_table_ascends_from_what_never_fits_to_what_waits(void **s
                     helio_rejection_group((helio_rejection_t)i));
 }
 
-/* ---- requirements -------------------------------------------------------------------------------------------- */
+/* ---- requirements -------------------------------------------------------------------------------------- */
 
 static void requirement__takes_the_defaults_and_leaves_out_what_is_no_requirement(void **state)
 {

@@ -293,8 +293,7 @@ static void move__figures_beyond_all_reason_stay_within_64_bits(void **state)
     assert_false(helio_move_is_worth(&move));
 }
 
-/* ---- a life: a job that is looked at again and again ------------------------------------------------------
- */
+/* ---- a life: a job that is looked at again and again --------------------------------------------------- */
 
 typedef struct life {
     place_t *at, *other;

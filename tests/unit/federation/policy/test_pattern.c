@@ -1,7 +1,7 @@
 /*  test_pattern.c -- patterns of names, and regions within regions. */
 #include "tests/unit/federation/policy/choice_testing.h"
 
-/* ---- patterns ------------------------------------------------------------------------------------------------ */
+/* ---- patterns ------------------------------------------------------------------------------------------ */
 
 static void pattern__stars_match_any_run_and_everything_else_itself(void **state)
 {

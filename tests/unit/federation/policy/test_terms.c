@@ -62,8 +62,7 @@ static helio_plan_t plan(const helio_extras_t *extras, int64_t start_ms, int64_t
     return helio_plan_of(&outlook, &work, extras, start_ms);
 }
 
-/* ---- prices ----------------------------------------------------------------------------------------------
- */
+/* ---- prices -------------------------------------------------------------------------------------------- */
 
 static void prices__a_goal_is_two_prices_and_a_job_may_set_its_own(void **state)
 {
@@ -89,8 +88,7 @@ static void prices__a_goal_is_two_prices_and_a_job_may_set_its_own(void **state)
     assert_true(helio_prices_of(&own).carbon_micro_usd_per_t == HELIO_PRICE_MAX_MICRO_USD);
 }
 
-/* ---- terms -----------------------------------------------------------------------------------------------
- */
+/* ---- terms --------------------------------------------------------------------------------------------- */
 
 static void terms__each_is_in_dollars(void **state)
 {
@@ -205,8 +203,7 @@ static void terms__nothing_overflows(void **state)
     assert_true(helio_plan_patience(&p, 48 * HOUR, false) > 0);
 }
 
-/* ---- which start -----------------------------------------------------------------------------------------
- */
+/* ---- which start --------------------------------------------------------------------------------------- */
 
 static void start__the_cleanest_hour_that_it_may_wait_for(void **state)
 {
@@ -308,8 +305,7 @@ static void start__who_drains_or_is_silent_offers_no_later_start(void **state)
     assert_true(judge().later.start_ms == 0);
 }
 
-/* ---- properties ------------------------------------------------------------------------------------------
- */
+/* ---- properties ---------------------------------------------------------------------------------------- */
 
 typedef struct world {
     double values[HELIO_OUTLOOK_HOURS], p90[HELIO_OUTLOOK_HOURS];

@@ -54,8 +54,7 @@ static void write_file(const char *path, const helio_buffer_t *text)
     assert_int_equal(fclose(file), 0);
 }
 
-/* ---- golden vectors
- * -------------------------------------------------------------------------------------------- */
+/* ---- golden vectors ------------------------------------------------------------------------------------ */
 
 /*  "# NAME" and what it says, then the frame in hex, 32 bytes a line. */
 static void vector_text(size_t index, helio_buffer_t *out)
@@ -142,8 +141,7 @@ static void golden__numbers_are_unique_and_even_ones_go_to_the_agent(void **stat
     assert_string_equal(helio_message_name(UINT32_MAX), "UNKNOWN");
 }
 
-/* ---- the tables of docs/protocol.md
- * ---------------------------------------------------------------------------- */
+/* ---- the tables of docs/protocol.md -------------------------------------------------------------------- */
 
 static void kind_text(const helio_field_t *field, helio_buffer_t *out)
 {

@@ -40,8 +40,7 @@ static int end(void **state)
     return 0;
 }
 
-/* ---- descriptions of other versions
- * ---------------------------------------------------------------------------------- */
+/* ---- descriptions of other versions -------------------------------------------------------------------- */
 
 static size_t fields_of(const helio_record_type_t *type, uint32_t version)
 {
@@ -156,8 +155,7 @@ static void assert_read(uint32_t number, const helio_record_type_t *is, const vo
         fail_msg("%s of %zu fields is read otherwise than it was written", is->name, is->field_count);
 }
 
-/* ---- the rule
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- the rule ------------------------------------------------------------------------------------------ */
 
 static void versions__fields_are_appended_in_the_order_of_their_versions(void **state)
 {
@@ -257,8 +255,7 @@ static void versions__what_a_newer_peer_appends_is_passed_over(void **state)
     }
 }
 
-/* ---- the bounds
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the bounds ---------------------------------------------------------------------------------------- */
 
 static void versions__what_is_passed_over_keeps_to_the_bounds(void **state)
 {
@@ -347,8 +344,7 @@ static void versions__corruptions_of_older_and_newer_frames_are_survived(void **
     }
 }
 
-/* ---- agreeing
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- agreeing ------------------------------------------------------------------------------------------ */
 
 static void versions__the_newest_that_both_speak_is_agreed_on(void **state)
 {
@@ -397,8 +393,7 @@ static void versions__later_values_are_known_by_their_version(void **state)
         assert_int_equal(helio_wire_value_since(&helio_series_type, "signal", signal), 1);
 }
 
-/* ---- what older builds wrote
- * ----------------------------------------------------------------------------------------- */
+/* ---- what older builds wrote --------------------------------------------------------------------------- */
 
 static void read_vector(const char *path, helio_buffer_t *ret_frame, helio_buffer_t *ret_text)
 {

@@ -1,7 +1,7 @@
 /*  test_agent.c -- the whole agent between a broker and a backend. */
 #include "tests/unit/site-agent/agent/agent_testing.h"
 
-/* ---- the stage ----------------------------------------------------------------------------------------------- */
+/* ---- the stage ----------------------------------------------------------------------------------------- */
 
 static void agent__carries_a_job_from_order_to_acknowledged_end(void **state)
 {

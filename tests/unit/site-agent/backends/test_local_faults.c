@@ -30,7 +30,7 @@ static int run_shim(const char *folder)
     return -1;
 }
 
-/* ---- starts -------------------------------------------------------------------------------------------------- */
+/* ---- starts -------------------------------------------------------------------------------------------- */
 
 static void start__repeated_in_any_state_runs_once(void **state)
 {
@@ -122,7 +122,7 @@ static void start__a_shim_that_cannot_run_is_a_failed_start(void **state)
     }
 }
 
-/* ---- agents and shims that die ------------------------------------------------------------------------------- */
+/* ---- agents and shims that die ------------------------------------------------------------------------- */
 
 static void restart__running_attempts_are_taken_up_again(void **state)
 {
@@ -248,7 +248,7 @@ static void shim__of_another_boot_has_vanished_without_killing_anybody(void **st
     site_close(&site);
 }
 
-/* ---- leases -------------------------------------------------------------------------------------------------- */
+/* ---- leases -------------------------------------------------------------------------------------------- */
 
 static void lease__ends_an_attempt_without_the_agent(void **state)
 {
@@ -329,7 +329,7 @@ static void lease__none_or_an_old_one_starts_nothing(void **state)
     }
 }
 
-/* ---- full disks ---------------------------------------------------------------------------------------------- */
+/* ---- full disks ---------------------------------------------------------------------------------------- */
 
 static void disk__full_delays_no_end(void **state)
 {

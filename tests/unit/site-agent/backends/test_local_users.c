@@ -1,7 +1,7 @@
 /*  test_local_users.c -- whose user a job runs as on this machine, and which secrets it gets. */
 #include "tests/unit/site-agent/backends/local_testing.h"
 
-/* ---- users and secrets --------------------------------------------------------------------------------------- */
+/* ---- users and secrets --------------------------------------------------------------------------------- */
 
 static void users__nobody_runs_as_the_agent_by_accident(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_slurm_shim.c -- the shim under Slurm on one node. */
 #include "tests/unit/site-agent/backends/slurm_shim_testing.h"
 
-/* ---- one node ------------------------------------------------------------------------------------------------ */
+/* ---- one node ------------------------------------------------------------------------------------------ */
 
 static void slurm__exits_as_the_job_does(void **state)
 {
@@ -161,7 +161,7 @@ static void slurm__another_user_than_the_plans_runs_nothing(void **state)
     close_bed(&bed);
 }
 
-/* ---- output as sbatch would name it -------------------------------------------------------------------------- */
+/* ---- output as sbatch would name it -------------------------------------------------------------------- */
 
 static void output__copies_are_named_and_filled_as_under_sbatch(void **state)
 {

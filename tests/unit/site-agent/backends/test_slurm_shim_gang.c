@@ -1,7 +1,7 @@
 /*  test_slurm_shim_gang.c -- the shim on several nodes, and under a lease of another machine. */
 #include "tests/unit/site-agent/backends/slurm_shim_testing.h"
 
-/* ---- several nodes ------------------------------------------------------------------------------------------- */
+/* ---- several nodes ------------------------------------------------------------------------------------- */
 
 static void gang__each_node_runs_its_rank(void **state)
 {
@@ -262,7 +262,7 @@ static void gang__killing_a_batch_script_leaves_its_srun_the_time_to_end_its_tas
     close_bed(&bed);
 }
 
-/* ---- leases of another machine ------------------------------------------------------------------------------- */
+/* ---- leases of another machine ------------------------------------------------------------------------- */
 
 static void lease__of_the_remote_form_is_heeded_and_its_number_rises(void **state)
 {

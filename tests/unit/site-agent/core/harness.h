@@ -205,8 +205,7 @@ static inline void site_end(site_t *site)
     helio_arena_destroy(&site->arena);
 }
 
-/* ---- what the core said
- * ------------------------------------------------------------------------------------- */
+/* ---- what the core said -------------------------------------------------------------------------------- */
 
 static inline uint32_t count_of(const site_t *site, uint32_t kind)
 {
@@ -241,8 +240,7 @@ static inline helio_agent_figures_t figures(const site_t *site)
     return figures;
 }
 
-/* ---- what the world does
- * ------------------------------------------------------------------------------------ */
+/* ---- what the world does ------------------------------------------------------------------------------- */
 
 static inline void later(site_t *site, int64_t ms)
 {

@@ -137,8 +137,7 @@ static void ruling__stop_is_polite_and_fenced_kills_at_once(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 2);
 }
 
-/* ---- lease ------------------------------------------------------------------------------------------------
- */
+/* ---- lease --------------------------------------------------------------------------------------------- */
 
 static void lease__stops_lease_and_eager_attempts_before_it_ends_but_no_strict_one(void **state)
 {
@@ -269,8 +268,7 @@ static void lease__that_is_short_keeps_three_quarters(void **state)
     assert_int_equal(lease->deadline_boot_ms, site.now_ms + 6000);
 }
 
-/* ---- summaries --------------------------------------------------------------------------------------------
- */
+/* ---- summaries ----------------------------------------------------------------------------------------- */
 
 static const helio_site_summary_t *summary(void)
 {

@@ -53,7 +53,7 @@ static helio_aev_series_t compose(const site_file_t *file, const helio_track_t *
     return all;
 }
 
-/* ---- what is published --------------------------------------------------------------------------------------- */
+/* ---- what is published --------------------------------------------------------------------------------- */
 
 static void compose__without_feeds_the_site_files_figures_stand(void **state)
 {

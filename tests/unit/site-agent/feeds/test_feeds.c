@@ -1,7 +1,7 @@
 /*  test_feeds.c -- feeds are asked as their services want it. */
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
-/* ---- a site with feeds --------------------------------------------------------------------------------------- */
+/* ---- a site with feeds --------------------------------------------------------------------------------- */
 
 static void feeds__a_source_is_asked_and_what_it_says_is_published(void **state)
 {

@@ -1,7 +1,7 @@
 /*  test_feeds_faults.c -- feeds that fail, and what survives. */
 #include "tests/unit/site-agent/feeds/feeds_testing.h"
 
-/* ---- a site with feeds --------------------------------------------------------------------------------------- */
+/* ---- a site with feeds --------------------------------------------------------------------------------- */
 
 static void move(int64_t by_ms)
 {

@@ -1,7 +1,7 @@
 /*  test_track.c -- the hours that a feed told of, also over a restart. */
 #include "tests/unit/site-agent/feeds/compose_testing.h"
 
-/* ---- track --------------------------------------------------------------------------------------------------- */
+/* ---- track --------------------------------------------------------------------------------------------- */
 
 static void track__an_hour_is_the_mean_of_its_points_however_they_come(void **state)
 {
@@ -71,7 +71,7 @@ static void track__time_moves_on_and_a_clock_put_back_loses_nothing(void **state
     assert_true(helio_hours_last(&hours, hour + 100000) == hour + 4000 * 24);
 }
 
-/* ---- over a restart ------------------------------------------------------------------------------------------ */
+/* ---- over a restart ------------------------------------------------------------------------------------ */
 
 static void store__the_memory_survives_a_restart_for_the_same_feed_only(void **state)
 {

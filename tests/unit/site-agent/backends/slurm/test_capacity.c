@@ -1,7 +1,7 @@
 /*  test_capacity.c -- what a cluster has free at this moment. */
 #include "tests/unit/site-agent/backends/slurm/capacity_testing.h"
 
-/* ---- now ----------------------------------------------------------------------------------------------------- */
+/* ---- now ----------------------------------------------------------------------------------------------- */
 
 static void free_nodes_are_counted_by_their_free_gpus(void **state)
 {

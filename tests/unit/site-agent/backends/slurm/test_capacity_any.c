@@ -1,7 +1,7 @@
 /*  test_capacity_any.c -- what holds for any cluster, and for a large one. */
 #include "tests/unit/site-agent/backends/slurm/capacity_testing.h"
 
-/* ---- any cluster --------------------------------------------------------------------------------------------- */
+/* ---- any cluster --------------------------------------------------------------------------------------- */
 
 static const char *const types[] = {"h100", "a100", ""};
 
@@ -205,7 +205,7 @@ static void hours_of_a_reservation_of_all_are_empty(void **state)
     }
 }
 
-/* ---- size ---------------------------------------------------------------------------------------------------- */
+/* ---- size ---------------------------------------------------------------------------------------------- */
 
 static void write_cluster(helio_buffer_t *nodes, helio_buffer_t *jobs, uint32_t node_count,
                           uint32_t job_count)

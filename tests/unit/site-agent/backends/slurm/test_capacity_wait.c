@@ -1,7 +1,7 @@
 /*  test_capacity_wait.c -- how long gangs would wait, and what is free in the hours to come. */
 #include "tests/unit/site-agent/backends/slurm/capacity_testing.h"
 
-/* ---- a world by hand ----------------------------------------------------------------------------------------- */
+/* ---- a world by hand ----------------------------------------------------------------------------------- */
 
 static double free_in(uint32_t hour)
 {
@@ -11,7 +11,7 @@ static double free_in(uint32_t hour)
     return w.series.series.items[0].values.items[hour];
 }
 
-/* ---- waits --------------------------------------------------------------------------------------------------- */
+/* ---- waits --------------------------------------------------------------------------------------------- */
 
 static void assert_waits(uint32_t pool, uint32_t count, ...)
 {
@@ -167,7 +167,7 @@ static void whole_nodes_without_gpus_wait_for_every_job(void **state)
     assert_waits(0, 2, 70u, UINT32_MAX);
 }
 
-/* ---- hours --------------------------------------------------------------------------------------------------- */
+/* ---- hours --------------------------------------------------------------------------------------------- */
 
 static void free_gpus_of_the_hours_to_come(void **state)
 {

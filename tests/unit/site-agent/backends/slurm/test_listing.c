@@ -21,7 +21,7 @@ static const helio_slurm_job_t *job_called(const helio_slurm_jobs_t *jobs, const
     return NULL;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 /*  One line as squeue prints it. */
 typedef struct row {

@@ -1,7 +1,7 @@
 /*  test_listing_ends.c -- what Slurm says of ends and of one job, and its complaints. */
 #include "tests/unit/site-agent/backends/slurm/listing_testing.h"
 
-/* ---- ends ---------------------------------------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------------------------------- */
 
 static helio_text_t end_text(const char *name, const char *id, const char *word, const char *exit_code,
                              const char *end_s)
@@ -84,7 +84,7 @@ static void what_is_no_list_of_ends_is_invalid(void **state)
     assert_int_equal(ends.count, 0);
 }
 
-/* ---- one job ------------------------------------------------------------------------------------------------- */
+/* ---- one job ------------------------------------------------------------------------------------------- */
 
 static void the_look_at_one_job_is_read(void **state)
 {
@@ -152,7 +152,7 @@ static void the_id_of_a_submitted_job_is_whole_or_none(void **state)
     assert_string_equal(id, "67108866");
 }
 
-/* ---- complaints ---------------------------------------------------------------------------------------------- */
+/* ---- complaints ---------------------------------------------------------------------------------------- */
 
 static const struct {
     const char *complaint;

@@ -1,7 +1,7 @@
 /*  test_listing_nodes.c -- what squeue and sinfo say of nodes, partitions and reservations. */
 #include "tests/unit/site-agent/backends/slurm/listing_testing.h"
 
-/* ---- nodes --------------------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------------------------------------- */
 
 static helio_slurm_nodes_t nodes_of(helio_text_t text)
 {
@@ -244,7 +244,7 @@ static void free_texts_of_administrators_are_not_read_as_figures(void **state)
     assert_int_equal(nodes.items[1].gpu_kinds, 0);
 }
 
-/* ---- partitions, reservations -------------------------------------------------------------------------------- */
+/* ---- partitions, reservations -------------------------------------------------------------------------- */
 
 static void partitions_are_read(void **state)
 {

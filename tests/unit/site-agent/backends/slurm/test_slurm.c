@@ -1,7 +1,7 @@
 /*  test_slurm.c -- attempts at Slurm are handed in, run and end, and a new agent takes them up. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
-/* ---- the plain life ------------------------------------------------------------------------------------------ */
+/* ---- the plain life ------------------------------------------------------------------------------------ */
 
 static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **state)
 {
@@ -107,7 +107,7 @@ static void slurm__a_tenant_without_a_user_here_is_refused(void **state)
     lab_close(&lab);
 }
 
-/* ---- a new agent --------------------------------------------------------------------------------------------- */
+/* ---- a new agent --------------------------------------------------------------------------------------- */
 
 static void slurm__a_new_agent_takes_up_what_runs_and_what_ended_meanwhile(void **state)
 {
@@ -205,7 +205,7 @@ static void slurm__a_survey_finds_every_folder_that_was_not_acknowledged(void **
     lab_close(&lab);
 }
 
-/* ---- handing in ---------------------------------------------------------------------------------------------- */
+/* ---- handing in ---------------------------------------------------------------------------------------- */
 
 static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_it(void **state)
 {

@@ -24,8 +24,7 @@ static void open_running(lab_t *lab, lab_job_t *job)
     lab_expect(lab, 0, WORD(STARTED), "");
 }
 
-/* ---- a folder that cannot be opened ----------------------------------------------------------------------
- */
+/* ---- a folder that cannot be opened -------------------------------------------------------------------- */
 
 /*  As a folder with mode 000 is to an agent that is not root. */
 static void shut(const lab_t *lab, const lab_job_t *job)
@@ -109,8 +108,7 @@ static void a_job_whose_folder_was_shut_can_be_stopped(void **state)
     lab_close(&lab);
 }
 
-/* ---- jobs that nobody asks for any more ------------------------------------------------------------------
- */
+/* ---- jobs that nobody asks for any more ---------------------------------------------------------------- */
 
 static void a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent(void **state)
 {
@@ -136,8 +134,7 @@ static void a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent(void **
     lab_close(&lab);
 }
 
-/* ---- marks -----------------------------------------------------------------------------------------------
- */
+/* ---- marks --------------------------------------------------------------------------------------------- */
 
 static void an_acknowledgement_that_the_user_wrote_is_none(void **state)
 {

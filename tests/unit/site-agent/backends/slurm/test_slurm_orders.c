@@ -1,7 +1,7 @@
 /*  test_slurm_orders.c -- what an administrator does to jobs, and what orders meet at Slurm. */
 #include "tests/unit/site-agent/backends/slurm/slurm_traps_testing.h"
 
-/* ---- what an administrator does ------------------------------------------------------------------------------ */
+/* ---- what an administrator does ------------------------------------------------------------------------ */
 
 static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void **state)
 {
@@ -89,7 +89,7 @@ static void a_state_that_no_release_of_ours_knows_is_one_that_lives(void **state
     lab_close(&lab);
 }
 
-/* ---- orders -------------------------------------------------------------------------------------------------- */
+/* ---- orders -------------------------------------------------------------------------------------------- */
 
 static void trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself(void **state)
 {
@@ -194,7 +194,7 @@ static void a_claim_of_a_hostile_user_makes_nobody_cancel_another_job(void **sta
     }
 }
 
-/* ---- the rest of what was seen ------------------------------------------------------------------------------- */
+/* ---- the rest of what was seen ------------------------------------------------------------------------- */
 
 /*  scontrol requeue of what was handed in with --no-requeue is refused, so that nothing is run twice behind
  * our back. */

@@ -165,8 +165,7 @@ static void slurm_site__a_silent_controller_is_only_needed_for_what_the_file_lea
     }
 }
 
-/* ---- helio-agent check -----------------------------------------------------------------------------------
- */
+/* ---- helio-agent check --------------------------------------------------------------------------------- */
 
 typedef struct lines {
     char text[4096];

@@ -1,7 +1,7 @@
 /*  test_slurm_stop.c -- attempts at Slurm are stopped, and the backend has other duties. */
 #include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
-/* ---- stopping ------------------------------------------------------------------------------------------------ */
+/* ---- stopping ------------------------------------------------------------------------------------------ */
 
 static void
 slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_is_down(void **state)
@@ -147,7 +147,7 @@ static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_
     lab_close(&lab);
 }
 
-/* ---- other duties -------------------------------------------------------------------------------------------- */
+/* ---- other duties -------------------------------------------------------------------------------------- */
 
 static void slurm__capacity_leaves_out_what_was_handed_in_at_once(void **state)
 {

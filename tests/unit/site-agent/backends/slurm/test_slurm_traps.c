@@ -1,7 +1,7 @@
 /*  test_slurm_traps.c -- lists that are none, and ends that are none. */
 #include "tests/unit/site-agent/backends/slurm/slurm_traps_testing.h"
 
-/* ---- lists that are none ------------------------------------------------------------------------------------- */
+/* ---- lists that are none ------------------------------------------------------------------------------- */
 
 static void trap_1__an_empty_list_with_exit_0_and_a_complaint_is_no_list(void **state)
 {
@@ -110,7 +110,7 @@ static void trap_2__one_squeue_serves_every_attempt(void **state)
     lab_close(&lab);
 }
 
-/* ---- ends ---------------------------------------------------------------------------------------------------- */
+/* ---- ends ---------------------------------------------------------------------------------------------- */
 
 static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists(void **state)
 {

@@ -39,8 +39,7 @@ static void drain(const lab_t *lab, bool drained)
         lab_put(lab, "nodes", "%sState=IDLE%s", text.data, at + strlen("State=IDLE+DRAIN"));
 }
 
-/* ---- what it waits for -----------------------------------------------------------------------------------
- */
+/* ---- what it waits for --------------------------------------------------------------------------------- */
 
 static void what_slurm_waits_for_is_said_once_and_again_when_it_changes(void **state)
 {
@@ -102,8 +101,7 @@ static void a_reason_of_any_bytes_is_one_line_of_text(void **state)
     lab_close(&lab);
 }
 
-/* ---- what can never start --------------------------------------------------------------------------------
- */
+/* ---- what can never start ------------------------------------------------------------------------------ */
 
 static void what_can_never_start_is_refused_with_the_reason(void **state)
 {
@@ -161,8 +159,7 @@ static void a_limit_that_somebody_raises_in_time_refuses_nothing(void **state)
     lab_close(&lab);
 }
 
-/* ---- taking back -----------------------------------------------------------------------------------------
- */
+/* ---- taking back --------------------------------------------------------------------------------------- */
 
 static void a_job_before_drained_nodes_is_taken_back_after_the_settings_time(void **state)
 {
@@ -269,8 +266,7 @@ static void a_silent_controller_takes_nothing_back(void **state)
     lab_close(&lab);
 }
 
-/* ---- suspension ------------------------------------------------------------------------------------------
- */
+/* ---- suspension ---------------------------------------------------------------------------------------- */
 
 static void a_suspended_job_is_said_to_be_and_to_run_again(void **state)
 {
@@ -318,8 +314,7 @@ static void a_suspended_job_is_stopped_by_slurms_own_cancelling(void **state)
     lab_close(&lab);
 }
 
-/* ---- whose job -------------------------------------------------------------------------------------------
- */
+/* ---- whose job ----------------------------------------------------------------------------------------- */
 
 static void put_foreign(const lab_t *lab, const lab_job_t *job, const char *state)
 {
@@ -391,8 +386,7 @@ static void accounting_of_a_foreign_job_of_number_and_name_is_no_end(void **stat
     lab_close(&lab);
 }
 
-/* ---- silence ---------------------------------------------------------------------------------------------
- */
+/* ---- silence ------------------------------------------------------------------------------------------- */
 
 static void a_silent_controller_is_said_once_and_its_return_once(void **state)
 {
