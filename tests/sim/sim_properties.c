@@ -90,8 +90,8 @@ static bool fits_somewhere(const field_t *field, const field_job_t *job)
     return false;
 }
 
-/*  Of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, jobs that move, ones that fit
- *  nowhere. */
+/*  Of all kinds: gangs, alternatives, goals, tiers, flexible ones, deadlines, checkpoints, jobs that move, ones that
+ *  fit nowhere. */
 static field_job_t *make_job(field_t *field, uint32_t index)
 {
     helio_rng_t rng = of(field->seed, 3, index);

@@ -1,4 +1,4 @@
-/*  test_store_policy.c -- what operators set comes back; texts that cannot be kept are mended. */
+/*  test_store_policy.c -- what operators and users set comes back; texts that cannot be kept are mended. */
 #include "tests/unit/broker/store/store_testing.h"
 
 /* ---- what goes in comes out ---------------------------------------------------------------------------------- */
@@ -234,6 +234,34 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
     helio_store_destroy(&store);
 }
 
+static void store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_job_t job = job_row(1);
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    helio_row_edit_t rows[] = {
+        {job.job, -3, HELIO_GOAL_FAST, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 7, 1},
+        {job.job, 9, HELIO_GOAL_GREEN, true, INT64_C(1795000000001), 3600000, 5000000, 250000, HELIO_TEXT("express"),
+         HELIO_TIER_CRITICAL, 8, INT64_C(1795000000007)},
+        /* over, or lost */
+        {job_id(2), 1, HELIO_GOAL_GREEN, false, 0, 0, 0, 0, HELIO_TEXT("batch"), HELIO_TIER_STANDARD, 9, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_EDIT, &rows[i]);
+    helio_row_edited_t edited = {
+        4, 0, job.job, 1, HELIO_TEXT("user:ada"), HELIO_TEXT("goal"), HELIO_TEXT("fast"), HELIO_TEXT("green")};
+    append(store, HELIO_BROKER_FX_ROW_EDITED, &edited);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_edit_type, nth(&all, HELIO_BROKER_EV_LOAD_EDIT, 0), &rows[1]));
+    assert_null(nth(&all, HELIO_BROKER_EV_LOAD_EDIT, 1));
+    assert_value(conninfo, "select actor || ' ' || field || ' ' || before || ' ' || after from helio.edited",
+                 "user:ada goal fast green");
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +271,7 @@ int main(void)
         cmocka_unit_test(store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them),
+        cmocka_unit_test(store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept),
     };
     return cmocka_run_group_tests(tests, up, down);
 }
