@@ -23,6 +23,7 @@ static void on_committed(world_t *self, happening_t *item)
     }
     helio_vdb_commit(self->vdb);
     quotas_check(self);
+    budgets_check(self);
     self->broker.committed = item->number;
     turn(self);
 }
@@ -217,6 +218,7 @@ void broker_crash(world_t *self)
         world_fault(self, arrived ? WORLD_FAULT_COMMIT_ARRIVED : WORLD_FAULT_COMMIT_LOST);
     helio_vdb_crash(self->vdb, arrived);
     quotas_check(self);
+    budgets_check(self);
     broker->up = false;
     helio_broker_core_destroy(&broker->core);
     helio_effects_destroy(&broker->effects);

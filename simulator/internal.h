@@ -172,6 +172,7 @@ struct world {
     uint32_t job_count;
     uint64_t foreseen, admitted; /* placements, of the result */
     uint64_t gpus_held[WORLD_QUOTAS]; /* at the last commit */
+    int64_t budget_held;              /* since the budget is durable: it, or what was there before; 0 = it is not */
     bool linked; /* the link of any to any is durable */
     wevicted_t *evicted;
     uint64_t evictions;
@@ -254,6 +255,13 @@ void quotas_make(world_t *self);
 void quotas_answer(world_t *self, const helio_fx_answer_t *answer);
 void quotas_check(world_t *self); /* after every commit */
 enum { QUOTAS_CALL = 3 * WORLD_JOBS_MAX, QUEUES_CALL = 6 * WORLD_JOBS_MAX, RELEASES_CALL = 1000 * WORLD_JOBS_MAX };
+
+/* budgets.c: a budget in a third of the worlds, and the promise that it is kept */
+void budgets_make(world_t *self);
+void budgets_answer(world_t *self, const helio_fx_answer_t *answer);
+void budgets_check(world_t *self); /* after every commit */
+enum { BUDGETS_CALL = 2000 * WORLD_JOBS_MAX };
+#define WORLD_HOUR_WALL_MS INT64_C(1764547200000) /* the first full hour of all worlds: a month's begin */
 
 /* queues.c: priorities that change by the hour, by hand and by region in a third of the worlds */
 void queues_make(world_t *self);

@@ -60,6 +60,12 @@ uint64_t helio_vdb_gpus(const helio_vdb_t *self, const char *tenant, const char 
 /*  The highest burst limit that was in force since this was asked last, and the one that is. */
 uint32_t helio_vdb_burst(helio_vdb_t *self, const char *tenant, const char *queue);
 
+/*  The tenant's budget of GPU time in all its queues, in ms. False: it has none. */
+bool helio_vdb_budget(const helio_vdb_t *self, const char *tenant, int64_t *ret_limit);
+/*  GPU time of a day: what was foreseen of the tenant's jobs at sites when they were placed, and of attempts that ended
+ *  as much of that as they used. Fenced ones, which others may have been started in place of, do not count. */
+int64_t helio_vdb_spends(const helio_vdb_t *self, const char *tenant, int64_t day_ms);
+
 /*  "" while every promise was kept. */
 const char *helio_vdb_violation(const helio_vdb_t *self);
 

@@ -1,6 +1,8 @@
 /*  vdb_ledger.c -- rows of the ledger, of the rates that they were made with, and of the baselines. */
 #include "simulator/vdb_rows.h"
 
+static const int64_t DAY_MS = 86400000;
+
 static vuse_t *use_of(helio_vdb_t *self, helio_job_key_t key)
 {
     vuse_t *use;
@@ -116,6 +118,10 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
     if (attempt->booked < sizeof attempt->booked_hours / sizeof attempt->booked_hours[0])
         attempt->booked_hours[attempt->booked++] = row->hour_ms;
     attempt->gpu_ms += row->gpu_ms;
+    attempt->fenced = row->fenced;
+    int64_t day_ms = row->hour_ms - row->hour_ms % DAY_MS;
+    attempt->last_day_gpu_ms = row->gpu_ms + (day_ms == attempt->last_day_ms ? attempt->last_day_gpu_ms : 0);
+    attempt->last_day_ms = day_ms;
     if (self->usage_count == self->usage_capacity) {
         self->usage_capacity = self->usage_capacity ? self->usage_capacity * 2 : 64;
         self->usage = helio_grow(self->usage, self->usage_capacity, sizeof *self->usage);
@@ -136,6 +142,32 @@ void vdb_ledger_put(helio_vdb_t *self, uint32_t kind, const void *row)
         put_rates(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_BASELINE)
         put_baseline(self, row);
+}
+
+/*  Of the GPU time that was foreseen, what falls into the day. */
+static int64_t foreseen_in(const vattempt_t *attempt, int64_t day_ms)
+{
+    const helio_row_foreseen_t *row = &attempt->foreseen;
+    int64_t start_ms = row->start_ms + (int64_t)row->transfer_ms, end_ms = start_ms + (int64_t)row->expected_ms;
+    start_ms = start_ms > day_ms ? start_ms : day_ms;
+    end_ms = end_ms < day_ms + DAY_MS ? end_ms : day_ms + DAY_MS;
+    return end_ms > start_ms ? (end_ms - start_ms) * attempt->gpus : 0;
+}
+
+int64_t helio_vdb_spends(const helio_vdb_t *self, const char *tenant, int64_t day_ms)
+{
+    int64_t sum = 0;
+    for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
+        const vjob_t *job = vdb_job(self, attempt->id.key.job);
+        if (!attempt->placed || !job || !helio_text_is(job->row.tenant, tenant))
+            continue;
+        helio_row_state_t state = helio_vdb_state(self, attempt->id.key).row;
+        int64_t foreseen = foreseen_in(attempt, day_ms);
+        int64_t used = attempt->last_day_ms == day_ms && !attempt->fenced ? (int64_t)attempt->last_day_gpu_ms : 0;
+        bool live = helio_job_state_is_live(state.state) && state.epoch == attempt->id.epoch;
+        sum += live || used > foreseen ? foreseen : used;
+    }
+    return sum;
 }
 
 uint64_t helio_vdb_ledger_gpu_ms(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)

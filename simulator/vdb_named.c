@@ -163,6 +163,18 @@ void vdb_named_put(helio_vdb_t *self, uint32_t kind, const void *row)
         put_series(self, row);
 }
 
+bool helio_vdb_budget(const helio_vdb_t *self, const char *tenant, int64_t *ret_limit)
+{
+    char name[80];
+    (void)snprintf(name, sizeof name, "%s//%u", tenant, HELIO_BUDGET_GPU);
+    vnamed_t *budget;
+    HASH_FIND_STR(self->budgets, name, budget);
+    const helio_row_budget_t *row = budget ? budget->row : NULL;
+    if (row)
+        *ret_limit = row->amount;
+    return row && row->period;
+}
+
 uint32_t helio_vdb_burst(helio_vdb_t *self, const char *tenant, const char *queue)
 {
     char name[80];

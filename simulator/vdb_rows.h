@@ -37,6 +37,9 @@ typedef struct vattempt {
     helio_row_least_t least;
     helio_row_transfer_t transfer;
     helio_row_foreseen_t foreseen;
+    bool fenced;                   /* what is booked of it */
+    int64_t last_day_ms;           /* of the days that it is booked in the last, and GPU time in that */
+    uint64_t last_day_gpu_ms;
     bool transferred; /* booked */
     uint64_t gpu_ms;
     int64_t booked_hours[64];

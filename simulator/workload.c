@@ -232,6 +232,7 @@ static void on_cancel(world_t *self, happening_t *item)
 void workload_make(world_t *self)
 {
     quotas_make(self);
+    budgets_make(self);
     data_make(self);
     queues_make(self);
     edits_make(self);
@@ -249,6 +250,10 @@ void workload_make(world_t *self)
 
 void workload_answer(world_t *self, const helio_fx_answer_t *answer)
 {
+    if (answer->call >= BUDGETS_CALL) {
+        budgets_answer(self, answer);
+        return;
+    }
     if (answer->call >= RELEASES_CALL)
         return;
     if (answer->call >= QUEUES_CALL) {

@@ -9,7 +9,6 @@
 #include "simulator/internal.h"
 
 enum { FIRST_HOUR_MS = 110000, FORECAST_HOURS = 4, FORECAST_MS = 20000, RESERVED_MINUTES = 8 };
-static const int64_t FIRST_HOUR_WALL_MS = INT64_C(1764547200000);
 enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000 };
 
 static bool before(const happening_t *a, const happening_t *b)
@@ -114,7 +113,7 @@ helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms)
     double *values = helio_arena_alloc(self->arena, HELIO_SERIES_POINTS_MAX, sizeof *values);
     for (int64_t m = 0; m < HELIO_SERIES_POINTS_MAX; m++) {
         int64_t minute = start_ms / 60000 + m;
-        bool inside = minute < FIRST_HOUR_WALL_MS / 60000 + RESERVED_MINUTES &&
+        bool inside = minute < WORLD_HOUR_WALL_MS / 60000 + RESERVED_MINUTES &&
                       world_draw(self, 3000 + site, (uint64_t)(minute / 2)) % 2 == 0;
         values[m] = inside ? (double)(4 + world_draw(self, 4000 + site, (uint64_t)(minute / 2)) % 9) : 0;
     }
@@ -129,7 +128,7 @@ helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms)
 
 int64_t world_wall_ms(const world_t *self, const drift_t *clock)
 {
-    int64_t hour_ms = FIRST_HOUR_WALL_MS, before_ms = world_has_windows(self) ? FIRST_HOUR_MS : 0;
+    int64_t hour_ms = WORLD_HOUR_WALL_MS, before_ms = world_has_windows(self) ? FIRST_HOUR_MS : 0;
     return hour_ms - before_ms + self->now_ms + clock->wall_skew_ms;
 }
 

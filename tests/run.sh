@@ -111,6 +111,7 @@ else
 fi
 stage bad-input tests/integration/bad_input.sh build-release
 stage queues tests/integration/queues.sh build-release
+stage budgets tests/integration/budgets.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release

@@ -66,6 +66,7 @@ typedef struct world {
     uint32_t hash_sizes[4];
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
+    char budgets[256];           /* of QUOTA: whose they are, whether a burst is given, and each */
     char prefix[1100], link[80]; /* of DATA with its sites, of LINK with its figures */
     helio_ev_edit_t edit;
     char edit_queue[40];
@@ -129,6 +130,15 @@ static inline void record_link(world_t *w, const helio_ev_link_t *event)
                    (long long)event->egress_micro_usd_per_gb, event->rtt_ms);
 }
 
+static inline void record_quota(world_t *w, const helio_ev_quota_t *event)
+{
+    size_t size = (size_t)snprintf(w->budgets, sizeof w->budgets, "%.*s/%.*s %d ", HELIO_TEXT_ARGS(event->tenant),
+                                   HELIO_TEXT_ARGS(event->queue), event->burst_given);
+    for (uint32_t i = 0; i < event->budgets.count && size < sizeof w->budgets; i++)
+        size += (size_t)snprintf(w->budgets + size, sizeof w->budgets - size, "%.*s;",
+                                 HELIO_TEXT_ARGS(event->budgets.items[i].text));
+}
+
 static inline void record_edit(world_t *w, const helio_ev_edit_t *event)
 {
     w->edit = *event;
@@ -166,6 +176,9 @@ static inline void record_event(world_t *w, helio_call_t *call)
     }
     case HELIO_BROKER_EV_DATA:
         record_data(w, call->payload);
+        break;
+    case HELIO_BROKER_EV_QUOTA:
+        record_quota(w, call->payload);
         break;
     case HELIO_BROKER_EV_LINK:
         record_link(w, call->payload);

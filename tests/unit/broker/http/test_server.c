@@ -252,6 +252,26 @@ static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
     assert_int_equal(w->events, events);
 }
 
+static void http__budgets_reach_the_core_as_they_were_said(void **state)
+{
+    (void)state;
+    ask(w, &r, "PUT", "/v1/quotas/acme", w->operator_.text, JSON,
+        "{\"queue\": \"batch\", \"budgets\": [\"5000 gpu-h/month\", \"none USD\"]}");
+    assert_int_equal(r.status, 200);
+    assert_int_equal(w->event, HELIO_BROKER_EV_QUOTA);
+    assert_string_equal(w->budgets, "acme/batch 0 5000 gpu-h/month;none USD;");
+    uint32_t events = w->events;
+    static const char *const bad[] = {
+        "{\"budgets\": []}", "{\"budgets\": \"5 USD/day\"}", "{\"budgets\": [5]}",
+        "{\"budgets\": [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\", \"8\", \"9\"]}",
+        "{\"budgets\": [\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"]}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ask(w, &r, "PUT", "/v1/quotas/acme", w->operator_.text, JSON, bad[i]);
+        assert_int_equal(r.status, 400);
+    }
+    assert_int_equal(w->events, events);
+}
+
 static void http__commands_are_read_strictly(void **state)
 {
     (void)state;
@@ -439,6 +459,7 @@ int main(void)
         TEST(http__a_key_is_enrolled_when_it_is_one),
         TEST(http__an_issued_token_opens_once_it_is_in_force_until_revoked),
         TEST(http__data_and_links_reach_the_core_as_they_were_said),
+        TEST(http__budgets_reach_the_core_as_they_were_said),
         TEST(http__metrics_tell_of_engine_sites_and_requests),
         TEST(http__a_bad_or_taken_address_is_told),
         TEST(http__stopping_answers_what_waits),

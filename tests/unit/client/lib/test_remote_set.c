@@ -19,6 +19,49 @@ static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **st
     end(&outcome);
 }
 
+static void quota__budgets_are_sent_as_they_were_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/quotas/acme", 0, 200, NULL,
+                                    "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
+                             WORDS("quota", "set", "acme", "--budget", "20000 USD/month", "--budget", "none t"));
+    expect(&outcome, 0, "", "acme: as said");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"budgets\":[\"20000 USD/month\",\"none t\"]}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"PUT /v1/quotas/acme", 0, 400, NULL,
+                          "{\"title\":\"Invalid\",\"detail\":\"budget '5 USD': in what time?\"}", WHOLE, 0}),
+                   WORDS("quota", "set", "acme", "--budget", "5 USD"));
+    assert_int_not_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.err, "in what time?"));
+    end(&outcome);
+}
+
+#define BUDGETS                                                                                               \
+    "[{\"tenant\":\"acme\",\"queue\":null,\"guaranteed_gpus\":0,\"burst_gpus\":64,\"gpus_in_use\":8,"            \
+    "\"jobs_running\":1,\"gpu_hours_day\":1,\"weight\":1,\"budgets\":[{\"kind\":\"money\",\"period\":\"month\"," \
+    "\"unit\":\"USD\",\"budget\":20000,\"used\":18999.75,\"committed\":12.25,\"left\":988,"                      \
+    "\"begins_again\":\"2026-12-01T00:00:00.000Z\",\"of_each\":false},{\"kind\":\"carbon\",\"period\":\"day\","    \
+    "\"unit\":\"kg CO2e\",\"budget\":10.5,\"used\":0,\"committed\":0.125,\"left\":10.375,"                       \
+    "\"begins_again\":\"2026-11-22T00:00:00.000Z\",\"of_each\":true}]}]"
+
+static void quota__budgets_are_a_table_of_their_own(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota"));
+    const char *table = strstr(outcome.out, "\n\nTENANT");
+    assert_non_null(table);
+    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "BEGINS-AGAIN", "20000", "19000", "12.2",
+                                 "988",    "USD",  "2026-12-01", "10.5", "0.125",       "10.4", "kg CO2e", "2026-11-22"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strstr(table, words[i]))
+            fail_msg("'%s' is not in the table:\n%s", words[i], table);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "-o", "json"));
+    assert_non_null(strstr(outcome.out, "\"committed\": 12.25"));
+    end(&outcome);
+}
+
 #define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
 
 static const char
@@ -315,6 +358,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
+        cmocka_unit_test(quota__budgets_are_sent_as_they_were_said),
+        cmocka_unit_test(quota__budgets_are_a_table_of_their_own),
         cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
         cmocka_unit_test(links__are_put_listed_and_removed_as_it_was_said),
         cmocka_unit_test(queues__are_set_scheduled_and_removed_as_it_was_said),
