@@ -123,8 +123,9 @@ slow slurm-shim on_slurm tests/integration/slurm_shim.sh build-release
 slow slurm-backend on_slurm tests/integration/slurm_backend.sh build-release
 slow slurm-docs on_slurm tests/integration/slurm_docs.sh build-release
 slow slurm-scripts on_slurm tests/integration/sbatch_scripts.py --build build-release
-slow slurm-sites on_slurm tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
 end_waiting
+# Last and alone: it is compared with Slurm's accounting, within a second.
+slow slurm-sites on_slurm tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
 
 echo
 [ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"
