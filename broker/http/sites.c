@@ -123,14 +123,16 @@ void helio_sites_undrain(helio_exchange_t *self)
 void helio_sites_attest(helio_exchange_t *self)
 {
     helio_member_t members[] = {{.name = "dead", .kind = HELIO_MEMBER_BOOL, .required = true},
-                                {.name = "reason", .kind = HELIO_MEMBER_TEXT, .bytes_max = 256}};
+                                {.name = "reason", .kind = HELIO_MEMBER_TEXT, .bytes_max = 256, .required = true}};
     if (!check_site(self) || !helio_command_read(self, helio_await_arena(self), members, 2))
         return;
-    if (members[0].flag)
-        command(self, HELIO_BROKER_EV_ATTEST, members[1].text);
-    else
+    if (!members[0].flag)
         helio_answer_problem(self, 400, NULL,
                              "'dead' must be true: nothing of ours runs at the site any more");
+    else if (!members[1].text.size)
+        helio_answer_problem(self, 400, NULL, "'reason' must say how you know: the audit keeps it");
+    else
+        command(self, HELIO_BROKER_EV_ATTEST, members[1].text);
 }
 
 static void on_enrolled(helio_exchange_t *self, const helio_result_t *result)

@@ -56,15 +56,20 @@ void helio_client_say(const helio_client_t *self, const char *format, ...)
     va_end(args);
 }
 
-bool helio_client_confirm(const helio_client_t *self, const char *question)
+int helio_client_confirm(const helio_client_t *self, const char *question)
 {
     const helio_client_io_t *io = self->io;
-    if (!io->in_tty || !io->err_tty || helio_client_has(self, HELIO_OPTION_YES))
-        return true;
+    if (helio_client_has(self, HELIO_OPTION_YES))
+        return HELIO_EXIT_OK;
+    if (!io->in_tty || !io->err_tty)
+        return helio_client_fail(self, HELIO_EXIT_USAGE,
+                                 "%s\nhelp: there is no terminal to ask at, and nothing was sent; -y (--yes) says yes",
+                                 question);
     fprintf(io->err, "%s [y/N] ", question);
     (void)fflush(io->err);
     char line[16];
-    return fgets(line, sizeof line, io->in) && (line[0] == 'y' || line[0] == 'Y');
+    bool yes = fgets(line, sizeof line, io->in) && (line[0] == 'y' || line[0] == 'Y');
+    return yes ? HELIO_EXIT_OK : HELIO_EXIT_FAILURE;
 }
 
 bool helio_client_has(const helio_client_t *self, uint32_t option)

@@ -72,8 +72,9 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io);
 int helio_client_fail(const helio_client_t *self, int exit_code, const char *format, ...) HELIO_PRINTF(3, 4);
 /*  A line of progress on standard error; nothing with --quiet. */
 void helio_client_say(const helio_client_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
-/*  Asks "question [y/N]" when standard input and error are terminals and --yes is absent; else true. */
-bool helio_client_confirm(const helio_client_t *self, const char *question);
+/*  Asks "question [y/N]" unless --yes is there. OK: yes; FAILURE: no; USAGE, said: standard input or error is no
+ * terminal, so there is nobody to ask. */
+HELIO_MUST_CHECK int helio_client_confirm(const helio_client_t *self, const char *question);
 
 bool helio_client_has(const helio_client_t *self, uint32_t option);
 const char *helio_client_value(const helio_client_t *self, uint32_t option); /* NULL = absent */

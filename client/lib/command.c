@@ -202,11 +202,12 @@ static const helio_command_t commands[] = {
      O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_drain},
     {"undrain", "SITE", "Offer a site work again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_WORDS_SITES, helio_cmd_undrain},
-    {"attest", "SITE --dead", "Attest that a silent site runs nothing any more",
+    {"attest", "SITE --dead --reason WHY", "Attest that a silent site runs nothing any more",
      "After this its jobs may run elsewhere, also those that must never run twice. If you are wrong, they "
      "run twice: look "
-     "first. Operators only.",
-     "helio attest lulea --dead", O(DEAD) | O(REASON) | O(YES), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
+     "first. It asks before it does so; without a terminal it is refused unless --yes says so. The audit keeps the "
+     "reason. Operators only.",
+     "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
      helio_cmd_attest},
     {"keys add", "SITE KEY", "Admit a site by its agent's public key",
      "KEY is the public key (40 characters) or a file that holds it. Administrators only.",

@@ -56,7 +56,7 @@ static const struct {
     {"held", "an operator lets it be placed again with `helio release ID` once its cause is mended; `helio cancel ID` "
              "ends it"},
     {"suspect", "its site is silent: if it is known to run nothing any more, an operator says so with `helio attest "
-                "SITE --dead`; jobs that may be started again say `on_site_loss: lease`"},
+                "SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`"},
 };
 
 static void print_advice(const helio_client_t *client, const json_t *explained)

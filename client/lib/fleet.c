@@ -158,12 +158,19 @@ int helio_cmd_attest(helio_client_t *client)
     char question[160];
     const char *site = client->arguments->positionals[0];
     if (!helio_client_has(client, HELIO_OPTION_DEAD))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "attest what?\nhelp: helio attest %.64s --dead",
-                                 site);
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "attest what?\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
+    if (!helio_client_has(client, HELIO_OPTION_REASON))
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "how do you know? the audit keeps it\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
     (void)snprintf(question, sizeof question,
                    "Does nothing of the federation run at %.64s any more? You have looked?", site);
-    if (!helio_client_confirm(client, question))
-        return helio_client_fail(client, HELIO_EXIT_FAILURE, "nothing was attested");
+    int code = helio_client_confirm(client, question);
+    if (code == HELIO_EXIT_FAILURE)
+        return helio_client_fail(client, code, "nothing was attested");
+    if (code != HELIO_EXIT_OK)
+        return code;
     return change_site(client, "attest", json_pack("{s:b}", "dead", 1),
                        "is attested dead; its jobs may run elsewhere");
 }

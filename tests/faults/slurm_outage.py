@@ -116,7 +116,7 @@ def gone_for_good(federation, site):
     federation.wait_for(lambda: any(s["site"] == site.name and s["state"] != "ready" for s in federation.site_list()), 120,
                         "the site is not called silent")
     began = time.monotonic()
-    federation.helio("attest", site.name, "--dead", "-y")
+    federation.helio("attest", site.name, "--dead", "--reason", "its machines are off", "-y")
     federation.wait_for(lambda: all(s[1] != site.name and s[0] in ("running", "succeeded")
                                     for s in states_of(federation, killed).values()), 120, "work did not move")
     took = time.monotonic() - began

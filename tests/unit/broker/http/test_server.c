@@ -203,10 +203,18 @@ static void http__site_commands_carry_their_reason(void **state)
     assert_int_equal(r.status, 400);
     ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": false}");
     assert_int_equal(r.status, 400);
-    assert_int_equal(w->events, 1);
     ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": true}");
+    assert_int_equal(r.status, 400);
+    assert_contains(r.body, "reason");
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON, "{\"dead\": true, \"reason\": \"\"}");
+    assert_int_equal(r.status, 400);
+    assert_contains(r.body, "reason");
+    assert_int_equal(w->events, 1);
+    ask(w, &r, "POST", "/v1/sites/lulea/attest", w->operator_.text, JSON,
+        "{\"dead\": true, \"reason\": \"no power\"}");
     assert_int_equal(r.status, 200);
     assert_int_equal(w->event, HELIO_BROKER_EV_ATTEST);
+    assert_string_equal(w->reason, "no power");
 }
 
 static void http__data_and_links_reach_the_core_as_they_were_said(void **state)

@@ -296,7 +296,7 @@ static void explain__has_a_sentence_for_every_state(void **state)
          "t (" ID_A ") is suspect, last known at lulea\n"
          "Way out           its site is silent: if it is known to run nothing any more, an operator says so "
          "with "
-         "`helio attest SITE --dead`; jobs that may be started again say `on_site_loss: lease`\n"},
+         "`helio attest SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
         {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},

@@ -316,17 +316,28 @@ static void token_add__says_that_the_tenant_has_no_home(void **state)
     end(&outcome);
 }
 
-static void attest__needs_the_word_dead(void **state)
+static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
 {
     (void)state;
-    outcome_t outcome =
-        play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("attest", "lulea"));
-    expect(&outcome, 2, "", "--dead");
-    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
-    end(&outcome);
-    outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}),
-                   WORDS("attest", "lulea", "--dead"));
+    static const struct {
+        const char *words[8], *says;
+    } cases[] = {
+        {{"attest", "lulea"}, "--dead"},
+        {{"attest", "lulea", "--dead"}, "how do you know?"},
+        {{"attest", "lulea", "--dead", "-y"}, "--reason"},
+        {{"attest", "lulea", "--dead", "--reason", "no power"}, "no terminal to ask at"}, /* as in a script */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), cases[i].words);
+        expect(&outcome, 2, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+        end(&outcome);
+    }
+    outcome_t outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}),
+                             WORDS("attest", "lulea", "--dead", "--reason", "no power", "-y"));
     expect(&outcome, 0, "", "attested dead");
+    assert_int_equal(broker_double_count(outcome.broker, "\"reason\":\"no power\""), 1);
     end(&outcome);
 }
 
@@ -370,7 +381,7 @@ int main(void)
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
-        cmocka_unit_test(attest__needs_the_word_dead),
+        cmocka_unit_test(attest__needs_the_word_dead_a_reason_and_a_yes),
         cmocka_unit_test(keys_add__sends_no_secret),
     };
     /* The double is on this machine, whatever proxy the environment names. */
