@@ -140,7 +140,10 @@ static bool learn(helio_exchange_t *self, const json_t *where)
         return refuse(self, 500, "the database's answer is not understood");
     }
     if (json_is_true(json_object_get(where, "array")) && stream->key.task == HELIO_NO_TASK) {
-        return refuse(self, 409, "the job is an array: name one of its tasks, as in ID.0");
+        char text[96];
+        (void)snprintf(text, sizeof text, "the job is an array: name one of its tasks, as in ID.%u",
+                       (uint32_t)json_integer_value(json_object_get(where, "first")));
+        return refuse(self, 409, text);
     }
     (void)helio_text_copy(helio_text_of(id), stream->job, sizeof stream->job);
     (void)helio_text_copy(helio_text_of(site), stream->site, sizeof stream->site);

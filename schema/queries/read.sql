@@ -66,7 +66,7 @@ left join lateral (select helio.ended_well(j.job_id, t.task) as well) e on true
 
 -- name: read_explain
 -- $1 id as for read_job (an array needs its task; without one the first that waits stands for all, else the first that is not
--- over); $2 tenant. "array" says how all tasks stand where one stands for them.
+-- over, else the first that went wrong); $2 tenant. "array" says how all tasks stand where one stands for them.
 with found as materialized (select f as job_id from helio.find_jobs($1::text, $2::text) f)
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
@@ -78,7 +78,10 @@ select case when count(*) > 1
                   case when helio.job_task($1::text) < 0 and j.tasks is not null
                       then coalesce((select n.task from helio.tasks_now n
                                      where n.job_id = j.job_id and not helio.state_is_over(n.state)
-                                     order by n.state in (0, 13) desc, n.task limit 1), j.tasks[1])
+                                     order by n.state in (0, 13) desc, n.task limit 1),
+                                    (select n.task from helio.tasks_now n
+                                     where n.job_id = j.job_id and n.state <> 8
+                                     order by n.state = 11, n.task limit 1), j.tasks[1])
                       else helio.job_task($1::text) end as task
           ) t) end
 from found
@@ -90,7 +93,7 @@ with found as materialized (select f as job_id from helio.find_jobs($1::text, $2
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
     else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
-              'user', j.user_name, 'array', j.tasks is not null, 'site', p.site, 'epoch', coalesce(p.epoch, 0),
+              'user', j.user_name, 'array', j.tasks is not null, 'first', j.tasks[1], 'site', p.site, 'epoch', coalesce(p.epoch, 0),
               'state', helio.state_word(coalesce(s.state, 0::int2)))::text
           from found join helio.jobs j using (job_id)
           cross join lateral (select helio.job_task($1::text) as task) t
@@ -107,7 +110,7 @@ with found as materialized (select f as job_id from helio.find_jobs($1::text, $2
 select case when count(*) > 1
     then json_build_object('ambiguous', json_agg(helio.job_text(job_id, -1) order by job_id))::text
     else (select json_build_object('id', helio.job_text(j.job_id, t.task), 'task', t.task, 'tenant', j.tenant,
-              'user', j.user_name, 'array', j.tasks is not null, 'site', p.site, 'epoch', $3::int4,
+              'user', j.user_name, 'array', j.tasks is not null, 'first', j.tasks[1], 'site', p.site, 'epoch', $3::int4,
               'newest', coalesce((select max(n.epoch) from helio.placements n
                                   where n.job_id = j.job_id and n.task = t.task), 0),
               'state', helio.state_word(coalesce(s.state, 0::int2)))::text
