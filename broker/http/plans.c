@@ -1,12 +1,15 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "broker/http/desk.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
 #include "broker/http/values.h"
+#include "federation/base/clock.h"
+#include "federation/policy/choice.h"
 
 static json_t *usd(int64_t micro_usd)
 {
@@ -66,6 +69,60 @@ static json_t *plan_json(const helio_planned_t *plan)
                      helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms));
 }
 
+static helio_rejection_t rejection_of(helio_text_t word)
+{
+    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
+        if (helio_text_equal(word, helio_text_of(helio_rejection_word((helio_rejection_t)i))))
+            return (helio_rejection_t)i;
+    return HELIO_REJECTION_NONE;
+}
+
+/*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
+ * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
+static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *prospect, int64_t *ret_end_ms,
+                        uint64_t *ret_run_ms)
+{
+    bool gated = helio_text_equal(plan->decision.reason, helio_text_of(helio_reason_word(HELIO_REASON_GATED)));
+    int64_t start_ms = gated && prospect ? prospect->earliest_ms : plan->decision.at_ms;
+    uint64_t run_ms = UINT64_MAX;
+    if (!plan->deadline_wall_ms || plan->decision.chosen_site.size)
+        return false;
+    for (uint32_t i = 0; i < plan->candidates.count; i++) {
+        const helio_row_candidate_t *row = &plan->candidates.items[i].row;
+        helio_rejection_t rejection = rejection_of(row->rejected_reason);
+        if (rejection != HELIO_REJECTION_NONE && helio_rejection_group(rejection) == HELIO_REASON_NEVER_FITS)
+            continue;
+        if (rejection != HELIO_REJECTION_DEADLINE)
+            return false;
+        run_ms = row->run_high_ms && row->run_high_ms < run_ms ? row->run_high_ms : run_ms;
+    }
+    if (run_ms > INT32_MAX * UINT64_C(1000) || start_ms + (int64_t)run_ms <= plan->deadline_wall_ms)
+        return false;
+    *ret_end_ms = start_ms + (int64_t)run_ms;
+    *ret_run_ms = run_ms;
+    return true;
+}
+
+/*  Said in a submission's words: who plans before submitting is told what the submission would be told. */
+static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_prospect_t *prospect)
+{
+    int64_t end_ms;
+    uint64_t run_ms;
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (!is_too_late(plan, prospect, &end_ms, &run_ms))
+        return;
+    helio_rfc3339(plan->deadline_wall_ms, deadline);
+    helio_rfc3339(end_ms, end);
+    helio_buffer_printf(&text,
+                        "deadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not "
+                        "before %s, were there room at once. Give a later `deadline` or a shorter `time`",
+                        deadline, (unsigned long long)((run_ms + 59999) / 60000), end);
+    if (json_object_set_new(json, "reason", json_string(helio_rejection_word(HELIO_REJECTION_DEADLINE))) != 0 ||
+        json_object_set_new(json, "detail", json_string(text.data)) != 0)
+        abort(); /* memory */
+}
+
 static void on_planned(helio_exchange_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
@@ -74,6 +131,7 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
     }
     json_t *json = plan_json(result->plan);
     helio_prospect_put(json, result->prospect);
+    put_too_late(json, result->plan, result->prospect);
     if (result->text[0] && json_object_set_new(json, "note", json_string(result->text)) != 0)
         abort(); /* memory */
     char *text = json_dumps(json, JSON_COMPACT);

@@ -5,6 +5,7 @@
 
 #include "client/lib/command.h"
 #include "client/lib/humanise.h"
+#include "client/lib/instant.h"
 #include "client/lib/settings.h"
 
 int helio_answer_exit(long status)
@@ -164,7 +165,9 @@ int helio_answer_complain(const helio_client_t *client, long status, helio_text_
     if (!detail[0])
         return helio_client_fail(client, code, "the broker answers %ld%s%s%s%s", status, reason[0] ? " " : "",
                                  reason, remedy(client, status), wait);
-    return helio_client_fail(client, code, "%s%s%s%s%s%s", detail, reason[0] ? " (" : "", reason,
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
+    helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
+    return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,
                              reason[0] ? ")" : "", wait[0] ? wait : remedy(client, status), "");
 }
 

@@ -62,7 +62,12 @@ static size_t size_at(const char *text)
     if (rest[0] == 'Z')
         return sizeof form;
     bool seconds = rest[0] == ':' && helio_is_digit(rest[1]) && helio_is_digit(rest[2]);
-    return seconds && rest[3] == 'Z' ? sizeof form + 3 : 0;
+    if (!seconds)
+        return 0;
+    bool thousandths = rest[3] == '.' && helio_is_digit(rest[4]) && helio_is_digit(rest[5]) && helio_is_digit(rest[6]);
+    if (thousandths && rest[7] == 'Z') /* nobody who waits for hours reads them */
+        return sizeof form + 7;
+    return rest[3] == 'Z' ? sizeof form + 3 : 0;
 }
 
 void helio_instants_in(const helio_zone_t *zone, int64_t now_ms, const char *text, helio_buffer_t *out)

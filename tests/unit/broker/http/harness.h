@@ -227,6 +227,13 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
                                                         .pool = HELIO_TEXT("a"),
                                                         .rejected_reason = HELIO_TEXT("CarbonCap"),
                                                         .detail = HELIO_TEXT("412 g/kWh > max_carbon")}};
+    if (spec->deadline_wall_ms) /* that nobody can meet */
+        candidates[0].row.rejected_reason = candidates[1].row.rejected_reason = HELIO_TEXT("Deadline");
+    if (spec->deadline_wall_ms)
+        return (helio_planned_t){.name = spec->name,
+                                 .deadline_wall_ms = spec->deadline_wall_ms,
+                                 .candidates = {candidates, 2},
+                                 .decision = {.at_ms = INT64_C(1772366400000), .reason = HELIO_TEXT("PolicyCap")}};
     return (helio_planned_t){.name = spec->name,
                                     .goal = spec->goal,
                                     .flexible_ms = spec->flexible_ms,

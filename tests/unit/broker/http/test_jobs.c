@@ -145,6 +145,19 @@ static void http__parts_of_ids_are_searched_for_up_to_a_bound(void **state)
     }
 }
 
+static void http__a_plan_that_its_deadline_forbids_says_what_a_submission_would(void **state)
+{
+    (void)state;
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
+        "run: echo\nplacement: {deadline: \"2026-03-01T13:00:00Z\"}\n");
+    assert_int_equal(r.status, 200);
+    assert_contains(r.body, "\"reason\":\"Deadline\",\"detail\":\"deadline: it ends at 2026-03-01T13:00:00.000Z, and the "
+                            "job, which is taken to run up to 70 minutes, is over not before 2026-03-01T13:10:00.000Z");
+    ask(w, &r, "POST", "/v1/plans", w->user.text, YAML,
+        "run: echo\nplacement: {deadline: \"2026-03-01T14:00:00Z\"}\n"); /* it would end in time: busy, not too late */
+    assert_contains(r.body, "\"reason\":\"PolicyCap\"");
+}
+
 static void http__a_plan_is_json_with_terms_in_dollars(void **state)
 {
     (void)state;
@@ -423,6 +436,7 @@ int main(void)
         TEST(http__what_ended_meanwhile_is_looked_up_again_a_few_times),
         TEST(http__dependencies_that_cannot_be_looked_up_are_not_submitted),
         TEST(http__parts_of_ids_are_searched_for_up_to_a_bound),
+        TEST(http__a_plan_that_its_deadline_forbids_says_what_a_submission_would),
         TEST(http__a_plan_is_json_with_terms_in_dollars),
         TEST(http__a_bad_document_is_told_with_its_place_and_nothing_is_submitted),
         TEST(http__every_result_of_the_engine_has_its_status),
