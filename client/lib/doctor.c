@@ -90,6 +90,22 @@ static void check_clock(checkup_t *self, int64_t date_wall_ms)
         good(self, "clock", "agrees with the broker's");
 }
 
+/*  In the broker's own words, which tell its database from another leader. */
+static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *response)
+{
+    HELIO_AUTO(helio_json_clear) json_t *problem = NULL;
+    char text[256];
+    if (rc == HELIO_OK && response->body.size)
+        problem = json_loadb(response->body.data, response->body.size, 0, NULL);
+    const char *detail = helio_output_string(problem, "detail");
+    bool database = strstr(detail, "database") != NULL;
+    (void)snprintf(text, sizeof text, "it runs, but does not take jobs now%s%.160s", detail[0] ? ": " : "", detail);
+    bad(self, HELIO_EXIT_UNREACHABLE, "ready", text,
+        database ? "its operator sees to the database that `database:` of the broker's settings names (`helio-broker "
+                   "check`); its log says more"
+                 : "its operator sees why in its log; it may be starting");
+}
+
 /*  False when there is nobody: then nothing further can be looked at. */
 static bool check_broker(checkup_t *self)
 {
@@ -119,8 +135,7 @@ static bool check_broker(checkup_t *self)
     if (rc == HELIO_OK && response.status == 200)
         good(self, "ready", "it leads and reaches its database");
     else
-        bad(self, HELIO_EXIT_UNREACHABLE, "ready", "it runs, but does not take jobs now",
-            "its operator sees why in its log; it may be starting");
+        say_not_ready(self, rc, &response);
     return true;
 }
 

@@ -33,7 +33,8 @@ struct helio_follow {
     int64_t ask_at_ms;
     int64_t poll_at_ms;
     bool reached;
-    bool lost; /* and said so */
+    int64_t give_up_ms; /* until it is reached */
+    bool lost;          /* and said so */
 };
 
 static bool event_concerns(const helio_followed_t *job, const char *id)
@@ -59,6 +60,11 @@ static void on_data(void *arg, const char *bytes, size_t size)
     helio_events_feed(self->events, bytes, size);
 }
 
+static int64_t units_ms(const helio_follow_t *self, uint32_t units)
+{
+    return (int64_t)self->client->io->patience_ms * units;
+}
+
 helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change,
                                  void *arg)
 {
@@ -68,6 +74,7 @@ helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, hel
     self->on_change = on_change;
     self->arg = arg;
     self->events = helio_events_new(on_event, self);
+    self->give_up_ms = helio_clock_boot_ms() + units_ms(self, HELIO_REMOTE_PATIENCE);
     return self;
 }
 
@@ -89,11 +96,6 @@ void helio_follow_add(helio_follow_t *self, const char *id)
 {
     self->jobs = helio_grow(self->jobs, (size_t)self->count + 1, sizeof *self->jobs);
     self->jobs[self->count++] = (helio_followed_t){.asked = id, .dirty = true};
-}
-
-static int64_t units_ms(const helio_follow_t *self, uint32_t units)
-{
-    return (int64_t)self->client->io->patience_ms * units;
 }
 
 static void all_dirty(helio_follow_t *self)
@@ -172,7 +174,8 @@ static int put_off(helio_follow_t *self, const char *why)
 {
     const helio_client_t *client = self->client;
     if (!self->lost)
-        helio_client_say(client, "%s; trying again until it answers (jobs are not affected)", why);
+        helio_client_say(client, "%s; trying again %s (jobs are not affected)", why,
+                         self->reached ? "until it answers" : "for up to a minute");
     self->lost = true;
     self->ask_at_ms = helio_clock_boot_ms() + helio_remote_backoff_ms(client->remote, self->failures++);
     return HELIO_EXIT_OK;
@@ -184,16 +187,17 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_error_t err;
     helio_request_t request = {.path = helio_path(client, "/v1/jobs/", job->id[0] ? job->id : job->asked, ""),
-                               .once = self->reached};
+                               .once = true};
     helio_rc rc = helio_remote_call(client->remote, &request, &response, &err);
+    bool waits = self->reached || helio_clock_boot_ms() < self->give_up_ms;
     if (rc == HELIO_BUSY)
         return HELIO_EXIT_OK; /* Ctrl-C: the caller decides what it means */
     if (rc != HELIO_OK)
-        return self->reached ? put_off(self, err.text) : helio_answer_complain_rc(client, rc, &err);
+        return self->reached || (waits && (rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT)) ? put_off(self, err.text) : helio_answer_complain_rc(client, rc, &err);
     if (response.status == 429 || response.status >= 500) {
         char why[96];
         (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", response.status);
-        if (self->reached)
+        if (waits && (self->reached || helio_remote_is_transient(response.status)))
             return put_off(self, why);
     }
     if (response.status < 200 || response.status > 299)

@@ -6,6 +6,7 @@
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
 #include "client/lib/command.h"
+#include "federation/base/suggest.h"
 
 enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };
 
@@ -73,6 +74,28 @@ static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
                              (helio_columns_t){shown, columns.count, columns.name_key});
 }
 
+/*  An empty list of a queue that does not exist looks like good news. */
+static void note_queue(const helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    const char *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
+    helio_suggestion_t near = {.written = helio_text_of(queue ? queue : "")};
+    json_t *queues, *row;
+    size_t i;
+    if (!queue || helio_ask_get(client, "/v1/queues", &answer) != HELIO_EXIT_OK ||
+        helio_answer_list(client, answer, "queues", &queues) != HELIO_EXIT_OK)
+        return;
+    json_array_foreach(queues, i, row)
+    {
+        const char *name = helio_output_string(row, "queue");
+        if (strcmp(name, queue) == 0)
+            return;
+        helio_suggestion_offer(&near, name);
+    }
+    helio_client_say(client, "note: there is no queue '%.64s'%s%.64s%s; `helio queues` lists them", queue,
+                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+}
+
 int helio_cmd_ls(helio_client_t *client)
 {
     uint64_t limit;
@@ -91,6 +114,8 @@ int helio_cmd_ls(helio_client_t *client)
             return code;
     } while (cursor.size && json_array_size(rows) < limit);
     helio_rc rc = print_jobs(client, rows);
+    if (json_array_size(rows) == 0)
+        note_queue(client);
     if (cursor.size)
         helio_client_say(client, "There are more: --limit N or --all shows them.");
     return printed(rc);

@@ -54,7 +54,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());
     if (reason[0]) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};
-        helio_buffer_printf(&text, "%.64s%s%.300s", reason, detail[0] ? ": " : "", detail);
+        helio_buffer_printf(&text, "%.64s%s%.400s", reason, detail[0] ? ": " : "", detail);
         helio_instants_in(client->output.zone, client->output.wall_ms, text.data, &told);
         helio_safe_text(told.data, false, &safe);
         fprintf(client->io->out, "%s\n", safe.data);
@@ -92,6 +92,8 @@ int helio_cmd_plan(helio_client_t *client)
         code = helio_output_object(&client->output, plan, helio_columns_of_plan()) == HELIO_OK
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
-    bool never = strcmp(helio_output_string(plan, "reason"), "NeverFits") == 0;
+    helio_drafts_note_home(client, &drafts);
+    const char *reason = helio_output_string(plan, "reason");
+    bool never = strcmp(reason, "NeverFits") == 0 || strcmp(reason, "Deadline") == 0; /* as a submission of it */
     return code == HELIO_EXIT_OK && never ? HELIO_EXIT_INFEASIBLE : code;
 }

@@ -372,18 +372,29 @@ static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
     return rc;
 }
 
+static void say_away(const helio_client_t *client, helio_rc rc, const helio_error_t *err, long status)
+{
+    char why[96];
+    (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", status);
+    helio_client_say(client, "%s; trying again for up to a minute", rc != HELIO_OK ? err->text : why);
+}
+
 helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
                            helio_response_t *ret_response, helio_error_t *err)
 {
     bool post = request->method && strcmp(request->method, "POST") == 0;
     bool repeatable = !request->once && (!post || request->idempotency_key);
     int interrupts = helio_client_interrupts(self->io);
+    int64_t end_ms = helio_clock_boot_ms() + (int64_t)self->io->patience_ms * HELIO_REMOTE_PATIENCE;
     for (uint32_t n = 0;; n++) {
         helio_rc rc = attempt(self, request, ret_response, interrupts, err);
         bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||
                      (rc == HELIO_OK && helio_remote_is_transient(ret_response->status));
-        if (!again || !repeatable || n + 1 == HELIO_REMOTE_ATTEMPTS)
+        bool patient = request->patient && helio_clock_boot_ms() < end_ms;
+        if (!again || !repeatable || (n + 1 >= HELIO_REMOTE_ATTEMPTS && !patient))
             return rc;
+        if (patient && n == 0)
+            say_away(request->patient, rc, err, ret_response->status);
         uint64_t pause_ms = helio_remote_backoff_ms(self, n);
         if (rc == HELIO_OK && ret_response->retry_after_ms) {
             if (ret_response->retry_after_ms > HELIO_REMOTE_RETRY_AFTER_MAX_MS)

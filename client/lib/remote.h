@@ -12,7 +12,12 @@
 
 #include "client/lib/client.h"
 
-enum { HELIO_REMOTE_ATTEMPTS = 3, HELIO_REMOTE_RETRY_AFTER_MAX_MS = 10000, HELIO_REMOTE_BODY_MAX = 64 << 20 };
+enum {
+    HELIO_REMOTE_ATTEMPTS = 3,
+    HELIO_REMOTE_PATIENCE = 240, /* in units of the client's patience (250 ms): a minute */
+    HELIO_REMOTE_RETRY_AFTER_MAX_MS = 10000,
+    HELIO_REMOTE_BODY_MAX = 64 << 20
+};
 
 typedef struct helio_request {
     const char *method;       /* NULL = GET */
@@ -21,6 +26,9 @@ typedef struct helio_request {
     helio_text_t body;
     const char *idempotency_key; /* NULL = none */
     bool once;                   /* no retries */
+    /*  Whose user is told, once, that nobody answers yet, and for whom it is then asked for about a minute instead
+     * of three times; NULL = three times. */
+    const helio_client_t *patient;
 } helio_request_t;
 
 typedef struct helio_response {

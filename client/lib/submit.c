@@ -7,6 +7,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/command.h"
+#include "federation/base/suggest.h"
 
 /*  ---- reading ---- */
 
@@ -67,7 +68,8 @@ static bool check_part(helio_client_t *client, helio_spec_source_t part, helio_d
         *ret_draft = (helio_draft_t){.text = part.text,
                                      .json = is_json(part.text),
                                      .is_array = spec.tasks.count > 0,
-                                     .name = helio_arena_string(client->arena, spec.name)};
+                                     .name = helio_arena_string(client->arena, spec.name),
+                                     .home = helio_arena_string(client->arena, spec.home)};
     else
         helio_diagnostic_print(client, &diagnostic);
     helio_arena_destroy(&arena);
@@ -208,7 +210,8 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
                                .path = "/v1/jobs",
                                .content_type = type,
                                .body = helio_buffer_view(&body),
-                               .idempotency_key = key};
+                               .idempotency_key = key,
+                               .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
     int code = helio_ask(client, &request, &answer);
     if (code == HELIO_EXIT_OK && !take_ids(answer, drafts, count))
         return helio_client_fail(
@@ -231,6 +234,54 @@ static bool key_is_good(const char *key)
     return size > 0 && size <= HELIO_SUBMIT_KEY_MAX;
 }
 
+/*  Whether it was stored is not known: without the key a second try would be a second job. */
+static void say_key(const helio_client_t *client, int code, const char *key)
+{
+    if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
+        fprintf(client->io->err,
+                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no second job\n",
+                key);
+}
+
+static bool is_listed(const json_t *sites, const char *site, helio_suggestion_t *near)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(sites, i, row)
+    {
+        const char *name = helio_output_string(row, "site");
+        if (strcmp(name, site) == 0)
+            return true;
+        helio_suggestion_offer(near, name);
+    }
+    return false;
+}
+
+void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *drafts)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    const char *said = "";
+    for (uint32_t i = 0; i < drafts->count; i++) {
+        const char *home = drafts->items[i].home;
+        helio_suggestion_t near = {.written = helio_text_of(home ? home : "")};
+        if (!home || !home[0] || strcmp(home, said) == 0)
+            continue;
+        helio_error_t err; /* a note is worth one question, and no complaint */
+        if (!answer && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
+                                         &response, &err) == HELIO_OK &&
+            response.status == 200)
+            answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
+        const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
+        if (!json_is_array(sites))
+            return;
+        said = home;
+        if (!is_listed(sites, home, &near))
+            helio_client_say(client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
+                             near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    }
+}
+
 int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
 {
     char made[40] = "";
@@ -249,6 +300,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         uint32_t count = batch_size(drafts, drafts->accepted);
         int code = send_batch(client, drafts->items + drafts->accepted, count, batch_key);
         if (code != HELIO_EXIT_OK) {
+            say_key(client, code, key);
             if (drafts->accepted)
                 helio_client_say(client, "%u of %u jobs were submitted before that", drafts->accepted,
                                  drafts->count);
@@ -256,6 +308,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         }
         drafts->accepted += count;
     }
+    helio_drafts_note_home(client, drafts);
     return HELIO_EXIT_OK;
 }
 

@@ -19,6 +19,7 @@ typedef struct helio_draft {
     bool json;
     bool is_array; /* of tasks */
     const char *name;
+    const char *home; /* the site that it names as its home; "" = none */
     char id[HELIO_KEY_SIZE]; /* after it was accepted */
     bool existed;            /* the idempotency key was used for it before */
 } helio_draft_t;
@@ -46,5 +47,8 @@ int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts);
 /*  Sends them in batches, each of which is accepted as a whole or not at all. On failure says how many were
  * accepted before. */
 HELIO_MUST_CHECK int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts);
+
+/*  Says of each home that they name whether no such site is known: nothing forbids it, and it compares with nothing. */
+void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *drafts);
 
 #endif

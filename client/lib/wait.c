@@ -302,6 +302,17 @@ static int print_log(helio_client_t *client, const char *id, uint64_t epoch)
     }
 }
 
+/*  With a task that there is: the one that `explain` would show. */
+static int refuse_array(helio_client_t *client, const char *id)
+{
+    HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
+    int code = helio_ask_get(client, helio_path(client, "/v1/jobs/", id, "/explain"), &explained);
+    const char *task = helio_output_string(explained, "id");
+    if (code != HELIO_EXIT_OK)
+        return code;
+    return helio_client_fail(client, HELIO_EXIT_USAGE, "%.64s is an array; say which task, such as %.64s", id, task);
+}
+
 static int follow_log(helio_client_t *client, const char *id)
 {
     watcher_t watcher = {.client = client, .ends_only = true, .deadline_ms = INT64_MAX};
@@ -318,8 +329,7 @@ static int follow_log(helio_client_t *client, const char *id)
         if (code != HELIO_EXIT_OK)
             return code;
         if (helio_follow_job(follow, 0)->is_array)
-            return helio_client_fail(client, HELIO_EXIT_USAGE, "%s is an array; say which task: %s.0", id,
-                                     id);
+            return refuse_array(client, id);
         helio_joblog_turn(log);
         if (helio_client_interrupts(client->io) != interrupts)
             return HELIO_EXIT_INTERRUPTED;

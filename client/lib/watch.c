@@ -22,7 +22,9 @@ typedef struct watch {
     helio_stream_t *stream;
     json_t *rows;
     int64_t heard_ms; /* the last byte */
+    int64_t give_up_ms; /* a broker that nobody has seen is followed for so long */
     bool reached, lost, missed;
+    bool waits; /* for a broker that was not there when it began, and has said so */
 } watch_t;
 
 static void on_event(void *arg, const helio_event_t *event)
@@ -103,16 +105,24 @@ static void open_stream(watch_t *self, const char *after)
 }
 
 /*  The stream has ended: whether to go on. */
-static int stream_ended(watch_t *self, uint32_t *failures)
+static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
 {
     helio_client_t *client = self->client;
     long status = helio_stream_status(self->stream);
     bool transient = status < 300 || helio_remote_is_transient(status);
     *failures += 1;
-    if (!transient || (!self->reached && *failures >= HELIO_REMOTE_ATTEMPTS && status))
+    bool enough = *failures >= HELIO_REMOTE_ATTEMPTS;
+    if (transient && follow && !self->reached && (status || helio_clock_boot_ms() < self->give_up_ms)) {
+        if (!self->waits)
+            helio_client_say(client, "the broker at %s is not ready; trying again %s", client->settings->broker,
+                             status ? "until it answers" : "for up to a minute");
+        self->waits = true;
+        return HELIO_EXIT_OK;
+    }
+    if (!transient || (!self->reached && enough && status))
         return helio_answer_complain(client, status, helio_stream_problem(self->stream),
                                      helio_stream_retry_after_ms(self->stream));
-    if (!self->reached && *failures >= HELIO_REMOTE_ATTEMPTS)
+    if (!self->reached && enough)
         return helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "cannot reach the broker at %s: %s",
                                  client->settings->broker, helio_stream_error(self->stream));
     if (self->reached && !self->lost)
@@ -127,6 +137,7 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
     const helio_client_io_t *io = self->client->io;
     int interrupts = helio_client_interrupts(io), code = HELIO_EXIT_OK;
     uint32_t failures = 0;
+    self->give_up_ms = helio_clock_boot_ms() + (int64_t)io->patience_ms * HELIO_REMOTE_PATIENCE;
     open_stream(self, after);
     for (;;) {
         helio_remote_pump(self->client->remote, follow ? 60000 : io->patience_ms);
@@ -153,7 +164,7 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
             return print_rows(self, false);
         if (!over)
             continue;
-        code = stream_ended(self, &failures);
+        code = stream_ended(self, follow, &failures);
         if (code != HELIO_EXIT_OK)
             return code;
         helio_stream_destroy(&self->stream);

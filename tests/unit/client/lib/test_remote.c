@@ -181,6 +181,67 @@ static void submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key(voi
     end(&outcome);
 }
 
+static void submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 504, NULL, "{\"detail\":\"no answer\"}", WHOLE, 0}),
+                                  WORDS("submit", "-", "-q"), "run: echo\n");
+    expect(&outcome, 8, "", "--idempotency-key ");
+    const char *key = strstr(outcome.broker->requests.data, "Idempotency-Key: "), *told;
+    assert_non_null(key);
+    told = strstr(outcome.err, "--idempotency-key ") + strlen("--idempotency-key ");
+    assert_memory_equal(told, key + strlen("Idempotency-Key: "), strcspn(told, "`"));
+    end(&outcome);
+    outcome = play_with(RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"no\"}", WHOLE, 0}),
+                        WORDS("submit", "-"), "run: echo\n");
+    assert_null(strstr(outcome.err, "--idempotency-key")); /* it was refused, and is not there */
+    end(&outcome);
+}
+
+static void submit__and_plan_note_a_home_that_nobody_knows(void **state)
+{
+    (void)state;
+    static const rule_t rules[] = {{"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+                                   {"POST /v1/plans", 0, 200, NULL, "{\"job\":{},\"candidates\":[]}", WHOLE, 0},
+                                   {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0},
+                                   {0}};
+    static const struct {
+        const char *command, *document, *note;
+    } cases[] = {
+        {"submit", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known; `helio sites`"},
+        {"submit", "run: echo\nhome: lulae\n", "did you mean 'lulea'?"},
+        {"plan", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known"},
+        {"submit", "run: echo\nhome: lulea\n", NULL},
+        {"submit", "run: echo\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play_with(rules, WORDS(cases[i].command, "-"), cases[i].document);
+        expect(&outcome, 0, NULL, cases[i].note);
+        if (!cases[i].note)
+            assert_null(strstr(outcome.err, "note"));
+        end(&outcome);
+    }
+}
+
+static void ls__of_a_queue_that_is_not_there_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *queue, *note;
+    } cases[] = {{"bacth", "no queue 'bacth'; did you mean 'batch'?"}, {"nosuch", "no queue 'nosuch'; `helio"},
+                 {"batch", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs?", 0, 200, NULL, "{\"jobs\":[]}", WHOLE, 0},
+                       {"GET /v1/queues", 0, 200, NULL, "{\"queues\":[{\"queue\":\"batch\"}]}", WHOLE, 0}),
+                 WORDS("ls", "--queue", cases[i].queue));
+        expect(&outcome, 0, NULL, cases[i].note);
+        if (!cases[i].note)
+            assert_null(strstr(outcome.err, "note"));
+        end(&outcome);
+    }
+}
+
 static void submit__wrong_documents_are_shown_here_and_nothing_is_sent(void **state)
 {
     (void)state;
@@ -302,6 +363,13 @@ static void doctor__names_what_is_wrong_with_a_remedy(void **state)
     assert_non_null(strstr(outcome.out, "✗ identity"));
     assert_non_null(strstr(outcome.out, "help: the token is wrong"));
     end(&outcome);
+    outcome = play(RULES({"GET /healthz", 0, 200, NULL, "ok", WHOLE, 0},
+                         {"GET /readyz", 0, 503, NULL,
+                          "{\"detail\":\"not ready: the database cannot be reached\"}", WHOLE, 0}),
+                   WORDS("doctor"));
+    assert_non_null(strstr(outcome.out, "not ready: the database cannot be reached"));
+    assert_non_null(strstr(outcome.out, "`database:` of the broker's settings"));
+    end(&outcome);
 }
 
 static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
@@ -357,6 +425,9 @@ int main(void)
         cmocka_unit_test(submit__prints_one_id_a_line),
         cmocka_unit_test(submit__json_lines_travel_byte_for_byte),
         cmocka_unit_test(submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key),
+        cmocka_unit_test(submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key),
+        cmocka_unit_test(submit__and_plan_note_a_home_that_nobody_knows),
+        cmocka_unit_test(ls__of_a_queue_that_is_not_there_says_so),
         cmocka_unit_test(submit__wrong_documents_are_shown_here_and_nothing_is_sent),
         cmocka_unit_test(submit__an_answer_for_other_jobs_is_no_success),
         cmocka_unit_test(ls__goes_through_pages_and_filters),

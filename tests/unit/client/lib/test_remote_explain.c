@@ -261,6 +261,15 @@ static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
         WORDS("plan", "-", "-o", "json"), "run: x\n");
     expect(&outcome, 5, NULL, NULL);
     end(&outcome);
+    outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL,
+                               PLAN_HEAD "\"chosen\":null,\"reason\":\"Deadline\",\"detail\":\"deadline: it ends at "
+                                         "2026-03-01T13:00:00.000Z, and the job is over not before "
+                                         "2026-03-01T16:00:00.000Z\",\"candidates\":[]}",
+                               WHOLE, 0}),
+                        WORDS("plan", "-"), "run: x\n");
+    expect(&outcome, 5, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "not before 2026-03-01T16:00:00Z (in 4h00m)"));
+    end(&outcome);
 }
 
 static void plan__is_made_of_one_good_job(void **state)

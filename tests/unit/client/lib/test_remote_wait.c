@@ -126,6 +126,64 @@ static void wait__outlives_a_broker_that_goes_away(void **state)
     end(&outcome);
 }
 
+static void wait__and_run_begin_while_the_broker_is_away(void **state)
+{
+    (void)state;
+    static const char away[] = "trying again for up to a minute";
+    static const rule_t rules[] = {{"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0},
+                                   {"POST /v1/jobs", 3, 503, NULL, "", WHOLE, 0},
+                                   {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+                                   {"GET /v1/jobs/" ID_A "/logs", 0, 200, NULL, "", WHOLE, 0},
+                                   {"GET /v1/jobs/", 4, 0, NULL, NULL, DROP, 0},
+                                   {"GET /v1/jobs/", 2, 503, NULL, "", WHOLE, 0},
+                                   {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":4"), WHOLE, 0},
+                                   {0}};
+    for (int runs = 0; runs < 2; runs++) {
+        outcome_t outcome = play_with(rules, runs ? WORDS("run", "-") : WORDS("wait", ID_A), "run: x\n");
+        expect(&outcome, 4, "", away);
+        assert_null(strstr(strstr(outcome.err, away) + 1, away));
+        end(&outcome);
+    }
+}
+
+static void wait__of_a_broker_that_stays_away_ends(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /", 0, 503, NULL, "{\"detail\":\"starting\"}", WHOLE, 0}), WORDS("wait", ID_A));
+    expect(&outcome, 7, "", "starting");
+    end(&outcome);
+    outcome = play_with(RULES({"POST /", 0, 503, NULL, "{\"detail\":\"starting\"}", WHOLE, 0}), WORDS("run", "-"),
+                        "run: x\n");
+    expect(&outcome, 7, "", "starting");
+    end(&outcome);
+}
+
+static void events__are_followed_from_a_broker_that_is_not_ready_yet(void **state)
+{
+    (void)state;
+    static const rule_t rules[] = {{"GET /v1/events", 9, 503, NULL, "", WHOLE, 0},
+                                   {"GET /v1/events", 1, 200, NULL, "id: 6\ndata: {\"seq\":6}\n\n", CUT, 0},
+                                   {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0},
+                                   {0}};
+    outcome_t outcome = play(rules, WORDS("events", "-f", "-o", "jsonl"));
+    expect(&outcome, 4, "{\"seq\":6}\n", "is not ready; trying again until it answers");
+    end(&outcome);
+    outcome = play(rules, WORDS("events", "-o", "jsonl")); /* nothing is followed: it ends */
+    expect(&outcome, 7, "", NULL);
+    end(&outcome);
+}
+
+static void logs__of_an_array_name_a_task_that_there_is(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs/" ID_A "/explain", 0, 200, NULL, "{\"id\":\"" ID_A ".3\"}", WHOLE, 0},
+              {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "running", ",\"tasks_total\":4"), WHOLE, 0}),
+        WORDS("logs", "-f", ID_A));
+    expect(&outcome, 2, NULL, "such as " ID_A ".3");
+    end(&outcome);
+}
+
 static void wait__a_lost_connection_is_never_success(void **state)
 {
     (void)state;
@@ -358,6 +416,10 @@ int main(void)
         cmocka_unit_test(wait__is_woken_by_the_event_stream),
         cmocka_unit_test(wait__polls_where_there_is_no_stream),
         cmocka_unit_test(wait__outlives_a_broker_that_goes_away),
+        cmocka_unit_test(wait__and_run_begin_while_the_broker_is_away),
+        cmocka_unit_test(wait__of_a_broker_that_stays_away_ends),
+        cmocka_unit_test(events__are_followed_from_a_broker_that_is_not_ready_yet),
+        cmocka_unit_test(logs__of_an_array_name_a_task_that_there_is),
         cmocka_unit_test(wait__a_lost_connection_is_never_success),
         cmocka_unit_test(wait__a_job_or_a_token_that_is_gone_ends_it),
         cmocka_unit_test(wait__a_state_it_does_not_know_is_an_error),
