@@ -11,5 +11,5 @@ trap '"$top/deploy/quickstart.sh" --purge --state "$state" >/dev/null 2>&1 || tr
 mkdir "$(dirname "$state")/at" # the documents' own files are written here, not among ours
 ln -s "$top"/* "$(dirname "$state")/at"
 cd "$top"
-HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
+STATE=$state HELIO_BROKER=$(cat "$state/client/url") HELIO_TOKEN_FILE=$state/client/token PATH="$state/bin:$PATH" NO_COLOR=1 \
   tests/support/console_blocks.py --in "$(dirname "$state")/at" README.md docs/*.md docs/sites/sbatch.md
