@@ -115,7 +115,7 @@ static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_
     helio_rfc3339(plan->deadline_wall_ms, deadline);
     helio_rfc3339(end_ms, end);
     helio_buffer_printf(&text,
-                        "deadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not "
+                        "it ends at %s, and the job, which is taken to run up to %llu minutes, is over not "
                         "before %s, were there room at once. Give a later `deadline` or a shorter `time`",
                         deadline, (unsigned long long)((run_ms + 59999) / 60000), end);
     if (json_object_set_new(json, "reason", json_string(helio_rejection_word(HELIO_REJECTION_DEADLINE))) != 0 ||

@@ -161,7 +161,8 @@ static const helio_command_t commands[] = {
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota_set},
     {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now, and their budgets",
      "Where there are budgets a second table has them: what is used of the period that is, what jobs that run are "
-     "foreseen to use of it yet, what is left for starts, and when it begins again. csv has the quotas alone.",
+     "foreseen to use of it yet, what is left for starts, and when it begins again. csv has the quotas alone. "
+     "GPUH/DAY: GPU-hours that it used in the 24 hours to now, by the ledger.",
      "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_quota},
     {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
      "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names "

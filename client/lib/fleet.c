@@ -72,8 +72,9 @@ static void say_not_at_home(const helio_client_t *client, const json_t *totals)
     if (jobs > 0)
         fprintf(
             client->io->out,
-            "\n%lld %s cannot run at home (no home site, or no pool there for it): not in the lines against home.\n",
-            (long long)jobs, jobs == 1 ? "job" : "jobs");
+            "\n%lld job%s without a run at home to compare with (no home site, no pool there for it, or home is not "
+            "among its sites): not in the lines against home.\n",
+            (long long)jobs, jobs == 1 ? "" : "s");
 }
 
 static int report_balance(helio_client_t *client, const char *days)

@@ -38,7 +38,7 @@
     X(DEAD, "dead", 0, NULL, NULL, "Attest that nothing of the site's attempts runs any more")            \
     X(AFTER, "after", 0, "SEQ", NULL, "Begin after the event of this number")                             \
     X(EPOCH, "epoch", 0, "N", NULL, "The log of this attempt instead of the latest")                      \
-    X(TENANT, "tenant", 0, "NAME", NULL, "The token's tenant")                                            \
+    X(TENANT, "tenant", 0, "NAME", NULL, "The tenant that it is for")                                       \
     X(USER, "user", 0, "NAME", NULL, "The token's user")                                                  \
     X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
     X(DAYS, "days", 0, "N", NULL, "The last N days, today among them (7)")                                \

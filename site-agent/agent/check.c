@@ -193,6 +193,11 @@ static void check_users(tally_t *tally, const helio_agent_settings_t *settings)
     }
 }
 
+static const char *plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
 {
     char text[TEXT_SIZE];
@@ -204,9 +209,9 @@ static void check_gpus(tally_t *tally, const helio_agent_settings_t *settings)
     }
     helio_arena_t *arena = helio_arena_new();
     helio_text_t found = helio_site_gpus_text(settings, NULL, arena);
-    (void)snprintf(text, sizeof text, "%llu GPUs on %llu nodes in %u pools; of this machine: %.*s",
-                   (unsigned long long)gpus, (unsigned long long)nodes, settings->site.pools.count,
-                   HELIO_TEXT_ARGS(found));
+    (void)snprintf(text, sizeof text, "%llu GPU%s on %llu node%s in %u pool%s; of this machine: %.*s",
+                   (unsigned long long)gpus, plural(gpus), (unsigned long long)nodes, plural(nodes),
+                   settings->site.pools.count, plural(settings->site.pools.count), HELIO_TEXT_ARGS(found));
     helio_arena_destroy(&arena);
     if (nodes == 0)
         (void)snprintf(text, sizeof text, "the site file declares no nodes: add pools");
@@ -262,8 +267,9 @@ static void check_feeds(tally_t *tally, const helio_agent_settings_t *settings)
     }
     helio_rc rc = helio_feeds_new(&options, &feeds, &err);
     helio_feeds_destroy(&feeds);
-    (void)snprintf(text, sizeof text, "%u, tariff of %u lines, %u windows, %.*s", settings->feeds.feeds.count,
-                   settings->feeds.tariff.count, settings->feeds.windows.count,
+    (void)snprintf(text, sizeof text, "%u, tariff of %u line%s, %u window%s, %.*s", settings->feeds.feeds.count,
+                   settings->feeds.tariff.count, plural(settings->feeds.tariff.count), settings->feeds.windows.count,
+                   plural(settings->feeds.windows.count),
                    HELIO_TEXT_ARGS(settings->site.timezone));
     line(tally, "feeds", rc, rc == HELIO_OK ? text : err.text);
 }

@@ -128,6 +128,33 @@ static void read_job__adds_an_array_up(void **state)
         "running 3 1 1 1 3");
 }
 
+static void read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong(void **state)
+{
+    (void)state;
+    static const char array[] = "'0199aaaa-0000-7000-8000-000000000004'";
+    static const struct {
+        int first, second, third; /* states */
+        const char *shown;
+    } cases[] = {{9, 4, 0, "2"}, {9, 4, 8, "1"}, {8, 11, 9, "2"}, {8, 11, 8, "1"}, {8, 8, 8, "0"}};
+    char sql[512];
+    (void)snprintf(sql, sizeof sql, "create table kept as select * from helio.job_state where job_id = %s", array);
+    helio_pg_exec(conninfo, sql);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)snprintf(sql, sizeof sql,
+                       "delete from helio.job_state where job_id = %s; insert into helio.job_state select (jsonb_populate_record("
+                       "k, jsonb_build_object('task', t.n, 'state', t.s))).* from kept k, (values (0, %d), (1, %d), (2, %d)) "
+                       "t (n, s) where k.task = 0",
+                       array, cases[i].first, cases[i].second, cases[i].third);
+        helio_pg_exec(conninfo, sql);
+        assert_json(ASK("read_explain", id_of(4), NULL), "split_part(j->>'id', '.', 2)", cases[i].shown);
+    }
+    (void)snprintf(sql, sizeof sql,
+                   "delete from helio.job_state where job_id = %s; insert into helio.job_state select * from kept; "
+                   "drop table kept", array);
+    helio_pg_exec(conninfo, sql);
+    assert_json(ASK("read_job_where", id_of(4), NULL), "concat_ws(' ', j->>'array', j->>'first')", "true 0");
+}
+
 static void read_jobs__pages_newest_first_one_entry_per_task(void **state)
 {
     (void)state;
@@ -473,6 +500,7 @@ int main(void)
         cmocka_unit_test(read_job__finds_by_prefix_suffix_hex_and_task),
         cmocka_unit_test(read_job__says_not_found_to_what_is_not_there_or_not_theirs),
         cmocka_unit_test(read_job__adds_an_array_up),
+        cmocka_unit_test(read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong),
         cmocka_unit_test(read_jobs__pages_newest_first_one_entry_per_task),
         cmocka_unit_test(read_jobs__filters),
         cmocka_unit_test(read_explain__gives_the_candidates_and_why),
