@@ -4,7 +4,7 @@
 #
 #   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running
 #   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
-#   deploy/quickstart.sh --down     stops everything that it started
+#   deploy/quickstart.sh --down     cancels the jobs that are not over, also those that wait, and stops everything that it started
 #   deploy/quickstart.sh --purge    the same, and removes its state
 #   --state DIR                     where everything lives; default for root /var/lib/heliostat-quickstart, for others
 #                                   ~/.local/state/heliostat-quickstart

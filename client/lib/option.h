@@ -43,7 +43,7 @@
     X(ROLE, "role", 0, "ROLE", "user operator admin", "What the token may do")                            \
     X(DAYS, "days", 0, "N", NULL, "The last N days, today among them (7)")                                \
     X(BALANCE, "balance", 0, NULL, NULL, "What sites are booked with, beside what their meters say")        \
-    X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power", "Only this one")          \
+    X(SIGNAL, "signal", 0, "SIGNAL", "carbon price electricity free pue power reserved", "Only this one") \
     X(HOURS, "hours", 0, "N", NULL, "So many hours ahead (48)")                                           \
     X(TTL, "ttl", 0, "DURATION", NULL, "How long the token is valid (90d)")                               \
     X(GUARANTEED, "guaranteed", 0, "GPUS", NULL, "GPUs that it gets before others get more")              \

@@ -132,7 +132,7 @@ static helio_rc shake_hands(const helio_dialer_target_t *target, const char *sec
         rc = helio_fail(
             err, HELIO_UNAVAILABLE,
             "%s: %s; check the address, the firewall, broker_key, and that the broker knows this site "
-            "(helio-broker site add NAME PUBLIC_KEY)",
+            "(helio keys add NAME PUBLIC_KEY)",
             target->endpoint, knock.failed ? knock.why : "no answer within 5 s");
     if (rc == HELIO_OK)
         rc = ask_name(dialer, loop, site, &knock, err);
