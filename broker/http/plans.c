@@ -9,7 +9,6 @@
 #include "broker/http/submission.h"
 #include "broker/http/values.h"
 #include "federation/base/clock.h"
-#include "federation/policy/choice.h"
 
 static json_t *usd(int64_t micro_usd)
 {
@@ -69,30 +68,23 @@ static json_t *plan_json(const helio_planned_t *plan)
                      helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms));
 }
 
-static helio_rejection_t rejection_of(helio_text_t word)
-{
-    for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
-        if (helio_text_equal(word, helio_text_of(helio_rejection_word((helio_rejection_t)i))))
-            return (helio_rejection_t)i;
-    return HELIO_REJECTION_NONE;
-}
+static const char too_late[] = "Deadline"; /* the word of the rejection, and of a submission's refusal */
 
 /*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
  * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
 static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *prospect, int64_t *ret_end_ms,
                         uint64_t *ret_run_ms)
 {
-    bool gated = helio_text_equal(plan->decision.reason, helio_text_of(helio_reason_word(HELIO_REASON_GATED)));
+    bool gated = helio_text_equal(plan->decision.reason, HELIO_TEXT("Gated"));
     int64_t start_ms = gated && prospect ? prospect->earliest_ms : plan->decision.at_ms;
     uint64_t run_ms = UINT64_MAX;
     if (!plan->deadline_wall_ms || plan->decision.chosen_site.size)
         return false;
     for (uint32_t i = 0; i < plan->candidates.count; i++) {
         const helio_row_candidate_t *row = &plan->candidates.items[i].row;
-        helio_rejection_t rejection = rejection_of(row->rejected_reason);
-        if (rejection != HELIO_REJECTION_NONE && helio_rejection_group(rejection) == HELIO_REASON_NEVER_FITS)
-            continue;
-        if (rejection != HELIO_REJECTION_DEADLINE)
+        if (!row->run_ms)
+            continue; /* it could never run there */
+        if (!helio_text_equal(row->rejected_reason, helio_text_of(too_late)))
             return false;
         run_ms = row->run_high_ms && row->run_high_ms < run_ms ? row->run_high_ms : run_ms;
     }
@@ -118,7 +110,7 @@ static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_
                         "it ends at %s, and the job, which is taken to run up to %llu minutes, is over not "
                         "before %s, were there room at once. Give a later `deadline` or a shorter `time`",
                         deadline, (unsigned long long)((run_ms + 59999) / 60000), end);
-    if (json_object_set_new(json, "reason", json_string(helio_rejection_word(HELIO_REJECTION_DEADLINE))) != 0 ||
+    if (json_object_set_new(json, "reason", json_string(too_late)) != 0 ||
         json_object_set_new(json, "detail", json_string(text.data)) != 0)
         abort(); /* memory */
 }

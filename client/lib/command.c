@@ -208,8 +208,8 @@ static const helio_command_t commands[] = {
      "run twice: look "
      "first. It asks before it does so; without a terminal it is refused unless --yes says so. The audit keeps the "
      "reason. Operators only.",
-     "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_SITES,
-     helio_cmd_attest},
+     "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1,
+     HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_attest},
     {"keys add", "SITE KEY", "Admit a site by its agent's public key",
      "KEY is the public key (40 characters) or a file that holds it. Administrators only.",
      "helio keys add lulea lulea.pub", 0, 2, 2, HELIO_NEEDS_BROKER, HELIO_WORDS_FILES, helio_cmd_keys_add},

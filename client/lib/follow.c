@@ -193,7 +193,9 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     if (rc == HELIO_BUSY)
         return HELIO_EXIT_OK; /* Ctrl-C: the caller decides what it means */
     if (rc != HELIO_OK)
-        return self->reached || (waits && (rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT)) ? put_off(self, err.text) : helio_answer_complain_rc(client, rc, &err);
+        return self->reached || (waits && (rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT))
+                   ? put_off(self, err.text)
+                   : helio_answer_complain_rc(client, rc, &err);
     if (response.status == 429 || response.status >= 500) {
         char why[96];
         (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", response.status);

@@ -141,9 +141,9 @@ static void read_explain__of_an_array_shows_what_waits_what_runs_what_went_wrong
     helio_pg_exec(conninfo, sql);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         (void)snprintf(sql, sizeof sql,
-                       "delete from helio.job_state where job_id = %s; insert into helio.job_state select (jsonb_populate_record("
-                       "k, jsonb_build_object('task', t.n, 'state', t.s))).* from kept k, (values (0, %d), (1, %d), (2, %d)) "
-                       "t (n, s) where k.task = 0",
+                       "delete from helio.job_state where job_id = %s; insert into helio.job_state select "
+                       "(jsonb_populate_record(k, jsonb_build_object('task', t.n, 'state', t.s))).* from kept k, "
+                       "(values (0, %d), (1, %d), (2, %d)) t (n, s) where k.task = 0",
                        array, cases[i].first, cases[i].second, cases[i].third);
         helio_pg_exec(conninfo, sql);
         assert_json(ASK("read_explain", id_of(4), NULL), "split_part(j->>'id', '.', 2)", cases[i].shown);

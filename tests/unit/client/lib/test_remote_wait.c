@@ -149,7 +149,8 @@ static void wait__and_run_begin_while_the_broker_is_away(void **state)
 static void wait__of_a_broker_that_stays_away_ends(void **state)
 {
     (void)state;
-    outcome_t outcome = play(RULES({"GET /", 0, 503, NULL, "{\"detail\":\"starting\"}", WHOLE, 0}), WORDS("wait", ID_A));
+    outcome_t outcome =
+        play(RULES({"GET /", 0, 503, NULL, "{\"detail\":\"starting\"}", WHOLE, 0}), WORDS("wait", ID_A));
     expect(&outcome, 7, "", "starting");
     end(&outcome);
     outcome = play_with(RULES({"POST /", 0, 503, NULL, "{\"detail\":\"starting\"}", WHOLE, 0}), WORDS("run", "-"),
