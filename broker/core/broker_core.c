@@ -58,6 +58,7 @@ HELIO_RECORD_DEFINE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_tenant, HELIO_EV_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_data, HELIO_EV_DATA_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_link, HELIO_EV_LINK_FIELDS)
@@ -218,6 +219,9 @@ static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
         return true;
     case HELIO_BROKER_EV_SITE_KEY:
         core_on_site_key(self, payload);
+        return true;
+    case HELIO_BROKER_EV_TENANT:
+        core_on_tenant(self, payload);
         return true;
     case HELIO_BROKER_EV_QUOTA:
         core_on_quota(self, payload);

@@ -151,7 +151,7 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
     if (!event->token.revoked_ms && !tenant->home_site[0]) {
         core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE,
                     "tenant %s has no home site: no job is preferred there or compared with it in `helio report`; "
-                    "`helio-broker tenant add %s --home SITE`, or `home: SITE` in a job file",
+                    "`helio tenants set %s --home SITE`, or `home: SITE` in a job file",
                     tenant->name, tenant->name);
         return;
     }

@@ -164,6 +164,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_EDIT, helio_row_edit, ROW)                                                                         \
     X(ROW_EDITED, helio_row_edited, ROW)                                                                     \
     X(ROW_BUDGET, helio_row_budget, ROW)                                                                     \
+    X(ROW_TENANT, helio_row_tenant, ROW)                                                                     \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

@@ -103,6 +103,18 @@ HELIO_RECORD_DECLARE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
     F(R, RECORD, key, 0, helio_row_site_key)
 HELIO_RECORD_DECLARE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
 
+/*  Makes a tenant or changes it. What is not given stays as it is. */
+#define HELIO_EV_TENANT_FIELDS(F, R)                                                                         \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, user, 64, _)                                                                                  \
+    F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
+    F(R, TEXT, tenant, 32, _)                                                                                \
+    F(R, BOOL, home_given, 0, _)                                                                             \
+    F(R, TEXT, home_site, 32, _) /* "" = none */                                                             \
+    F(R, BOOL, weight_given, 0, _)                                                                           \
+    F(R, U32, weight_milli, 0, _)
+HELIO_RECORD_DECLARE(helio_ev_tenant, HELIO_EV_TENANT_FIELDS)
+
 /*  Sets a quota. What is not given stays as it is. */
 #define HELIO_EV_QUOTA_FIELDS(F, R)                                                                          \
     F(R, U64, call, 0, _)                                                                                    \
@@ -292,7 +304,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(OVERFLOW, helio_ev_overflow)                                                                           \
     X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */ \
     X(SITE_REFUSED, helio_ev_site_refused)                                                                   \
-    X(EDIT, helio_ev_edit)
+    X(EDIT, helio_ev_edit)                                                                                   \
+    X(TENANT, helio_ev_tenant)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -137,21 +137,28 @@ static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quot
                        quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_words(self, budgets));
 }
 
-static void store(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_holdings_t *holds,
-                  const helio_quota_t *quota)
+static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
+                 const helio_quota_t *quota)
 {
     holds->quota = *quota;
     self->capacity_version++;
     self->round_wanted = true;
     helio_row_quota_t row = {
-        .tenant = event->tenant,
-        .queue = event->queue,
+        .tenant = tenant,
+        .queue = queue,
         .guaranteed_gpus = quota->guaranteed_gpus,
         .burst_gpus = quota->burst_gpus,
         .weight_milli = quota->weight_milli,
         .at_ms = self->wall_ms,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_QUOTA, &row);
+}
+
+void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli)
+{
+    helio_quota_t quota = tenant->holds.quota;
+    quota.weight_milli = weight_milli;
+    keep(self, helio_text_of(tenant->name), (helio_text_t){0}, &tenant->holds, &quota);
 }
 
 static void answer_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
@@ -216,7 +223,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     if (!core_budget_read(self, event, asks, &count))
         return;
     if (event->burst_given) {
-        store(self, event, &holds, &quota);
+        keep(self, event->tenant, event->queue, &holds, &quota);
         queue->each_given = true;
         set_each(self, queue, &quota);
     }
@@ -246,7 +253,7 @@ static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event
     if (!core_budget_read(self, event, asks, &count))
         return;
     if (gives_quota(event) || !count) {
-        store(self, event, holds, &quota);
+        keep(self, event->tenant, event->queue, holds, &quota);
         if (account)
             account->own = true;
     }
@@ -269,7 +276,7 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
     if ((!tenant && !each) || (event->queue.size && !queue)) {
         core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     tenant || each ? "there is no queue '%.*s'; `helio queues` lists them"
-                           : "there is no tenant '%.*s'; its first token makes it (`helio token add`)",
+                           : "there is no tenant '%.*s'; `helio tenants set` makes it",
                     HELIO_TEXT_ARGS(tenant || each ? event->queue : event->tenant));
         return;
     }

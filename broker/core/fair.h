@@ -1,4 +1,4 @@
-/*  fair.h -- what tenants hold, their quotas and shares (fair.c), and whose turn it is (turns.c). */
+/*  fair.h -- tenants (tenants.c), what they hold, their quotas and shares (fair.c), and whose turn it is (turns.c). */
 #ifndef HELIO_BROKER_CORE_FAIR_H
 #define HELIO_BROKER_CORE_FAIR_H
 
@@ -72,6 +72,8 @@ job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival);
  *  that its queue has somewhere. Else it is asked again. */
 void core_turns_done(turns_t *turns, bool lower);
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
+void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli); /* of good bounds */
+void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event); /* tenants.c */
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row);
 void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row);
 void core_usage_load_live(helio_broker_core_t *self, const job_t *job); /* what it has used until now */

@@ -44,6 +44,19 @@ const char *core_slip_region(helio_broker_core_t *self, helio_text_t region)
                        meant(self, &suggestion));
 }
 
+/* ---- sites ----------------------------------------------------------------------------------------------- */
+
+const char *core_slip_site(helio_broker_core_t *self, helio_text_t name)
+{
+    helio_suggestion_t suggestion = {.written = name};
+    if (!name.size || !self->sites || core_site_find(self, name))
+        return "";
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        helio_suggestion_offer(&suggestion, site->name);
+    return core_printf(self, "; no site that is known is named '%.*s'%s", HELIO_TEXT_ARGS(name),
+                       meant(self, &suggestion));
+}
+
 /* ---- zones ----------------------------------------------------------------------------------------------- */
 
 const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone)

@@ -308,7 +308,7 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!tenant)
         core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
-                    "there is no tenant '%.*s'; an operator adds one with `helio-broker tenant add`",
+                    "there is no tenant '%.*s'; an operator makes it with `helio tenants set`",
                     HELIO_TEXT_ARGS(event->tenant));
     return tenant;
 }

@@ -57,6 +57,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_QUEUE_RULE:
     case HELIO_BROKER_EV_OVERFLOW:
     case HELIO_BROKER_EV_EDIT:
+    case HELIO_BROKER_EV_TENANT:
         return true;
     default:
         return false;

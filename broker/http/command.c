@@ -4,11 +4,15 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "federation/base/suggest.h"
+
 static const char *expected(const helio_member_t *member)
 {
     switch (member->kind) {
     case HELIO_MEMBER_TEXT:
         return "a text";
+    case HELIO_MEMBER_WORD:
+        return "a text, not too long, or null for none";
     case HELIO_MEMBER_BOOL:
         return "true or false";
     case HELIO_MEMBER_LIMIT:
@@ -71,6 +75,9 @@ static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *are
     switch (member->kind) {
     case HELIO_MEMBER_TEXT:
         return fill_text(member, value, arena, &member->text);
+    case HELIO_MEMBER_WORD:
+        member->flag = json_is_null(value);
+        return member->flag || fill_text(member, value, arena, &member->text);
     case HELIO_MEMBER_WORDS:
         return fill_words(member, value, arena);
     case HELIO_MEMBER_BOOL:
@@ -97,6 +104,17 @@ static helio_member_t *member_of(helio_member_t *members, uint32_t count, const 
     return NULL;
 }
 
+static void answer_unknown(helio_exchange_t *self, const char *name, const helio_member_t *members, uint32_t count)
+{
+    helio_suggestion_t suggestion = {.written = helio_text_of(name)};
+    for (uint32_t i = 0; i < count; i++)
+        helio_suggestion_offer(&suggestion, members[i].name);
+    if (suggestion.best)
+        helio_answer_problem(self, 400, NULL, "unknown key '%.64s': did you mean '%s'?", name, suggestion.best);
+    else
+        helio_answer_problem(self, 400, NULL, "unknown key '%.64s'", name);
+}
+
 static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
                         uint32_t count)
 {
@@ -106,7 +124,7 @@ static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *a
     {
         helio_member_t *member = member_of(members, count, name);
         if (!member) {
-            helio_answer_problem(self, 400, NULL, "unknown key '%.64s'", name);
+            answer_unknown(self, name, members, count);
             return false;
         }
         if (!fill(member, value, arena)) {

@@ -8,6 +8,7 @@
 
 typedef enum helio_member_kind {
     HELIO_MEMBER_TEXT,
+    HELIO_MEMBER_WORD, /* a TEXT, or null: none, and flag is true */
     HELIO_MEMBER_BOOL,
     HELIO_MEMBER_NUMBER,
     HELIO_MEMBER_LIMIT, /* a NUMBER, or null: no limit, and flag is true */
@@ -19,7 +20,7 @@ typedef enum helio_member_kind {
 typedef struct helio_member {
     const char *name;
     helio_member_kind_t kind;
-    uint32_t bytes_max; /* TEXT, each of WORDS */
+    uint32_t bytes_max; /* TEXT, WORD, each of WORDS */
     uint32_t words_max;
     bool required;
     /*  filled; TEXT lives in the arena. Absent: given is false. */

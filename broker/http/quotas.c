@@ -1,4 +1,4 @@
-/*  /v1/quotas. */
+/*  /v1/quotas, /v1/tenants. */
 #include <string.h>
 
 #include "broker/http/command.h"
@@ -60,4 +60,50 @@ void helio_quotas_set(helio_exchange_t *self)
         .budgets = {.items = budgets->words, .count = budgets->word_count},
     };
     helio_await_event(self, on_set, HELIO_BROKER_EV_QUOTA, event);
+}
+
+/* ---- tenants ---------------------------------------------------------------------------------------------
+ */
+
+void helio_tenants_list(helio_exchange_t *self)
+{
+    helio_await_read(self, helio_answer_read, "read_tenants", 0, NULL);
+}
+
+static void on_tenant_set(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_answer_set(self, result, "tenant", "tenant");
+}
+
+void helio_tenants_set(helio_exchange_t *self)
+{
+    helio_member_t members[] = {{.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
+                                {.name = "home", .kind = HELIO_MEMBER_WORD, .bytes_max = 32},
+                                {.name = "weight", .kind = HELIO_MEMBER_MILLI}};
+    const helio_member_t *tenant = &members[0], *home = &members[1], *weight = &members[2];
+    helio_arena_t *arena = helio_await_arena(self);
+    if (!helio_command_read(self, arena, members, 3))
+        return;
+    if (!helio_command_name(tenant->text, 32)) {
+        helio_answer_problem(self, 400, NULL,
+                             "'tenant': letters, digits, '.', '_' and '-', at most 32, the first a letter or digit");
+        return;
+    }
+    if (home->given && !home->flag && !helio_command_name(home->text, 32)) {
+        helio_answer_problem(self, 400, NULL, "'home': '%.*s' is no name of a site; null is none",
+                             HELIO_TEXT_ARGS(home->text));
+        return;
+    }
+    helio_ev_tenant_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    *event = (helio_ev_tenant_t){
+        .user = helio_text_of(self->token->user),
+        .role = self->token->role,
+        .tenant = tenant->text,
+        .home_given = home->given,
+        .home_site = home->text,
+        .weight_given = weight->given,
+        .weight_milli = weight->number <= HELIO_QUOTA_WEIGHT_MAX ? (uint32_t)weight->number : UINT32_MAX,
+    };
+    self->parameter = helio_arena_string(self->arena, tenant->text);
+    helio_await_event(self, on_tenant_set, HELIO_BROKER_EV_TENANT, event);
 }

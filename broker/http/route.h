@@ -89,6 +89,8 @@ void helio_overflows_remove(helio_exchange_t *exchange);
 /*  quotas.c */
 void helio_quotas_list(helio_exchange_t *exchange);
 void helio_quotas_set(helio_exchange_t *exchange);
+void helio_tenants_list(helio_exchange_t *exchange);
+void helio_tenants_set(helio_exchange_t *exchange);
 /*  admin.c */
 void helio_tokens_list(helio_exchange_t *exchange);
 void helio_tokens_add(helio_exchange_t *exchange);

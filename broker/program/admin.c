@@ -78,8 +78,9 @@ static void say_without_home(const char *conninfo, const char *tenant)
         (void)fprintf(
             stderr,
             "tenant %s has no home site: no job is preferred there or compared with it in `helio report`\n"
-            "help: helio-broker tenant add %s --home SITE, or `home: SITE` in a job file\n",
-            tenant, tenant);
+            "help: helio-broker tenant add %s --home SITE (a running broker: `helio tenants set %s --home SITE`), or "
+            "`home: SITE` in a job file\n",
+            tenant, tenant, tenant);
 }
 
 int helio_command_tenant(const helio_arguments_t *arguments)
@@ -97,7 +98,8 @@ int helio_command_tenant(const helio_arguments_t *arguments)
         helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) !=
             HELIO_OK)
         return helio_complain(&err);
-    (void)printf("tenant %s added; a running broker learns of it when it starts next\n", arguments->words[2]);
+    (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` at once\n",
+                 arguments->words[2]);
     say_without_home(settings.database.data, arguments->words[2]);
     return 0;
 }

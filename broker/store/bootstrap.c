@@ -67,8 +67,8 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
         rc = ask_stands(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
     if (rc != HELIO_OK || stands)
         return rc;
-    rc = helio_session_query(connection, "put_tenant", 2,
-                                 (const char *const[]){tenant, home_site ? home_site : ""}, NULL, err);
+    const helio_row_tenant_t row = {helio_text_of(tenant), helio_text_of(home_site)};
+    rc = put_rows(connection, HELIO_BROKER_FX_ROW_TENANT, &row, err);
     return rc == HELIO_OK
                ? end(connection, "tenant.put", helio_text_of(tenant), helio_text_of(home_site), err)
                : rc;

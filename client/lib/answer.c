@@ -83,6 +83,7 @@ static const struct {
     const char *command, *help;
 } lists[] = {
     {"token", ""},
+    {"tenants", "\nhelp: `helio tenants` lists them"},
     {"quota", "\nhelp: `helio quota` lists the tenants and their quotas"},
     {"links", "\nhelp: `helio links list` shows what there is"},
     {"data", "\nhelp: `helio data list` shows what there is"},

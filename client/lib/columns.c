@@ -262,6 +262,16 @@ helio_columns_t helio_columns_of_budgets(void)
     return HELIO_COLUMNS(columns, "tenant");
 }
 
+helio_columns_t helio_columns_of_tenants(void)
+{
+    static const helio_column_t columns[] = {
+        {"TENANT", "tenant", T, false}, {"HOME", "home_site", T, false},
+        {"WEIGHT", "weight", F, false}, {"USERS", "users", N, false},
+        {"JOBS", "jobs_open", N, false}, {"MADE", "created_at", HELIO_CELL_TIME, true},
+    };
+    return HELIO_COLUMNS(columns, "tenant");
+}
+
 helio_columns_t helio_columns_of_data(void)
 {
     static const helio_column_t columns[] = {

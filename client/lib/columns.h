@@ -20,6 +20,7 @@ helio_columns_t helio_columns_of_rules(void);
 helio_columns_t helio_columns_of_overflows(void);
 helio_columns_t helio_columns_of_quotas(void);
 helio_columns_t helio_columns_of_budgets(void);
+helio_columns_t helio_columns_of_tenants(void);
 helio_columns_t helio_columns_of_data(void);
 helio_columns_t helio_columns_of_links(void);
 helio_columns_t helio_columns_of_report(void);

@@ -147,6 +147,13 @@ static const helio_command_t commands[] = {
      HELIO_WORDS_NONE, helio_cmd_overflow_list},
     {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may go everywhere again. Operators only.",
      "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_overflow_rm},
+    {"tenants set", "TENANT", "Make a tenant, or change its home site or its weight",
+     "It holds at once, for jobs that are submitted from then on; those that are there keep their home. The weight is "
+     "the one that `helio quota set` sets too. What is not given stays. Operators only.",
+     "helio tenants set acme --home lulea --weight 2", O(HOME) | O(WEIGHT), 1, 1, HELIO_NEEDS_BROKER,
+     HELIO_WORDS_NONE, helio_cmd_tenants_set},
+    {"tenants", "", "List the tenants: home, weight, users with a token, open jobs", "Operators only.",
+     "helio tenants", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_tenants},
     {"quota set", "TENANT", "Set what a tenant may hold, is owed and may spend",
      "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below "
      "what runs lets that "

@@ -63,6 +63,8 @@ int helio_cmd_ls(helio_client_t *client); /* jobs.c */
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);
+int helio_cmd_tenants(helio_client_t *client); /* quota.c */
+int helio_cmd_tenants_set(helio_client_t *client);
 int helio_cmd_edit(helio_client_t *client); /* edit.c */
 /*  What was edited of a job, if anything was: a table below the job's own lines. */
 helio_rc helio_edits_print(const helio_client_t *client, const json_t *job);

@@ -50,6 +50,7 @@
     X(BURST, "burst", 0, "GPUS", NULL, "GPUs that it may hold at once, over all sites; none: no limit")   \
     X(WEIGHT, "weight", 0, "NUMBER", NULL, "Its part beside others' where GPUs are contended (1)")        \
     X(BUDGET, "budget", 0, "BUDGET", NULL, "What it may spend: '5000 gpu-h/month', 'none'; once a budget")  \
+    X(HOME, "home", 0, "SITE", NULL, "Its home site, where its jobs would run without a federation; none")  \
     X(GBPS, "gbps", 0, "NUMBER", NULL, "What the link carries, in Gbit/s")                              \
     X(EGRESS, "egress", 0, "USD", NULL, "What a GB costs that leaves over it (0)")                        \
     X(RTT, "rtt", 0, "MS", NULL, "Its round trip in milliseconds (0)")                                     \

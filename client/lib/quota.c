@@ -1,4 +1,4 @@
-/*  Commands on quotas. */
+/*  Commands on tenants and their quotas. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,5 +141,42 @@ int helio_cmd_quota_set(helio_client_t *client)
     if (code == HELIO_EXIT_OK)
         helio_client_say(client, "%s%s%s: %s", tenant, queue ? " in " : "", queue ? queue : "",
                          helio_output_string(answer, "status"));
+    return code;
+}
+
+/*  ---- tenants ---- */
+
+int helio_cmd_tenants(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *rows;
+    int code = helio_ask_get(client, "/v1/tenants", &answer);
+    if (code == HELIO_EXIT_OK)
+        code = helio_answer_list(client, answer, "tenants", &rows);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    return helio_output_rows(&client->output, rows, helio_columns_of_tenants()) == HELIO_OK ? HELIO_EXIT_OK
+                                                                                           : HELIO_EXIT_OWN;
+}
+
+int helio_cmd_tenants_set(helio_client_t *client)
+{
+    const char *tenant = client->arguments->positionals[0], *home = helio_client_value(client, HELIO_OPTION_HOME);
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *body = json_pack("{s:s}", "tenant", tenant);
+    json_t *site = home && strcmp(home, "none") != 0 ? json_string(home) : json_null();
+    bool good = body && site && (!home || json_object_set(body, "home", site) == 0);
+    json_decref(site);
+    if (!good) {
+        json_decref(body);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "the names are not UTF-8");
+    }
+    if (!put_weight(client, body)) {
+        json_decref(body);
+        return HELIO_EXIT_USAGE;
+    }
+    int code = helio_ask_post(client, "/v1/tenants", body, &answer);
+    if (code == HELIO_EXIT_OK)
+        helio_client_say(client, "%s %s", tenant, helio_output_string(answer, "status"));
     return code;
 }

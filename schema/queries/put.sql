@@ -396,6 +396,13 @@ select n.name, n.queue, n.tenant, n.steps, helio.ms_at(n.at_ms) from n where not
 on conflict (name) do update set queue = excluded.queue, tenant = excluded.tenant, steps = excluded.steps,
     set_at = excluded.set_at
 
+-- name: put_tenant
+insert into helio.tenants (tenant, home_site)
+select distinct on (n.tenant) n.tenant, nullif(n.home_site, '')
+from unnest($1::text[], $2::text[]) with ordinality as n (tenant, home_site, place)
+order by n.tenant, n.place desc
+on conflict (tenant) do update set home_site = excluded.home_site
+
 -- name: put_edit
 insert into helio.edits (job_id, priority, goal, prices_set, deadline_at, flexible_ms, max_cost_micro_usd,
     max_carbon_mg_per_kwh, queue, tier, class_id, at)

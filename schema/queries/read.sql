@@ -277,6 +277,17 @@ left join lateral (select sum(u.gpu_ms) as gpu_ms from used u
                    where u.tenant = n.tenant and (n.queue = '' or u.queue = n.queue)) u on true
 where $1::text is null or n.tenant in ($1::text, '*')
 
+-- name: read_tenants
+-- Every tenant: a list of {tenant, home_site, weight, users (with a token in force), jobs_open, created_at}.
+select coalesce(json_agg(json_build_object('tenant', t.tenant, 'home_site', t.home_site,
+    'weight', coalesce(q.weight_milli, 1000) / 1000.0::float8,
+    'users', (select count(distinct k.user_name) from helio.tokens k
+              where k.tenant = t.tenant and k.revoked_at is null and coalesce(k.expires_at > now(), true)),
+    'jobs_open', (select count(*) from helio.tasks_now n
+                  where n.job_id >= helio.open_from() and n.tenant = t.tenant and not helio.state_is_over(n.state)),
+    'created_at', helio.rfc3339(t.created_at)) order by t.tenant), '[]')::text
+from helio.tenants t left join helio.quotas q on q.tenant = t.tenant and q.queue = ''
+
 -- name: read_data
 -- $1 tenant: what is everybody's, and its own; null: all. The catalogue, by prefix: a list of {prefix, tenant, sites,
 -- strangers, set_at}; strangers: those that are not a site here.

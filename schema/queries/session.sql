@@ -21,10 +21,6 @@ select pg_advisory_lock(7524442231838172528)
 -- name: migrate_note
 insert into helio.schema_migrations (name, sha256) values ($1::text, decode($2::text, 'hex'))
 
--- name: put_tenant
-insert into helio.tenants (tenant, home_site) values ($1::text, nullif($2::text, ''))
-on conflict (tenant) do update set home_site = excluded.home_site
-
 -- name: tenant_stands
 -- $1 tenant; $2 home site. 1: that is what is stored.
 select exists (select from helio.tenants t where t.tenant = $1::text and coalesce(t.home_site, '') = $2::text)::integer

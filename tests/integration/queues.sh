@@ -51,7 +51,7 @@ agent:
   broker_key: "$(tail -n 1 "$lab/broker.pub")"
   key_file: $lab/$site.key
   shim: $build/helio-shim
-  users: [{tenant: demo, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
+  users: [{tenant: "*", user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
 CONF
 done
 start_broker() {
@@ -103,6 +103,21 @@ same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
 "$helio" queues schedule nightly '00:00-24:00 Europe/Berlin' --remove --region EU 2>/dev/null || fault "the rule was not removed"
 same "no rule is left" "[]" "$("$helio" queues schedule nightly -o json | jq -c .)"
 "$helio" queues rm nightly 2>/dev/null || fault "the queue was not removed"
+
+# ---- a tenant is made while the broker runs, and may submit at once
+"$helio" tenants set fresh --home home --weight 2 2>"$lab/tenants" || fault "no tenant was made"
+same "what it says" "fresh made: home home, weight 2.000" "$(cat "$lab/tenants")"
+"$helio" tenants set fresh --weight 2 2>"$lab/tenants"
+same "the same again" "fresh unchanged: home home, weight 2.000" "$(cat "$lab/tenants")"
+"$helio" tenants set fresh --home hoem 2>"$lab/tenants"
+same "a slip" "fresh set: home hoem, weight 2.000; no site that is known is named 'hoem': did you mean 'home'?" "$(cat "$lab/tenants")"
+"$helio" tenants set fresh --home cloud 2>/dev/null
+fresh=$("$helio" token add --tenant fresh --user ada -o json 2>/dev/null | jq -r .token)
+id=$(printf 'cpus: 1\ntime: 10m\nrun: "true"\n' | HELIO_TOKEN=$fresh "$helio" submit - -o name)
+same "its jobs have its home" "cloud" "$("$helio" show "$id" -o json | jq -r .home_site)"
+"$helio" cancel "$id" 2>/dev/null
+same "it is listed, and audited" "cloud 2 1, tenant-add tenant-set" \
+  "$("$helio" tenants -o json | jq -r '.[] | select(.tenant == "fresh") | "\(.home_site) \(.weight) \(.users)"'), $(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where object = 'fresh'")"
 
 # ---- edited while they wait: a tenant's own order; the next leader has it; what has a place stays as it is
 first=$(submit standard 4) second=$(submit standard 0) third=$(submit standard 0) fourth=$(submit standard 0)

@@ -88,6 +88,8 @@ helio_job_key_t harness_task(helio_job_key_t array, uint32_t task);
 /*  CANCEL or RELEASE, as user "ada" of the tenant. */
 const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const char *tenant,
                                          helio_role_t role, helio_job_key_t key);
+/*  TENANT, as user "ada"; call is filled. */
+const helio_fx_answer_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant);
 /*  EDIT, as user "ada" of the tenant; call is filled. */
 const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
                                       helio_ev_edit_t edit);

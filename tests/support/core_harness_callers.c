@@ -145,6 +145,15 @@ const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const c
     return harness_answer_of(self, event.call);
 }
 
+const helio_fx_answer_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
+{
+    tenant.call = ++self->calls;
+    tenant.user = HELIO_TEXT("ada");
+    tenant.role = role;
+    harness_step(self, HELIO_BROKER_EV_TENANT, &tenant);
+    return answer_of(self, tenant.call);
+}
+
 const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
                                       helio_ev_edit_t edit)
 {

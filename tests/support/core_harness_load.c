@@ -20,6 +20,16 @@ static void load_queues(harness_t *self, const harness_t *from)
     }
 }
 
+/*  The oldest word on a tenant first: the newest stands. */
+static void load_tenants(harness_t *self, const kept_tenant_t *tenant)
+{
+    if (!tenant)
+        return;
+    load_tenants(self, tenant->next);
+    harness_keep(self, HELIO_BROKER_FX_ROW_TENANT, &tenant->row);
+    harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenant->row);
+}
+
 void harness_load_static(harness_t *self, const harness_t *from)
 {
     harness_step(self, HELIO_BROKER_EV_LOAD_FEDERATION, &self->federation);
@@ -27,6 +37,7 @@ void harness_load_static(harness_t *self, const harness_t *from)
                                           {.tenant = HELIO_TEXT("other")}};
     for (size_t i = 0; i < sizeof tenants / sizeof tenants[0]; i++)
         harness_step(self, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
+    load_tenants(self, from ? from->tenants : NULL);
     const helio_row_queue_t queues[] = {{HELIO_TEXT("express"), 1000, HELIO_TIER_CRITICAL, 3600000, false},
                                         {HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 3600000, false},
                                         {HELIO_TEXT("batch"), 100, HELIO_TIER_BEST_EFFORT, 3600000, false}};

@@ -179,6 +179,14 @@ static void keep_rule(harness_t *self, const helio_row_queue_rule_t *row)
     helio_record_copy(&helio_row_queue_rule_type, self->arena, row, &rule->row);
 }
 
+static void keep_tenant(harness_t *self, const helio_row_tenant_t *row)
+{
+    kept_tenant_t *tenant = helio_arena_alloc(self->arena, 1, sizeof *tenant);
+    helio_record_copy(&helio_row_tenant_type, self->arena, row, &tenant->row);
+    tenant->next = self->tenants;
+    self->tenants = tenant;
+}
+
 static void keep_edit(harness_t *self, const helio_row_edit_t *row)
 {
     edit_t *edit = self->edits;
@@ -413,6 +421,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_rule(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_OVERFLOW)
         keep_group(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_TENANT)
+        keep_tenant(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_EDIT)
         keep_edit(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUOTA)

@@ -47,6 +47,11 @@ typedef struct group {
     struct group *next;
 } group_t;
 
+typedef struct kept_tenant {
+    helio_row_tenant_t row;
+    struct kept_tenant *next;
+} kept_tenant_t;
+
 /*  What an edited job asks for; one a job. */
 typedef struct edit {
     helio_row_edit_t row;
@@ -157,6 +162,7 @@ struct harness {
     rule_t *rules;
     group_t *groups;
     edit_t *edits;
+    kept_tenant_t *tenants; /* as set; the newest word on each first */
     quota_t *quotas;
     dataset_t *datasets; /* the newest word on each first */
     link_t *links;

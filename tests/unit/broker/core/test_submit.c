@@ -246,7 +246,7 @@ static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(v
     const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
     assert_int_equal(answer->rc, HELIO_OK);
     assert_true(strncmp(answer->text.data, "tenant fresh has no home site: ", 31) == 0);
-    assert_non_null(strstr(answer->text.data, "`helio-broker tenant add fresh --home SITE`"));
+    assert_non_null(strstr(answer->text.data, "`helio tenants set fresh --home SITE`"));
     event.token.revoked_ms = 1;
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
     answer = harness_take(h, HELIO_BROKER_FX_ANSWER);

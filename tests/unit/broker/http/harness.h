@@ -67,7 +67,7 @@ typedef struct world {
     helio_dependency_t depends[4]; /* of the first job; without their words */
     uint32_t depend_count;
     char budgets[256];           /* of QUOTA: whose they are, whether a burst is given, and each */
-    char prefix[1100], link[80]; /* of DATA with its sites, of LINK with its figures */
+    char prefix[1100], link[80]; /* of DATA with its sites, of LINK, TENANT with its figures */
     helio_ev_edit_t edit;
     char edit_queue[40];
     helio_row_token_t token_row;
@@ -148,6 +148,13 @@ static inline void record_edit(world_t *w, const helio_ev_edit_t *event)
     keep(event->user, w->user_name, sizeof w->user_name);
 }
 
+static inline void record_tenant(world_t *w, const helio_ev_tenant_t *event)
+{
+    (void)snprintf(w->link, sizeof w->link, "%.*s home %d '%.*s' weight %d %u", HELIO_TEXT_ARGS(event->tenant),
+                   event->home_given, HELIO_TEXT_ARGS(event->home_site), event->weight_given,
+                   event->weight_given ? event->weight_milli : 0);
+}
+
 static inline void record_event(world_t *w, helio_call_t *call)
 {
     w->events++;
@@ -182,6 +189,9 @@ static inline void record_event(world_t *w, helio_call_t *call)
         break;
     case HELIO_BROKER_EV_LINK:
         record_link(w, call->payload);
+        break;
+    case HELIO_BROKER_EV_TENANT:
+        record_tenant(w, call->payload);
         break;
     case HELIO_BROKER_EV_EDIT:
         record_edit(w, call->payload);

@@ -115,6 +115,8 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"DELETE", "/v1/overflows/.bad", 403, 400, 400},
         {"GET", "/v1/quotas", 200, 200, 200},
         {"PUT", "/v1/quotas/acme", 403, 400, 400},
+        {"GET", "/v1/tenants", 403, 200, 200},
+        {"POST", "/v1/tenants", 403, 400, 400},
         {"GET", "/v1/data", 200, 200, 200},
         {"PUT", "/v1/data", 403, 400, 400},
         {"DELETE", "/v1/data", 403, 400, 400},
@@ -126,6 +128,7 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
     script_read(w, "read_audit", HELIO_OK, "{}");
     script_read(w, "read_queues", HELIO_OK, "[]");
     script_read(w, "read_quotas", HELIO_OK, "[]");
+    script_read(w, "read_tenants", HELIO_OK, "[]");
     script_read(w, "read_data", HELIO_OK, "[]");
     script_read(w, "read_links", HELIO_OK, "[]");
     script_read(w, "read_overflows", HELIO_OK, "[]");
@@ -215,6 +218,43 @@ static void http__site_commands_carry_their_reason(void **state)
     assert_int_equal(r.status, 200);
     assert_int_equal(w->event, HELIO_BROKER_EV_ATTEST);
     assert_string_equal(w->reason, "no power");
+}
+
+static void http__a_tenant_reaches_the_core_as_it_was_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *event;
+    } rows[] = {
+        {"{\"tenant\": \"acme\"}", "acme home 0 '' weight 0 0"},
+        {"{\"tenant\": \"acme\", \"home\": \"lulea\", \"weight\": 2.5}", "acme home 1 'lulea' weight 1 2500"},
+        {"{\"tenant\": \"acme\", \"home\": null}", "acme home 1 '' weight 0 0"},
+        {"{\"tenant\": \"acme\", \"weight\": 1e9}", "acme home 0 '' weight 1 4294967295"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ask(w, &r, "POST", "/v1/tenants", w->operator_.text, JSON, rows[i].body);
+        assert_int_equal(r.status, 200);
+        assert_int_equal(w->event, HELIO_BROKER_EV_TENANT);
+        assert_string_equal(w->link, rows[i].event);
+        assert_contains(r.body, "\"tenant\":\"acme\"");
+    }
+    static const struct {
+        const char *body, *says;
+    } bad[] = {
+        {"{\"home\": \"lulea\"}", "'tenant' is missing"},
+        {"{\"tenant\": \"-a\"}", "letters, digits"},
+        {"{\"tenant\": \"a\", \"home\": \"../x\"}", "no name of a site"},
+        {"{\"tenant\": \"a\", \"home\": 3}", "or null for none"},
+        {"{\"tenant\": \"a\", \"hoem\": \"b\"}", "did you mean 'home'?"},
+        {"{\"tenant\": \"a\", \"weight\": -1}", "a number, not negative"},
+    };
+    uint32_t events = w->events;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ask(w, &r, "POST", "/v1/tenants", w->operator_.text, JSON, bad[i].body);
+        if (r.status != 400 || !strstr(r.body, bad[i].says))
+            fail_msg("%s: %d %s", bad[i].body, r.status, r.body);
+    }
+    assert_int_equal(w->events, events);
 }
 
 static void http__data_and_links_reach_the_core_as_they_were_said(void **state)
@@ -466,6 +506,7 @@ int main(void)
         TEST(http__commands_are_read_strictly),
         TEST(http__a_key_is_enrolled_when_it_is_one),
         TEST(http__an_issued_token_opens_once_it_is_in_force_until_revoked),
+        TEST(http__a_tenant_reaches_the_core_as_it_was_said),
         TEST(http__data_and_links_reach_the_core_as_they_were_said),
         TEST(http__budgets_reach_the_core_as_they_were_said),
         TEST(http__metrics_tell_of_engine_sites_and_requests),

@@ -109,6 +109,26 @@ static void store__queues_and_their_rules_are_the_last_ones_that_were_set_and_ar
     helio_store_destroy(&store);
 }
 
+static void store__tenants_are_as_they_were_set_last(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_row_tenant_t rows[] = {{HELIO_TEXT("acme"), HELIO_TEXT("lulea")},
+                                 {HELIO_TEXT("other"), HELIO_TEXT("oregon")},
+                                 {HELIO_TEXT("acme"), HELIO_TEXT("oregon")}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        append(store, HELIO_BROKER_FX_ROW_TENANT, &rows[i]);
+    commit(store);
+    helio_row_tenant_t homeless = {HELIO_TEXT("other"), {0}};
+    append(store, HELIO_BROKER_FX_ROW_TENANT, &homeless);
+    commit(store);
+    loaded_t all = load(store);
+    assert_true(helio_record_equal(&helio_row_tenant_type, nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 0), &rows[2]));
+    assert_true(helio_record_equal(&helio_row_tenant_type, nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 1), &homeless));
+    helio_arena_destroy(&all.arena);
+    helio_store_destroy(&store);
+}
+
 static void store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -268,6 +288,7 @@ int main(void)
         cmocka_unit_test(store__a_quota_is_the_last_one_that_was_set_and_is_loaded),
         cmocka_unit_test(store__data_and_links_are_the_last_word_on_each_and_are_loaded),
         cmocka_unit_test(store__queues_and_their_rules_are_the_last_ones_that_were_set_and_are_loaded),
+        cmocka_unit_test(store__tenants_are_as_they_were_set_last),
         cmocka_unit_test(store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them),

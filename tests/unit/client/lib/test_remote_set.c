@@ -268,6 +268,29 @@ static void queues__rules_are_listed_as_they_stand(void **state)
     end(&outcome);
 }
 
+static void tenants__are_set_and_listed(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"POST /v1/tenants ", 0, 200, NULL,
+                    "{\"tenant\":\"acme\",\"status\":\"made: home lulea, weight 2.000\"}", WHOLE, 0}),
+             WORDS("tenants", "set", "acme", "--home", "lulea", "--weight", "2"));
+    expect(&outcome, 0, "", "acme made: home lulea, weight 2.000");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":\"lulea\",\"weight\":2.0}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/tenants ", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"set\"}", WHOLE, 0}),
+                   WORDS("tenants", "set", "acme", "--home", "none"));
+    assert_int_equal(broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":null}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/tenants ", 0, 200, NULL,
+                          "[{\"tenant\":\"acme\",\"home_site\":\"lulea\",\"weight\":2.0,\"users\":3,\"jobs_open\":4}]",
+                          WHOLE, 0}),
+                   WORDS("tenants"));
+    expect(&outcome, 0, "TENANT  HOME   WEIGHT  USERS  JOBS\nacme    lulea       2      3     4\n", NULL);
+    end(&outcome);
+}
+
 static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
@@ -376,6 +399,7 @@ int main(void)
         cmocka_unit_test(queues__are_set_scheduled_and_removed_as_it_was_said),
         cmocka_unit_test(queues__half_a_wish_is_refused_with_the_rest_of_it),
         cmocka_unit_test(queues__rules_are_listed_as_they_stand),
+        cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),

@@ -1,0 +1,128 @@
+/*  Tenants that operators make and change while the broker runs. */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+static harness_t *h;
+
+static int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    helio_site_profile_t *site = harness_site(h, "north");
+    harness_pool(h, site, "a", "H100", 4, 8, 2.0);
+    harness_join(h, 1, site);
+    harness_clear(h);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static bool says(const helio_fx_answer_t *answer, const char *part)
+{
+    return strstr(helio_arena_string(harness_arena(h), answer->text), part) != NULL;
+}
+
+static void tenant__that_is_made_may_submit_at_once(void **state)
+{
+    (void)state;
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
+    const helio_fx_answer_t *answer = harness_tenant(h, HELIO_ROLE_OPERATOR,
+                                                     (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh"),
+                                                                         .home_given = true,
+                                                                         .home_site = HELIO_TEXT("north"),
+                                                                         .weight_given = true,
+                                                                         .weight_milli = 2500});
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(says(answer, "made: home north, weight 2.500"));
+    const helio_row_tenant_t *row = harness_take(h, HELIO_BROKER_FX_ROW_TENANT);
+    assert_true(helio_text_is(row->tenant, "fresh") && helio_text_is(row->home_site, "north"));
+    const helio_row_quota_t *quota = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
+    assert_true(helio_text_is(quota->tenant, "fresh") && quota->weight_milli == 2500 &&
+                quota->queue.size == 0);
+    const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+    assert_true(helio_text_is(audit->action, "tenant-add") && helio_text_is(audit->object, "fresh"));
+    assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_OK);
+    assert_true(helio_text_is(((const helio_row_job_t *)harness_take(h, HELIO_BROKER_FX_ROW_JOB))->home_site,
+                              "north"));
+}
+
+static void tenant__is_there_for_the_next_leader(void **state)
+{
+    (void)state;
+    helio_ev_tenant_t event = {
+        .tenant = HELIO_TEXT("fresh"), .home_given = true, .home_site = HELIO_TEXT("south")};
+    (void)harness_tenant(h, HELIO_ROLE_ADMIN, event);
+    event = (helio_ev_tenant_t){.tenant = HELIO_TEXT("acme"), .home_given = true};
+    (void)harness_tenant(h, HELIO_ROLE_ADMIN, event);
+    harness_t *next = harness_rebuild(h);
+    helio_job_spec_t spec = harness_spec(next, "H100", 1);
+    assert_int_equal(harness_submit(next, "fresh", &spec)->rc, HELIO_OK);
+    assert_true(helio_text_is(
+        ((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site, "south"));
+    assert_int_equal(harness_submit(next, "acme", &spec)->rc, HELIO_OK);
+    assert_int_equal(((const helio_row_job_t *)harness_take(next, HELIO_BROKER_FX_ROW_JOB))->home_site.size,
+                     0);
+    harness_end(&next);
+}
+
+static void tenant__set_to_what_it_is_writes_nothing(void **state)
+{
+    (void)state;
+    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("acme"),
+                               .home_given = true,
+                               .home_site = HELIO_TEXT("north"),
+                               .weight_given = true,
+                               .weight_milli = 1000};
+    assert_true(says(harness_tenant(h, HELIO_ROLE_OPERATOR, event), "unchanged: home north"));
+    event.home_given = event.weight_given = false;
+    assert_true(says(harness_tenant(h, HELIO_ROLE_OPERATOR, event), "unchanged"));
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TENANT), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_QUOTA), 0);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
+}
+
+static void tenant__takes_an_operator_and_good_figures(void **state)
+{
+    (void)state;
+    helio_ev_tenant_t event = {.tenant = HELIO_TEXT("fresh")};
+    assert_int_equal(harness_tenant(h, HELIO_ROLE_USER, event)->rc, HELIO_FORBIDDEN);
+    static const uint32_t weights[] = {0, HELIO_QUOTA_WEIGHT_MAX + 1, UINT32_MAX};
+    for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
+        event.weight_given = true;
+        event.weight_milli = weights[i];
+        assert_int_equal(harness_tenant(h, HELIO_ROLE_ADMIN, event)->rc, HELIO_INVALID);
+    }
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_TENANT), 0);
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
+}
+
+static void tenant__with_a_home_that_no_site_is_named_is_told_so(void **state)
+{
+    (void)state;
+    helio_ev_tenant_t event = {
+        .tenant = HELIO_TEXT("acme"), .home_given = true, .home_site = HELIO_TEXT("nort")};
+    const helio_fx_answer_t *answer = harness_tenant(h, HELIO_ROLE_ADMIN, event);
+    assert_int_equal(answer->rc, HELIO_OK);
+    assert_true(says(answer, "no site that is known is named 'nort': did you mean 'north'?"));
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(tenant__that_is_made_may_submit_at_once),
+        CASE(tenant__is_there_for_the_next_leader),
+        CASE(tenant__set_to_what_it_is_writes_nothing),
+        CASE(tenant__takes_an_operator_and_good_figures),
+        CASE(tenant__with_a_home_that_no_site_is_named_is_told_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
