@@ -229,7 +229,7 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
     helio_text_t tenant = tenant_of(self, event, known);
     if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
         core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no tenant '%.*s'; its first token makes it (`helio token add`)", HELIO_TEXT_ARGS(tenant));
+                    "there is no tenant '%.*s'; `helio tenants set` makes it", HELIO_TEXT_ARGS(tenant));
         return;
     }
     dataset_t *dataset = keep_dataset(self, prefix, tenant, event->sites.items, event->sites.count);

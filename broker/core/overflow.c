@@ -204,7 +204,7 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
                     "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(event->queue));
     else if (event->tenant.size && !tenant)
         core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "there is no tenant '%.*s'; its first token makes it (`helio token add`)",
+                    "there is no tenant '%.*s'; `helio tenants set` makes it",
                     HELIO_TEXT_ARGS(event->tenant));
     else if (rival)
         core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
