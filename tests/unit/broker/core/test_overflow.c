@@ -223,7 +223,7 @@ static void group__nonsense_is_refused_and_changes_nothing(void **state)
     } cases[] = {
         {"a", "", "", "home-*", HELIO_INVALID, "whose jobs"},
         {"a", "nowhere", "", "home-*", HELIO_NOT_FOUND, "helio queues"},
-        {"a", "", "nobody", "home-*", HELIO_NOT_FOUND, "helio token add"},
+        {"a", "", "nobody", "home-*", HELIO_NOT_FOUND, "helio tenants set"},
         {"a", "batch", "", "home-*; cloud,after=soon", HELIO_INVALID, "step 2: after"},
         {"a", "standard", "", "home-*", HELIO_CONFLICT, "helio overflow rm out"},
         {"a", "", "", NULL, HELIO_NOT_FOUND, "helio overflow list"},
