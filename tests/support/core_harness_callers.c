@@ -151,7 +151,7 @@ const helio_fx_answer_t *harness_tenant(harness_t *self, helio_role_t role, heli
     tenant.user = HELIO_TEXT("ada");
     tenant.role = role;
     harness_step(self, HELIO_BROKER_EV_TENANT, &tenant);
-    return answer_of(self, tenant.call);
+    return harness_answer_of(self, tenant.call);
 }
 
 const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
