@@ -63,6 +63,7 @@ int helio_cmd_ls(helio_client_t *client); /* jobs.c */
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);
+int helio_cmd_top(helio_client_t *client);
 int helio_cmd_tenants(helio_client_t *client); /* quota.c */
 int helio_cmd_tenants_set(helio_client_t *client);
 int helio_cmd_edit(helio_client_t *client); /* edit.c */

@@ -68,6 +68,7 @@
     X(FLEXIBLE, "flexible", 0, "DURATION", NULL, "How long it may wait for a better hour; none")           \
     X(MAX_COST, "max-cost", 0, "MONEY", NULL, "Most that it may cost: '400 USD'; none")                    \
     X(MAX_CARBON, "max-carbon", 0, "INTENSITY", NULL, "Dirtiest power to start on: '250 g/kWh'; none")     \
+    X(ONCE, "once", 0, NULL, NULL, "Print it once and stop")                                               \
     X(MAN, "man", 0, NULL, NULL, "Print the manual page in roff")                                         \
     X(VERSION, "version", 'V', NULL, NULL, "Print the version and stop")
 
