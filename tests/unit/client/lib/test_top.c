@@ -1,4 +1,5 @@
-/*  The federation on one screen: what it shows, where it is cut, and that a terminal is given back as it was. */
+/*  The federation on one screen: what it shows, where it is cut, and that a terminal is given back as it was.
+ */
 #include "tests/unit/client/lib/remote_testing.h"
 
 #include <sys/ioctl.h>
@@ -9,27 +10,31 @@
 
 enum { PATIENCE_MS = 60000 };
 
-#define SITES                                                                                                   \
-    "[{\"site\":\"lulea\",\"state\":\"ready\",\"gpus_free\":3,\"gpus_total\":8,\"gpus_allocated\":5,"           \
-    "\"price_usd_per_gpu_h\":2.5,\"carbon_g_per_kwh\":40,\"power_watts\":5000,\"jobs_running\":2,\"pue\":1.1}," \
-    "{\"site\":\"os\\u001b[2Jlo\",\"state\":\"silent\",\"gpus_free\":0,\"gpus_total\":8,\"gpus_allocated\":8,"  \
+#define SITES                                                                                                \
+    "[{\"site\":\"lulea\",\"state\":\"ready\",\"gpus_free\":3,\"gpus_total\":8,\"gpus_allocated\":5,"        \
+    "\"price_usd_per_gpu_h\":2.5,\"carbon_g_per_kwh\":40,\"power_watts\":5000,\"jobs_running\":2,\"pue\":1." \
+    "1},"                                                                                                    \
+    "{\"site\":\"os\\u001b[2Jlo\",\"state\":\"silent\",\"gpus_free\":0,\"gpus_total\":8,\"gpus_allocated\":" \
+    "8,"                                                                                                     \
     "\"price_usd_per_gpu_h\":null,\"carbon_g_per_kwh\":null,\"power_watts\":null}]"
-#define QUEUES                                                                                         \
-    "[{\"queue\":\"express\",\"priority\":1000,\"running\":0,\"queued\":0,\"held\":0,"                 \
-    "\"gpus_queued\":0,\"gpus_running\":0},{\"queue\":\"standard\",\"priority\":500,\"running\":2,\""  \
+#define QUEUES                                                                                        \
+    "[{\"queue\":\"express\",\"priority\":1000,\"running\":0,\"queued\":0,\"held\":0,"                \
+    "\"gpus_queued\":0,\"gpus_running\":0},{\"queue\":\"standard\",\"priority\":500,\"running\":2,\"" \
     "queued\":4,\"held\":1,\"gpus_queued\":9,\"gpus_running\":5}]"
-#define RUNNING                                                                                          \
-    "{\"jobs\":[" JOB("01k9x2m4q8r7aaaabbbbccccd1", "running", ",\"gpus\":1,\"tenant\":\"acme\"") ","    \
-    JOB("01k9x2m4q8r7aaaabbbbccccd2", "suspect", ",\"gpus\":4,\"tenant\":\"acme\",\"run_seconds\":90") "],\"next\":null}"
-#define WAITING                                                                                             \
-    "{\"jobs\":[{\"queue\":\"standard\",\"tenant\":\"a\"},{\"queue\":\"standard\",\"tenant\":\"b\"},"       \
-    "{\"queue\":\"standard\",\"tenant\":\"b\"},{\"queue\":\"standard\",\"tenant\":\"c\"},"                  \
+#define RUNNING                                                                                            \
+    "{\"jobs\":[" JOB("01k9x2m4q8r7aaaabbbbccccd1", "running", ",\"gpus\":1,\"tenant\":\"acme\"") "," JOB( \
+        "01k9x2m4q8r7aaaabbbbccccd2", "suspect",                                                           \
+        ",\"gpus\":4,\"tenant\":\"acme\",\"run_seconds\":90") "],\"next\":null}"
+#define WAITING                                                                                       \
+    "{\"jobs\":[{\"queue\":\"standard\",\"tenant\":\"a\"},{\"queue\":\"standard\",\"tenant\":\"b\"}," \
+    "{\"queue\":\"standard\",\"tenant\":\"b\"},{\"queue\":\"standard\",\"tenant\":\"c\"},"            \
     "{\"queue\":\"standard\",\"tenant\":\"d\"},{\"queue\":\"batch\",\"tenant\":\"e\"}],\"next\":null}"
-#define ALL                                                          \
-    {"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0},               \
-    {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0},             \
-    {"GET /v1/jobs?state=offered", 0, 200, NULL, RUNNING, WHOLE, 0}, \
-    {"GET /v1/jobs?state=queued", 0, 200, NULL, WAITING, WHOLE, 0}
+#define ALL                                                                                                 \
+    {"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0}, \
+        {"GET /v1/jobs?state=offered", 0, 200, NULL, RUNNING, WHOLE, 0},                                    \
+    {                                                                                                       \
+        "GET /v1/jobs?state=queued", 0, 200, NULL, WAITING, WHOLE, 0                                        \
+    }
 
 static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
 {
@@ -38,8 +43,12 @@ static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
     assert_int_equal(outcome.code, 0);
     static const char *const parts[] = {
         "GPUs 13 of 16 in use, 3 free   jobs 2 run, 4 wait, 1 held   $12.50/h   200 g CO2e/h\n",
-        "SITE", "\nlulea", "\nos?[2Jlo  silent", "\nstandard       500    2     5     4     9     1  b 2, a 1, c 1, …\n",
-        "\n   4  bbccccd2  train  acme", "\n   1  bbccccd1  train  acme"};
+        "SITE",
+        "\nlulea",
+        "\nos?[2Jlo  silent",
+        "\nstandard       500    2     5     4     9     1  b 2, a 1, c 1, …\n",
+        "\n   4  bbccccd2  train  acme",
+        "\n   1  bbccccd1  train  acme"};
     const char *at = outcome.out;
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         const char *found = strstr(at, parts[i]);
@@ -68,7 +77,8 @@ static void top__json_is_one_snapshot(void **state)
     assert_int_equal(outcome.code, 0);
     json_t *json = json_loads(outcome.out, 0, NULL);
     assert_int_equal(json_array_size(json_object_get(json, "sites")), 2);
-    assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "totals"), "gpus_allocated")), 13);
+    assert_int_equal(json_integer_value(json_object_get(json_object_get(json, "totals"), "gpus_allocated")),
+                     13);
     assert_int_equal(
         json_integer_value(json_object_get(json_array_get(json_object_get(json, "running"), 0), "gpus")), 4);
     assert_int_equal(json_array_size(json_object_get(json, "waiting")), 6);
@@ -82,8 +92,9 @@ static void top__says_what_it_cannot_print_or_ask(void **state)
     outcome_t outcome = play(RULES(ALL), WORDS("top", "-o", "csv"));
     expect(&outcome, 2, "", "top prints a screen, or json");
     end(&outcome);
-    outcome = play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET ", 0, 403, NULL, "{}", WHOLE, 0}),
-                   WORDS("top", "--once"));
+    outcome =
+        play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET ", 0, 403, NULL, "{}", WHOLE, 0}),
+             WORDS("top", "--once"));
     expect(&outcome, 4, "", "another role");
     end(&outcome);
 }
@@ -104,7 +115,9 @@ static void screen__lines_are_cut_at_columns_not_bytes(void **state)
         {"ab\033[31mcd\033[0m", 2, "ab\033[31m\033[0m", ""}, /* what follows is not coloured */
         {"é→x", 2, "é→", ""},
         {"漢字", 3, "漢", ""}, /* two columns each */
-        {"\xff\xfe" "a", 2, "\xff\xfe", ""},
+        {"\xff\xfe"
+         "a",
+         2, "\xff\xfe", ""},
         {"\xe2\x86", 5, "\xe2\x86", ""}, /* cut within a character */
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -153,15 +166,17 @@ static void read_until(terminal_t *self, const char *part)
             ssize_t size = read(self->master, piece, sizeof piece);
             helio_buffer_append(&self->shown, piece, size > 0 ? (size_t)size : 0);
         }
-        if (helio_clock_boot_ms() > give_up_ms)
-            fail_msg("'%s' was not shown:\n%s", part, self->shown.size ? self->shown.data : "");
+        if (helio_clock_boot_ms() <= give_up_ms)
+            continue;
+        (void)kill(self->child, SIGKILL);
+        fail_msg("'%s' was not shown:\n%s", part, self->shown.size ? self->shown.data : "");
     }
 }
 
 static terminal_t begin_top(void)
 {
     terminal_t self = {.broker = broker_double_new(RULES(ALL))};
-    struct winsize size = {.ws_row = 12, .ws_col = 30};
+    struct winsize size = {.ws_row = 20, .ws_col = 30};
     self.master = posix_openpt(O_RDWR | O_NOCTTY);
     assert_true(self.master >= 0 && grantpt(self.master) == 0 && unlockpt(self.master) == 0);
     self.slave = open(ptsname(self.master), O_RDWR | O_NOCTTY);
