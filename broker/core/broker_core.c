@@ -342,7 +342,7 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
     ret_figures->sites_ready = 0;
     ret_figures->reports_pending = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next) {
-        ret_figures->sites_ready += site->state == HELIO_SITE_STATE_READY;
+        ret_figures->sites_ready += site->state == HELIO_SITE_STATE_READY && !site->stale;
         ret_figures->reports_pending += site->peer ? site->reports_pending : 0;
     }
 }

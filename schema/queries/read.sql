@@ -124,7 +124,7 @@ from found
 -- name: read_sites
 -- All sites, with their pools.
 select coalesce(json_agg(json_build_object('site', s.site, 'region', s.region, 'backend', s.backend,
-    'state', case when s.draining then 'draining' else helio.site_state_word(s.state) end, 'draining', s.draining,
+    'state', helio.site_state_shown(s.state, s.draining, s.seen_at), 'draining', s.draining,
     'drain_reason', s.drain_reason, 'refused', s.refused, 'refused_at', helio.rfc3339(s.refused_at),
     'last_seen', helio.rfc3339(s.seen_at), 'seen_s', helio.seconds_between(s.seen_at, now()),
     'gpus_total', coalesce(s.gpus_total, 0), 'gpus_allocated', coalesce(s.gpus_allocated, 0),
@@ -183,9 +183,9 @@ select coalesce(json_agg(json_build_object('site', n.site, 'pool', n.pool, 'regi
     'gpus_reserved', coalesce(n.gpus_reserved, 0), 'largest_block_gpus', coalesce(n.largest_block_gpus, 0),
     'interconnect', helio.interconnect_word(n.interconnect), 'sharing', helio.sharing_word(n.sharing), 'owned', n.owned,
     'price_usd_per_gpu_h', n.price_usd_per_gpu_h,
-    'site_state', case when n.draining then 'draining' else helio.site_state_word(n.state) end,
+    'site_state', helio.site_state_shown(n.state, n.draining, s.seen_at),
     'updated_at', helio.rfc3339(n.at)) order by n.gpu_model, n.site, n.pool), '[]')::text
-from helio.pools_now n where n.gpu_model is not null
+from helio.pools_now n join helio.sites_now s using (site) where n.gpu_model is not null
 
 -- name: read_queues
 -- $1 tenant: whose jobs are counted. priority is what holds everywhere now; regions where another one does, in words. Rules

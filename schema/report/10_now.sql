@@ -76,6 +76,13 @@ select n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated, n.issu
 from helio.series_now n
 where now() >= n.start_at and now() < n.start_at + make_interval(secs => n.step_s::float8 * cardinality(n."values"));
 
+-- A site's state as people see it. A site that said nothing for 15 s (it speaks every second, and that is written every
+-- five) is given no new work: to people it is silent before what runs there is taken to be in doubt, after 60 s.
+create or replace function helio.site_state_shown(state smallint, draining boolean, seen_at timestamptz) returns text
+    language sql stable parallel safe
+    return case when draining then 'draining' when state = 1 and seen_at < now() - interval '15 s' then 'silent'
+        else helio.site_state_word(state) end;
+
 -- One row per site: figures of its pools added up, and the signals that hold now, else the site file's constants.
 create or replace view helio.sites_now as
 select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_at, s.latitude, s.longitude, s.timezone,

@@ -3,7 +3,7 @@
 
 create or replace view helio_report.fleet_now as
 select p.site, p.region, p.backend,
-    case when p.draining then 'draining' else helio.site_state_word(p.state) end as state,
+    helio.site_state_shown(p.state, p.draining, s.seen_at) as state,
     s.seen_at as last_seen, p.pool, p.gpu_model, coalesce(p.gpus_total, 0) as gpus_total,
     coalesce(p.gpus_free, 0) as gpus_free, coalesce(p.gpus_reserved, 0) as gpus_reserved,
     coalesce(p.jobs_running, 0) as jobs_running, coalesce(p.jobs_queued, 0) as jobs_queued, s.carbon_g_per_kwh,

@@ -148,7 +148,7 @@ begin
             ('', 'memory_used_ratio', 'Null: not collected yet.'),
             ('', 'units_per_gpu_hour', 'Null: see usage_daily.units_done.'),
             ('duration_error', 'time', 'Begin of the day (UTC).'),
-            ('fleet_now', 'state', 'State of the site: new, ready, silent, draining, lost.'),
+            ('fleet_now', 'state', 'State of the site: new, ready, silent (not heard of for 15 s), draining, lost.'),
             ('forecast_error', 'time', 'Begin of the hour.'),
             ('forecast_error', 'value', 'What was forecast.'),
             ('forecast_latest', 'p10', 'One in ten comes out below it. Null: not told.'),
