@@ -3,6 +3,7 @@
  *  Assume and deduct: a placement is taken off at once. A summary says up to which dispatch it has seen, so that what
  *  it contains is not counted twice and what it cannot know yet is taken off again.
  */
+#include <math.h>
 #include <string.h>
 
 #include "broker/core/internal.h"
@@ -13,6 +14,29 @@ uint32_t core_pool_gpus_free(const pool_t *pool)
     for (uint32_t k = 1; k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
         gpus += k * pool->free.by_gpus[k];
     return gpus;
+}
+
+uint32_t core_site_kept_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+{
+    const helio_series_t *series = NULL;
+    for (uint32_t i = 0; self->keeps && i < site->series_count; i++)
+        if (site->series[i].signal == HELIO_SIGNAL_RESERVED && site->series[i].values.count &&
+            helio_text_equal(site->series[i].pool, pool->info.name))
+            series = &site->series[i];
+    if (!series)
+        return 0;
+    int64_t at = (self->wall_ms - series->start_wall_ms) / (INT64_C(1000) * series->step_s),
+            last = (int64_t)series->values.count - 1;
+    double gpus = series->values.items[at < 0 ? 0 : at > last ? last : at];
+    uint32_t up = pool->last.gpus_total;
+    return isnan(gpus) || gpus <= 0 ? 0 : gpus >= up ? up : (uint32_t)ceil(gpus - 1e-9);
+}
+
+/*  What a local scheduler keeps and what windows keep may be the same GPUs. */
+static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+{
+    uint32_t kept = core_site_kept_gpus(self, site, pool), told = core_count_bound(pool->last.gpus_reserved);
+    return core_count_bound(kept > told ? kept : told);
 }
 
 static bool bounded_by_cpus(const pool_t *pool)
@@ -119,7 +143,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
         .gpus_total = core_count_bound(pool->last.gpus_total),
         .gpus_allocated = core_count_bound(pool->last.gpus_allocated),
         .gpus_free = core_count_bound(core_pool_gpus_free(pool)),
-        .gpus_reserved = core_count_bound(pool->last.gpus_reserved),
+        .gpus_reserved = reserved_gpus(self, site, pool),
         .largest_block_gpus = core_count_bound(largest_block(pool)),
         .jobs_running = core_count_bound(pool->last.jobs_running),
         .jobs_queued = core_count_bound(pool->last.jobs_queued),
@@ -127,6 +151,7 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
     pool->written_ms = self->now_ms;
+    pool->written_reserved = row.gpus_reserved;
     if (sample)
         pool->sampled_ms = self->now_ms;
 }
@@ -203,7 +228,8 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
     if (first)
         core_facts_changed(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
-        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
+        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS ||
+            site->pools[i].written_reserved != reserved_gpus(self, site, &site->pools[i]))
             write_capacity(self, site, &site->pools[i], summary->power_w);
     site->capacity_known = true;
     for (uint32_t i = 0; i < summary->series.count; i++)

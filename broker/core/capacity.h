@@ -29,6 +29,8 @@ bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, 
 void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
 void core_job_give_back(helio_broker_core_t *self, job_t *job);
 uint32_t core_pool_gpus_free(const pool_t *pool);
+/*  GPUs that windows of the site keep there at present: at most those that are up. */
+uint32_t core_site_kept_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool);
 /*  The same on figures that need not be the pool's own. */
 bool core_room_fits(const pool_t *pool, const free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
                     uint64_t memory_bytes);

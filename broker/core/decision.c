@@ -263,8 +263,9 @@ static const char *kept_detail(helio_broker_core_t *self, const evaluation_t *e,
 {
     for (uint32_t i = 0; i < e->feasible; i++) {
         const option_t *o = &e->options[i];
-        if (!core_kept_allows(self, e->class, o->pool, o->c.gpus_per_node, (kept_back_t){0}))
-            return core_kept_text(self, e->class, o->site, o->pool, o->c.gpus_per_node, ret_expected_ms);
+        const char *text = core_kept_from(self, e->class, o, ret_expected_ms);
+        if (text[0])
+            return text;
     }
     return "";
 }
@@ -276,7 +277,7 @@ static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t
         open += !core_overflow_is_closed(e->class, &e->options[i]);
     const char *here;
     if (e->reserved)
-        here = core_printf(self, "the first in line; %s is kept for it from %s", core_place_text(self, e->reserved),
+        here = core_printf(self, "%s is kept for it from %s", core_place_text(self, e->reserved),
                            core_minute_text(self, e->reservation.at_ms));
     else
         here = open == 1 ? "one pool could run it and has no room now"

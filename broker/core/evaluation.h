@@ -72,6 +72,7 @@ void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t
 /*  How many steps are open to the head of the class. Before anything is chosen for it. */
 void core_overflow_open(helio_broker_core_t *self, const evaluation_t *e);
 bool core_overflow_is_closed(const job_class_t *class, const option_t *option);
+const char *core_overflow_name(const job_class_t *class); /* of its group, which it has */
 /*  Wall clock: when the next step opens to the head; 0 = all are open. */
 int64_t core_overflow_due_ms(const job_class_t *class);
 /*  "cloud opens when the wait here is over 30m: now 12m"; "" = all are open. */
@@ -90,6 +91,9 @@ bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e);
  *  the step's effects). NONE: it could. */
 helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                 const char **ret_detail);
+/*  What the site keeps there, if that is why it does not start, and until when (core_kept_text); "" = it is not. */
+const char *core_kept_from(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                           int64_t *ret_until_ms);
 
 /* prospect.c: of a job that has not started */
 /*  Who goes before the job of that class. reader: whose jobs may be named ("" = all). Adds to the prospect. */

@@ -58,10 +58,27 @@ uint32_t core_quota_left(const job_class_t *class)
     return all < queue ? all : queue;
 }
 
+/*  Which quota leaves the least: of the tenant in the queue, or of the tenant. */
+static bool is_of_queue(const account_t *account)
+{
+    return helio_quota_left(&account->holds) < helio_quota_left(&account->tenant->holds);
+}
+
+const char *core_quota_remedy(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus)
+{
+    const account_t *account = class->account;
+    bool of_queue = is_of_queue(account);
+    const helio_holdings_t *holds = of_queue ? &account->holds : &account->tenant->holds;
+    return core_printf(self, "a larger quota, by an operator: `helio quota set %s%s%s --burst %llu`",
+                       account->tenant->name, of_queue ? " --queue " : "", of_queue ? account->queue->name : "",
+                       (unsigned long long)holds->gpus + gpus);
+}
+
+
 const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus)
 {
     const account_t *account = class->account;
-    bool of_queue = helio_quota_left(&account->holds) < helio_quota_left(&account->tenant->holds);
+    bool of_queue = is_of_queue(account);
     const helio_holdings_t *holds = of_queue ? &account->holds : &account->tenant->holds;
     const char *whose = of_queue
                             ? core_printf(self, "quota of %s in %s", account->tenant->name, account->queue->name)

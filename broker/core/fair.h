@@ -40,6 +40,8 @@ void core_accounts_free(tenant_t *tenant);
  *  classes' starts that somebody was evicted for, of its tier or a higher one. */
 uint32_t core_quota_left(const job_class_t *class);
 /*  Why one that needs so many gets none: "quota of acme: 12 of 12 GPUs in use". */
+/*  What an operator would set so that it may hold so many more. */
+const char *core_quota_remedy(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);
 const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);
 /*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
 void core_quota_take(helio_broker_core_t *self, job_t *job);

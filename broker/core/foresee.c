@@ -25,62 +25,82 @@ static int64_t latest_end(helio_broker_core_t *self, helio_job_key_t on, bool *r
     return latest_ms;
 }
 
-static const char *text_of(helio_broker_core_t *self, uint32_t jobs, int64_t jobs_end_ms, bool known,
-                           int64_t not_before_ms)
+/*  What its gate asks for of the clock; of a wait for success, since that begins with a start. 0 = nothing. */
+static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
 {
+    const job_t *job = core_job_find(self, on);
+    const submission_t *array = on.task == HELIO_NO_TASK && !job ? core_array_find(self, on.job) : NULL;
+    const submission_t *submission = job ? job->submission : array;
+    const gate_t *gate = submission && after == HELIO_AFTER_OK ? submission->gate : NULL;
+    return gate ? gate->not_before_ms : 0;
+}
+
+/*  What is known of the jobs that it waits for. */
+typedef struct awaited {
+    uint32_t jobs;
+    int64_t begin_ms; /* before which they cannot have begun; 0 = any time */
+    int64_t end_ms;   /* by when they are over, if known */
+    bool known;
+} awaited_t;
+
+static void await(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, awaited_t *awaited)
+{
+    int64_t end_ms = latest_end(self, on, &awaited->known), begin_ms = begin_of(self, on, after);
+    awaited->end_ms = end_ms > awaited->end_ms ? end_ms : awaited->end_ms;
+    awaited->begin_ms = begin_ms > awaited->begin_ms ? begin_ms : awaited->begin_ms;
+    awaited->jobs++;
+}
+
+static const char *text_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
+{
+    uint32_t jobs = awaited->jobs;
     const char *text = "";
     if (jobs)
         text = core_printf(self, "after %u job%s that it depends on, ", jobs, jobs == 1 ? "" : "s");
-    if (jobs && known)
+    if (jobs && awaited->known)
         text = core_printf(self, "%sover by %s at the latest, by %s", text,
-                           core_minute_text(self, jobs_end_ms), jobs == 1 ? "its limit" : "their limits");
+                           core_minute_text(self, awaited->end_ms), jobs == 1 ? "its limit" : "their limits");
     else if (jobs)
-        text = core_printf(self, "%swhich %s not started, so nobody knows when", text,
-                           jobs == 1 ? "has" : "have not all");
+        text = core_printf(self, "%swhich %s not started%s, so nobody knows when", text,
+                           jobs == 1 ? "has" : "have not all",
+                           awaited->begin_ms ? core_printf(self, " and may not before %s",
+                                                           core_minute_text(self, awaited->begin_ms))
+                                             : "");
     if (not_before_ms)
         text = core_printf(self, "%s%snot before %s", text, jobs ? "; " : "",
                            core_minute_text(self, not_before_ms));
     return text;
 }
 
-static foresight_t foresight_of(helio_broker_core_t *self, uint32_t jobs, int64_t jobs_end_ms, bool known,
-                                int64_t not_before_ms)
+static foresight_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
 {
-    foresight_t found = {.earliest_ms = not_before_ms,
-                         .text = text_of(self, jobs, jobs_end_ms, known, not_before_ms)};
-    if (known)
-        found.latest_ms = jobs_end_ms > not_before_ms ? jobs_end_ms : not_before_ms;
+    foresight_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
+                         .text = text_of(self, awaited, not_before_ms)};
+    if (awaited->known)
+        found.latest_ms = awaited->end_ms > not_before_ms ? awaited->end_ms : not_before_ms;
     return found;
 }
 
 foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job)
 {
-    int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0,
-            end_ms = 0;
-    uint32_t jobs = 0;
-    bool known = true;
+    int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0;
+    awaited_t awaited = {.known = true};
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
-        if (depend->found != HELIO_FOUND_OPEN)
-            continue;
-        int64_t latest_ms = latest_end(self, depend->on, &known);
-        end_ms = latest_ms > end_ms ? latest_ms : end_ms;
-        jobs++;
+        if (depend->found == HELIO_FOUND_OPEN)
+            await(self, depend->on, depend->after, &awaited);
     }
-    return foresight_of(self, jobs, end_ms, known, not_before_ms);
+    return foresight_of(self, &awaited, not_before_ms);
 }
 
 void core_gate_expect(helio_broker_core_t *self, const submission_t *submission,
                       helio_prospect_t *ret_prospect)
 {
     const gate_t *gate = submission->gate;
-    int64_t end_ms = 0;
-    bool known = true;
-    for (const waiter_t *w = gate->waiters; w; w = w->gate_next) {
-        int64_t latest_ms = latest_end(self, w->waited->key.on, &known);
-        end_ms = latest_ms > end_ms ? latest_ms : end_ms;
-    }
-    foresight_t found = foresight_of(self, gate->waiter_count, end_ms, known, gate->not_before_ms);
+    awaited_t awaited = {.known = true};
+    for (const waiter_t *w = gate->waiters; w; w = w->gate_next)
+        await(self, w->waited->key.on, w->waited->key.after, &awaited);
+    foresight_t found = foresight_of(self, &awaited, gate->not_before_ms);
     ret_prospect->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
     ret_prospect->basis = core_cut(core_printf(self, "%s; then when there is room", found.text), 256);
 }

@@ -194,6 +194,23 @@ static void shorter_time(const advisor_t *self)
               core_printf(core, "a `time` of at most %lldm", (long long)(longest_ms / MIN_TIME_MS)));
 }
 
+/*  Places that its overflow group closes or rejects: the group that an operator would change. */
+static void through_overflow(const advisor_t *self)
+{
+    const evaluation_t *e = self->e;
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *o = &e->options[i];
+        bool closed = o->c.rejection == HELIO_REJECTION_NONE && core_overflow_is_closed(e->class, o);
+        if (!closed && o->c.rejection != HELIO_REJECTION_OVERFLOW)
+            continue;
+        add(self, HELIO_HINT_KIND_SITES,
+            core_printf(self->core, "an operator changes overflow group `%s` (`helio overflow set`)",
+                        core_overflow_name(e->class)),
+            core_printf(self->core, "%s: %s", o->site->name, core_overflow_text(self->core, e->class, o)));
+        return;
+    }
+}
+
 /* ---- its queue ----------------------------------------------------------------------------------------- */
 
 /*  The next one above its own. */
@@ -262,8 +279,9 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
         (void)try(&own, &changed, HELIO_HINT_KIND_FLEXIBLE, "without `flexible`");
     }
     if (e->capped_gpus)
-        add(&own, HELIO_HINT_KIND_QUOTA, "a larger quota: an operator sets it with `helio quota set`",
+        add(&own, HELIO_HINT_KIND_QUOTA, core_quota_remedy(self, e->class, e->capped_gpus),
             core_quota_text(self, e->class, e->capped_gpus));
+    through_overflow(&own);
     if (e->over_budget)
         add(&own, HELIO_HINT_KIND_BUDGET, "a larger budget: an operator sets it with `helio quota set`",
             core_budget_text(self, e->class, &e->shortage));

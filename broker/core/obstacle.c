@@ -21,6 +21,18 @@ static const char *until(helio_broker_core_t *self, int64_t wall_ms)
     return wall_ms > self->wall_ms ? core_printf(self, " until %s", core_minute_text(self, wall_ms)) : "";
 }
 
+const char *core_kept_from(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                           int64_t *ret_until_ms)
+{
+    const helio_requirement_t *want = &class->want;
+    const pool_t *pool = option->pool;
+    if (core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0}) ||
+        (!core_site_kept_gpus(self, option->site, pool) &&
+         !core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes)))
+        return "";
+    return core_kept_text(self, class, option->site, pool, option->c.gpus_per_node, ret_until_ms);
+}
+
 helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                 const char **ret_detail)
 {
@@ -57,6 +69,11 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
     }
     if (!core_evict_allows(self, class, pool, option->c.gpus_per_node)) {
         *ret_detail = "kept for a job for which others leave";
+        return HELIO_REJECTION_NO_CAPACITY;
+    }
+    if (!core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0})) {
+        int64_t until_ms;
+        *ret_detail = core_kept_from(self, class, option, &until_ms);
         return HELIO_REJECTION_NO_CAPACITY;
     }
     if (self->now_ms < pool->penalty_until_ms)

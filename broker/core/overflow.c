@@ -89,6 +89,11 @@ bool core_overflow_is_closed(const job_class_t *class, const option_t *option)
     return class->overflow && option->step >= class->open_steps;
 }
 
+const char *core_overflow_name(const job_class_t *class)
+{
+    return class->overflow->name;
+}
+
 int64_t core_overflow_due_ms(const job_class_t *class)
 {
     const overflow_t *group = class->overflow;

@@ -144,11 +144,45 @@ static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
     return first_ms;
 }
 
+/*  Until when the site keeps so much that it has no room there, whoever ends; 0 = it may start before, or that is not
+ *  told. */
+static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
+{
+    const kept_t *kept = o->pool->kept;
+    bool shut = false;
+    int64_t until_ms = 0;
+    for (uint32_t i = 0; kept && i < kept->count; i++)
+        shut = shut || (core_option_gpus(class, o) > kept->edges[i].room_gpus &&
+                        (!i || (!o->pool->evictions && /* who could leave in time waits for those who leave, if for any */
+                                kept->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
+    if (shut)
+        (void)core_kept_from(self, class, o, &until_ms);
+    return until_ms;
+}
+
+/*  The first time at which no site keeps all that it needs; 0 = some does not at present. */
+static int64_t first_unkept(helio_broker_core_t *self, const evaluation_t *e)
+{
+    int64_t first_ms = 0;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        if (core_overflow_is_closed(e->class, &e->options[i]))
+            continue;
+        int64_t until_ms = shut_until_ms(self, e->class, &e->options[i]);
+        if (!until_ms)
+            return 0;
+        first_ms = first_ms && first_ms < until_ms ? first_ms : until_ms;
+    }
+    return first_ms;
+}
+
 static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_prospect_t *p)
 {
+    int64_t kept_ms = e->reserved ? 0 : first_unkept(self, e);
     int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
     if (!e->feasible)
         expect(p, 0, 0, "no site that could run it takes jobs at present");
+    else if (kept_ms)
+        expect(p, kept_ms, 0, "its site keeps what it needs until then; then as soon as there is room");
     else if (p->ahead_jobs)
         expect(p, self->wall_ms, 0, "as soon as there is room; how long those before it take is not known");
     else if (at_ms && e->reserved)
@@ -240,9 +274,14 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
         reason = core_decision_reason(self, &e, &detail, &expected_ms);
     }
     core_prospect_expect(self, &e, reason, expected_ms, p);
+    bool head = job == job->submission->class->waiting;
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
+        expect(p, self->wall_ms, e.reservation.at_ms,
+               core_printf(self, "%s is kept for it; latest by the time limits of what runs there, unless those before "
+                                 "it go there too", core_place_text(self, e.reserved)));
     int64_t left_ms = 0;
     const char *leaving = core_evict_text(self, job->submission->class, &left_ms);
-    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && job == job->submission->class->waiting) {
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
         expected_ms = left_ms;
         expect(p, self->wall_ms, left_ms, leaving);
     }

@@ -77,6 +77,23 @@ static void say_not_at_home(const helio_client_t *client, const json_t *totals)
             (long long)jobs, jobs == 1 ? "" : "s");
 }
 
+/*  The sums are of jobs; the ledger has what attempts used that were fenced, too. */
+static void say_fenced(const helio_client_t *client, const json_t *totals)
+{
+    double fenced_s = 0;
+    size_t i;
+    json_t *day;
+    json_array_foreach(json_object_get(totals, "usage"), i, day)
+        fenced_s += helio_output_number(day, "fenced_gpu_seconds", 0);
+    if (fenced_s < 1)
+        return;
+    char time[HELIO_HUMAN_SIZE];
+    helio_human_run(fenced_s, time);
+    fprintf(client->io->out,
+            "\nFenced attempts used %s of GPU time in %lld days: the ledger has it, the sums above do not.\n", time,
+            (long long)json_integer_value(json_object_get(totals, "days")));
+}
+
 static int report_balance(helio_client_t *client, const char *days)
 {
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
@@ -114,6 +131,8 @@ int helio_cmd_report(helio_client_t *client)
     if (client->output.format <= HELIO_FORMAT_WIDE && json_is_object(states))
         json_object_foreach((json_t *)(uintptr_t)states, state, count)
             fprintf(client->io->out, "  %-14s  %lld\n", state, (long long)json_integer_value(count));
+    if (client->output.format <= HELIO_FORMAT_WIDE)
+        say_fenced(client, totals);
     const json_t *baselines = json_object_get(totals, "baselines");
     if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {
         fputc('\n', client->io->out);

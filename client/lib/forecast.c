@@ -30,7 +30,7 @@ enum { SIGNAL_COUNT = sizeof signals / sizeof signals[0] };
 typedef struct curve {
     double values[HOURS_MAX];
     uint32_t hours;
-    double min, mean, max, p10, p90; /* NAN = none */
+    double now, min, mean, max, p10, p90; /* NAN = none; now: of the step that goes on, where hours have several */
 } curve_t;
 
 static int signal_of(const json_t *series)
@@ -116,13 +116,15 @@ static uint32_t hours_of(const json_t *points, int64_t step_ms, uint32_t most)
 static curve_t curve_of(const json_t *points, double step_s, uint32_t most)
 {
     int64_t step_ms = step_s > 0 && step_s < 31e6 ? (int64_t)(step_s * 1000) : HOUR_MS;
-    curve_t self = {.min = NAN, .mean = NAN, .max = NAN, .p10 = NAN, .p90 = NAN};
+    curve_t self = {.now = NAN, .min = NAN, .mean = NAN, .max = NAN, .p10 = NAN, .p90 = NAN};
     double sum = 0;
     uint32_t known = 0;
     size_t i;
     json_t *point;
     self.hours = hours_of(points, step_ms, most);
     fill_hours(&self, points, step_ms);
+    if (self.hours) /* what is over is not told */
+        self.now = step_ms < HOUR_MS ? helio_output_number(json_array_get(points, 0), "value", NAN) : self.values[0];
     for (uint32_t h = 0; h < self.hours; h++) {
         if (isnan(self.values[h]))
             continue;
@@ -212,7 +214,7 @@ static json_t *table_row(const helio_client_t *client, const json_t *series, con
     set_text(row, "pool", helio_output_string(series, "pool"));
     set_text(row, "signal", signal < 0 ? helio_output_string(series, "signal") : signals[signal].word);
     set_text(row, "unit", unit);
-    set_number(row, "now", curve.hours ? curve.values[0] : NAN);
+    set_number(row, "now", curve.now);
     set_number(row, "min", curve.min);
     set_number(row, "mean", curve.mean);
     set_number(row, "max", curve.max);

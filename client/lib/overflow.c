@@ -48,7 +48,8 @@ int helio_cmd_overflow_set(helio_client_t *client)
                                .body = helio_buffer_view(&text)};
     int code = helio_ask(client, &request, &answer);
     if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s: %s", arguments->positionals[0], steps.data);
+        helio_client_say(client, "%s: %s: %s", arguments->positionals[0], steps.data,
+                         helio_output_string(answer, "status"));
     return code;
 }
 

@@ -7,6 +7,7 @@
 
 #include "client/lib/humanise.h"
 #include "client/lib/output.h"
+#include "federation/base/clock.h"
 
 static const json_t *candidates_of(const json_t *answer)
 {
@@ -158,6 +159,29 @@ static bool is_least(const json_t *answer, const json_t *candidate, const char *
     return !isnan(value);
 }
 
+/*  Neither cheapest nor cleanest: the term in which it is so much better. */
+static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t *out)
+{
+    const json_t *theirs = json_object_get(other, "terms");
+    const char *name, *best = NULL;
+    double most = 0.005;
+    json_t *value;
+    json_object_foreach(json_object_get(candidate, "terms"), name, value)
+    {
+        double gain = helio_output_number(theirs, name, NAN) - json_number_value(value);
+        if (gain > most) {
+            most = gain;
+            best = name;
+        }
+    }
+    char amount[HELIO_HUMAN_SIZE];
+    helio_human_money(most, amount);
+    helio_buffer_text(out, "best in all");
+    if (best)
+        helio_buffer_printf(out, ": %.24s weigh%s %s less", term_label(best),
+                            strcmp(best, "shadow") ? "s" : "", amount);
+}
+
 static void why_chosen(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *other = helio_why_next_best(answer);
@@ -178,7 +202,7 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
     else if (cheapest || cleanest)
         helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
     else
-        helio_buffer_text(out, "best in all");
+        in_all(candidate, other, out);
     bool waits = strcmp(helio_output_string(answer, "reason"), "WaitingForWindow") == 0;
     if (waits && flexible_s > 0) {
         char time[HELIO_HUMAN_SIZE];
@@ -187,11 +211,50 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
     }
 }
 
+/*  The time for which an answer of a job that has no place holds; INT64_MIN = it is not of one. */
+static int64_t waits_at_ms(const json_t *answer)
+{
+    int64_t at_ms = INT64_MIN;
+    const char *state = helio_output_string(answer, "state");
+    if (strcmp(state, "queued") != 0 && strcmp(state, "held") != 0)
+        return at_ms;
+    (void)!helio_rfc3339_parse(helio_text_of(helio_output_string(json_object_get(answer, "expected"), "at")), &at_ms);
+    return at_ms;
+}
+
+/*  True: " until 2026-03-01T14:00Z" at its end is past, since it is of an older decision, and is cut off. */
+static bool without_past(const json_t *answer, const char *detail, helio_buffer_t *out)
+{
+    static const char form[] = " until 2026-03-01T14:00Z";
+    size_t size = strlen(detail), tail = sizeof form - 1;
+    char whole[24];
+    int64_t until_ms;
+    if (size < tail || strncmp(detail + size - tail, " until ", 7) != 0)
+        return false;
+    (void)snprintf(whole, sizeof whole, "%.16s:00Z", detail + size - tail + 7);
+    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(answer))
+        return false;
+    helio_buffer_append(out, detail, size - tail);
+    return true;
+}
+
+/*  A start that was foreseen by an older decision and has not come. */
+static void without_past_start(const json_t *answer, json_t *row)
+{
+    int64_t start_ms;
+    if (helio_rfc3339_parse(helio_text_of(helio_output_string(row, "start")), &start_ms) == HELIO_OK &&
+        start_ms < waits_at_ms(answer))
+        (void)json_object_del(row, "start");
+}
+
 static void why(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(answer);
     const char *reason = helio_output_string(candidate, "reason"),
                *detail = helio_output_string(candidate, "detail");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
+    if (without_past(answer, detail, &ahead))
+        detail = ahead.data ? ahead.data : "";
     if (reason[0])
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
@@ -205,6 +268,8 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
                     0.5, helio_human_mass, "", out);
         helio_buffer_text(out, out->size ? "" : "as good");
     }
+    if (!reason[0] && !chosen && helio_output_string(answer, "reason")[0])
+        helio_buffer_text(out, "could run it");
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
@@ -236,6 +301,7 @@ json_t *helio_why_rows(const json_t *answer, double flexible_s)
             json_object_set_new(row, "chosen", json_string(is_chosen(answer, candidate) ? "✔" : " ")) != 0 ||
             json_array_append_new(rows, row) != 0)
             abort();
+        without_past_start(answer, row);
         if (is_rejected(candidate))
             without_false_figures(row);
     }

@@ -121,6 +121,12 @@ static void kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_even
     assert_true(helio_text_is(row->reason, "WaitingForCapacity"));
     assert_true(helio_text_is(row->detail, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z"));
     assert_true(row->expected_ms == from_ms + 2 * HOUR);
+    const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
+    assert_non_null(candidate);
+    assert_string_equal(candidate->rejected_reason.data, "NoCapacity");
+    assert_string_equal(candidate->detail.data, "6 GPUs of north/a are reserved until 2026-03-01T02:00Z");
+    const helio_prospect_t *p = &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, big)->prospect;
+    assert_true(p->earliest_ms == from_ms + 2 * HOUR && !p->latest_ms);
     helio_job_key_t small = run(job_of("batch", 2, HOUR)), urgent = run(job_of("express", 6, HOUR));
     harness_say(h, NORTH, small, 1, HELIO_REPORT_KIND_ENDED);
     harness_say(h, NORTH, urgent, 1, HELIO_REPORT_KIND_ENDED);
@@ -167,6 +173,45 @@ static void kept__those_in_the_way_leave_their_grace_and_a_margin_before(void **
     while ((order = harness_take(h, HELIO_BROKER_FX_ORDER)))
         resumes = resumes || (helio_job_key_equal(order->order.key, train) && order->order.resume);
     assert_true(resumes);
+}
+
+static void kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is(void **state)
+{
+    (void)state;
+    join(1, 8);
+    tell((double[]){0, 0, 0, 8}, 4, harness_wall_ms(h), 3600);
+    (void)run(job_of("standard", 8, 2 * HOUR));
+    harness_clear(h);
+    (void)job_of("standard", 4, HOUR);
+    harness_tick(h);
+    const helio_row_class_t *row = last_class();
+    assert_non_null(row);
+    assert_null(strstr(row->detail.data, "reserved"));
+}
+
+static uint32_t shown_reserved(void)
+{
+    const helio_row_capacity_t *row, *last = NULL;
+    harness_summary(h, NORTH, north, UINT64_MAX, 0);
+    while ((row = harness_take(h, HELIO_BROKER_FX_ROW_CAPACITY)))
+        last = row;
+    assert_non_null(last);
+    return last->gpus_reserved;
+}
+
+static void kept__capacity_says_how_much_as_soon_as_it_is_and_no_longer(void **state)
+{
+    (void)state;
+    join(1, 8);
+    tell((double[]){0, 6, 100, 0}, 4, harness_wall_ms(h), 1);
+    harness_clear(h);
+    static const uint32_t expected[] = {0, 6, 8, 0};
+    harness_wait(h, 5 * MINUTE);
+    tell((double[]){0, 6, 100, 0}, 4, harness_wall_ms(h), 1);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(shown_reserved(), expected[i]);
+        harness_wait(h, SECOND);
+    }
 }
 
 static void kept__who_begins_and_nothing_else_happens_leaves_in_time_too(void **state)
@@ -467,6 +512,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(kept__what_is_kept_is_for_critical_work_and_others_wait_for_the_evening),
         TEST(kept__those_in_the_way_leave_their_grace_and_a_margin_before),
+        TEST(kept__of_a_full_pool_nothing_is_said_to_be_reserved_before_it_is),
+        TEST(kept__capacity_says_how_much_as_soon_as_it_is_and_no_longer),
         TEST(kept__who_begins_and_nothing_else_happens_leaves_in_time_too),
         TEST(kept__nothing_starts_that_could_not_leave_in_time_or_would_have_run_in_vain),
         TEST(kept__who_has_not_begun_is_waited_for_and_counted),

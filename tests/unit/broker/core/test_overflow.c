@@ -101,7 +101,7 @@ static void step__opens_when_the_wait_has_grown_and_says_so_before(void **state)
     assert_string_equal(placed(), "");
     assert_string_equal(
         detail(),
-        "the first in line; home-a/a is kept for it from 2026-03-01T01:00Z; near opens when the wait "
+        "home-a/a is kept for it from 2026-03-01T01:00Z; near opens when the wait "
         "here is over 10m: now 0m");
     wait_minutes(9);
     assert_string_equal(placed(), "");
@@ -131,6 +131,12 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     assert_string_equal(words[0], "");
     assert_string_equal(words[1], "no step of overflow group out names it");
     assert_string_equal(words[2], "cloud opens when the wait here is over 30m: now 0m");
+    const helio_prospect_t *p =
+        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->prospect;
+    bool named = false;
+    for (uint32_t i = 0; i < p->hints.count; i++)
+        named = named || strstr(p->hints.items[i].change.data, "overflow group `out`");
+    assert_true(named);
 }
 
 static void step__earlier_ones_come_first_again_when_they_have_room(void **state)

@@ -195,6 +195,17 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     assert_true(helio_text_is(answer->plan.decision.reason, "Gated"));
     assert_true(answer->plan.expected_ms == 0);
     assert_non_null(strstr(answer->prospect.basis.data, "nobody knows when"));
+    int64_t tomorrow_ms = harness_wall_ms(h) + 24 * HOUR;
+    spec.not_before_wall_ms = tomorrow_ms;
+    after.on = harness_job(h, &spec); /* that it does not begin before is known */
+    spec.not_before_wall_ms = 0;
+    job = harness_dependent(h, &spec, &after, 1);
+    answer = plan_of("acme", &job, 1);
+    assert_true(answer->prospect.earliest_ms == tomorrow_ms);
+    assert_non_null(strstr(answer->prospect.basis.data, "may not before 2026-03-02T"));
+    after.after = HELIO_AFTER_ANY; /* a cancel would do */
+    job = harness_dependent(h, &spec, &after, 1);
+    assert_true(plan_of("acme", &job, 1)->prospect.earliest_ms < tomorrow_ms);
     job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
     assert_int_equal(plan_of("acme", &job, 1)->rc, HELIO_INVALID);
 }

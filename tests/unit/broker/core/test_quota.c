@@ -1,4 +1,6 @@
 /*  Quotas: what a tenant may hold at once. That no placement goes beyond one is held by the harness, in every test. */
+#include <string.h>
+
 #include "tests/support/core_harness.h"
 
 #include "federation/base/rng.h"
@@ -111,6 +113,11 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     while ((candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE)))
         last = candidate;
     assert_true(helio_text_is(last->rejected_reason, "Quota"));
+    helio_job_spec_t spec = harness_spec(h, "H100", 4);
+    const helio_prospect_t *p =
+        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->prospect;
+    assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_QUOTA);
+    assert_non_null(strstr(p->hints.items[0].change.data, "`helio quota set acme --burst 16`"));
     /* the other tenant is not held up */
     submit(h, "other", "standard", 4, 5);
     assert_int_equal(harness_gpus(h, "other", ""), 20);

@@ -78,6 +78,63 @@ static void report__says_how_many_jobs_are_not_held_against_home(void **state)
     }
 }
 
+static void report__says_what_fenced_attempts_used_beside_its_sums(void **state)
+{
+    (void)state;
+    static const char *const fenced_s[] = {"0", "362"};
+    for (size_t i = 0; i < 2; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"jobs_total\":9,\"days\":30,\"usage\":[{\"day\":\"2026-11-21\",\"fenced_gpu_seconds\":%s}]}",
+                       fenced_s[i]);
+        outcome_t outcome = play(RULES({"GET /v1/report ", 0, 200, NULL, body, WHOLE, 0}), WORDS("report"));
+        expect(&outcome, 0, NULL, NULL);
+        const char *said = strstr(outcome.out, "Fenced attempts used 6m02s of GPU time in 30 days");
+        assert_int_equal(said != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
+static void explain__shows_no_time_that_is_past_of_a_job_that_waits(void **state)
+{
+    (void)state;
+    static const char *const states[] = {"queued", "held", "offered"};
+    for (size_t i = 0; i < 3; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"%s\",\"reason\":\"WaitingForCapacity\","
+                       "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},\"candidates\":["
+                       "{\"site\":\"frankfurt\",\"start\":\"2026-03-01T11:59:38.000Z\",\"score_usd\":1},"
+                       "{\"site\":\"california\",\"reason\":\"NoCapacity\","
+                       "\"detail\":\"0 GPUs free until 2026-03-01T11:54Z\"}]}",
+                       states[i]);
+        outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                 WORDS("explain", "abcdefgh"));
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "ago)") != NULL, i == 2);
+        assert_non_null(strstr(outcome.out, "could run it"));
+        assert_non_null(strstr(outcome.out, "NoCapacity: 0 GPUs free"));
+        end(&outcome);
+    }
+}
+
+static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               "{\"job\":{\"name\":\"a\"},\"chosen\":\"frankfurt\",\"candidates\":["
+               "{\"site\":\"frankfurt\",\"score_usd\":9,\"cost_usd\":7,\"carbon_g\":3000,"
+               "\"terms\":{\"money\":7,\"carbon\":0.7,\"shadow\":1.3}},"
+               "{\"site\":\"lulea\",\"score_usd\":10,\"cost_usd\":5.8,\"carbon_g\":900,"
+               "\"terms\":{\"money\":5.8,\"carbon\":0.2,\"shadow\":4}}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-"), "name: a\nrun: b\n");
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "best in all: scarce GPUs weigh $2.70 less"));
+    end(&outcome);
+}
+
 static void explain__says_it_in_sentences(void **state)
 {
     (void)state;
@@ -347,6 +404,9 @@ int main(void)
         cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
         cmocka_unit_test(show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use),
         cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
+        cmocka_unit_test(report__says_what_fenced_attempts_used_beside_its_sums),
+        cmocka_unit_test(explain__shows_no_time_that_is_past_of_a_job_that_waits),
+        cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
         cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),

@@ -118,6 +118,21 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
     }
 }
 
+/*  What is over is not told: its first point goes on. */
+static void forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on(void **state)
+{
+    (void)state;
+    static const char series[] = "[{\"signal\":\"reserved_gpus\",\"pool\":\"a\",\"step_s\":900,\"points\":["
+                                 "{\"time\":\"2026-03-01T00:30:00.000Z\",\"value\":0},"
+                                 "{\"time\":\"2026-03-01T00:45:00.000Z\",\"value\":8},"
+                                 "{\"time\":\"2026-03-01T01:00:00.000Z\",\"value\":0}]}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
+                             WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "reserved    0  2.67  2.67"));
+    end(&outcome);
+}
+
 static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
 {
     (void)state;
@@ -295,10 +310,11 @@ static void overflow__steps_are_sent_in_their_order(void **state)
 {
     (void)state;
     outcome_t outcome =
-        play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL, "{\"name\":\"out\",\"status\":\"set\"}", WHOLE, 0}),
+        play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL,
+                    "{\"name\":\"out\",\"status\":\"set; step 1: odd\"}", WHOLE, 0}),
              WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
                    "--step", "cloud,after=30m,max-price=3"));
-    expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3");
+    expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3: set; step 1: odd");
     assert_int_equal(broker_double_count(outcome.broker, "{\"queue\":\"batch\",\"steps\":\"home-*; eu-*,after=10m; "
                                                          "cloud,after=30m,max-price=3\"}"),
                      1);
@@ -402,6 +418,7 @@ int main(void)
         cmocka_unit_test(tenants__are_set_and_listed),
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
+        cmocka_unit_test(forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on),
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
