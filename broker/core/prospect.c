@@ -153,7 +153,7 @@ static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class
     int64_t until_ms = 0;
     for (uint32_t i = 0; kept && i < kept->count; i++)
         shut = shut || (core_option_gpus(class, o) > kept->edges[i].room_gpus &&
-                        (!i || (!o->pool->evictions && /* who could leave in time waits for those who leave, if for any */
+                        (!i || (!o->pool->evictions && /* else who could leave in time waits for those who leave */
                                 kept->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
     if (shut)
         (void)core_kept_from(self, class, o, &until_ms);
