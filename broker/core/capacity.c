@@ -151,7 +151,6 @@ static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t
     };
     core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
     pool->written_ms = self->now_ms;
-    pool->written_reserved = row.gpus_reserved;
     if (sample)
         pool->sampled_ms = self->now_ms;
 }
@@ -228,8 +227,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
     if (first)
         core_facts_changed(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
-        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS ||
-            site->pools[i].written_reserved != reserved_gpus(self, site, &site->pools[i]))
+        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
             write_capacity(self, site, &site->pools[i], summary->power_w);
     site->capacity_known = true;
     for (uint32_t i = 0; i < summary->series.count; i++)

@@ -43,7 +43,6 @@ struct pool {
     free_nodes_t believed; /* scratch of a rebase */
     helio_pool_capacity_t last; /* figures of the last summary, views not used */
     int64_t written_ms;
-    uint32_t written_reserved;
     int64_t sampled_ms;
     int64_t penalty_until_ms;
     int64_t doubtful_until_ms;
