@@ -1,4 +1,6 @@
 /*  obstacle.c -- what keeps a job from a pool now though nothing forbids it there, in words. */
+#include <string.h>
+
 #include "broker/core/evaluation.h"
 
 /*  "3 GPUs free", with what is wrong with them where their number would do. */
@@ -24,13 +26,13 @@ static const char *until(helio_broker_core_t *self, int64_t wall_ms)
 const char *core_kept_from(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                            int64_t *ret_until_ms)
 {
-    const helio_requirement_t *want = &class->want;
-    const pool_t *pool = option->pool;
-    if (core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0}) ||
-        (!core_site_kept_gpus(self, option->site, pool) &&
-         !core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes)))
+    if (core_kept_allows(self, class, option->pool, option->c.gpus_per_node, (kept_back_t){0}))
         return "";
-    return core_kept_text(self, class, option->site, pool, option->c.gpus_per_node, ret_until_ms);
+    const char *text =
+        core_kept_text(self, class, option->site, option->pool, option->c.gpus_per_node, ret_until_ms);
+    if (strncmp(text, "0 GPUs ", 7) == 0) /* other work has it all: nothing is kept before its end */
+        return core_printf(self, "%s has no room at present", core_place_text(self, option));
+    return text;
 }
 
 helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
