@@ -52,7 +52,7 @@ static void quota__budgets_are_a_table_of_their_own(void **state)
     const char *table = strstr(outcome.out, "\n\nTENANT");
     assert_non_null(table);
     const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "BEGINS-AGAIN", "20000", "19000", "12.2",
-                                 "988",    "USD",  "2026-12-01", "10.5", "0.125",       "10.4", "kg CO2e", "2026-11-22"};
+                                 "988", "USD", "2026-12-01", "10.5", "0.125", "10.4", "kg CO2e", "2026-11-22"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (!strstr(table, words[i]))
             fail_msg("'%s' is not in the table:\n%s", words[i], table);
