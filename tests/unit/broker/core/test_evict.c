@@ -454,10 +454,35 @@ static void evict__critical_work_is_never_reclaimed(void **state)
     assert_state(critical, HELIO_JOB_RUNNING);
 }
 
+/*  Neither by whoever left it, nor by others, though the one whom it is held for has to wait for another yet. */
+static void evict__room_of_the_first_who_left_is_held_until_the_last_has(void **state)
+{
+    (void)state;
+    harness_pool(h, north, "a", "H100", 1, 4, 0);
+    harness_join(h, NORTH, north);
+    helio_job_key_t first = run(of("acme", "batch", 1, 2)), second = run(of("acme", "batch", 1, 2));
+    harness_wait(h, 5000);
+    helio_job_key_t urgent = of("other", "standard", 1, 3);
+    harness_tick(h);
+    assert_state(first, HELIO_JOB_STOPPING);
+    assert_state(second, HELIO_JOB_STOPPING);
+    helio_job_key_t small = of("acme", "batch", 1, 1);
+    stopped(first, 1);
+    harness_tick(h);
+    assert_state(first, HELIO_JOB_QUEUED);
+    assert_state(small, HELIO_JOB_OFFERED); /* beside it there is room for one */
+    assert_state(urgent, HELIO_JOB_QUEUED);
+    stopped(second, 1);
+    harness_tick(h);
+    assert_state(urgent, HELIO_JOB_OFFERED);
+    assert_state(first, HELIO_JOB_QUEUED);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        T(evict__room_of_the_first_who_left_is_held_until_the_last_has),
         T(evict__critical_work_takes_the_place_of_best_effort_work_at_once),
         T(evict__standard_work_is_signalled_and_given_its_grace),
         T(evict__the_same_tier_evicts_nobody_whatever_its_priority),
