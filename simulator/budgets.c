@@ -1,6 +1,6 @@
 /*  budgets.c -- a tenant that may spend so many GPU-hours a day, in a third of the worlds; and the promise that
  *  what is booked and what is foreseen of its jobs at sites never comes to more, but for what single runs took
- *  beyond what was foreseen of them.
+ *  beyond what was foreseen of them, and what jobs had run before they were moved.
  *
  *  It ends with the faults, so that all comes to its end. Nothing is drawn from the world's random numbers: the
  * other worlds run as they did. Half of these cross a midnight, at which the budget begins again.

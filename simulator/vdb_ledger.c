@@ -163,7 +163,9 @@ int64_t helio_vdb_spends(const helio_vdb_t *self, const char *tenant, int64_t da
             continue;
         helio_row_state_t state = helio_vdb_state(self, attempt->id.key).row;
         int64_t foreseen = foreseen_in(attempt, day_ms);
-        int64_t used = attempt->last_day_ms == day_ms && !attempt->fenced ? (int64_t)attempt->last_day_gpu_ms : 0;
+        bool moved = state.moves > 0; /* it left for a place that it was sure of: what it had run is not asked again */
+        bool counts = attempt->last_day_ms == day_ms && !attempt->fenced && !moved;
+        int64_t used = counts ? (int64_t)attempt->last_day_gpu_ms : 0;
         bool live = helio_job_state_is_live(state.state) && state.epoch == attempt->id.epoch;
         sum += live || used > foreseen ? foreseen : used;
     }
