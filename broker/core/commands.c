@@ -123,9 +123,16 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST && site->state != HELIO_SITE_STATE_SILENT) {
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
-                    "site %s is %s: only a silent site can be attested dead; drain it or stop its agent first",
-                    site->name, helio_site_state_word(site->state));
+        int64_t quiet_s = (self->now_ms - site->heard_ms) / 1000,
+                after_s = (int64_t)self->options.silent_after_ms / 1000;
+        if (site->state == HELIO_SITE_STATE_READY && site->stale)
+            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                        "site %s was heard of %lld s ago: it can be attested dead once that is %lld s, in %lld s",
+                        site->name, (long long)quiet_s, (long long)after_s, (long long)(after_s - quiet_s));
+        else
+            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                        "site %s is %s: only a silent site can be attested dead; drain it or stop its agent first",
+                        site->name, helio_site_state_word(site->state));
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST) {

@@ -296,9 +296,9 @@ static bool gives_way(const helio_broker_core_t *self, const job_class_t *class,
 }
 
 /*  What is held then once all evictions under way there are over and those who wait for them have started; of the
- * class's own, one is what it asks for. */
+ * class's own, one is what it asks for. *ret_others: some of those who start are of another class. */
 static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                           const kept_edge_t *edge, uint64_t held_gpus)
+                           const kept_edge_t *edge, uint64_t held_gpus, bool *ret_others)
 {
     uint64_t back = 0, expected = 0;
     bool own = false;
@@ -313,15 +313,18 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
         bool mine = other->id == class->id && !own;
         own = own || mine;
         bool leaves_first = edge != pool->kept->edges && other->queue->tier < class->queue->tier;
-        if (!mine && !leaves_first && !is_critical(other->queue) &&
-            edge->at_ms - self->wall_ms < (int64_t)other->want.time_limit_ms)
-            expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
+        if (mine || leaves_first || is_critical(other->queue) ||
+            edge->at_ms - self->wall_ms >= (int64_t)other->want.time_limit_ms)
+            continue;
+        expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
+        *ret_others = *ret_others || other->id != class->id;
     }
     return (held_gpus > back ? held_gpus - back : 0) + expected;
 }
 
 /*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
- * way but its like's: it leaves first. And who gives way keeps nobody out for whom others are leaving, or that one would hunt again. */
+ * way but its like's: it leaves first. And who gives way keeps nobody of another class out for whom others are leaving,
+ * or that one would hunt again. */
 static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                                    uint32_t gpus_per_node, kept_back_t back)
 {
@@ -336,8 +339,9 @@ static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_cl
         uint64_t held = edge->held_gpus - (firm ? edge->best_effort_gpus : 0),
                  given = back.gpus - (firm ? back.best_effort_gpus : 0);
         held = held > given ? held - given : 0;
-        uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held) : 0;
-        bool awaited = after > held && !leaves_first;
+        bool others = false;
+        uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held, &others) : 0;
+        bool awaited = others && !leaves_first;
         held = after > held ? after : held;
         if (held + gpus > edge->room_gpus && (i == 0 || awaited || !gives_way(self, class, edge->at_ms)))
             return edge;

@@ -113,10 +113,11 @@ def gone_for_good(federation, site):
         site.cluster("kill9-slurmd", f"{site.name}-n{node}")
     kill_jobs(site)
     killed = [key for key, s in states_of(federation, ids).items() if s[0] != "succeeded"]
-    federation.wait_for(lambda: any(s["site"] == site.name and s["state"] != "ready" for s in federation.site_list()), 120,
+    federation.wait_for(lambda: any(s["site"] == site.name and s["state"] == "silent" for s in federation.site_list()), 120,
                         "the site is not called silent")
+    attest = ["attest", site.name, "--dead", "--reason", "its machines are off", "-y"]
+    federation.wait_for(lambda: federation.helio(*attest, check=False).returncode == 0, 120, "it cannot be attested dead")
     began = time.monotonic()
-    federation.helio("attest", site.name, "--dead", "--reason", "its machines are off", "-y")
     federation.wait_for(lambda: all(s[1] != site.name and s[0] in ("running", "succeeded")
                                     for s in states_of(federation, killed).values()), 120, "work did not move")
     took = time.monotonic() - began

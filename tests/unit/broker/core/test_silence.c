@@ -220,6 +220,11 @@ static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
         harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
     assert_int_equal(answer->rc, HELIO_CONFLICT);
     assert_non_null(strstr(answer->text.data, "ready"));
+    harness_gone(h, NORTH);
+    let_pass(20000); /* people see it as silent by then */
+    answer = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    assert_int_equal(answer->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(answer->text.data, "can be attested dead once that is 60 s"));
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
