@@ -63,14 +63,6 @@ void edits_answer(world_t *self, const helio_fx_answer_t *answer)
         world_violate(self, "an edit was answered before it was durable");
 }
 
-static wjob_t *job_of(world_t *self, helio_uuid_t id)
-{
-    for (uint32_t i = 0; i < self->job_count; i++)
-        if (helio_uuid_equal(self->jobs[i].given, id))
-            return &self->jobs[i];
-    return NULL;
-}
-
 /*  The words of the last job's row live as long as its batch: those of queues are kept by name. */
 static helio_text_t queue_of(helio_text_t name)
 {
@@ -82,7 +74,7 @@ static helio_text_t queue_of(helio_text_t name)
 
 void edits_row(world_t *self, const helio_row_edit_t *row)
 {
-    wjob_t *job = job_of(self, row->job);
+    wjob_t *job = workload_given(self, row->job);
     if (!job)
         return;
     job->queue = queue_of(row->queue);

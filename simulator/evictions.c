@@ -14,14 +14,6 @@ static uint32_t tier_of(helio_text_t queue)
                                            : HELIO_TIER_STANDARD;
 }
 
-static wjob_t *job_of(world_t *self, helio_uuid_t id)
-{
-    for (uint32_t i = 0; i < self->job_count; i++)
-        if (helio_uuid_equal(self->jobs[i].given, id))
-            return &self->jobs[i];
-    return NULL;
-}
-
 static wevicted_t *evicted_of(world_t *self, helio_job_key_t key)
 {
     wevicted_t *evicted;
@@ -52,7 +44,7 @@ void evictions_transition(world_t *self, const helio_row_transition_t *row)
         return;
     helio_text_t rest = {row->reason.data + sizeof begin - 1, row->reason.size - (uint32_t)(sizeof begin - 1)};
     helio_text_t queue = cut(&rest, '/'), tenant = cut(&rest, ' ');
-    const wjob_t *job = job_of(self, row->key.job);
+    const wjob_t *job = workload_given(self, row->key.job);
     if (!job)
         return;
     uint32_t evictor = tier_of(queue), victim = tier_of(job->queue);
@@ -104,7 +96,7 @@ static bool is_wanted(const world_t *self, const wevicted_t *evicted)
 
 void evictions_placement(world_t *self, const helio_row_placement_t *row)
 {
-    const wjob_t *job = job_of(self, row->key.job);
+    const wjob_t *job = workload_given(self, row->key.job);
     if (!job)
         return;
     wevicted_t *evicted, *next;

@@ -245,6 +245,7 @@ run_t *backend_find(world_t *self, helio_job_key_t key, uint32_t epoch);
 void workload_make(world_t *self);
 void workload_parse(world_t *self, helio_text_t source, helio_job_spec_t *ret_spec);
 wjob_t *workload_of(world_t *self, helio_text_t source);
+wjob_t *workload_given(world_t *self, helio_uuid_t id); /* by the id that a leader gave it; NULL = none */
 void workload_answer(world_t *self, const helio_fx_answer_t *answer);
 helio_job_key_t workload_on(const world_t *self, const wafter_t *after);
 bool workload_done(world_t *self);

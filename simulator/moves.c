@@ -16,14 +16,6 @@ bool moves_asks(const world_t *self, uint32_t index)
     return self->options.seed % 2 == 1 && world_draw(self, 20, index) % 2 == 0;
 }
 
-static const wjob_t *job_of(const world_t *self, helio_uuid_t id)
-{
-    for (uint32_t i = 0; i < self->job_count; i++)
-        if (helio_uuid_equal(self->jobs[i].given, id))
-            return &self->jobs[i];
-    return NULL;
-}
-
 static wmoved_t *moved_of(world_t *self, helio_job_key_t key)
 {
     wmoved_t *moved;
@@ -54,7 +46,7 @@ void moves_transition(world_t *self, const helio_row_transition_t *row)
     self->arrivals += row->to == HELIO_JOB_OFFERED && contains(row->reason, ", moved from ");
     if (row->to != HELIO_JOB_STOPPING || !begins_with(row->reason, "moved from "))
         return;
-    const wjob_t *job = job_of(self, row->key.job);
+    const wjob_t *job = workload_given(self, row->key.job);
     if (!job)
         return;
     const helio_job_spec_t *spec = &job->submission.spec;

@@ -14,6 +14,14 @@ wjob_t *workload_of(world_t *self, helio_text_t source)
     return &self->jobs[strtoul(text, NULL, 10)];
 }
 
+wjob_t *workload_given(world_t *self, helio_uuid_t id)
+{
+    for (uint32_t i = 0; i < self->job_count; i++)
+        if (helio_uuid_equal(self->jobs[i].given, id))
+            return &self->jobs[i];
+    return NULL;
+}
+
 void workload_parse(world_t *self, helio_text_t source, helio_job_spec_t *ret_spec)
 {
     *ret_spec = workload_of(self, source)->submission.spec;

@@ -28,11 +28,6 @@ static bool may_be_moved(const submission_t *submission)
     return submission->better_site && (submission->signalled || submission->checkpoint_every_ms);
 }
 
-static uint32_t gpus_of(const job_t *job, uint32_t gpus_per_node)
-{
-    return gpus_per_node * job->submission->class->want.nodes;
-}
-
 /* ---- room that is held --------------------------------------------------------------------------------- */
 
 static void hold(helio_broker_core_t *self, mover_t *mover, const spot_t *spot)
@@ -117,7 +112,7 @@ uint64_t core_moves_held_gpus(const helio_broker_core_t *self, const pool_t *poo
         if (mover->to_pool == pool && mover->counted && job->state != HELIO_JOB_QUEUED &&
             job->submission->queue->tier != HELIO_TIER_CRITICAL &&
             at_ms - self->wall_ms < (int64_t)job->submission->row.time_limit_ms)
-            gpus += gpus_of(job, mover->gpus_per_node);
+            gpus += core_moves_gpus(job, mover->gpus_per_node);
     }
     return gpus;
 }

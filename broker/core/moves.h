@@ -81,6 +81,7 @@ uint64_t core_moves_held_gpus(const helio_broker_core_t *self, const pool_t *poo
 uint64_t core_moves_stays_ms(const helio_broker_core_t *self, const job_t *job); /* yet, whatever it would gain */
 
 /* spots.c */
+uint32_t core_moves_gpus(const job_t *job, uint32_t gpus_per_node); /* of all its nodes, were they such ones */
 /*  Where jobs of the class could go; valid until the next such call. */
 const spots_t *core_moves_spots(helio_broker_core_t *self, job_class_t *class);
 /*  It may go there: it fits, by all that does not pass, and is no step or alternative behind where it runs. */

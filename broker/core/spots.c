@@ -7,7 +7,7 @@
 
 #include "broker/core/evaluation.h"
 
-static uint32_t gpus_of(const job_t *job, uint32_t gpus_per_node)
+uint32_t core_moves_gpus(const job_t *job, uint32_t gpus_per_node)
 {
     return gpus_per_node * job->submission->class->want.nodes;
 }
@@ -87,7 +87,7 @@ helio_move_t core_moves_weigh(helio_broker_core_t *self, const job_t *job, const
     const submission_t *submission = job->submission;
     const helio_requirement_t *want = &submission->class->want;
     bool killed = core_evict_tier(job) == HELIO_TIER_BEST_EFFORT && !submission->signalled;
-    uint64_t gpus = gpus_of(job, job->gpus_per_node);
+    uint64_t gpus = core_moves_gpus(job, job->gpus_per_node);
     helio_mover_t mover = {
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h, 0},
         .now_ms = self->wall_ms,
@@ -169,7 +169,7 @@ helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *jo
     job_class_t class = class_of(job, &alone);
     const helio_requirement_t *want = &class.want;
     const pool_t *pool = spot->pool;
-    uint32_t gpus = gpus_of(job, spot->gpus_per_node), has = gpus_of(job, job->gpus_per_node);
+    uint32_t gpus = core_moves_gpus(job, spot->gpus_per_node), has = core_moves_gpus(job, job->gpus_per_node);
     bool leaves = job->site != NULL; /* its own GPUs come back */
     int64_t until_ms;
     *ret_detail = "";

@@ -193,8 +193,8 @@ static const helio_command_t commands[] = {
     {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_WORDS_NONE, helio_cmd_links_list},
     {"top", "", "Show the federation live: sites, queues and who waits, what runs by GPUs",
-     "Asked for anew every two seconds. q quits, the space bar looks at once. With --once, and where output or input is no "
-     "terminal, it is printed once; -o json prints one snapshot with all that is shown. USD/h is what the GPUs in use "
+     "Asked for anew every two seconds. q quits, the space bar looks at once. With --once, and where output or input is "
+     "no terminal, it is printed once; -o json prints one snapshot with all that is shown. USD/h is what the GPUs in use "
      "cost where they are; CO2e/h is there where sites tell their power. Of jobs the newest 200 are looked at.",
      "helio top", O(ONCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_top},
     {"report", "", "Show what was used, and what two baselines would have used",
