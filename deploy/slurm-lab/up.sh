@@ -96,11 +96,11 @@ if [ -n "$base_port" ]; then
   taken=$(range_free "$base_port") || fail "port $taken is taken; the lab needs $base_port..$((base_port + ports - 1)), or leave BASE_PORT out"
 else # by chance, so that two labs that start at the same moment do not meet; below the ports that the kernel hands out
   for _ in $(seq 50); do
-    base_port=$((12000 + (RANDOM * 32768 + RANDOM) % (32000 - 12000 - ports)))
+    base_port=$((12000 + (RANDOM * 32768 + RANDOM) % (20000 - 12000 - ports)))
     range_free "$base_port" >/dev/null && break
     base_port=
   done
-  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 32000; give BASE_PORT"
+  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 20000; give BASE_PORT"
 fi
 dbd_port=$((base_port + ports - 1))
 

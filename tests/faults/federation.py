@@ -1,21 +1,31 @@
 """A federation for campaigns: PostgreSQL, a broker and any number of sites in one folder, each of which can be killed
 with SIGKILL, paused and brought back. A kind of site is a class with the same few methods; what runs on it is the
 same table of jobs for all of them (workload.py)."""
-import collections, json, os, pwd, random, signal, socket, subprocess, time
+import collections, fcntl, json, os, pwd, random, signal, socket, subprocess, tempfile, time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
+PORTS = range(24000, 32768)  # below are those of the Slurm lab (12000) and of unit tests (20000), above the kernel's own
+reserved = []  # the locks of the ports that this process chose, held until it ends
+
+
 def free_port():
-    """One that nobody has, and that the kernel gives to nobody's outgoing connection while its daemon is dead."""
+    """One that nobody listens on and that no other campaign chose: they run beside each other, and a port is chosen
+    seconds before its daemon takes it, and free for a moment whenever that daemon is killed."""
+    folder = os.path.join(tempfile.gettempdir(), f"helio-ports-{os.getuid()}")
+    os.makedirs(folder, exist_ok=True)
     while True:
-        with socket.socket() as s:
-            port = random.randrange(20000, 32768)
-            try:
+        port = random.choice(PORTS)
+        lock = open(os.path.join(folder, str(port)), "w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with socket.socket() as s:
                 s.bind(("127.0.0.1", port))
-                return port
-            except OSError:
-                pass
+            reserved.append(lock)
+            return port
+        except OSError:
+            lock.close()
 
 
 def run(*args, **kw):
@@ -169,8 +179,20 @@ carbon_g_per_kwh: 30
             self.start(name)
 
     def wait_ready(self, seconds=60):
-        self.wait_for(lambda: len([s for s in self.site_list() if s["state"] == "ready"]) == len(self.sites), seconds,
-                      "the federation is not ready")
+        ready = lambda: len([s for s in self.site_list() if s["state"] == "ready"]) == len(self.sites)
+        try:
+            self.wait_for(ready, seconds, "the federation is not ready")
+        except SystemExit as end:
+            raise SystemExit(f"{end}\n{self.last_words()}")
+
+    def last_words(self):
+        """The end of each daemon's log, and of those that ended how."""
+        said = ""
+        for name, proc in self.procs.items():
+            with open(self.path(f"{name}.log"), errors="replace") as log:
+                said += f"--- {name}: {'runs' if proc.poll() is None else f'ended with {proc.returncode}'}\n"
+                said += "".join(log.readlines()[-5:])
+        return said
 
     def wait_for(self, what, seconds, complaint):
         deadline = time.monotonic() + seconds

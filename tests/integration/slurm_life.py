@@ -29,7 +29,6 @@ class World:
         self.sites, self.lab = make_sites("slurm:1,local:1", PREEMPT="cancel", EXTRA=extra)
         self.north, self.eu = self.sites
         self.federation = Federation(build, self.folder, self.sites)
-        self.federation.up()
 
     def mount(self, name, size):
         """A small disk of its own, or None where this user may not mount."""
@@ -488,6 +487,7 @@ def main():
     args = args.parse_args()
     world, bad = World(args.build), 0
     try:
+        world.federation.up()
         for name, case in CASES.items():
             if args.only in (None, name):
                 began = time.monotonic()
