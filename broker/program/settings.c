@@ -292,3 +292,18 @@ helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
     options.core.offers_unanswered_max = self->offers_unanswered_max;
     return options;
 }
+
+void helio_settings_reference(helio_buffer_t *out)
+{
+    helio_buffer_text(
+        out,
+        "# The broker's settings\n\n"
+        "<!-- Generated from broker/program/settings.c; the test of the settings writes it. -->\n\n"
+        "`broker.yaml`, read by `helio-broker` from `" HELIO_BROKER_CONFIG_PATH
+        "` or from `--config FILE`. Flags of "
+        "the\ncommand line go before it (`helio-broker --help` lists them). Durations: "
+        "[quantities](site.md#quantities).\n"
+        "`helio-broker check` says what is wrong, here and with the database, before a broker runs. A broker "
+        "reads the file\nwhen it starts.\n\n## Keys\n\n");
+    helio_spec_reference(&helio_settings_table, out);
+}

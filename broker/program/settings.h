@@ -61,5 +61,7 @@ HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_arguments_t *arguments
 helio_engine_options_t helio_settings_engine(const helio_settings_t *self);
 
 extern const helio_spec_table_t helio_settings_table;
+/*  docs/reference/broker.md */
+void helio_settings_reference(helio_buffer_t *out);
 
 #endif

@@ -51,6 +51,8 @@ void helio_help_overview(helio_buffer_t *out);
 void helio_help_command(const helio_command_t *command, helio_buffer_t *out);
 void helio_help_group(const char *word, helio_buffer_t *out);
 void helio_help_roff(helio_buffer_t *out);
+/*  docs/reference/helio.md */
+void helio_help_page(helio_buffer_t *out); /* help_page.c */
 /*  False for a shell it does not know. */
 bool helio_completion(const char *shell, helio_buffer_t *out);
 
@@ -78,7 +80,7 @@ int helio_cmd_events(helio_client_t *client); /* watch.c */
 int helio_cmd_sites(helio_client_t *client);  /* fleet.c */
 int helio_cmd_gpus(helio_client_t *client);
 int helio_cmd_forecast(helio_client_t *client); /* forecast.c */
-int helio_cmd_queues(helio_client_t *client); /* queues.c */
+int helio_cmd_queues(helio_client_t *client);   /* queues.c */
 int helio_cmd_queues_set(helio_client_t *client);
 int helio_cmd_queues_schedule(helio_client_t *client);
 int helio_cmd_queues_rm(helio_client_t *client);

@@ -1,7 +1,7 @@
 /*  What is said of a job's decision, from the core through the database to the answer:
  *  tests/golden/explain/NAME.json. What `helio explain` makes of each is NAME.txt beside it
- *  (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come from the
- *  JSON files, so write those first. */
+ *  (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come
+ * from the JSON files, so write those first. */
 #include "tests/support/core_harness.h"
 
 #include <poll.h>
@@ -14,6 +14,7 @@
 #include "broker/store/reader.h"
 #include "broker/store/store.h"
 #include "federation/base/clock.h"
+#include "tests/support/golden.h"
 #include "tests/support/pg_fixture.h"
 
 enum { NORTH = 1, SOUTH = 2, WEST = 3, HOUR = 3600000, PATIENCE_MS = 60000 };
@@ -115,7 +116,8 @@ static void commit(const char *conninfo)
         struct pollfd fd = {.fd = helio_store_fd(store),
                             .events = (short)(POLLIN | (helio_store_wants_write(store) ? POLLOUT : 0))};
         (void)poll(&fd, fd.fd >= 0, 20);
-        if (helio_store_process(store, helio_clock_boot_ms(), &err) != HELIO_OK || helio_clock_boot_ms() > give_up_ms)
+        if (helio_store_process(store, helio_clock_boot_ms(), &err) != HELIO_OK ||
+            helio_clock_boot_ms() > give_up_ms)
             fail_msg("not committed: %s", err.text);
     }
     helio_store_destroy(&store);
@@ -156,33 +158,15 @@ static const helio_fx_answer_t *foresee(const char *tenant, helio_job_key_t key)
 {
     while (harness_take(h, HELIO_BROKER_FX_ANSWER))
         ;
-    helio_ev_command_t event = {
-        .call = 9, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .role = HELIO_ROLE_USER, .key = key};
+    helio_ev_command_t event = {.call = 9,
+                                .tenant = helio_text_of(tenant),
+                                .user = HELIO_TEXT("ada"),
+                                .role = HELIO_ROLE_USER,
+                                .key = key};
     harness_step(h, HELIO_BROKER_EV_EXPLAIN, &event);
     const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
     assert_non_null(answer);
     return answer;
-}
-
-static void compare(const char *name, const char *text)
-{
-    char path[256], *kept = NULL;
-    size_t size = 0;
-    (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/tests/golden/explain/%s.json", name);
-    bool write = getenv("HELIO_GOLDEN_WRITE") != NULL;
-    FILE *file = fopen(path, write ? "w" : "r");
-    if (!file)
-        fail_msg("%s cannot be opened; HELIO_GOLDEN_WRITE=1 writes it", path);
-    if (write) {
-        assert_true(fputs(text, file) >= 0);
-    } else {
-        if (getdelim(&kept, &size, '\0', file) < 0)
-            fail_msg("%s is empty", path);
-        if (strcmp(kept, text) != 0)
-            fail_msg("%s differs; HELIO_GOLDEN_WRITE=1 writes it\n--- kept\n%s\n--- is\n%s", path, kept, text);
-    }
-    free(kept);
-    assert_int_equal(fclose(file), 0);
 }
 
 static void golden(const char *name, helio_job_key_t key)
@@ -190,12 +174,15 @@ static void golden(const char *name, helio_job_key_t key)
     const char *conninfo = helio_pg_database(pg);
     commit(conninfo);
     json_t *json = read_explain(conninfo, key);
-    const char *id = json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
+    const char *id =
+        json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
     assert_int_equal(helio_job_key_parse(helio_text_of(id), &key), HELIO_OK);
     const helio_fx_answer_t *answer = foresee("acme", key);
     helio_prospect_put(json, answer->rc == HELIO_OK ? &answer->prospect : NULL);
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
-    compare(name, text);
+    char path[256];
+    (void)snprintf(path, sizeof path, "tests/golden/explain/%s.json", name);
+    golden_check(path, helio_text_of(text));
     free(text);
     json_decref(json);
 }
@@ -235,7 +222,8 @@ static void explain__of_a_gang_that_has_a_reservation(void **state)
     (void)state;
     fill();
     helio_job_spec_t spec = spec_of("gang", 2);
-    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16, HARNESS_AS_IS); /* or that queue would not help */
+    (void)harness_quota(h, "acme", "express", HARNESS_AS_IS, 16,
+                        HARNESS_AS_IS); /* or that queue would not help */
     golden("reserved", job_of("acme", &spec));
 }
 
@@ -257,7 +245,8 @@ static void explain__of_a_job_that_was_edited(void **state)
     (void)job_of("acme", &spec);
     spec = spec_of("edited", 1);
     helio_job_key_t key = job_of("acme", &spec);
-    helio_ev_edit_t edit = {.goal_given = true, .goal = HELIO_GOAL_GREEN, .priority_given = true, .priority = 5};
+    helio_ev_edit_t edit = {
+        .goal_given = true, .goal = HELIO_GOAL_GREEN, .priority_given = true, .priority = 5};
     assert_int_equal(harness_edit(h, "acme", HELIO_ROLE_USER, key, edit)->rc, HELIO_OK);
     harness_tick(h);
     golden("edited", key);
@@ -340,7 +329,8 @@ static void explain__of_a_job_whose_site_was_lost(void **state)
         harness_tick(h);
     }
     assert_int_equal(harness_state(h, key), HELIO_JOB_SUSPECT);
-    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc, HELIO_OK);
+    assert_int_equal(harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_OPERATOR, "north")->rc,
+                     HELIO_OK);
     harness_tick(h);
     harness_run_up_to(h, SOUTH, key, 2, HELIO_JOB_RUNNING);
     golden("moved", key);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "broker/http/metrics.h"
+#include "tests/support/golden.h"
 
 static const char page_head[] = "# Metrics\n\n"
                                 "What `GET /metrics` of the broker shows, in Prometheus' text format. It "
@@ -129,28 +130,12 @@ static void metrics__are_told_with_type_help_and_samples_under_names_of_our_own(
 static void metrics__the_page_shows_all(void **state)
 {
     (void)state;
-    static const char path[] = HELIO_SOURCE_DIR "/docs/reference/metrics.md";
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
     helio_buffer_text(&page, page_head);
     for (uint32_t i = 0; i < metric_count; i++)
         helio_buffer_printf(&page, "| `%s` | %s | %s | %s |\n", metrics[i].name, metrics[i].type,
                             metrics[i].labels, metrics[i].help);
-    if (getenv("HELIO_GOLDEN_WRITE")) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *kept = NULL;
-    size_t size = 0;
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    ssize_t got = getdelim(&kept, &size, '\0', file);
-    (void)fclose(file);
-    if (got < 0 || strcmp(kept, page.data) != 0)
-        fail_msg("docs/reference/metrics.md differs from /metrics; HELIO_GOLDEN_WRITE=1 writes it");
-    free(kept);
+    golden_check("docs/reference/metrics.md", helio_buffer_view(&page));
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "broker/program/settings.h"
+#include "tests/support/golden.h"
 
 static helio_rc parse(helio_arguments_t *arguments, helio_error_t *err, int argc, char *const *argv)
 {
@@ -166,6 +167,14 @@ static void settings__mistakes_name_line_and_remedy(void **state)
     assert_non_null(strstr(self->err.text, "/nonexistent/broker.yaml"));
 }
 
+static void reference__the_page_is_that_of_the_table(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
+    helio_settings_reference(&page);
+    golden_check("docs/reference/broker.md", helio_buffer_view(&page));
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
 
 int main(void)
@@ -177,6 +186,7 @@ int main(void)
         CASE(settings__a_database_is_all_that_must_be_said),
         CASE(settings__everything_can_be_set_and_flags_win),
         CASE(settings__mistakes_name_line_and_remedy),
+        cmocka_unit_test(reference__the_page_is_that_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

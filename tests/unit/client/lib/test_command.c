@@ -13,6 +13,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/command.h"
+#include "tests/support/golden.h"
 
 /*  Runs a command line without an environment. *ret_* are the caller's to free. */
 static int run(const char *const *words, char **ret_out, char **ret_err)
@@ -124,6 +125,14 @@ static void help__manual_and_completion_name_every_command_and_option(void **sta
     helio_buffer_clear(&roff);
     for (size_t s = 0; s < 3; s++)
         helio_buffer_clear(&scripts[s]);
+}
+
+static void help__the_reference_page_is_that_of_the_table(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
+    helio_help_page(&page);
+    golden_check("docs/reference/helio.md", helio_buffer_view(&page));
 }
 
 static void completion__bash_script_is_syntactically_whole(void **state)
@@ -242,6 +251,7 @@ int main(void)
         cmocka_unit_test(commands__not_there_yet_are_not_listed),
         cmocka_unit_test(options__have_unlike_names_and_letters_and_are_used),
         cmocka_unit_test(help__manual_and_completion_name_every_command_and_option),
+        cmocka_unit_test(help__the_reference_page_is_that_of_the_table),
         cmocka_unit_test(completion__bash_script_is_syntactically_whole),
         cmocka_unit_test(commands__wrong_lines_say_what_and_how),
         cmocka_unit_test(options__stand_anywhere_and_the_last_wins),

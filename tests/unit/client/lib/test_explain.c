@@ -10,9 +10,10 @@
 #include <locale.h>
 
 #include "client/lib/client.h"
+#include "tests/support/golden.h"
 #include "tests/unit/client/lib/broker_double.h"
 
-#define FOLDER HELIO_SOURCE_DIR "/tests/golden/explain/"
+#define KEPT "tests/golden/explain/"
 
 static char *content_of(const char *path)
 {
@@ -33,7 +34,8 @@ static char *explained(const char *answer, const char *format)
     broker_double_t *broker = broker_double_new(rules);
     char url[64], *out = NULL, *err = NULL;
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", broker->port);
-    char token[] = "HELIO_TOKEN=hel_abcdef_secret", *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
+    char token[] = "HELIO_TOKEN=hel_abcdef_secret",
+         *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
     char helio[] = "helio", explain[] = "explain", id[] = "abcdefgh", o[] = "-o", as[8];
     (void)snprintf(as, sizeof as, "%s", format);
     char *argv[] = {helio, explain, id, o, as};
@@ -59,26 +61,10 @@ static char *explained(const char *answer, const char *format)
     return out;
 }
 
-static void compare(const char *path, const char *text)
-{
-    if (getenv("HELIO_GOLDEN_WRITE")) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        assert_true(fputs(text, file) >= 0);
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *kept = content_of(path);
-    if (!kept || strcmp(kept, text) != 0)
-        fail_msg("%s differs; HELIO_GOLDEN_WRITE=1 writes it\n--- kept\n%s\n--- is\n%s", path,
-                 kept ? kept : "", text);
-    free(kept);
-}
-
 static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
 {
     (void)state;
-    DIR *folder = opendir(FOLDER);
+    DIR *folder = opendir(HELIO_SOURCE_DIR "/" KEPT);
     struct dirent *entry;
     int answers = 0;
     assert_non_null(folder);
@@ -87,11 +73,11 @@ static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
         size_t size = strlen(entry->d_name);
         if (size < 6 || strcmp(entry->d_name + size - 5, ".json") != 0)
             continue;
-        (void)snprintf(path, sizeof path, FOLDER "%s", entry->d_name);
+        (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/" KEPT "%s", entry->d_name);
         char *answer = content_of(path), *text = explained(answer, "table"),
              *json = explained(answer, "json");
-        (void)snprintf(path, sizeof path, FOLDER "%.*s.txt", (int)(size - 5), entry->d_name);
-        compare(path, text);
+        (void)snprintf(path, sizeof path, KEPT "%.*s.txt", (int)(size - 5), entry->d_name);
+        golden_check(path, helio_text_of(text));
         for (const char *key = "\"expected\"\0\"ahead\"\0\"hints\"\0\"candidates\"\0"; *key;
              key += strlen(key) + 1)
             assert_non_null(strstr(json, key)); /* nothing of the answer is kept from programs */

@@ -9,6 +9,7 @@
 #include <dirent.h>
 
 #include "federation/base/rng.h"
+#include "tests/support/golden.h"
 #include "tests/unit/client/sbatch/sbatch_testing.h"
 
 #define FOLDER HELIO_SOURCE_DIR "/tests/data/sbatch"
@@ -48,24 +49,12 @@ static uint32_t list_scripts(const char *subfolder, const char **ret_names, uint
     return count;
 }
 
-/*  HELIO_GOLDEN_WRITE=1 writes the expected files instead. */
 static void check_golden(const char *name, helio_text_t yaml, helio_arena_t *arena)
 {
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
-    const char *path =
-        helio_arena_printf(arena, "%s/expected/%.*s.yaml", FOLDER, (int)strlen(base) - 3, base).data;
-    const char *write = getenv("HELIO_GOLDEN_WRITE");
-    if (write && strcmp(write, "1") == 0) {
-        FILE *out = fopen(path, "wb");
-        assert_non_null(out);
-        assert_int_equal(fwrite(yaml.data, 1, yaml.size, out), yaml.size);
-        assert_int_equal(fclose(out), 0);
-        return;
-    }
-    helio_text_t have = slurp(path, arena);
-    if (!helio_text_equal(have, yaml))
-        fail_msg("%s differs: run with HELIO_GOLDEN_WRITE=1 and look at the change; now:\n%.*s", path,
-                 HELIO_TEXT_ARGS(yaml));
+    golden_check(
+        helio_arena_printf(arena, "tests/data/sbatch/expected/%.*s.yaml", (int)strlen(base) - 3, base).data,
+        yaml);
 }
 
 static void scripts__become_the_expected_job_files_and_run_unchanged(void **state)

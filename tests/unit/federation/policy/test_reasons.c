@@ -1,5 +1,5 @@
-/*  Every word has a meaning and a remedy, and docs/reference/reasons.md shows them all. HELIO_GOLDEN_WRITE=1 writes
- *  the page. */
+/*  Every word has a meaning and a remedy, and docs/reference/reasons.md shows them all. HELIO_GOLDEN_WRITE=1
+ * writes the page. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "federation/policy/reasons.h"
+#include "tests/support/golden.h"
 
 static void assert_whole(const char *word, helio_reason_doc_t doc)
 {
@@ -35,25 +36,9 @@ static void reasons__all_have_a_meaning_and_a_remedy(void **state)
 static void reasons__the_page_is_that_of_the_tables(void **state)
 {
     (void)state;
-    static const char path[] = HELIO_SOURCE_DIR "/docs/reference/reasons.md";
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
     helio_reasons_page(&page);
-    if (getenv("HELIO_GOLDEN_WRITE")) {
-        FILE *file = fopen(path, "w");
-        assert_non_null(file);
-        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
-        assert_int_equal(fclose(file), 0);
-        return;
-    }
-    char *kept = NULL;
-    size_t size = 0;
-    FILE *file = fopen(path, "r");
-    assert_non_null(file);
-    ssize_t got = getdelim(&kept, &size, '\0', file);
-    fclose(file);
-    if (got < 0 || strcmp(kept, page.data) != 0)
-        fail_msg("docs/reference/reasons.md differs from the tables; HELIO_GOLDEN_WRITE=1 writes it");
-    free(kept);
+    golden_check("docs/reference/reasons.md", helio_buffer_view(&page));
 }
 
 int main(void)

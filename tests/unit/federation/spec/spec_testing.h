@@ -65,31 +65,4 @@ static inline helio_diagnostic_t bad_job(const char *yaml, helio_arena_t *arena)
 
 #define assert_text(text, string) assert_true(helio_text_is(text, string))
 
-/*  Compares with a file under the source tree; HELIO_GOLDEN_WRITE=1 writes it instead. */
-static inline void assert_golden(const char *path, helio_text_t text)
-{
-    char full[1024];
-    (void)snprintf(full, sizeof full, "%s/%s", HELIO_SOURCE_DIR, path);
-    const char *write = getenv("HELIO_GOLDEN_WRITE");
-    if (write && strcmp(write, "1") == 0) {
-        FILE *out = fopen(full, "wb");
-        assert_non_null(out);
-        assert_int_equal(fwrite(text.data, 1, text.size, out), text.size);
-        assert_int_equal(fclose(out), 0);
-        return;
-    }
-    FILE *in = fopen(full, "rb");
-    if (!in)
-        fail_msg("%s is missing: run with HELIO_GOLDEN_WRITE=1", path);
-    char *have = calloc(1, text.size + 2u);
-    assert_non_null(have);
-    size_t size = fread(have, 1, text.size + 1u, in);
-    (void)fclose(in);
-    bool same = size == text.size && memcmp(have, text.data, size) == 0;
-    free(have);
-    if (!same)
-        fail_msg("%s differs: run with HELIO_GOLDEN_WRITE=1 and look at the change; now:\n%.*s", path,
-                 HELIO_TEXT_ARGS(text));
-}
-
 #endif

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "federation/spec/reader.h"
+#include "tests/support/golden.h"
 
 /*  ---- a table of every kind, as a daemon would have one ---- */
 
@@ -178,8 +179,8 @@ static void table__one_of_many_reads_as_it_does_alone(void **state)
         helio_diagnostic_t diagnostic = {0};
         helio_spec_source_t source = {.text = helio_text_of(yaml[i])};
         assert_int_equal(read_settings(yaml[i], *state, &alone, &diagnostic), HELIO_OK);
-        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state, &many,
-                                              &diagnostic),
+        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state,
+                                              &many, &diagnostic),
                          HELIO_OK);
         assert_true(helio_text_equal(alone.site.name, many.site.name));
         assert_true(helio_text_equal(alone.site.backend, many.site.backend));
@@ -199,8 +200,8 @@ static void table__one_of_many_reads_as_it_does_alone(void **state)
 
 static void site__a_pool_of_slices_is_read(void **state)
 {
-    static const char yaml[] =
-        "name: a\npools: [{name: p, gpu: H100/1g.10gb, memory: 10GB, gpus_per_node: 56, nodes: 1, sharing: mig}]\n";
+    static const char yaml[] = "name: a\npools: [{name: p, gpu: H100/1g.10gb, memory: 10GB, gpus_per_node: "
+                               "56, nodes: 1, sharing: mig}]\n";
     helio_site_profile_t site;
     helio_diagnostic_t diagnostic = {0};
     exact_t exact = exact_of("site.yaml", yaml, strlen(yaml));
@@ -370,16 +371,16 @@ static void reference__the_pages_are_those_of_the_tables(void **state)
     helio_buffer_t out = {0};
     (void)state;
     helio_spec_job_reference(&out);
-    assert_golden("docs/reference/job.md", helio_buffer_view(&out));
+    golden_check("docs/reference/job.md", helio_buffer_view(&out));
     helio_buffer_reset(&out);
     helio_spec_site_reference(&out);
-    assert_golden("docs/reference/site.md", helio_buffer_view(&out));
+    golden_check("docs/reference/site.md", helio_buffer_view(&out));
     helio_buffer_reset(&out);
     helio_spec_job_schema(&out);
-    assert_golden("docs/reference/job.schema.json", helio_buffer_view(&out));
+    golden_check("docs/reference/job.schema.json", helio_buffer_view(&out));
     helio_buffer_reset(&out);
     helio_spec_site_schema(&out);
-    assert_golden("docs/reference/site.schema.json", helio_buffer_view(&out));
+    golden_check("docs/reference/site.schema.json", helio_buffer_view(&out));
     helio_buffer_clear(&out);
 }
 
@@ -412,7 +413,7 @@ static void golden__errors_look_like_this(void **state)
         helio_diagnostic_t diagnostic = bad_job(cases[i].source, *state);
         helio_diagnostic_text(&diagnostic, false, &out);
         (void)snprintf(path, sizeof path, "tests/golden/spec/%s.txt", cases[i].name);
-        assert_golden(path, helio_buffer_view(&out));
+        golden_check(path, helio_buffer_view(&out));
         helio_buffer_clear(&out);
     }
 }

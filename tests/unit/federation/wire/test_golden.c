@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "federation/wire/codec.h"
+#include "tests/support/golden.h"
 #include "tests/unit/federation/wire/sample.h"
 
 static const char begin_mark[] = "<!-- tables: begin (generated from the descriptions) -->\n";
@@ -26,33 +27,6 @@ static const struct {
 #undef X
 };
 enum { MESSAGES = sizeof messages / sizeof messages[0] };
-
-static bool writing(void)
-{
-    const char *value = getenv("HELIO_GOLDEN_WRITE");
-    return value && strcmp(value, "1") == 0;
-}
-
-static void read_file(const char *path, helio_buffer_t *out)
-{
-    char part[4096];
-    size_t size;
-    FILE *file = fopen(path, "re");
-    if (!file)
-        fail_msg("%s: cannot be read; HELIO_GOLDEN_WRITE=1 writes it", path);
-    while ((size = fread(part, 1, sizeof part, file)) > 0)
-        helio_buffer_append(out, part, size);
-    (void)fclose(file);
-}
-
-static void write_file(const char *path, const helio_buffer_t *text)
-{
-    FILE *file = fopen(path, "we");
-    if (!file)
-        fail_msg("%s: cannot be written", path);
-    assert_int_equal(fwrite(text->data, 1, text->size, file), text->size);
-    assert_int_equal(fclose(file), 0);
-}
 
 /* ---- golden vectors ------------------------------------------------------------------------------------ */
 
@@ -82,9 +56,9 @@ static void golden__every_message_has_exactly_these_bytes(void **state)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t expected = {0}, text = {0};
         (void)snprintf(path, sizeof path, "%s/tests/golden/wire/%s.hex", HELIO_SOURCE_DIR, messages[i].file);
         vector_text(i, &text);
-        if (writing())
-            write_file(path, &text);
-        read_file(path, &expected);
+        if (golden_writes())
+            golden_write(path, helio_buffer_view(&text));
+        golden_read(path, &expected);
         if (!helio_text_equal(helio_buffer_view(&text), helio_buffer_view(&expected)))
             fail_msg("%s: %s is not encoded as it was: peers of other versions would not understand it", path,
                      messages[i].name);
@@ -104,7 +78,7 @@ static void golden__every_vector_decodes_to_what_its_comment_says(void **state)
         char path[512];
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t file = {0}, frame = {0}, dump = {0};
         (void)snprintf(path, sizeof path, "%s/tests/golden/wire/%s.hex", HELIO_SOURCE_DIR, messages[i].file);
-        read_file(path, &file);
+        golden_read(path, &file);
         char *comment = strchr(file.data, '\n') + 3, *hex = strchr(comment, '\n');
         *hex++ = '\0';
         for (; *hex; hex++)
@@ -218,12 +192,12 @@ static void tables_text(helio_buffer_t *out)
         fields_table(helio_message_type(messages[i].number), out);
         collect(helio_message_type(messages[i].number), found, &count);
     }
-    helio_buffer_text(
-        out, "### Values that came later\n\n| record | field | value | since | what is left out for older peers |\n"
-             "|---|---|---|---|---|\n");
-#define X(record, field, value, word, since, left_out)                                                               \
-    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), word, since, \
-                        left_out);
+    helio_buffer_text(out, "### Values that came later\n\n| record | field | value | since | what is left "
+                           "out for older peers |\n"
+                           "|---|---|---|---|---|\n");
+#define X(record, field, value, word, since, left_out)                                                  \
+    helio_buffer_printf(out, "| %s | `%s` | %u (%s) | %d | %s |\n", #record, #field, (unsigned)(value), \
+                        word, since, left_out);
     HELIO_WIRE_LATER_TABLE(X)
 #undef X
     helio_buffer_text(out, "\n### Records inside messages\n\n");
@@ -238,18 +212,18 @@ static void golden__the_protocol_document_has_the_tables_of_the_code(void **stat
     (void)state;
     static const char path[] = HELIO_SOURCE_DIR "/docs/protocol.md";
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t document = {0}, tables = {0}, renewed = {0};
-    read_file(path, &document);
+    golden_read(path, &document);
     tables_text(&tables);
     const char *begin = strstr(document.data, begin_mark), *end = strstr(document.data, end_mark);
     assert_non_null(begin);
     assert_non_null(end);
     begin += strlen(begin_mark);
     helio_text_t present = {begin, (uint32_t)(end - begin)};
-    if (writing()) {
+    if (golden_writes()) {
         helio_buffer_append(&renewed, document.data, (size_t)(begin - document.data));
         helio_buffer_append(&renewed, tables.data, tables.size);
         helio_buffer_text(&renewed, end);
-        write_file(path, &renewed);
+        golden_write(path, helio_buffer_view(&renewed));
     } else if (!helio_text_equal(present, helio_buffer_view(&tables))) {
         fail_msg("%s: its tables are not those of the code; HELIO_GOLDEN_WRITE=1 renews them", path);
     }
@@ -259,12 +233,13 @@ static void golden__the_protocol_document_names_the_constants_of_the_code(void *
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t document = {0};
-    read_file(HELIO_SOURCE_DIR "/docs/protocol.md", &document);
+    golden_read(HELIO_SOURCE_DIR "/docs/protocol.md", &document);
     char texts[4][80];
     (void)snprintf(texts[0], sizeof texts[0], "protocol version %d", HELIO_PROTOCOL_VERSION);
     (void)snprintf(texts[1], sizeof texts[1], "at most %d bytes", HELIO_WIRE_FRAME_MAX);
     (void)snprintf(texts[2], sizeof texts[2], "at most %d items", HELIO_WIRE_BATCH_MAX);
-    (void)snprintf(texts[3], sizeof texts[3], "the oldest version still spoken is %d", HELIO_PROTOCOL_VERSION_MIN);
+    (void)snprintf(texts[3], sizeof texts[3], "the oldest version still spoken is %d",
+                   HELIO_PROTOCOL_VERSION_MIN);
     for (size_t i = 0; i < 4; i++)
         if (!strstr(document.data, texts[i]))
             fail_msg("docs/protocol.md does not say \"%s\"", texts[i]);

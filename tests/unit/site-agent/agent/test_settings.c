@@ -18,6 +18,7 @@
 #include "site-agent/agent/host.h"
 #include "site-agent/agent/settings.h"
 #include "tests/support/folder.h"
+#include "tests/support/golden.h"
 
 static char directory[64];
 static helio_arena_t *arena;
@@ -97,7 +98,8 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
         bool acme, zeta;
     } cases[] = {
         {"[]", 0, false, false},
-        {"[{tenant: zeta, unix: a}, {tenant: acme, user: ada, unix: b}, {tenant: acme, unix: c}]", 2, true, true},
+        {"[{tenant: zeta, unix: a}, {tenant: acme, user: ada, unix: b}, {tenant: acme, unix: c}]", 2, true,
+         true},
         {"[{tenant: acme, unix: a}, {user: root, unix: b}]", 2, true, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -106,7 +108,8 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
         char text[2000];
         (void)snprintf(text, sizeof text, "%.*s  users: %s\n", (int)(strstr(good, "  users:") - good), good,
                        cases[i].users);
-        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) != HELIO_OK)
+        if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) !=
+            HELIO_OK)
             fail_msg("%s", complaint.data);
         assert_true(settings.site.tenants_told);
         assert_int_equal(settings.site.tenants.count, cases[i].count);
@@ -119,7 +122,8 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
     for (int i = 0; i <= HELIO_SITE_TENANTS_MAX; i++)
         helio_buffer_printf(&many, "  - {tenant: t%d, unix: a}\n", i);
     helio_agent_settings_t settings;
-    if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) != HELIO_OK)
+    if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) !=
+        HELIO_OK)
         fail_msg("%s", complaint.data);
     assert_false(settings.site.tenants_told); /* more than a message holds: the site itself refuses */
     assert_true(helio_site_maps(&settings.site, HELIO_TEXT("nobody")));
@@ -136,8 +140,8 @@ static void settings__an_unknown_time_zone_names_its_line_and_the_remedy(void **
         (void)snprintf(text, sizeof text, "%stimezone: %s\n", good, zones[i]);
         assert_int_not_equal(
             helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint), HELIO_OK);
-        (void)snprintf(expected, sizeof expected, "%s/site.yaml:13: error: timezone: there is no time zone '%s'",
-                       directory, zones[i]);
+        (void)snprintf(expected, sizeof expected,
+                       "%s/site.yaml:13: error: timezone: there is no time zone '%s'", directory, zones[i]);
         if (strncmp(complaint.data, expected, strlen(expected)) != 0 || !strstr(complaint.data, "tzdata"))
             fail_msg("%s", complaint.data);
         helio_buffer_clear(&complaint);
@@ -302,21 +306,9 @@ static void notify__reaches_the_supervisors_socket(void **state)
 static void reference__the_page_is_that_of_the_tables(void **state)
 {
     (void)state;
-    const char *path = HELIO_SOURCE_DIR "/docs/reference/agent.md";
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0}, known = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
     helio_agent_reference(&page);
-    FILE *file = fopen(path, getenv("HELIO_GOLDEN_WRITE") ? "w+" : "r");
-    assert_non_null(file);
-    if (getenv("HELIO_GOLDEN_WRITE")) {
-        assert_int_equal(fwrite(page.data, 1, page.size, file), page.size);
-        rewind(file);
-    }
-    char bytes[4096];
-    for (size_t size; (size = fread(bytes, 1, sizeof bytes, file)) > 0;)
-        helio_buffer_append(&known, bytes, size);
-    assert_int_equal(fclose(file), 0);
-    if (!helio_text_equal(helio_buffer_view(&page), helio_buffer_view(&known)))
-        fail_msg("%s differs from the tables; HELIO_GOLDEN_WRITE=1 writes it", path);
+    golden_check("docs/reference/agent.md", helio_buffer_view(&page));
 }
 
 int main(void)
