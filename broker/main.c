@@ -18,6 +18,8 @@ static const struct {
     {"token", helio_command_token, "token add --tenant T --user U --role R [--ttl 90d]",
      "issues a token and prints it, once"},
     {"site", helio_command_site, "site add NAME PUBLIC_KEY", "lets a site's agent in"},
+    {"reader", helio_command_reader, "reader add NAME --tenant T... | list | remove NAME",
+     "lets a dashboard read what is of some tenants"},
     {"replay", helio_command_replay, "replay FILE", "steps a fresh core over a recording and compares"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

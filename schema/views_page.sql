@@ -7,7 +7,9 @@ with view as (
         || e'Schema `helio_report` is the contract for dashboards: columns are only ever added. The login `helio_reader` reads it, and\n'
         || e'nothing else: at most 20 connections, read-only, 30 s a query. Times are `timestamptz`; units are in the names.\n\n'
         || e'The login has no password. A superuser of the database sets one (`alter role helio_reader password ''…''`), or `pg_hba.conf`\n'
-        || 'lets it in by `peer`.' as text
+        || e'lets it in by `peer`.\n\n'
+        || e'`helio-broker reader add NAME --tenant T` makes a login with the same limits that sees the rows of its tenants only\n'
+        || '([a tenant''s dashboards](../tenants.md#dashboards-of-one-tenant)). Each view says whether its rows are of tenants or of sites.' as text
     union all
     select name, 0, format(e'\n## %s\n\n%s\n\n| column | type | |\n|---|---|---|', name, says) from view
     union all

@@ -22,15 +22,14 @@ int helio_usage(const char *line)
     return 2;
 }
 
-/*  What "x add NAME" may be called: it becomes a label of metrics and part of audit lines. */
-static bool is_name(const char *name)
+bool helio_is_name(const char *name)
 {
     size_t size = strlen(name);
     return size >= 1 && size <= 32 && name[0] != '-' &&
            strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") == size;
 }
 
-static int bad_name(const char *what, const char *name)
+int helio_bad_name(const char *what, const char *name)
 {
     helio_error_t err = {0};
     helio_rc rc =
@@ -78,7 +77,8 @@ static void say_without_home(const char *conninfo, const char *tenant)
         (void)fprintf(
             stderr,
             "tenant %s has no home site: no job is preferred there or compared with it in `helio report`\n"
-            "help: helio-broker tenant add %s --home SITE (a running broker: `helio tenants set %s --home SITE`), or "
+            "help: helio-broker tenant add %s --home SITE (a running broker: `helio tenants set %s --home "
+            "SITE`), or "
             "`home: SITE` in a job file\n",
             tenant, tenant, tenant);
 }
@@ -87,10 +87,10 @@ int helio_command_tenant(const helio_arguments_t *arguments)
 {
     if (arguments->word_count != 3 || strcmp(arguments->words[1], "add") != 0)
         return helio_usage("tenant add NAME [--home SITE]");
-    if (!is_name(arguments->words[2]))
-        return bad_name("tenant", arguments->words[2]);
-    if (arguments->home && !is_name(arguments->home))
-        return bad_name("site", arguments->home);
+    if (!helio_is_name(arguments->words[2]))
+        return helio_bad_name("tenant", arguments->words[2]);
+    if (arguments->home && !helio_is_name(arguments->home))
+        return helio_bad_name("site", arguments->home);
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;
     helio_error_t err = {0};
@@ -98,7 +98,8 @@ int helio_command_tenant(const helio_arguments_t *arguments)
         helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) !=
             HELIO_OK)
         return helio_complain(&err);
-    (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` at once\n",
+    (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` "
+                 "at once\n",
                  arguments->words[2]);
     say_without_home(settings.database.data, arguments->words[2]);
     return 0;
@@ -115,8 +116,8 @@ int helio_command_token(const helio_arguments_t *arguments)
     uint32_t role;
     uint64_t ttl_ms = UINT64_C(90) * 86400000;
     helio_rc rc = HELIO_OK;
-    if (!is_name(arguments->tenant))
-        return bad_name("tenant", arguments->tenant);
+    if (!helio_is_name(arguments->tenant))
+        return helio_bad_name("tenant", arguments->tenant);
     if (strlen(arguments->user) > 64)
         rc = helio_fail(&err, HELIO_TOO_BIG, "a user's name has at most 64 bytes");
     else if (helio_role_of(helio_text_of(arguments->role), &role) != HELIO_OK)
@@ -156,8 +157,8 @@ int helio_command_site(const helio_arguments_t *arguments)
         return helio_usage("site add NAME PUBLIC_KEY");
     const char *name = arguments->words[2];
     helio_text_t key = helio_text_of(arguments->words[3]);
-    if (!is_name(name))
-        return bad_name("site", name);
+    if (!helio_is_name(name))
+        return helio_bad_name("site", name);
     helio_error_t err = {0};
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
     helio_settings_t settings;

@@ -14,10 +14,15 @@ helio_command_fn helio_command_keygen;
 helio_command_fn helio_command_tenant;
 helio_command_fn helio_command_token;
 helio_command_fn helio_command_site;
+helio_command_fn helio_command_reader;
 helio_command_fn helio_command_replay;
 
 /*  "helio-broker: error: …" on standard error; the exit code of a failure. */
 int helio_complain(const helio_error_t *err);
 int helio_usage(const char *line);
+/*  What "x add NAME" may be called: it becomes a label of metrics and part of audit lines. */
+bool helio_is_name(const char *name);
+/*  "'NAME' cannot be the name of a WHAT": the exit code of a failure. */
+int helio_bad_name(const char *what, const char *name);
 
 #endif

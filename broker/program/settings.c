@@ -194,6 +194,12 @@ helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *r
                 return helio_fail(err, HELIO_INVALID, "unknown flag %s: see helio-broker --help", word);
             if (taken < 0)
                 return helio_fail(err, HELIO_INVALID, "%s wants a value", word);
+            if (strncmp(word, "--tenant", 8) == 0) {
+                if (arguments.tenant_count == HELIO_ARGUMENT_TENANTS_MAX)
+                    return helio_fail(err, HELIO_INVALID, "too many tenants: at most %d",
+                                      HELIO_ARGUMENT_TENANTS_MAX);
+                arguments.tenants[arguments.tenant_count++] = arguments.tenant;
+            }
             i += taken;
         } else if (arguments.word_count == sizeof arguments.words / sizeof arguments.words[0]) {
             return helio_fail(err, HELIO_INVALID, "too many arguments: see helio-broker --help");

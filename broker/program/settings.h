@@ -30,6 +30,8 @@ typedef struct helio_settings {
     uint32_t batch_rows_max;
 } helio_settings_t;
 
+enum { HELIO_ARGUMENT_TENANTS_MAX = 64 };
+
 /*  The command line after the program's name, cut into flags of settings and everything else. */
 typedef struct helio_arguments {
     const char *config; /* NULL = HELIO_BROKER_CONFIG_PATH, which then may be absent */
@@ -39,7 +41,9 @@ typedef struct helio_arguments {
     const char *key_file;
     const char *record;
     const char *log_level;
-    const char *tenant; /* of `token add` */
+    const char *tenant; /* of `token add`; the last one given */
+    const char *tenants[HELIO_ARGUMENT_TENANTS_MAX]; /* of `reader add`: each one given */
+    uint32_t tenant_count;
     const char *user;
     const char *role;
     const char *ttl;
@@ -50,7 +54,7 @@ typedef struct helio_arguments {
     uint32_t word_count;
 } helio_arguments_t;
 
-/*  HELIO_INVALID: an unknown flag, a flag without its value, too many words. */
+/*  HELIO_INVALID: an unknown flag, a flag without its value, too many words or tenants. */
 HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
                                                 helio_error_t *err);
 

@@ -111,3 +111,54 @@ helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key
     rc = put_rows(connection, HELIO_BROKER_FX_ROW_SITE_KEY, key, err);
     return rc == HELIO_OK ? end(connection, "site_key.put", key->site, key->public_key, err) : rc;
 }
+
+/*  Calls what changes a reader: its answer is the script of what this user of the database may not. */
+static helio_rc change_reader(PGconn *connection, const char *query, int count, const char *const *values,
+                              helio_buffer_t *ret_script, helio_error_t *err)
+{
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    helio_rc rc = helio_session_query(connection, query, count, values, &result, err);
+    if (rc != HELIO_OK)
+        return rc;
+    rc = end(connection, count > 1 ? "reader.put" : "reader.remove", helio_text_of(values[0]),
+             helio_text_of(count > 1 ? values[1] : ""), err);
+    if (rc == HELIO_OK)
+        helio_buffer_text(ret_script, PQgetvalue(result, 0, 0)); /* null reads as "" */
+    return rc;
+}
+
+helio_rc helio_store_put_reader(const char *conninfo, const char *reader, const char *const *tenants,
+                                uint32_t tenant_count, helio_buffer_t *ret_script, helio_error_t *err)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    for (uint32_t i = 0; i < tenant_count; i++)
+        helio_buffer_printf(&list, "%s%s", i ? "," : "", tenants[i]);
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    const char *const values[] = {reader, list.data};
+    return rc == HELIO_OK ? change_reader(connection, "reader_put", 2, values, ret_script, err) : rc;
+}
+
+helio_rc helio_store_remove_reader(const char *conninfo, const char *reader, helio_buffer_t *ret_script,
+                                   helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    return rc == HELIO_OK
+               ? change_reader(connection, "reader_remove", 1, (const char *const[]){reader}, ret_script, err)
+               : rc;
+}
+
+helio_rc helio_store_each_reader(const char *conninfo, helio_store_reader_fn *visit, void *arg,
+                                 helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    HELIO_AUTO(helio_session_clear_result) PGresult *readers = NULL;
+    if (rc == HELIO_OK)
+        rc = helio_session_query(connection, "reader_each", 0, NULL, &readers, err);
+    for (int row = 0; rc == HELIO_OK && row < PQntuples(readers); row++)
+        visit(arg, PQgetvalue(readers, row, 0), PQgetvalue(readers, row, 1),
+              PQgetvalue(readers, row, 2)[0] == '1');
+    return rc;
+}

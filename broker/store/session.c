@@ -125,6 +125,8 @@ helio_rc helio_session_check(PGconn *connection, const PGresult *result, const c
     const char *constraint = result ? PQresultErrorField(result, PG_DIAG_CONSTRAINT_NAME) : NULL;
     char line[300];
     one_line(primary ? primary : PQerrorMessage(connection), line, sizeof line);
+    if (sqlstate && strcmp(sqlstate, "HE003") == 0) /* a function of the schema speaks to people */
+        return helio_fail(err, rc, "%s", line);
     return helio_fail(err, rc, "database: %s: %s (%s%s%s)", what, line, sqlstate ? sqlstate : "connection",
                       constraint ? ", " : "", constraint ? constraint : "");
 }

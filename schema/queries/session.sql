@@ -33,6 +33,17 @@ select exists (select from helio.site_keys k
 -- name: tenant_home
 select coalesce((select t.home_site from helio.tenants t where t.tenant = $1::text), '')
 
+-- name: reader_put
+-- $1 reader; $2 tenants, separated by commas.
+select helio.put_reader($1::text, string_to_array($2::text, ','))
+
+-- name: reader_remove
+select helio.drop_reader($1::text)
+
+-- name: reader_each
+select reader, string_agg(tenant, ', ' order by tenant), helio.reader_is_ready(reader)::integer
+from helio.readers group by reader order by reader
+
 -- name: each_token
 select token_id, hash, tenant, user_name, role, helio.time_ms(created_at), helio.time_ms(expires_at),
     helio.time_ms(revoked_at)

@@ -33,7 +33,7 @@ select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.us
                  then helio.seconds_between(s.started_at, now()) else 0 end
          from helio.attempts a
          where a.job_id = j.job_id and a.task = t.task) end as run_seconds,
-    coalesce(e.priority, 0) as priority
+    coalesce(e.priority, 0) as priority, s.before
 from helio.jobs j
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task

@@ -10,13 +10,13 @@ select p.site, p.region, p.backend,
     p.price_usd_per_gpu_h, s.pue, s.latitude, s.longitude, coalesce(p.gpus_allocated, 0) as gpus_allocated,
     s.power_w as site_power_watts
 from helio.pools_now p join helio.sites_now s using (site);
-comment on view helio_report.fleet_now is 'One row per site and pool: what it is, and its newest figures.';
+comment on view helio_report.fleet_now is 'One row per site and pool: what it is, and its newest figures. Of sites: every reader sees all.';
 
 create or replace view helio_report.site_capacity as
 select c.at as time, c.site, c.pool, p.gpu as gpu_model, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved,
     c.largest_block_gpus, c.nodes_up, c.jobs_running, c.jobs_queued
 from helio.capacity_samples c left join helio.pools p using (site, pool);
-comment on view helio_report.site_capacity is 'A sample a minute per site and pool.';
+comment on view helio_report.site_capacity is 'A sample a minute per site and pool. Of sites: every reader sees all.';
 
 -- Figures of a sample are those of its hour, by the latest word on it; where a feed was silent its last good one of a day,
 -- which is an estimate, and then the site file's.
@@ -39,7 +39,7 @@ left join lateral (
     where a.site = c.site and a.signal = 4 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
     order by a.hour desc limit 1
 ) q on true;
-comment on view helio_report.site_energy is 'Draw and carbon intensity of each site, a sample a minute.';
+comment on view helio_report.site_energy is 'Draw and carbon intensity of each site, a sample a minute. Of sites: every reader sees all.';
 
 create or replace view helio_report.site_price as
 select c.at as time, c.site, c.pool,
@@ -67,14 +67,14 @@ left join lateral (
     order by a.hour desc limit 1
 ) e on true;
 comment on view helio_report.site_price is
-    'What a GPU-hour cost: rent, or for owned pools the electricity of a GPU at full use.';
+    'What a GPU-hour cost: rent, or for owned pools the electricity of a GPU at full use. Of sites: every reader sees all.';
 
 create or replace view helio_report.forecast_latest as
 select n.start_at + make_interval(secs => (i - 1)::float8 * n.step_s) as time, n.site, helio.signal_word(n.signal) as signal,
     n.issued_at, n."values"[i] as value, n.p10[i] as p10, n.p90[i] as p90, nullif(n.pool, '') as pool,
     nullif(n.kind, '') as kind, n.source, n.estimated
 from helio.series_now n cross join lateral generate_series(1, cardinality(n."values")) as i;
-comment on view helio_report.forecast_latest is 'Every point of each series as it was issued last.';
+comment on view helio_report.forecast_latest is 'Every point of each series as it was issued last. Of sites: every reader sees all.';
 
 -- Hour by hour, as issued against what the hour came to. An hour that nothing was said of once it had begun has no truth,
 -- and kinds and factors never mix. Of signals whose hours are not kept the truth is what was issued last within a day.
@@ -105,7 +105,7 @@ join lateral (
 ) a on true
 where f.time > f.issued_at and f.value is not null and a.value < 'infinity';
 comment on view helio_report.forecast_error is
-    'Forecasts as issued against what came true, hour by hour. Filter on issued_at: it looks at every issue.';
+    'Forecasts as issued against what came true, hour by hour. Filter on issued_at: it looks at every issue. Of sites: every reader sees all.';
 
 create or replace view helio_report.forecast_error_by_horizon as
 select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hours,
@@ -114,30 +114,43 @@ select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hour
 from helio_report.forecast_error e
 where e.issued_at >= now() - interval '7 days'
 group by e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h;
-comment on view helio_report.forecast_error_by_horizon is 'Means of what was issued in the last seven days.';
+comment on view helio_report.forecast_error_by_horizon is 'Means of what was issued in the last seven days. Of sites: every reader sees all.';
 
+-- run_seconds as in helio.tasks_now.
 create or replace view helio_report.jobs as
 select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name, t.queue, helio.tier_word(t.tier) as tier,
     helio.kind_word(t.kind) as kind, helio.state_word(t.state) as state, t.home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at,
     helio.seconds_between(t.submitted_at, coalesce(t.started_at, t.finished_at, now())) as wait_seconds,
-    t.run_seconds,
+    case when t.started_at is not null then
+        (select coalesce(sum(a.run_ms) filter (where not a.fenced), 0) / 1000.0::float8
+             + case when (t.state between 4 and 6 or (t.state = 7 and t.before between 4 and 6))
+                     and not coalesce(bool_or(a.epoch = t.epoch or a.started_at = t.started_at), false)
+                 then helio.seconds_between(t.started_at, now()) else 0 end
+         from helio.attempts a
+         where a.job_id = t.job_id and a.task = t.task) end as run_seconds,
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
     t.submitted_at as time
-from helio.tasks_now t;
-comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at.';
+from helio.tasks_in_sight t;
+comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at. Rows of tenants: a tenant''s reader sees its own.';
 
-create or replace view helio_report.job_transitions as
-select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
-    helio.state_word(t.to_state) as to_state, t.reason, t.actor
-from helio.transitions t
-where t.from_state <> t.to_state
-union all
-select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, '')
-from helio.tasks_now t;
-comment on view helio_report.job_transitions is 'Every change of state; the submission is the one that comes from null.';
+-- A union at the top of a view would be no barrier: PostgreSQL takes it apart before it looks for one.
+create or replace view helio_report.job_transitions with (security_barrier) as
+select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor
+from (
+    select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
+        helio.state_word(t.to_state) as to_state, t.reason, t.actor
+    from helio.transitions t left join helio.jobs_in_sight o using (job_id)
+    where t.from_state <> t.to_state
+      and ((select s.every_tenant from helio.sight s) or o.job_id is not null)
+    union all
+    select t.submitted_at, helio.job_text(t.job_id, t.task), 0, null, 'queued', null, 'user:' || coalesce(t.user_name, '')
+    from helio.tasks_now t
+    where (select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[])
+) u;
+comment on view helio_report.job_transitions is 'Every change of state; the submission is the one that comes from null. Rows of tenants: a tenant''s reader sees its own.';
 
-create or replace view helio_report.placements as
+create or replace view helio_report.placements with (security_barrier) as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site, p.pool, p.start_at,
     p.score_micro_usd / 1000000.0::float8 as score_usd, d.policy_version,
     d.forecast_at as forecast_issued_at,
@@ -145,10 +158,11 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site
     p.planned_energy_j / 3600000.0::float8 as planned_energy_kwh, p.planned_carbon_mg / 1000.0::float8 as planned_carbon_g,
     p.gpus, p.nodes, p.gpu_model, p.expected_ms / 1000.0::float8 as expected_seconds,
     p.expected_high_ms / 1000.0::float8 as expected_p90_seconds
-from helio.placements p left join helio.decisions d using (decision_id);
-comment on view helio_report.placements is 'Every offer, with the plan that it rests on.';
+from helio.placements p left join helio.decisions d using (decision_id) left join helio.jobs_in_sight o using (job_id)
+where (select s.every_tenant from helio.sight s) or o.job_id is not null;
+comment on view helio_report.placements is 'Every offer, with the plan that it rests on. Rows of tenants: a tenant''s reader sees its own.';
 
-create or replace view helio_report.placement_candidates as
+create or replace view helio_report.placement_candidates with (security_barrier) as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site, c.pool, c.start_at,
     c.score_micro_usd / 1000000.0::float8 as score_usd,
     (c.cost_micro_usd + c.egress_micro_usd) / 1000000.0::float8 as cost_usd,
@@ -161,11 +175,12 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.move_micro_usd / 1000000.0::float8 as move_term_usd, c.transfer_micro_usd / 1000000.0::float8 as transfer_term_usd,
     c.egress_micro_usd / 1000000.0::float8 as egress_usd,
     c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds
-from helio.placements p join helio.candidates c using (decision_id);
-comment on view helio_report.placement_candidates is 'What each offer was chosen from.';
+from helio.placements p join helio.candidates c using (decision_id) left join helio.jobs_in_sight o using (job_id)
+where (select s.every_tenant from helio.sight s) or o.job_id is not null;
+comment on view helio_report.placement_candidates is 'What each offer was chosen from. Rows of tenants: a tenant''s reader sees its own.';
 
 -- Of jobs that were over with their first attempt, and whose run was foreseen: the runs that the next ones are told by.
-create or replace view helio_report.duration_error as
+create or replace view helio_report.duration_error with (security_barrier) as
 select date_trunc('day', a.ended_at, 'UTC') as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
     count(*) as runs,
     percentile_cont(0.5) within group (order by a.run_ms::float8 / p.expected_ms) as median_ratio,
@@ -175,12 +190,13 @@ join helio.job_state s on s.job_id = a.job_id and s.task = a.task and s.state in
 join helio.jobs j on j.job_id = a.job_id and j.expected_basis is not null
 join helio.placements p on p.job_id = a.job_id and p.task = a.task and p.epoch = 1 and p.expected_ms > 0
 where a.epoch = 1 and a.completes and a.run_ms > 0
+  and ((select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]))
 group by 1, 2, 3;
 comment on view helio_report.duration_error is
-    'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected.';
+    'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected. Rows of tenants: a tenant''s reader sees its own.';
 
 -- The decision of a move says what the transition says, so that of the next placement tells whether it came to that.
-create or replace view helio_report.moves as
+create or replace view helio_report.moves with (security_barrier) as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
     n.site as to_site, n.pool as to_pool, d.decision_id is not null as moved,
     (here.score_micro_usd - there.score_micro_usd) / 1000000.0::float8 as saves_usd,
@@ -193,20 +209,23 @@ left join helio.candidates here
     on here.decision_id = d.decision_id and here.site = p.site and here.pool = p.pool
 left join helio.candidates there
     on there.decision_id = d.decision_id and there.site = n.site and there.pool = n.pool
-where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %';
+left join helio.jobs_in_sight o on o.job_id = t.job_id
+where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %'
+  and ((select s.every_tenant from helio.sight s) or o.job_id is not null);
 comment on view helio_report.moves is
-    'Running jobs that were told to leave for a better site, and where they went. Filter on time.';
+    'Running jobs that were told to leave for a better site, and where they went. Filter on time. Rows of tenants: a tenant''s reader sees its own.';
 
-create or replace view helio_report.queue_wait as
+create or replace view helio_report.queue_wait with (security_barrier) as
 select date_trunc('hour', s.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
     percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p50_seconds,
     percentile_cont(0.95) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p95_seconds
 from helio.job_state s join helio.jobs j using (job_id) left join helio.edits e using (job_id)
 where s.started_at is not null
+  and ((select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]))
 group by 1, 2, 3;
-comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour.';
+comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour. Rows of tenants: a tenant''s reader sees its own.';
 
-create or replace view helio_report.ledger as
+create or replace view helio_report.ledger with (security_barrier) as
 select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
     l.gpu_ms / 1000.0::float8 as gpu_seconds, l.energy_j / 3600000.0::float8 as energy_kwh,
     l.carbon_mg / 1000.0::float8 as carbon_g, l.cost_micro_usd / 1000000.0::float8 as cost_usd, l.fenced,
@@ -215,12 +234,13 @@ select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.te
     r.electricity_usd_per_kwh, r.electricity_source, r.electricity_issued_at, r.electricity_estimated,
     r.carbon_g_per_kwh, r.carbon_kind, r.carbon_factor, coalesce(r.carbon_source, 'static') as carbon_source,
     r.carbon_issued_at, coalesce(r.carbon_estimated, true) as carbon_estimated
-from helio.ledger l left join helio.rates r using (rates_id);
+from helio.ledger l left join helio.rates r using (rates_id)
+where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[]);
 comment on view helio_report.ledger is
-    'Use by hour and attempt, with what it was priced by. Filter on time. Source static, issued null: the site file''s figure.';
+    'Use by hour and attempt, with what it was priced by. Filter on time. Source static, issued null: the site file''s figure. Rows of tenants: a tenant''s reader sees its own.';
 
 -- Units of an attempt are spread over its hours as its GPU time is.
-create or replace view helio_report.usage_daily as
+create or replace view helio_report.usage_daily with (security_barrier) as
 select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, l.queue,
     count(distinct (l.job_id, l.task)) as jobs, sum(l.gpu_ms)::bigint / 1000.0::float8 as gpu_seconds,
     sum(l.energy_j)::bigint / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::bigint / 1000.0::float8 as carbon_g,
@@ -238,8 +258,9 @@ select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, 
 from helio.ledger l
 left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoch = l.epoch
 left join helio.rates r on r.rates_id = l.rates_id
+where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3, 4, 5;
-comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too.';
+comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too. Rows of tenants: a tenant''s reader sees its own.';
 
 -- An hour balances once every attempt that ran in it is booked: the ledger has them at their ends.
 create or replace view helio_report.energy_balance as
@@ -268,10 +289,10 @@ select h.hour as time, h.site, h.jobs_j / 3600000.0::float8 as jobs_kwh, h.idle_
     coalesce(h.hour < r.since, true) as closed, h.estimated
 from hours h left join running r on r.site = h.site;
 comment on view helio_report.energy_balance is
-    'What each hour (UTC) of a site is booked as, and what its own meter says. Filter on time. Jobs: the ledger, with PUE.';
+    'What each hour (UTC) of a site is booked as, and what its own meter says. Filter on time. Jobs: the ledger, with PUE. Of sites, jobs of all tenants together: every reader sees all.';
 
 -- What fenced attempts used is the federation's doing: no baseline has it.
-create or replace view helio_report.savings_daily as
+create or replace view helio_report.savings_daily with (security_barrier) as
 select date_trunc('day', b.at, 'UTC') as time, b.tenant, b.baseline,
     case when b.carbon_kind is not null then sum(b.would_mg - b.carbon_mg)::bigint / 1000.0::float8 end as carbon_g_saved,
     sum(b.would_usd - b.cost_usd)::bigint / 1000000.0::float8 as cost_usd_saved,
@@ -302,9 +323,10 @@ from (
     cross join (values ('home'), ('least-wait')) as n (baseline)
     where l.fenced
 ) b
+where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
-    'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run.';
+    'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run. Rows of tenants: a tenant''s reader sees its own.';
 
 create or replace view helio_report.utilization_hourly as
 select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
@@ -313,14 +335,15 @@ select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
     null::double precision as units_per_gpu_hour
 from helio.capacity_samples c left join helio.pools p using (site, pool)
 group by 1, 2, 3;
-comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour.';
+comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour. Of sites: every reader sees all.';
 
-create or replace view helio_report.budgets as
+create or replace view helio_report.budgets with (security_barrier) as
 select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as kind, helio.period_word(b.period) as period,
     case b.kind when 0 then 'GPU-hours' when 1 then 'USD' else 'kg CO2e' end as unit,
     (b.amount / u.scale)::float8 as budget, (b.used / u.scale)::float8 as used, (b.committed / u.scale)::float8 as committed,
     ((b.amount - b.used - b.committed) / u.scale)::float8 as remaining,
     ((b.used + b.committed) / nullif(b.amount, 0))::float8 as gone_ratio, b.begins_at, b.ends_at, b.of_each
 from helio.budgets_now b
-cross join lateral (select case b.kind when 0 then 3600000.0 else 1000000.0 end as scale) u;
-comment on view helio_report.budgets is 'One row per budget: of the day, week or month (UTC) that is, what is gone and what is left.';
+cross join lateral (select case b.kind when 0 then 3600000.0 else 1000000.0 end as scale) u
+where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[]);
+comment on view helio_report.budgets is 'One row per budget: of the day, week or month (UTC) that is, what is gone and what is left. Rows of tenants: a tenant''s reader sees its own.';

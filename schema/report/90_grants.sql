@@ -13,24 +13,24 @@ begin
             helio.edited, helio.rates, helio.baselines, helio.site_ledger from helio_broker;
         revoke insert, update, delete on helio.schema_migrations from helio_broker;
     end if;
-    if exists (select from pg_roles where rolname = 'helio_reader') then
-        grant usage on schema helio_report to helio_reader;
-        grant select on all tables in schema helio_report to helio_reader;
-    end if;
 end
 $$;
 
--- What a dashboard's login may cost. Only who may alter roles can say it.
+-- The logins of dashboards: the operator's, and those of tenants (helio-broker reader). What one may cost, only who may alter
+-- roles can say.
 do $$
+declare
+    reader text;
 begin
-    if exists (select from pg_roles where rolname = 'helio_reader') then
-        alter role helio_reader connection limit 20;
-        alter role helio_reader set default_transaction_read_only = on;
-        alter role helio_reader set statement_timeout = '30s';
-        alter role helio_reader set idle_in_transaction_session_timeout = '30s';
-    end if;
-exception
-    when insufficient_privilege then
-        raise notice 'limits of role helio_reader not set: % may not alter it', current_user;
+    for reader in select rolname from pg_roles
+                  where rolname = 'helio_reader' or rolname in (select r.reader from helio.readers r) loop
+        execute helio.reader_grants(reader);
+        begin
+            execute helio.reader_limits(reader);
+        exception
+            when insufficient_privilege then
+                raise notice 'limits of role % not set: % may not alter it', reader, current_user;
+        end;
+    end loop;
 end
 $$;

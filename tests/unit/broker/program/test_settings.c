@@ -36,6 +36,26 @@ static void arguments__flags_and_words_mix_in_any_order(void **state)
     assert_string_equal(arguments.words[1], "add");
 }
 
+static void arguments__every_tenant_given_is_kept(void **state)
+{
+    (void)state;
+    helio_arguments_t arguments;
+    assert_int_equal(PARSE(&arguments, NULL, "reader", "add", "wall", "--tenant", "acme", "--tenant=demo"),
+                     HELIO_OK);
+    assert_int_equal(arguments.tenant_count, 2);
+    assert_string_equal(arguments.tenants[0], "acme");
+    assert_string_equal(arguments.tenants[1], "demo");
+    char *many[2 * HELIO_ARGUMENT_TENANTS_MAX + 4] = {"helio-broker"};
+    for (int i = 0; i <= HELIO_ARGUMENT_TENANTS_MAX; i++) {
+        many[1 + 2 * i] = "--tenant";
+        many[2 + 2 * i] = "t";
+    }
+    helio_error_t err = {0};
+    assert_int_equal(parse(&arguments, &err, 2 * HELIO_ARGUMENT_TENANTS_MAX + 1, many), HELIO_OK);
+    assert_int_equal(parse(&arguments, &err, 2 * HELIO_ARGUMENT_TENANTS_MAX + 3, many), HELIO_INVALID);
+    assert_non_null(strstr(err.text, "tenants"));
+}
+
 static void arguments__a_key_that_begins_with_dashes_is_a_word(void **state)
 {
     (void)state;
@@ -181,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments__flags_and_words_mix_in_any_order),
+        cmocka_unit_test(arguments__every_tenant_given_is_kept),
         cmocka_unit_test(arguments__a_key_that_begins_with_dashes_is_a_word),
         cmocka_unit_test(arguments__mistakes_are_named),
         CASE(settings__a_database_is_all_that_must_be_said),

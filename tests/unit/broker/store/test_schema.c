@@ -233,6 +233,50 @@ static void schema__the_broker_role_suffices_to_lead_and_write(void **state)
     assert_int_equal(helio_store_put_tenant(as_broker, "acme", "lulea", &err), HELIO_OK);
 }
 
+static void list(void *arg, const char *reader, const char *tenants, bool ready)
+{
+    helio_buffer_printf(arg, "%s (%s)%s\n", reader, tenants, ready ? "" : " not ready");
+}
+
+static void reader__is_made_by_who_may_make_roles_and_told_to_who_may_not(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    char as_broker[512], as_reader[512];
+    (void)snprintf(as_broker, sizeof as_broker, "%s user=helio_broker", conninfo);
+    (void)snprintf(as_reader, sizeof as_reader, "%s user=wall", conninfo);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t script = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t said = {0};
+    helio_error_t err = {0};
+    const char *const tenants[] = {"acme", "demo"};
+    assert_int_equal(helio_store_put_reader(conninfo, "wall", tenants, 2, &script, &err), HELIO_INVALID);
+    assert_string_equal(err.text, "there is no tenant acme, demo: `helio-broker tenant add` makes one");
+    assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, &err), HELIO_OK);
+    assert_int_equal(helio_store_put_tenant(conninfo, "demo", NULL, &err), HELIO_OK);
+
+    assert_int_equal(helio_store_put_reader(as_broker, "wall", tenants, 2, &script, &err), HELIO_OK);
+    assert_int_equal(helio_store_each_reader(as_broker, list, &said, &err), HELIO_OK);
+    assert_string_equal(said.data, "wall (acme, demo) not ready\n");
+    helio_pg_exec(conninfo, script.data);
+    helio_buffer_reset(&said);
+    assert_int_equal(helio_store_each_reader(as_broker, list, &said, &err), HELIO_OK);
+    assert_string_equal(said.data, "wall (acme, demo)\n");
+    helio_buffer_reset(&script);
+    assert_int_equal(helio_store_put_reader(as_broker, "wall", tenants, 1, &script, &err), HELIO_OK);
+    assert_int_equal(script.size, 0);
+    assert_value(as_reader, "select count(*) from helio_report.jobs", "0");
+    assert_value(
+        conninfo,
+        "select string_agg(concat_ws(' ', action, object, detail), ', ' order by audit_id) from helio.audit "
+        "where action like 'reader%'",
+        "reader.put wall acme,demo, reader.put wall acme");
+
+    helio_buffer_reset(&script);
+    assert_int_equal(helio_store_remove_reader(conninfo, "wall", &script, &err), HELIO_OK);
+    assert_int_equal(script.size, 0);
+    assert_value(conninfo, "select count(*) from pg_roles where rolname = 'wall'", "0");
+    assert_int_equal(helio_store_remove_reader(conninfo, "wall", &script, &err), HELIO_INVALID);
+}
+
 static int up(void **state)
 {
     *state = helio_pg_up();
@@ -260,6 +304,7 @@ int main(void)
         cmocka_unit_test(migrate__a_failed_migration_leaves_nothing_behind),
         cmocka_unit_test(migrate__an_owner_without_createrole_goes_on_without_roles),
         cmocka_unit_test(schema__the_broker_role_suffices_to_lead_and_write),
+        cmocka_unit_test(reader__is_made_by_who_may_make_roles_and_told_to_who_may_not),
     };
     return cmocka_run_group_tests(tests, up, down);
 }
