@@ -265,10 +265,13 @@ static helio_rc move_store(helio_engine_t *self, helio_error_t *err)
     bool was_connected = helio_store_connected(self->store);
     helio_rc rc = helio_store_process(self->store, self->now_ms, err);
     bool is_connected = helio_store_connected(self->store);
-    if (rc == HELIO_OK && was_connected != is_connected)
+    if (rc == HELIO_OK && was_connected != is_connected) {
+        char why[600];
         helio_log(self->log, is_connected ? HELIO_INFO : HELIO_WARN,
-                  is_connected ? "database_connected" : "database_lost", "open_rows=%u",
-                  helio_store_open_rows(self->store));
+                  is_connected ? "database_connected" : "database_lost", "open_rows=%u text=%s",
+                  helio_store_open_rows(self->store),
+                  helio_log_quote(helio_text_of(helio_store_trouble(self->store)), why, sizeof why));
+    }
     return rc;
 }
 

@@ -213,6 +213,7 @@ void helio_store_flight_committed(helio_store_t *self)
     self->sent_times = 0;
     self->committed = self->open_number - 1;
     self->deadline_ms = INT64_MAX;
+    self->backoff_ms = 0;
     self->figures.batches_total++;
     self->figures.rows_total += helio_batch_rows(self->flight);
     self->figures.commit_us_last = (uint64_t)(helio_clock_boot_us() - self->sealed_us);

@@ -97,10 +97,15 @@ OWNED = "owned: true, power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}
 
 
 class Federation:
+    """Subclasses may say more of the broker's settings, where its processes run, and where its machines listen."""
+    settings = ""  # more lines of broker.yaml
+    listen = "127.0.0.1"
+
     def __init__(self, build, folder, sites, tenants=("demo",)):
         self.build, self.dir, self.sites, self.tenants = os.path.abspath(build), folder, sites, tenants
         self.procs, self.starts = {}, collections.Counter()
         os.chmod(folder, 0o755)
+        self.pg = self.path("pg")
         self.job_user = "nobody" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
         self.records = self.path("records")
         os.mkdir(self.records)
@@ -117,12 +122,21 @@ class Federation:
             f.write(text)
         return self.path(name)
 
+    def broker_host(self, site):
+        """By what address the site's agent reaches the broker."""
+        return self.listen
+
+    def dress(self, name, command):
+        """The command of a daemon as it is started: on which machine, with which clock."""
+        return command
+
     def up(self):
-        self.database = run(TOP + "/tests/postgres.sh", "up", self.path("pg")).strip()
+        self.database = run(TOP + "/tests/postgres.sh", "up", self.pg).strip()
         http, sites_port, broker = free_port(), free_port(), self.tool("helio-broker")
         broker_pub = run(broker, "keygen", self.path("broker.key")).split()[-1]
         conf = self.write("broker.yaml", f'database: "{self.database}"\nlisten_http: 127.0.0.1:{http}\n'
-                          f"listen_sites: tcp://127.0.0.1:{sites_port}\nkey_file: {self.path('broker.key')}\n")
+                          f"listen_sites: tcp://{self.listen}:{sites_port}\nkey_file: {self.path('broker.key')}\n"
+                          f"{self.settings}")
         run(broker, "migrate", "--config", conf)
         run(broker, "tenant", "add", "demo", "--home", self.sites[0].name, "--config", conf)
         token = run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
@@ -145,7 +159,7 @@ pue: 1.2
 carbon_g_per_kwh: 30
 {site.site_keys()}agent:
   state_dir: {self.path(site.name, 'state')}
-  broker: ["tcp://127.0.0.1:{sites_port}"]
+  broker: ["tcp://{self.broker_host(site)}:{sites_port}"]
   broker_key: "{broker_pub}"
   key_file: {self.path(site.name, 'agent.key')}
   users: [{users}]
@@ -159,13 +173,13 @@ carbon_g_per_kwh: 30
 
     def start(self, name):
         log = open(self.path(f"{name}.log"), "ab")
-        self.procs[name] = subprocess.Popen(self.commands[name], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        self.procs[name] = subprocess.Popen(self.dress(name, self.commands[name]), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             start_new_session=True)
         self.starts[name] += 1
 
     def kill(self, name):
         if name == "postgres":
-            run(TOP + "/tests/postgres.sh", "kill", self.path("pg"))
+            run(TOP + "/tests/postgres.sh", "kill", self.pg)
         else:
             if self.procs[name].poll() is not None:
                 raise SystemExit(f"{name} ended by itself; see {self.path(name + '.log')}")
@@ -174,7 +188,7 @@ carbon_g_per_kwh: 30
 
     def revive(self, name):
         if name == "postgres":
-            run(TOP + "/tests/postgres.sh", "start", self.path("pg"))
+            run(TOP + "/tests/postgres.sh", "start", self.pg)
         else:
             self.start(name)
 
@@ -212,7 +226,7 @@ carbon_g_per_kwh: 30
             except subprocess.TimeoutExpired:
                 proc.kill()
                 proc.wait()
-        subprocess.run([TOP + "/tests/postgres.sh", "down", self.path("pg")], check=False)
+        subprocess.run([TOP + "/tests/postgres.sh", "down", self.pg], check=False)
         for site in self.sites:
             site.down()
 

@@ -33,7 +33,8 @@ def states(federation, want):
 
 
 def single_copies(federation, want):
-    """No rank of an attempt began twice; at most one epoch of a job ran to its own end, unless it failed and was retried."""
+    """No rank of an attempt began twice; at most one epoch of a job ran to its own end, unless it failed and was retried, or
+    may run twice (`eager`)."""
     for key, epochs in workload.notes(federation.records).items():
         for epoch, ranks in epochs.items():
             for rank, lines in ranks.items():
@@ -41,7 +42,7 @@ def single_copies(federation, want):
                 if starts > 1:
                     yield f"{key}: rank {rank} of epoch {epoch} started {starts} times"
         ended = [e for e, ranks in epochs.items() if any(what == "end" for lines in ranks.values() for what, _ in lines)]
-        if len(ended) > (2 if key in want and want[key].kind == "retry" else 1):
+        if len(ended) > (2 if key in want and want[key].kind in ("retry", "eager") else 1):
             yield f"{key}: epochs {sorted(ended)} all ran to their end"
 
 
@@ -110,3 +111,31 @@ def leftovers(federation):
 def spread(federation):
     return collections.Counter({r[0]: int(r[1]) for r in federation.sql(
         "select site, count(*) from helio_report.jobs where site is not null group by 1")})
+
+
+def one_at_a_time(federation, want):
+    """By the jobs' own notes an epoch is over before the next one begins, unless the job may run twice (`eager`)."""
+    for key, epochs in workload.notes(federation.records).items():
+        if key in want and want[key].kind == "eager":
+            continue
+        spans = []
+        for epoch, ranks in epochs.items():
+            times = [at for lines in ranks.values() for _, at in lines]
+            spans.append((min(times), max(times), epoch))
+        spans.sort()
+        for (_, end, first), (begin, _, second) in zip(spans, spans[1:]):
+            if begin < end:
+                yield f"{key}: epoch {second} began {end - begin:.1f} s before epoch {first} wrote its last"
+
+
+def sane(federation):
+    """No figure and no time that cannot be, whatever the clocks said."""
+    for what, query in {
+        "rows of the ledger have negative figures": "helio.ledger where least(gpu_ms, energy_j, carbon_mg, cost_micro_usd) < 0",
+        "attempts ran for a negative time": "helio.attempts where least(run_ms, gpu_ms, energy_j) < 0",
+        "attempts ended before they began": "helio.attempts where ended_at < started_at",
+        "jobs waited or ran for a negative time": "helio_report.jobs where least(wait_seconds, run_seconds) < 0",
+    }.items():
+        count = int(federation.sql(f"select count(*) from {query}")[0][0])
+        if count:
+            yield f"{count} {what}"

@@ -229,6 +229,40 @@ static void store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch(void 
     helio_store_destroy(&store);
 }
 
+/*  Its disk is full: it lets us in, and refuses the batch each time. */
+static void store__a_database_that_refuses_a_batch_is_asked_less_and_less_often_and_says_why(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_store_t *store = opened(conninfo);
+    helio_pg_exec(conninfo, "create function public.full_disk() returns trigger language plpgsql as "
+                            "$$begin raise 'no space left on device' using errcode = '53100'; end$$");
+    helio_pg_exec(conninfo, "create trigger full_disk before insert on helio.jobs for each row "
+                            "execute function public.full_disk()");
+    helio_row_job_t job = job_row(1);
+    append(store, HELIO_BROKER_FX_ROW_JOB, &job);
+    uint64_t batch = helio_store_open_batch(store);
+    helio_store_seal(store, mark);
+    int64_t began_ms = helio_clock_boot_ms(), give_up_ms = began_ms + PATIENCE_MS;
+    helio_error_t err = {.text = ""};
+    helio_store_figures_t figures = {0};
+    bool said = false;
+    while (figures.reconnects_total < 6 && helio_clock_boot_ms() < give_up_ms) {
+        struct pollfd fd = {.fd = helio_store_fd(store),
+                            .events = (short)(POLLIN | (helio_store_wants_write(store) ? POLLOUT : 0))};
+        (void)poll(&fd, fd.fd >= 0, 20);
+        assert_int_equal(helio_store_process(store, helio_clock_boot_ms(), &err), HELIO_OK);
+        said = said || strstr(helio_store_trouble(store), "no space left on device (53100)");
+        helio_store_figures(store, &figures);
+    }
+    assert_int_equal(figures.reconnects_total, 6);
+    assert_true(helio_clock_boot_ms() - began_ms >= 50 + 100 + 200 + 400 + 800);
+    assert_true(said);
+    helio_pg_exec(conninfo, "drop trigger full_disk on helio.jobs");
+    assert_int_equal(drive(store, batch, &err), HELIO_OK);
+    assert_value(conninfo, "select count(*) from helio.jobs", "1");
+    helio_store_destroy(&store);
+}
+
 static void store__a_newer_leader_is_noticed_on_the_way_back(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -333,6 +367,7 @@ int main(void)
         cmocka_unit_test(store__a_commit_whose_answer_was_lost_is_found_committed),
         cmocka_unit_test(store__a_commit_without_its_standby_is_not_reported),
         cmocka_unit_test(store__a_crash_of_the_server_neither_loses_nor_doubles_a_batch),
+        cmocka_unit_test(store__a_database_that_refuses_a_batch_is_asked_less_and_less_often_and_says_why),
         cmocka_unit_test(store__a_newer_leader_is_noticed_on_the_way_back),
         cmocka_unit_test(store__a_database_that_failed_over_ends_the_leader),
         cmocka_unit_test(store__a_database_that_cannot_be_reached_is_unavailable),
