@@ -96,6 +96,7 @@ on_slurm() {
 beside windows tests/integration/windows.py --build build-release
 beside slurm-life on_slurm tests/integration/slurm_life.py --build build-release
 beside slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
+beside machines tests/faults/machines.py --build build-release
 begin_waiting
 
 stage walls suite build-release walls

@@ -173,8 +173,8 @@ carbon_g_per_kwh: 30
 
     def start(self, name):
         log = open(self.path(f"{name}.log"), "ab")
-        self.procs[name] = subprocess.Popen(self.dress(name, self.commands[name]), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                            start_new_session=True)
+        self.procs[name] = subprocess.Popen(self.dress(name, self.commands[name]), stdin=subprocess.DEVNULL,
+                                            stdout=log, stderr=log, start_new_session=True)
         self.starts[name] += 1
 
     def kill(self, name):

@@ -18,7 +18,6 @@ Exit 0 only if all hold. What this machine cannot do (networks and mounts of one
 import argparse, datetime, json, os, random, shutil, subprocess, sys, tempfile, time, zoneinfo
 
 import hosts, verdict, workload
-from federation import run
 
 LEASE_S, SILENT_S = 16, 6  # of the case `leases`
 KINDS = ("strict", "lease", "eager")  # of on_site_loss
@@ -52,8 +51,14 @@ class Campaign:
         rows = self.rows(ids)
         return len(rows) == len(ids) and all(row[0] in states for row in rows.values())
 
-    def await_state(self, ids, *states, seconds=60):
-        self.f.wait_for(lambda: self.all_in(ids, *states), seconds, f"jobs are not {' or '.join(states)}: {self.rows(ids)}")
+    def until(self, good, seconds, complaint):
+        try:
+            self.f.wait_for(good, seconds, complaint)
+        except SystemExit as end:
+            raise SystemExit(f"{end}: {self.rows(self.jobs)}")
+
+    def await_state(self, ids, *states, seconds=90):
+        self.until(lambda: self.all_in(ids, *states), seconds, f"jobs are not {' or '.join(states)}")
 
     def await_ready(self, site, seconds=90):
         ready = lambda: any(s["site"] == site.name and s["state"] == "ready" for s in self.f.site_list())
@@ -81,7 +86,7 @@ class Campaign:
 
     def finish(self, seconds=150):
         """When all is over: every job in its right state, nothing twice or together, the ledger against the records."""
-        self.f.wait_for(lambda: self.f.open_jobs() == 0, seconds, f"jobs are not over: {self.rows(self.jobs)}")
+        self.until(lambda: self.f.open_jobs() == 0, seconds, "jobs are not over")
         want = workload.wanted(self.jobs.keys(), self.jobs.values())
         checks = (verdict.states(self.f, want), verdict.single_copies(self.f, want), verdict.one_at_a_time(self.f, want),
                   verdict.use(self.f, {}), verdict.sane(self.f), verdict.leftovers(self.f))
@@ -129,7 +134,7 @@ def cuts(make):
         began = time.monotonic()
         late = c.submit(*(work(f, f"late-{seconds}-{site.name}", 2, placement={"sites": [site.name]}) for site in sites))
         while time.monotonic() - began < seconds:
-            c.expect(c.all_in(there, "running"), f"during a cut of {seconds} s: {c.rows(there)}")
+            c.expect(c.all_in(there, "running", "succeeded"), f"during a cut of {seconds} s: {c.rows(there)}")
             time.sleep(0.5)
         states = {s["site"]: s["state"] for s in f.site_list()}
         c.expect(seconds == 5 or states["north"] == states["west"] == "silent", f"after a cut of {seconds} s sites are {states}")
@@ -167,7 +172,7 @@ def leases(make):
     began = time.monotonic()
     try:  # what is under a lease must be elsewhere before the sites are back
         elsewhere = lambda: all(row[1] == "home" and row[0] in ("running", "succeeded") for row in c.rows(ids["lease"]).values())
-        f.wait_for(elsewhere, 120, f"work under a lease did not move: {c.rows(ids['lease'])}")
+        c.until(elsewhere, 120, "work under a lease did not move")
     finally:
         f.go_on(pids)
     took = time.monotonic() - began
@@ -197,10 +202,11 @@ def clocks(make):
     long = c.submit(*(work(f, f"long-{site.name}-{kind}", 36, kind, placement={"sites": [site.name]})
                       for site in sites for kind in KINDS))
     c.await_state(long, "running")
-    steps = [(clock, seconds) for clock in (broker, south) for seconds in (hour, -hour, day, -day, 0)]
-    for turn, (clock, seconds) in enumerate(steps):
-        clock.set(seconds)
-        short = c.submit(*(work(f, f"step-{turn}-{site.name}", 1, placement={"sites": [site.name]}) for site in sites))
+    for turn, (brokers, souths) in enumerate(((hour, -hour), (-hour, day), (day, -day), (-day, hour), (0, 0))):
+        short = c.submit(*(work(f, f"step-{turn}-{site.name}", 3, placement={"sites": [site.name]}) for site in sites))
+        c.await_state(short, "running")
+        broker.set(brokers)
+        south.set(souths)
         c.await_state(short, "succeeded")
 
     # What waits for a time begins when the broker's clock says so, and not before.
@@ -224,7 +230,7 @@ def clocks(make):
     for clock in (broker, north, south):
         clock.set(into)
     (waits,) = c.submit(work(f, "waits", 1, placement={"sites": ["north"]}))
-    f.wait_for(lambda: "reserved" in f.helio("explain", waits).stdout, 60, "a job does not wait for the window that the clocks are in")
+    c.until(lambda: "reserved" in f.helio("explain", waits).stdout, 60, "a job does not wait for the window")
     c.expect(not c.began(waits), "a job began in a window that keeps all GPUs")
     for clock in (broker, north, south):
         clock.set(0)
@@ -314,7 +320,7 @@ def agent_disk(make):
     c.expect(not early, f"began with a journal that could not be written: {early}")
     c.expect("journal: write: database or disk is full" in f.log("north"), "the agent's log does not say what it lacks")
     site.disk.clear()
-    f.wait_for(lambda: supervise() or f.open_jobs() == 0, 120, f"jobs are not over: {c.rows(c.jobs)}")
+    c.until(lambda: supervise() or f.open_jobs() == 0, 120, "jobs are not over")
     c.finish()
     c.attempts(running, 1, 1)
     return c, f"{len(c.jobs)} jobs, {restarts} restarts of the agent while the disk of its journal was full"
@@ -375,6 +381,13 @@ def lanes(names, args):
     return bad
 
 
+def lacks(name, why_not_alone):
+    """What this machine lacks for a case; None = nothing."""
+    if name in NEED_ALONE:
+        return why_not_alone
+    return "libfaketime is not installed" if name == "clocks" and not hosts.FAKETIME else None
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
@@ -384,17 +397,16 @@ def main():
     args = parser.parse_args()
     why = None if "HELIO_ALONE" in os.environ else hosts.why_not_alone()
     if args.only:
-        lack = why if args.only in NEED_ALONE else None if hosts.FAKETIME or args.only != "clocks" else "faketime is not installed"
-        if lack:
-            print(f"SKIPPED: {args.only}: {lack}")
+        if lacks(args.only, why):
+            print(f"SKIPPED: {args.only}: {lacks(args.only, why)}")
             sys.exit(77)
         if not why:
             hosts.alone()
         sys.exit(perform(args.only, args))
-    names = [name for name in CASES if not (why and name in NEED_ALONE) and (hosts.FAKETIME or name != "clocks")]
+    names = [name for name in CASES if not lacks(name, why)]
     skipped = [name for name in CASES if name not in names]
     for name in skipped:
-        print(f"SKIPPED: {name}: {why if name in NEED_ALONE else 'faketime is not installed'}")
+        print(f"SKIPPED: {name}: {lacks(name, why)}")
     bad = lanes(names, args)
     print(f"{len(names) - len(bad)} cases hold" + (f", {len(bad)} do not: {', '.join(bad)}" if bad else "") +
           (f", {len(skipped)} SKIPPED: {', '.join(skipped)}" if skipped else ""))
