@@ -315,8 +315,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     core_jobs_reap(self);
     self->effects = effects;
     self->event = event;
-    self->now_ms = event->now_ms;
-    self->wall_ms = event->wall_ms;
+    core_clock_read(self, event);
     core_budgets_turn(self);
     dispatch(self, event);
     core_gates_settle(self);

@@ -39,6 +39,8 @@ struct helio_broker_core {
     const helio_event_t *event;
     int64_t now_ms;
     int64_t wall_ms;
+    int64_t wall_ahead_ms;  /* of the monotonic clock */
+    int64_t latest_wall_ms; /* that any step of this leader had */
     bool loaded;
     helio_rng_t rng;
     uint64_t incarnation;
@@ -97,6 +99,9 @@ struct helio_broker_core {
     uint32_t open_jobs;
     helio_broker_figures_t figures;
 };
+
+/* clock.c: the time of a step, and whether somebody set the clock */
+void core_clock_read(helio_broker_core_t *self, const helio_event_t *event);
 
 /* emit.c: effects */
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record);

@@ -232,11 +232,11 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
 /*  Of the time since the last round, what was kept and held all the same. */
 static void count_shortfall(helio_broker_core_t *self, kept_t *kept)
 {
-    if (kept->short_gpus && self->wall_ms > kept->short_ms)
-        self->figures.reserve_shortfall_gpu_ms += kept->short_gpus * (uint64_t)(self->wall_ms - kept->short_ms);
+    if (kept->short_gpus)
+        self->figures.reserve_shortfall_gpu_ms += kept->short_gpus * (uint64_t)(self->now_ms - kept->short_ms);
     const kept_edge_t *now = &kept->edges[0];
     kept->short_gpus = kept->count && now->held_gpus > now->room_gpus ? now->held_gpus - now->room_gpus : 0;
-    kept->short_ms = self->wall_ms;
+    kept->short_ms = self->now_ms;
 }
 
 static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *pool, const helio_series_t *series)

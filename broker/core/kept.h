@@ -22,7 +22,7 @@ typedef struct kept {
     uint32_t count;
     uint64_t room_gpus;   /* in the round before */
     uint64_t short_gpus;  /* kept, but held by others, since short_ms */
-    int64_t short_ms;
+    int64_t short_ms;     /* monotonic */
 } kept_t;
 
 void core_kept_review(helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */

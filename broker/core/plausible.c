@@ -15,13 +15,14 @@ enum {
     POOL_NODES_MAX = 100000
 };
 
-/*  No attempt is older than its job, and its limit is kept below the agent. */
+/*  No attempt is older than its job, and its limit is kept below the agent. A clock that was set back makes no job
+ * younger: where it says that one is yet to be submitted, only the limit bounds it. */
 static uint64_t longest_run_ms(const helio_broker_core_t *self, const job_t *job)
 {
     const kept_row_t *row = &job->submission->row;
-    int64_t age_ms = self->wall_ms - row->submitted_ms;
-    uint64_t most = (uint64_t)(age_ms > 0 ? age_ms : 0) + CLOCK_SLACK_MS;
-    return helio_lesser_u64(most, row->time_limit_ms + OVERTIME_MS);
+    int64_t age_ms = self->latest_wall_ms - row->submitted_ms;
+    uint64_t limit = row->time_limit_ms + OVERTIME_MS;
+    return age_ms < 0 ? limit : helio_lesser_u64((uint64_t)age_ms + CLOCK_SLACK_MS, limit);
 }
 
 bool core_report_cut(const helio_broker_core_t *self, const job_t *job, bool current, helio_report_t *report)

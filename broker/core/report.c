@@ -33,6 +33,8 @@ static helio_report_t bounded(const helio_broker_core_t *self, const helio_repor
         r.started_wall_ms = (r.ended_wall_ms ? r.ended_wall_ms : self->wall_ms) - (int64_t)r.run_ms;
         r.started_wall_ms = r.started_wall_ms > 0 ? r.started_wall_ms : 1;
     }
+    if (started && r.ended_wall_ms && r.started_wall_ms > r.ended_wall_ms) /* its clock was set back meanwhile */
+        r.started_wall_ms = r.ended_wall_ms > (int64_t)r.run_ms ? r.ended_wall_ms - (int64_t)r.run_ms : 1;
     return r;
 }
 

@@ -1,0 +1,123 @@
+/*  The wall clock is set, of the broker's machine or of a site's: nothing waits for a time that comes no more, and no run
+ *  gets shorter by it. */
+#include <string.h>
+
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, HOUR = 3600000, DAY = 24 * HOUR };
+
+static harness_t *h;
+static helio_site_profile_t *north;
+
+static int begin(void **state)
+{
+    (void)state;
+    helio_broker_options_t options = helio_broker_options_default();
+    options.silent_after_ms = INT64_C(10000) * HOUR;
+    h = harness_begin(&options);
+    north = harness_site(h, "north");
+    harness_pool(h, north, "a", "H100", 1, 8, 0);
+    harness_join(h, NORTH, north);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+static helio_job_key_t job_of(int64_t limit_ms)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 4);
+    spec.time_limit_ms = (uint64_t)limit_ms;
+    helio_job_key_t key = harness_job(h, &spec);
+    harness_tick(h);
+    return key;
+}
+
+static helio_job_key_t running(int64_t limit_ms)
+{
+    helio_job_key_t key = job_of(limit_ms);
+    harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
+    harness_clear(h);
+    return key;
+}
+
+static helio_report_t ended(helio_job_key_t key, int64_t run_ms)
+{
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_ENDED);
+    report.run_ms = (uint64_t)run_ms;
+    report.gpu_ms = (uint64_t)run_ms * 4;
+    return report;
+}
+
+static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again(void **state)
+{
+    (void)state;
+    double *values = helio_arena_alloc(harness_arena(h), 6, sizeof *values);
+    memcpy(values, (double[]){0, 0, 0, 8, 8, 0}, 6 * sizeof *values);
+    helio_series_t series = {.signal = HELIO_SIGNAL_RESERVED,
+                             .pool = HELIO_TEXT("a"),
+                             .source = HELIO_TEXT("windows"),
+                             .issued_wall_ms = harness_wall_ms(h),
+                             .start_wall_ms = harness_wall_ms(h),
+                             .step_s = 3600,
+                             .values = {values, 6}};
+    harness_series(h, NORTH, &series, 1);
+    harness_tick(h);
+    harness_set_wall(h, 3 * HOUR + HOUR / 2);
+    helio_job_key_t key = job_of(HOUR);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    harness_set_wall(h, -3 * HOUR - HOUR / 2);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back(void **state)
+{
+    (void)state;
+    static const int64_t set_ms[] = {0, -HOUR, -4 * HOUR, -DAY, DAY};
+    for (uint32_t i = 0; i < sizeof set_ms / sizeof set_ms[0]; i++) {
+        helio_job_key_t key = running(6 * HOUR);
+        harness_wait(h, 5 * HOUR);
+        harness_set_wall(h, set_ms[i]);
+        harness_clear(h);
+        helio_report_t report = ended(key, 5 * HOUR);
+        harness_report(h, NORTH, &report);
+        const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+        assert_non_null(attempt);
+        assert_int_equal(attempt->run_ms, 5 * HOUR);
+        assert_int_equal(harness_figures(h).illegal_reports_total, 0);
+        harness_set_wall(h, -set_ms[i]);
+    }
+}
+
+static void clock__no_run_ends_before_it_began_though_its_site_was_set_back(void **state)
+{
+    (void)state;
+    helio_job_key_t key = running(6 * HOUR);
+    harness_wait(h, HOUR);
+    helio_report_t report = ended(key, HOUR);
+    report.started_wall_ms = harness_wall_ms(h) - HOUR;
+    report.ended_wall_ms = harness_wall_ms(h) - DAY;
+    harness_clear(h);
+    harness_report(h, NORTH, &report);
+    const helio_row_attempt_t *attempt = harness_take(h, HELIO_BROKER_FX_ROW_ATTEMPT);
+    assert_non_null(attempt);
+    assert_true(attempt->ended_ms - attempt->started_ms == HOUR);
+    assert_int_equal(attempt->run_ms, HOUR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again),
+        TEST(clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back),
+        TEST(clock__no_run_ends_before_it_began_though_its_site_was_set_back),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
