@@ -89,13 +89,13 @@ static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edi
     if (!text)
         abort(); /* memory */
     patch_t patch;
-    helio_diagnostic_t diagnostic;
+    helio_diagnostics_t wrong;
     helio_spec_source_t source = {.text = helio_arena_text(self->arena, helio_text_of(text)), .name = "edit"};
     free(text);
-    if (helio_spec_read(&table, source, HELIO_COMMAND_BODY_MAX, self->arena, &patch, &diagnostic) !=
-        HELIO_OK) {
-        diagnostic.line = 0; /* of the text that was made of the body */
-        helio_answer_diagnostic(self, &diagnostic, -1);
+    if (helio_spec_judge(&table, source, HELIO_COMMAND_BODY_MAX, self->arena, &patch, &wrong) != HELIO_OK) {
+        for (uint32_t i = 0; i < wrong.count; i++)
+            wrong.items[i].line = 0; /* of the text that was made of the body */
+        helio_answer_diagnostics(self, &wrong, -1);
         return false;
     }
     patch.edit.priority = (int32_t)patch.priority;

@@ -87,11 +87,11 @@ void helio_answer_problem(helio_exchange_t *self, uint32_t status, const char *r
     helio_problem_json(status, reason, detail, &self->answer);
 }
 
-void helio_answer_diagnostic(helio_exchange_t *self, const helio_diagnostic_t *diagnostic, int document)
+void helio_answer_diagnostics(helio_exchange_t *self, const helio_diagnostics_t *wrong, int document)
 {
-    uint32_t status = diagnostic->problem == HELIO_SPEC_TOO_BIG_PROBLEM ? 413 : 400;
+    uint32_t status = wrong->items[0].problem == HELIO_SPEC_TOO_BIG_PROBLEM ? 413 : 400;
     answer(self, status, "application/problem+json");
-    helio_problem_of_diagnostic(status, diagnostic, document, &self->answer);
+    helio_problem_of_diagnostics(status, wrong, document, &self->answer);
 }
 
 static const char *failure_text(helio_rc rc)
@@ -148,7 +148,8 @@ void helio_answer_read(helio_exchange_t *self, const helio_result_t *result)
 void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
+        helio_answer_failure(self, result,
+                             helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};

@@ -130,23 +130,36 @@ void helio_problem_json(uint32_t status, const char *reason, const char *detail,
     helio_buffer_text(out, "}\n");
 }
 
-void helio_problem_of_diagnostic(uint32_t status, const helio_diagnostic_t *diagnostic, int document,
-                                 helio_buffer_t *out)
+static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_buffer_t *out)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_diagnostic_brief(diagnostic, &text);
-    head(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
     helio_json_member(out, "code", helio_spec_problem_word(diagnostic->problem));
-    if (document >= 0)
-        helio_buffer_printf(out, ",\"document\":%d", document);
     if (diagnostic->line)
         helio_buffer_printf(out, ",\"line\":%u,\"column\":%u", diagnostic->line, diagnostic->column);
     if (diagnostic->path[0])
         helio_json_member(out, "path", diagnostic->path);
     if (diagnostic->hint[0])
         helio_json_member(out, "hint", diagnostic->hint);
+}
+
+void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
+                                  helio_buffer_t *out)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_diagnostic_brief(&wrong->items[0], &text);
+    head(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
+    if (document >= 0)
+        helio_buffer_printf(out, ",\"document\":%d", document);
+    put_diagnostic(&wrong->items[0], out);
+    helio_buffer_text(out, ",\"errors\":[");
+    for (uint32_t i = 0; i < wrong->count; i++) {
+        helio_buffer_text(out, i ? ",{\"message\":" : "{\"message\":");
+        helio_json_string(helio_text_of(wrong->items[i].message), out);
+        put_diagnostic(&wrong->items[i], out);
+        helio_buffer_text(out, "}");
+    }
+    helio_buffer_text(out, "]");
     helio_buffer_reset(&text);
-    helio_diagnostic_text(diagnostic, false, &text);
+    helio_diagnostics_text(wrong, false, &text);
     helio_json_member(out, "diagnostic", text.data ? text.data : "");
     helio_buffer_text(out, "}\n");
 }

@@ -47,7 +47,7 @@ static helio_text_t key_of(const char *key, uint32_t index, uint32_t count, heli
                       : helio_arena_printf(arena, "%s#%u", key, index);
 }
 
-static helio_rc too_many(uint32_t count, helio_diagnostic_t *ret_diagnostic)
+static helio_rc too_many(uint32_t count, helio_diagnostics_t *ret_wrong)
 {
     helio_diagnostic_t diagnostic = {.problem = HELIO_SPEC_TOO_BIG_PROBLEM, .span = 1};
     (void)helio_text_copy(HELIO_TEXT("request"), diagnostic.source_name, sizeof diagnostic.source_name);
@@ -55,30 +55,35 @@ static helio_rc too_many(uint32_t count, helio_diagnostic_t *ret_diagnostic)
                    HELIO_SUBMISSION_JOBS_MAX);
     (void)helio_text_copy(HELIO_TEXT("send them in several requests"), diagnostic.hint,
                           sizeof diagnostic.hint);
-    *ret_diagnostic = diagnostic;
+    ret_wrong->items[0] = diagnostic;
     return HELIO_TOO_BIG;
 }
 
 helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, helio_arena_t *arena,
-                               helio_ev_submit_t *ret_event, helio_diagnostic_t *ret_diagnostic,
+                               helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong,
                                int *ret_document)
 {
     helio_spec_parts_t parts;
     *ret_document = -1;
+    ret_wrong->count = 1;
+    ret_wrong->more = false;
     helio_rc rc = helio_spec_split((helio_spec_source_t){.text = body, .name = "request"}, arena, &parts,
-                                   ret_diagnostic);
+                                   &ret_wrong->items[0]);
     if (rc != HELIO_OK)
         return rc;
     if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
-        return too_many(parts.count, ret_diagnostic);
+        return too_many(parts.count, ret_wrong);
     helio_submission_t *jobs = helio_arena_alloc(arena, parts.count, sizeof *jobs);
     helio_job_spec_t defaults;
     helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
     HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
     for (uint32_t i = 0; i < parts.count; i++) {
-        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
-                                  &jobs[i].spec, ret_diagnostic);
+        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX,
+                                  arena, &jobs[i].spec, &ret_wrong->items[0]);
         if (rc != HELIO_OK) {
+            /* Read again for all that is wrong with it: the way of good documents stays the short one. */
+            rc = helio_spec_judge(&helio_spec_job_table, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
+                                  &jobs[i].spec, ret_wrong);
             *ret_document = parts.count == 1 ? -1 : (int)i;
             return rc;
         }

@@ -46,6 +46,13 @@ void helio_diagnostic_print(const helio_client_t *client, const helio_diagnostic
     fputs(text.data ? text.data : "", io->err);
 }
 
+static void print_all(const helio_client_t *client, const helio_diagnostics_t *wrong)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_diagnostics_text(wrong, client->io->err_tty && client->output.colour, &text);
+    fputs(text.data ? text.data : "", client->io->err);
+}
+
 static bool is_json(helio_text_t text)
 {
     if (!memchr(text.data ? text.data : "", '{', text.size))
@@ -57,13 +64,14 @@ static bool is_json(helio_text_t text)
 }
 
 /*  Parses one part only to judge it: the broker gets the exact bytes. Each part has an arena of its own,
- * since a stream may hold a hundred thousand of them. */
-static bool check_part(helio_client_t *client, helio_spec_source_t part, helio_draft_t *ret_draft)
+ * since a stream may hold a hundred thousand of them. Returns how many complaints it printed. */
+static uint32_t check_part(helio_client_t *client, helio_spec_source_t part, helio_draft_t *ret_draft)
 {
     helio_arena_t *arena = helio_arena_new();
     helio_job_spec_t spec;
-    helio_diagnostic_t diagnostic;
-    bool good = helio_spec_parse_job(part, arena, &spec, &diagnostic) == HELIO_OK;
+    helio_diagnostics_t wrong;
+    bool good =
+        helio_spec_judge(&helio_spec_job_table, part, HELIO_JOB_SOURCE_MAX, arena, &spec, &wrong) == HELIO_OK;
     if (good)
         *ret_draft = (helio_draft_t){.text = part.text,
                                      .json = is_json(part.text),
@@ -71,9 +79,9 @@ static bool check_part(helio_client_t *client, helio_spec_source_t part, helio_d
                                      .name = helio_arena_string(client->arena, spec.name),
                                      .home = helio_arena_string(client->arena, spec.home)};
     else
-        helio_diagnostic_print(client, &diagnostic);
+        print_all(client, &wrong);
     helio_arena_destroy(&arena);
-    return good;
+    return good ? 0 : wrong.count;
 }
 
 static int read_file(helio_client_t *client, const char *path, helio_drafts_t *drafts)
@@ -93,13 +101,15 @@ static int read_file(helio_client_t *client, const char *path, helio_drafts_t *d
         helio_arena_alloc(client->arena, (size_t)drafts->count + parts.count, sizeof *items);
     if (drafts->count)
         memcpy(items, drafts->items, drafts->count * sizeof *items);
-    uint32_t wrong = 0;
-    for (uint32_t i = 0; i < parts.count && wrong < HELIO_SUBMIT_COMPLAINTS_MAX; i++)
-        if (check_part(client, parts.items[i], &items[drafts->count + i - wrong]) == false)
-            wrong++;
+    uint32_t good = 0, complaints = 0;
+    for (uint32_t i = 0; i < parts.count && complaints < HELIO_SUBMIT_COMPLAINTS_MAX; i++) {
+        uint32_t count = check_part(client, parts.items[i], &items[drafts->count + good]);
+        complaints += count;
+        good += count == 0;
+    }
     drafts->items = items;
-    drafts->count += parts.count - wrong;
-    return wrong ? HELIO_EXIT_USAGE : HELIO_EXIT_OK;
+    drafts->count += good;
+    return complaints ? HELIO_EXIT_USAGE : HELIO_EXIT_OK;
 }
 
 int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
@@ -122,7 +132,7 @@ int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t
 int helio_draft_make(helio_client_t *client, helio_text_t text, const char *name, helio_drafts_t *ret_drafts)
 {
     helio_draft_t *draft = helio_arena_alloc(client->arena, 1, sizeof *draft);
-    if (!check_part(client, (helio_spec_source_t){.text = text, .name = name}, draft))
+    if (check_part(client, (helio_spec_source_t){.text = text, .name = name}, draft) != 0)
         return HELIO_EXIT_USAGE;
     *ret_drafts = (helio_drafts_t){.items = draft, .count = 1};
     return HELIO_EXIT_OK;
@@ -239,7 +249,8 @@ static void say_key(const helio_client_t *client, int code, const char *key)
 {
     if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
         fprintf(client->io->err,
-                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no second job\n",
+                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no "
+                "second job\n",
                 key);
 }
 
@@ -268,8 +279,9 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
         if (!home || !home[0] || strcmp(home, said) == 0)
             continue;
         helio_error_t err; /* a note is worth one question, and no complaint */
-        if (!answer && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
-                                         &response, &err) == HELIO_OK &&
+        if (!answer &&
+            helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
+                              &response, &err) == HELIO_OK &&
             response.status == 200)
             answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
         const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
@@ -277,8 +289,9 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
             return;
         said = home;
         if (!is_listed(sites, home, &near))
-            helio_client_say(client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
-                             near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+            helio_client_say(
+                client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
+                near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
     }
 }
 

@@ -90,11 +90,24 @@ static void fill_place(helio_diagnostic_t *self, const helio_spec_source_t *sour
         self->span = room ? room : 1;
 }
 
+/*  Where the next complaint goes; NULL = nowhere. */
+static helio_diagnostic_t *slot_of(helio_spec_reader_t *self)
+{
+    helio_diagnostics_t *all = self->all;
+    if (!all)
+        return self->diagnostic;
+    all->more = all->count == HELIO_DIAGNOSTICS_MAX;
+    return all->more ? NULL : &all->items[all->count++];
+}
+
 HELIO_PRINTF(6, 0)
 static void complain(helio_spec_reader_t *self, size_t offset, size_t end, helio_spec_problem_t problem,
                      const char *hint, const char *format, va_list args)
 {
     helio_diagnostic_t diagnostic = {.problem = problem, .span = 1};
+    helio_diagnostic_t *slot = slot_of(self);
+    if (!slot)
+        return;
     char message[1024];
     const char *name = self->source.name ? self->source.name : "input";
     copy_clean(name, name + strlen(name), UINT32_MAX, diagnostic.source_name, sizeof diagnostic.source_name);
@@ -104,7 +117,7 @@ static void complain(helio_spec_reader_t *self, size_t offset, size_t end, helio
     if (hint)
         copy_clean(hint, hint + strlen(hint), UINT32_MAX, diagnostic.hint, sizeof diagnostic.hint);
     fill_place(&diagnostic, &self->source, offset, end);
-    *self->diagnostic = diagnostic;
+    *slot = diagnostic;
 }
 
 helio_rc helio_spec_complain_at(helio_spec_reader_t *self, size_t offset, size_t end,
@@ -112,8 +125,7 @@ helio_rc helio_spec_complain_at(helio_spec_reader_t *self, size_t offset, size_t
 {
     va_list args;
     va_start(args, format);
-    if (self->diagnostic)
-        complain(self, offset, end, problem, hint, format, args);
+    complain(self, offset, end, problem, hint, format, args);
     va_end(args);
     return problem == HELIO_SPEC_TOO_BIG_PROBLEM ? HELIO_TOO_BIG : HELIO_INVALID;
 }
@@ -125,8 +137,7 @@ helio_rc helio_spec_complain(helio_spec_reader_t *self, const helio_spec_node_t 
     va_start(args, format);
     /* Of a mapping or list the first character says enough: it may be pages long. */
     bool whole = node->type == HELIO_SPEC_SCALAR || node->type == HELIO_SPEC_NULL;
-    if (self->diagnostic)
-        complain(self, node->offset, whole ? node->end : node->offset, problem, hint, format, args);
+    complain(self, node->offset, whole ? node->end : node->offset, problem, hint, format, args);
     va_end(args);
     return problem == HELIO_SPEC_TOO_BIG_PROBLEM ? HELIO_TOO_BIG : HELIO_INVALID;
 }

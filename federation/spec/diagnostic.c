@@ -59,3 +59,12 @@ void helio_diagnostic_text(const helio_diagnostic_t *self, bool colour, helio_bu
     if (self->hint[0])
         helio_buffer_printf(out, "%shelp:%s %s\n", green, off, self->hint);
 }
+
+void helio_diagnostics_text(const helio_diagnostics_t *self, bool colour, helio_buffer_t *out)
+{
+    for (uint32_t i = 0; i < self->count; i++)
+        helio_diagnostic_text(&self->items[i], colour, out);
+    if (self->more)
+        helio_buffer_printf(out, "%s: there are more errors; these are the first %d\n",
+                            self->items[0].source_name, HELIO_DIAGNOSTICS_MAX);
+}

@@ -45,10 +45,23 @@ typedef struct helio_diagnostic {
     uint32_t source_skip;  /* characters of the line cut off before source_line */
 } helio_diagnostic_t;
 
+enum { HELIO_DIAGNOSTICS_MAX = 20 };
+
+/*  The errors of one document, as far as it could be read: in its order, but what is missing from a mapping
+ * behind what is wrong in it. */
+typedef struct helio_diagnostics {
+    uint32_t count;
+    bool more; /* than there is room for */
+    helio_diagnostic_t items[HELIO_DIAGNOSTICS_MAX];
+} helio_diagnostics_t;
+
 /*  "job.yaml:4:8: error: unknown key 'flexble' in placement", the line, a caret, "help: did you mean …". */
 void helio_diagnostic_text(const helio_diagnostic_t *self, bool colour, helio_buffer_t *out);
 
-/*  The first line of that alone, without a newline: for logs and API answers. */
+/*  The same of each, and a line that says so when there are more. */
+void helio_diagnostics_text(const helio_diagnostics_t *self, bool colour, helio_buffer_t *out);
+
+/*  The first line of one alone, without a newline: for logs and API answers. */
 void helio_diagnostic_brief(const helio_diagnostic_t *self, helio_buffer_t *out);
 
 #endif

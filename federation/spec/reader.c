@@ -71,7 +71,8 @@ const helio_spec_node_t *helio_spec_find(const helio_spec_node_t *mapping, const
 }
 
 /*  *ret_base: the offset of the field's struct within the table's. */
-static const helio_spec_field_t *find_field(const helio_spec_table_t *table, helio_text_t key, size_t *ret_base)
+static const helio_spec_field_t *find_field(const helio_spec_table_t *table, helio_text_t key,
+                                            size_t *ret_base)
 {
     for (size_t i = 0; i < table->field_count; i++) {
         const helio_spec_field_t *field = &table->fields[i];
@@ -105,7 +106,8 @@ static bool advise(const helio_spec_field_t *field, size_t base, void *context)
     (void)base;
     helio_suggestion_offer(&self->suggestion, field->key);
     size_t inner;
-    if (field->kind == HELIO_SPEC_GROUP && !self->group && find_field(field->table, self->suggestion.written, &inner))
+    if (field->kind == HELIO_SPEC_GROUP && !self->group &&
+        find_field(field->table, self->suggestion.written, &inner))
         self->group = field->key;
     if (self->keys_size + strlen(field->key) + 8 < sizeof self->keys)
         self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size,
@@ -134,6 +136,13 @@ static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *
     return rc;
 }
 
+/*  After a complaint, is the next value read, too? A wrong value ends where it ends, so what stands behind it
+ * means what it says. */
+static bool goes_on(const helio_spec_reader_t *self)
+{
+    return self->all && !self->all->more;
+}
+
 /*  ---- collections ---- */
 
 static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_t *field,
@@ -159,9 +168,10 @@ static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *
     uint32_t count = single ? 1 : node->count;
     helio_word_t *words = helio_arena_alloc(self->arena, count ? count : 1, sizeof *words);
     const helio_spec_node_t *item = single ? node : node->first;
-    for (uint32_t i = 0; i < count && rc == HELIO_OK; i++, item = item->next) {
+    for (uint32_t i = 0; i < count && (rc == HELIO_OK || goes_on(self)); i++, item = item->next) {
         size_t before = single ? self->path_size : helio_spec_path_index(self, i);
-        rc = helio_spec_text(self, field, item, WORD_MAX, &words[i].text);
+        helio_rc one = helio_spec_text(self, field, item, WORD_MAX, &words[i].text);
+        rc = rc == HELIO_OK ? one : rc;
         helio_spec_path_cut(self, before);
     }
     if (rc == HELIO_OK)
@@ -195,10 +205,15 @@ static helio_rc read_pairs(helio_spec_reader_t *self, const helio_spec_field_t *
     if (node->type != HELIO_SPEC_MAPPING)
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
     helio_rc rc = check_entries(self, field, node);
+    if (rc != HELIO_OK)
+        return rc;
     helio_pair_t *pairs = helio_arena_alloc(self->arena, node->count ? node->count : 1, sizeof *pairs);
     uint32_t i = 0;
-    for (const helio_spec_node_t *name = node->first; name && rc == HELIO_OK; name = name->next->next)
-        rc = read_pair(self, field, name, &pairs[i++]);
+    for (const helio_spec_node_t *name = node->first; name && (rc == HELIO_OK || goes_on(self));
+         name = name->next->next) {
+        helio_rc one = read_pair(self, field, name, &pairs[i++]);
+        rc = rc == HELIO_OK ? one : rc;
+    }
     if (rc == HELIO_OK)
         *target = (helio_list_t){pairs, node->count};
     return rc;
@@ -215,11 +230,13 @@ static helio_rc read_list(helio_spec_reader_t *self, const helio_spec_field_t *f
         return rc;
     char *items = helio_arena_alloc(self->arena, node->count ? node->count : 1, field->table->size);
     uint32_t i = 0;
-    for (const helio_spec_node_t *item = node->first; item && rc == HELIO_OK; item = item->next, i++) {
+    for (const helio_spec_node_t *item = node->first; item && (rc == HELIO_OK || goes_on(self));
+         item = item->next, i++) {
         size_t before = helio_spec_path_index(self, i);
         char *entry = items + i * field->table->size;
         apply_fallbacks(field->table, self->arena, entry);
-        rc = read_table(self, field->table, item, entry);
+        helio_rc one = read_table(self, field->table, item, entry);
+        rc = rc == HELIO_OK ? one : rc;
         helio_spec_path_cut(self, before);
     }
     if (rc == HELIO_OK)
@@ -260,11 +277,13 @@ static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_
     bool block = field->example && strchr(field->example, '\n');
     (void)snprintf(hint, sizeof hint, "add '%s: %s'", field->key, field->example ? field->example : "");
     const char *where = self->path_size ? self->path : NULL;
-    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint, "key '%s' is missing%s%s",
-                               field->key, where ? " in " : "", where ? where : "");
+    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint,
+                               "key '%s' is missing%s%s", field->key, where ? " in " : "",
+                               where ? where : "");
 }
 
-/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing. */
+/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing.
+ */
 static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, const helio_spec_node_t *node)
 {
     for (size_t i = 0; i < table->field_count; i++) {
@@ -306,19 +325,27 @@ static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *
 {
     if (node->type != HELIO_SPEC_MAPPING)
         return refuse_other(self, node);
-    for (const helio_spec_node_t *key = node->first; key; key = key->next->next) {
+    helio_rc rc = HELIO_OK;
+    bool misspelt = false; /* a key that seems to be missing may be the one that is not known */
+    for (const helio_spec_node_t *key = node->first; key && (rc == HELIO_OK || goes_on(self));
+         key = key->next->next) {
         size_t base;
         const helio_spec_field_t *field = find_field(table, key->text, &base);
-        if (!field)
-            return refuse_key(self, table, key);
+        misspelt |= !field;
         size_t before = helio_spec_path_key(self, key->text);
-        helio_rc rc = read_field(self, field, key->next, target + base);
+        helio_rc one = field ? read_field(self, field, key->next, target + base) : HELIO_OK;
         helio_spec_path_cut(self, before);
-        if (rc != HELIO_OK)
-            return rc;
+        if (!field)
+            one = refuse_key(self, table, key);
+        rc = rc == HELIO_OK ? one : rc;
     }
+    if (rc != HELIO_OK && (misspelt || !goes_on(self)))
+        return rc;
     const helio_spec_field_t *missing = find_missing(table, node);
-    return missing ? refuse_missing(self, node, missing) : check_table(self, table, node, target);
+    if (missing)
+        return refuse_missing(self, node, missing);
+    return rc == HELIO_OK ? check_table(self, table, node, target)
+                          : rc; /* rules hold between values that are good */
 }
 
 helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
@@ -327,23 +354,38 @@ helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t so
     return helio_spec_read_from(table, NULL, source, source_max, arena, ret_struct, ret_diagnostic);
 }
 
-helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults, helio_spec_source_t source,
-                              size_t source_max, helio_arena_t *arena, void *ret_struct,
-                              helio_diagnostic_t *ret_diagnostic)
+static helio_rc read_document(helio_spec_reader_t *self, const helio_spec_table_t *table,
+                              const void *defaults, size_t source_max, void *ret_struct)
 {
-    helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic};
     helio_spec_node_t *root;
     assert(source_max <= HELIO_SPEC_STREAM_MAX);
-    helio_rc rc = helio_spec_tree(&reader, source_max, &root);
+    helio_rc rc = helio_spec_tree(self, source_max, &root);
     if (rc != HELIO_OK)
         return rc;
-    void *read = helio_arena_alloc(arena, 1, table->size);
+    void *read = helio_arena_alloc(self->arena, 1, table->size);
     if (defaults)
         memcpy(read, defaults, table->size);
     else
-        apply_fallbacks(table, arena, read);
-    rc = read_table(&reader, table, root, read);
+        apply_fallbacks(table, self->arena, read);
+    rc = read_table(self, table, root, read);
     if (rc == HELIO_OK)
         memcpy(ret_struct, read, table->size);
     return rc;
+}
+
+helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
+                              helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
+                              void *ret_struct, helio_diagnostic_t *ret_diagnostic)
+{
+    helio_spec_reader_t reader = {.source = source, .arena = arena, .diagnostic = ret_diagnostic};
+    return read_document(&reader, table, defaults, source_max, ret_struct);
+}
+
+helio_rc helio_spec_judge(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,
+                          helio_arena_t *arena, void *ret_struct, helio_diagnostics_t *ret_wrong)
+{
+    helio_spec_reader_t reader = {.source = source, .arena = arena, .all = ret_wrong};
+    ret_wrong->count = 0;
+    ret_wrong->more = false;
+    return read_document(&reader, table, NULL, source_max, ret_struct);
 }

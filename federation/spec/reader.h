@@ -36,7 +36,8 @@ struct helio_spec_node {
 struct helio_spec_reader {
     helio_spec_source_t source;
     helio_arena_t *arena;
-    helio_diagnostic_t *diagnostic; /* NULL = nobody listens */
+    helio_diagnostic_t *diagnostic; /* NULL = nobody listens, or `all` does */
+    helio_diagnostics_t *all;       /* not NULL: reading goes on behind a wrong value */
     char path[128];                 /* of what is being read */
     size_t path_size;
 };

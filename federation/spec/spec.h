@@ -146,11 +146,20 @@ HELIO_MUST_CHECK helio_rc helio_spec_read(const helio_spec_table_t *table, helio
                                           size_t source_max, helio_arena_t *arena, void *ret_struct,
                                           helio_diagnostic_t *ret_diagnostic);
 
-/*  The same for one of many: `defaults` is what helio_spec_defaults gave for this table; its views must live as long as
- *  the struct's. NULL = they are worked out. */
+/*  As helio_spec_read, but a wrong value, an unknown key or a wrong entry of a list does not end it:
+ * *ret_wrong has all that are found, none on success. What is no YAML at all, and rules between values of
+ * which one is wrong, end it. The code is the first error's. Slower than helio_spec_read only where there are
+ * errors. */
+HELIO_MUST_CHECK helio_rc helio_spec_judge(const helio_spec_table_t *table, helio_spec_source_t source,
+                                           size_t source_max, helio_arena_t *arena, void *ret_struct,
+                                           helio_diagnostics_t *ret_wrong);
+
+/*  helio_spec_read for one of many: `defaults` is what helio_spec_defaults gave for this table; its views
+ * must live as long as the struct's. NULL = they are worked out. */
 HELIO_MUST_CHECK helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
-                                               helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
-                                               void *ret_struct, helio_diagnostic_t *ret_diagnostic);
+                                               helio_spec_source_t source, size_t source_max,
+                                               helio_arena_t *arena, void *ret_struct,
+                                               helio_diagnostic_t *ret_diagnostic);
 
 /*  Gives every field its default, as reading an empty mapping would, without asking for the required ones. */
 void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);

@@ -208,12 +208,12 @@ helio_rc helio_agent_settings_load(const char *path, helio_arena_t *arena,
         return rc;
     }
     helio_agent_settings_t settings;
-    helio_diagnostic_t diagnostic;
+    helio_diagnostics_t wrong;
     helio_spec_source_t source = {.text = helio_arena_text(arena, helio_buffer_view(&bytes)), .name = path};
-    rc = helio_spec_read(&helio_agent_settings_table, source, HELIO_SPEC_SOURCE_MAX, arena, &settings,
-                         &diagnostic);
+    rc = helio_spec_judge(&helio_agent_settings_table, source, HELIO_SPEC_SOURCE_MAX, arena, &settings,
+                          &wrong);
     if (rc != HELIO_OK) {
-        helio_diagnostic_text(&diagnostic, isatty(STDERR_FILENO) == 1 && !getenv("NO_COLOR"), complaint);
+        helio_diagnostics_text(&wrong, isatty(STDERR_FILENO) == 1 && !getenv("NO_COLOR"), complaint);
         return rc;
     }
     rc = check_zone(path, source.text, settings.site.timezone, complaint);

@@ -232,20 +232,44 @@ static void submission__hostile_bodies_end_in_a_diagnostic(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         helio_arena_t *arena = helio_arena_new();
         helio_ev_submit_t event = {0};
-        helio_diagnostic_t diagnostic = {0};
+        helio_diagnostics_t wrong = {0};
         int document;
-        if (helio_submission_read(helio_text_of(bad[i]), "", arena, &event, &diagnostic, &document) ==
-            HELIO_OK)
+        if (helio_submission_read(helio_text_of(bad[i]), "", arena, &event, &wrong, &document) == HELIO_OK)
             fail_msg("'%s' was taken", bad[i]);
-        assert_true(diagnostic.message[0]);
+        assert_true(wrong.items[0].message[0]);
         helio_buffer_t out = {0};
-        helio_problem_of_diagnostic(400, &diagnostic, document, &out);
+        helio_problem_of_diagnostics(400, &wrong, document, &out);
         json_t *json = json_loadb(out.data, out.size, 0, NULL);
         assert_non_null(json);
         json_decref(json);
         helio_buffer_clear(&out);
         helio_arena_destroy(&arena);
     }
+}
+
+static void submission__all_that_is_wrong_is_in_the_problem(void **state)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_ev_submit_t event = {0};
+    helio_diagnostics_t wrong;
+    int document;
+    (void)state;
+    assert_int_equal(helio_submission_read(HELIO_TEXT("run: a\n---\nrun: b\ntime: 90\nnodes: 0\n"), "", arena,
+                                           &event, &wrong, &document),
+                     HELIO_INVALID);
+    assert_int_equal(document, 1);
+    helio_buffer_t out = {0};
+    helio_problem_of_diagnostics(400, &wrong, document, &out);
+    json_t *json = json_loadb(out.data, out.size, 0, NULL);
+    const json_t *errors = json_object_get(json, "errors"), *second = json_array_get(errors, 1);
+    assert_int_equal(json_array_size(errors), 2);
+    assert_int_equal(json_integer_value(json_object_get(json, "line")), 4);
+    assert_int_equal(json_integer_value(json_object_get(second, "line")), 5);
+    assert_string_equal(json_string_value(json_object_get(second, "path")), "nodes");
+    assert_string_equal(json_string_value(json_object_get(second, "code")), "OutOfRange");
+    json_decref(json);
+    helio_buffer_clear(&out);
+    helio_arena_destroy(&arena);
 }
 
 static void submission__more_jobs_than_the_bound_are_too_big(void **state)
@@ -256,12 +280,11 @@ static void submission__more_jobs_than_the_bound_are_too_big(void **state)
         helio_buffer_text(&body, "{\"run\":\"a\"}\n");
     helio_arena_t *arena = helio_arena_new();
     helio_ev_submit_t event = {0};
-    helio_diagnostic_t diagnostic;
+    helio_diagnostics_t wrong;
     int document;
-    assert_int_equal(
-        helio_submission_read(helio_buffer_view(&body), "", arena, &event, &diagnostic, &document),
-        HELIO_TOO_BIG);
-    assert_int_equal(diagnostic.problem, HELIO_SPEC_TOO_BIG_PROBLEM);
+    assert_int_equal(helio_submission_read(helio_buffer_view(&body), "", arena, &event, &wrong, &document),
+                     HELIO_TOO_BIG);
+    assert_int_equal(wrong.items[0].problem, HELIO_SPEC_TOO_BIG_PROBLEM);
     helio_arena_destroy(&arena);
     helio_buffer_clear(&body);
 }
@@ -382,6 +405,7 @@ int main(void)
         cmocka_unit_test(problem__is_json_whatever_the_text),
         cmocka_unit_test(problem__every_result_code_has_a_status_of_the_table),
         cmocka_unit_test(submission__hostile_bodies_end_in_a_diagnostic),
+        cmocka_unit_test(submission__all_that_is_wrong_is_in_the_problem),
         cmocka_unit_test(submission__more_jobs_than_the_bound_are_too_big),
         cmocka_unit_test(body__that_crawls_is_cut),
         cmocka_unit_test(route__table_and_published_description_agree),

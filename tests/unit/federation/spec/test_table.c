@@ -418,6 +418,75 @@ static void golden__errors_look_like_this(void **state)
     }
 }
 
+/*  Enough for the texts of many errors, behind one another. */
+static void judge(const char *yaml, helio_arena_t *arena, helio_diagnostics_t *ret_wrong)
+{
+    helio_job_spec_t job;
+    helio_spec_source_t source = {.text = helio_text_of(yaml), .name = "job.yaml"};
+    assert_int_equal(
+        helio_spec_judge(&helio_spec_job_table, source, HELIO_JOB_SOURCE_MAX, arena, &job, ret_wrong),
+        HELIO_INVALID);
+}
+
+static void judge__all_wrong_values_are_told_with_their_places(void **state)
+{
+    helio_diagnostics_t wrong;
+    helio_buffer_t out = {0};
+    judge("run: x\ntime: 90\ngpu: H100:8\nplacement:\n  goal: quick\n  flexible: soon\n  flexble: 1h\n"
+          "  sites: [lulea, \"\", \"a b\"]\nenv: {\"A-B\": 1, C: [1]}\ndata:\n  - {uri: x}\n  - 7\n",
+          *state, &wrong);
+    helio_diagnostics_text(&wrong, false, &out);
+    assert_golden("tests/golden/spec/many.txt", helio_buffer_view(&out));
+    helio_buffer_clear(&out);
+}
+
+static void judge__the_first_error_is_the_one_that_a_plain_reader_tells(void **state)
+{
+    static const char *const bad[] = {"run: x\ntime: 90\nnodes: 0\n", "run: &a x\ntime: 90\n", "nodes: 0\n",
+                                      "time: 90\nrum: x\n", "name: x\n"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        helio_diagnostic_t first = bad_job(bad[i], *state);
+        helio_diagnostics_t wrong;
+        judge(bad[i], *state, &wrong);
+        assert_in_range(wrong.count, 1, 2);
+        assert_int_equal(wrong.items[0].problem, first.problem);
+        assert_int_equal(wrong.items[0].line, first.line);
+        assert_string_equal(wrong.items[0].message, first.message);
+    }
+}
+
+static void judge__what_only_seems_to_be_wrong_is_not_told(void **state)
+{
+    helio_diagnostics_t wrong;
+    judge("rum: x\n", *state, &wrong); /* `run` is missing, but misspelt */
+    assert_int_equal(wrong.count, 1);
+    judge("run: x\nplacement: {goal: fats, prices: {carbon: 1 USD/t, wait: 1 USD/gpu-h}}\n", *state, &wrong);
+    assert_int_equal(wrong.count, 1); /* no word of goal and prices beside each other */
+    judge("nodes: 0\n", *state, &wrong);
+    assert_int_equal(wrong.count, 2);
+    assert_int_equal(wrong.items[1].problem, HELIO_SPEC_MISSING_PROBLEM);
+}
+
+static void judge__errors_are_bounded_and_it_says_so(void **state)
+{
+    helio_diagnostics_t wrong;
+    helio_buffer_t yaml = {0}, out = {0};
+    helio_buffer_text(&yaml, "run: x\nenv:\n");
+    for (int i = 0; i < HELIO_DIAGNOSTICS_MAX; i++)
+        helio_buffer_printf(&yaml, "  A%d: [1]\n", i);
+    judge(helio_arena_text(*state, helio_buffer_view(&yaml)).data, *state, &wrong);
+    assert_int_equal(wrong.count, HELIO_DIAGNOSTICS_MAX);
+    assert_false(wrong.more);
+    helio_buffer_text(&yaml, "  B: [1]\n  C: [1]\n");
+    judge(helio_arena_text(*state, helio_buffer_view(&yaml)).data, *state, &wrong);
+    assert_int_equal(wrong.count, HELIO_DIAGNOSTICS_MAX);
+    assert_true(wrong.more);
+    helio_diagnostics_text(&wrong, false, &out);
+    assert_non_null(strstr(out.data, "\njob.yaml: there are more errors; these are the first 20\n"));
+    helio_buffer_clear(&yaml);
+    helio_buffer_clear(&out);
+}
+
 static void golden__colour_only_adds_escapes(void **state)
 {
     helio_diagnostic_t diagnostic = bad_job("run: x\ntime: 90\n", *state);
@@ -475,6 +544,10 @@ int main(void)
         TEST(schema__has_every_key_and_refuses_others),
         TEST(reference__the_pages_are_those_of_the_tables),
         TEST(golden__errors_look_like_this),
+        TEST(judge__all_wrong_values_are_told_with_their_places),
+        TEST(judge__the_first_error_is_the_one_that_a_plain_reader_tells),
+        TEST(judge__what_only_seems_to_be_wrong_is_not_told),
+        TEST(judge__errors_are_bounded_and_it_says_so),
         TEST(golden__colour_only_adds_escapes),
         TEST(examples__are_accepted),
     };
