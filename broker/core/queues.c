@@ -232,7 +232,7 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
         drop_rule(self, queue, queue->rules);
     queue->removed = true;
     write_queue(self, queue);
-    core_audit(self, event->user, "queue-remove", helio_text_of(queue->name), (helio_text_t){0});
+    core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
 }
 

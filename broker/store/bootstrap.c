@@ -70,7 +70,7 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
     const helio_row_tenant_t row = {helio_text_of(tenant), helio_text_of(home_site)};
     rc = put_rows(connection, HELIO_BROKER_FX_ROW_TENANT, &row, err);
     return rc == HELIO_OK
-               ? end(connection, "tenant.put", helio_text_of(tenant), helio_text_of(home_site), err)
+               ? end(connection, "tenant-set", helio_text_of(tenant), helio_text_of(home_site), err)
                : rc;
 }
 
@@ -93,7 +93,7 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
     if (rc == HELIO_OK)
         rc = put_rows(connection, HELIO_BROKER_FX_ROW_TOKEN, token, err);
-    return rc == HELIO_OK ? end(connection, "token.put", token->token_id, token->role, err) : rc;
+    return rc == HELIO_OK ? end(connection, "token-add", token->token_id, token->role, err) : rc;
 }
 
 helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key_t *key, helio_error_t *err)
@@ -109,7 +109,7 @@ helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key
     if (rc != HELIO_OK || stands)
         return rc;
     rc = put_rows(connection, HELIO_BROKER_FX_ROW_SITE_KEY, key, err);
-    return rc == HELIO_OK ? end(connection, "site_key.put", key->site, key->public_key, err) : rc;
+    return rc == HELIO_OK ? end(connection, "key-add", key->site, key->public_key, err) : rc;
 }
 
 /*  Calls what changes a reader: its answer is the script of what this user of the database may not. */

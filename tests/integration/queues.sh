@@ -158,7 +158,7 @@ same "the next one after the wait" "home cloud -" "$(where "$first") $(where "$s
 finish "$first" "$third"
 same "the first one again once it has room" "home" "$(where "$third")"
 "$helio" cancel "$second" >/dev/null 2>&1
-same "it is audited" "overflow-set queue-remove queue-schedule queue-set queue-unschedule" \
+same "it is audited" "overflow-set queue-rm queue-schedule queue-set queue-unschedule" \
   "$(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where action ~ '^(queue|overflow)-'")"
 
 # ---- what was decided, by zones, clocks and waits, follows from what was recorded
