@@ -21,7 +21,7 @@ const char *core_second_text(helio_broker_core_t *self, int64_t wall_ms)
 
 const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd)
 {
-    int64_t cents = (micro_usd < 0 ? -micro_usd : micro_usd) / 10000;
+    int64_t cents = ((micro_usd < 0 ? -micro_usd : micro_usd) + 5000) / 10000;
     return core_printf(self, "%s$%lld.%02d", micro_usd < 0 ? "-" : "", (long long)(cents / 100),
                        (int)(cents % 100));
 }
@@ -66,6 +66,15 @@ static const helio_plan_t *shown(helio_broker_core_t *self, const evaluation_t *
     return later ? &o->c.later : &o->c.now;
 }
 
+static const char *cost_cap(helio_broker_core_t *self, const helio_requirement_t *want,
+                            int64_t cost_micro_usd)
+{
+    const char *cost = core_money_text(self, cost_micro_usd);
+    const char *bound = core_money_text(self, (int64_t)want->max_cost_micro_usd);
+    return strcmp(cost, bound) ? core_printf(self, "%s > max_cost %s", cost, bound)
+                               : core_printf(self, "just over max_cost %s", bound);
+}
+
 static const char *cap_detail(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
     const helio_requirement_t *want = &class->want;
@@ -77,11 +86,15 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
         if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
             return "its intensity is not told";
         unsigned long long grams = (o->c.high_mg_per_kwh + 500) / 1000;
-        return o->c.now.energy_j ? core_printf(self, "%llu g/kWh > max_carbon%s", grams, until) : until;
+        unsigned long long bound = (want->max_carbon_mg_per_kwh + 500) / 1000;
+        const char *more = grams > bound ? core_printf(self, "%llu g/kWh > max_carbon %llu", grams, bound)
+                                         : core_printf(self, "just over max_carbon %llu g/kWh", bound);
+        return o->c.now.energy_j ? core_printf(self, "%s%s", more, until) : until;
     }
     if (o->c.rejection == HELIO_REJECTION_COST_CAP)
-        return core_printf(self, "%s > max_cost%s",
-                           core_money_text(self, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd), until);
+        return core_printf(self, "%s%s",
+                           cost_cap(self, want, o->c.high_cost_micro_usd + o->c.transfer.egress_micro_usd),
+                           until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
         return core_misfit_detail(self, want, o->site, &o->pool->info, o->c.rejection);
@@ -286,6 +299,16 @@ static const char *capacity_detail(helio_broker_core_t *self, const evaluation_t
     return next[0] ? core_printf(self, "%s; %s", here, next) : here;
 }
 
+/*  Its quota would hold it there, too, once the site takes work again; "" = it would not. */
+static const char *quota_besides(helio_broker_core_t *self, const evaluation_t *e, const option_t *o)
+{
+    uint32_t gpus = core_option_gpus(e->class, o);
+    bool shut = o->c.rejection == HELIO_REJECTION_DRAINING || o->c.rejection == HELIO_REJECTION_SITE_SILENT;
+    return shut && gpus > core_quota_left(e->class)
+               ? core_printf(self, "; besides, %s", core_quota_text(self, e->class, gpus))
+               : "";
+}
+
 /*  Nothing may start now. The mildest group of rejections is what it waits for: the first site to take it
  * will be one of those. Of caps, the one that ends first. */
 static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluation_t *e,
@@ -306,8 +329,8 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
         *ret_detail = core_misfit_text(self, &e->class->want);
         return reason;
     }
-    *ret_detail =
-        core_printf(self, "%s: %s", mildest->site->name, helio_rejection_word(mildest->c.rejection));
+    *ret_detail = core_printf(self, "%s: %s%s", mildest->site->name,
+                              helio_rejection_word(mildest->c.rejection), quota_besides(self, e, mildest));
     if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {
         *ret_expected_ms = mildest->c.not_before_ms;
         *ret_detail =

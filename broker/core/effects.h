@@ -17,10 +17,12 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, BOOL, prices_set, 0, _) /* the document's own instead of a goal's */                                \
     F(R, U64, flexible_ms, 0, _)                                                                             \
     F(R, I64, deadline_wall_ms, 0, _)                                                                        \
-    F(R, RECORD, decision, 0, helio_row_decision) /* decision_id and class_id 0; reason "" = it would start now */ \
-    F(R, I64, expected_ms, 0, _)                  /* of its start; 0 = not foreseen */                       \
-    F(R, U64, run_ms, 0, _) /* at the chosen place, else at the best; the time limit where nothing is known */ \
-    F(R, U32, gpus, 0, _)                         /* at the chosen place, else as asked for first; all nodes */ \
+    F(R, RECORD, decision, 0,                                                                                \
+      helio_row_decision)        /* decision_id and class_id 0; reason "" = it would start now */            \
+    F(R, I64, expected_ms, 0, _) /* of its start; 0 = not foreseen */                                        \
+    F(R, U64, run_ms, 0,                                                                                     \
+      _)                  /* at the chosen place, else at the best; the time limit where nothing is known */ \
+    F(R, U32, gpus, 0, _) /* at the chosen place, else as asked for first; all nodes */                      \
     F(R, U32, nodes, 0, _)                                                                                   \
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                            \
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                          \
@@ -30,7 +32,10 @@ HELIO_RECORD_DECLARE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
     F(R, U32, expected_runs, 0, _) /* as of a job's row */                                                   \
     F(R, U32, expected_failed, 0, _)                                                                         \
     F(R, U32, expected_basis, HELIO_DURATION_BASIS_COUNT - 1, _)                                             \
-    F(R, TEXT, expected_of, 64, _) /* the name, user or kind whose runs they are */
+    F(R, TEXT, expected_of, 64, _)           /* the name, user or kind whose runs they are */                \
+    F(R, U32, tasks, HELIO_JOB_ARRAY_MAX, _) /* of an array, else 0; all figures are those of one task */    \
+    F(R, U32, tasks_now, HELIO_JOB_ARRAY_MAX, _) /* would start at once, at most */                          \
+    F(R, TEXT, tasks_text, 256, _)               /* and what holds the others */
 HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 
 /*  Who goes before a job: neighbours in the order of turns, of one tenant and queue. tenant "" = one that the reader
@@ -43,10 +48,12 @@ HELIO_RECORD_DECLARE(helio_planned, HELIO_PLANNED_FIELDS)
 HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
 
 /*  A change that was tried and lets a job start sooner. */
-#define HELIO_HINT_KIND_TABLE(X)                                                                             \
-    X(FLEXIBLE, "flexible") X(MAX_COST, "max_cost") X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline")      \
-    X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota") \
-    X(BUDGET, "budget")
+#define HELIO_HINT_KIND_TABLE(X)                                                                        \
+    X(FLEXIBLE, "flexible")                                                                             \
+    X(MAX_COST, "max_cost")                                                                             \
+    X(MAX_CARBON, "max_carbon") X(DEADLINE, "deadline") X(TIME, "time") X(GPU, "gpu") X(SITES, "sites") \
+        X(REGIONS, "regions") X(QUEUE, "queue") X(QUOTA, "quota") X(BUDGET, "budget")                   \
+            X(PRIORITY, "priority")
 #define HELIO_HINT_KIND_ENUMERATOR(name, word) HELIO_HINT_KIND_##name,
 typedef enum helio_hint_kind {
     HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT
@@ -58,18 +65,19 @@ const char *helio_hint_kind_word(uint32_t value);
     F(R, TEXT, effect, 240, _)
 HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 
-/*  Of a job that has not started; of one that runs better_site alone. Times are wall clock, 0 = not known; basis: what
- *  they rest on. */
-#define HELIO_PROSPECT_FIELDS(F, R)                                                                          \
-    F(R, I64, earliest_ms, 0, _)                                                                             \
-    F(R, I64, latest_ms, 0, _)                                                                               \
-    F(R, TEXT, basis, 256, _)                                                                                \
-    F(R, U64, ahead_jobs, 0, _)                                                                              \
-    F(R, U64, ahead_gpus, 0, _) /* by the first alternative of each */                                       \
-    F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */                                           \
-    F(R, LIST, hints, 16, helio_hint)                                                                        \
-    F(R, I64, at_ms, 0, _) /* when it was foreseen */                                                        \
-    F(R, TEXT, better_site, 256, _) /* of one that runs: would another site be better, and why is it not moved */
+/*  Of a job that has not started; of one that runs better_site alone. Times are wall clock, 0 = not known;
+ * basis: what they rest on. */
+#define HELIO_PROSPECT_FIELDS(F, R)                                           \
+    F(R, I64, earliest_ms, 0, _)                                              \
+    F(R, I64, latest_ms, 0, _)                                                \
+    F(R, TEXT, basis, 256, _)                                                 \
+    F(R, U64, ahead_jobs, 0, _)                                               \
+    F(R, U64, ahead_gpus, 0, _)        /* by the first alternative of each */ \
+    F(R, LIST, ahead, 16, helio_ahead) /* the first three lines */            \
+    F(R, LIST, hints, 16, helio_hint)                                         \
+    F(R, I64, at_ms, 0, _) /* when it was foreseen */                         \
+    F(R, TEXT, better_site, 256,                                              \
+      _) /* of one that runs: would another site be better, and why is it not moved */
 HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word

@@ -66,6 +66,11 @@ bool core_is_capped(const evaluation_t *e);
 /* place.c */
 void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option);
 
+/* plan_tasks.c: fills in tasks, tasks_now and tasks_text. Right after the choice: the options are those of
+ * the core's scratch. */
+void core_plan_tasks(helio_broker_core_t *self, const evaluation_t *e, const choice_t *choice,
+                     const helio_job_spec_t *spec, helio_planned_t *plan);
+
 /* overflow.c */
 /*  Which step it belongs to; a start that the group does not allow is rejected. */
 void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option);

@@ -30,9 +30,11 @@ static void add(const advisor_t *self, helio_hint_kind_t kind, const char *chang
 
 static const char *place_and_cost(helio_broker_core_t *core, const option_t *o, const helio_plan_t *plan)
 {
-    return core_printf(core, "%s/%.*s, %s and %llu g CO2e", o->site->name,
-                       HELIO_TEXT_ARGS(o->pool->info.name), core_money_text(core, plan->cost_micro_usd),
-                       (unsigned long long)(plan->carbon_mg / 1000));
+    double grams = (double)plan->carbon_mg / 1000;
+    const char *carbon =
+        grams < 999.5 ? core_printf(core, "%.0f g", grams) : core_printf(core, "%.3g kg", grams / 1000);
+    return core_printf(core, "%s/%.*s, %s and %s CO2e", o->site->name, HELIO_TEXT_ARGS(o->pool->info.name),
+                       core_money_text(core, plan->cost_micro_usd), carbon);
 }
 
 /*  What would become of it; "" = nothing better. */
@@ -257,8 +259,38 @@ static void higher_queue(const advisor_t *self)
     core_prospect_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->prospect->ahead_jobs)
         add(self, HELIO_HINT_KIND_QUEUE, change,
-            core_printf(core, "%llu jobs before it instead of %llu", (unsigned long long)there.ahead_jobs,
-                        (unsigned long long)self->prospect->ahead_jobs));
+            core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
+                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->prospect->ahead_jobs));
+}
+
+/*  The least priority that puts it before the other jobs of its tenant in its queue. */
+static int32_t foremost(const advisor_t *self)
+{
+    const job_class_t *own = self->e->class;
+    int32_t priority = own->priority;
+    for (const job_class_t *class = self->core->classes; class; class = class->hh.next)
+        if (class->account == own->account && class->waiting && class->priority >= priority)
+            priority = class->priority + 1;
+    return priority;
+}
+
+/*  No file has it: an edit of a job that waits. */
+static void higher_priority(const advisor_t *self)
+{
+    helio_broker_core_t *core = self->core;
+    job_class_t changed = *self->e->class;
+    helio_prospect_t there = {0};
+    changed.priority = foremost(self);
+    if (!changed.id || changed.priority > HELIO_EDIT_PRIORITY_MAX)
+        return;
+    changed.id = 0; /* its own class is one of those that it passes */
+    core_prospect_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
+    if (there.ahead_jobs < self->prospect->ahead_jobs)
+        add(self, HELIO_HINT_KIND_PRIORITY,
+            core_printf(core, "`priority` %d among %s's own jobs", changed.priority,
+                        changed.account->tenant->name),
+            core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
+                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->prospect->ahead_jobs));
 }
 
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
@@ -280,7 +312,8 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     }
     if (e->capped_gpus)
         add(&own, HELIO_HINT_KIND_QUOTA, core_quota_remedy(self, e->class, e->capped_gpus),
-            core_quota_text(self, e->class, e->capped_gpus));
+            core_printf(self, "would leave the %u GPU%s that it needs", e->capped_gpus,
+                        e->capped_gpus == 1 ? "" : "s"));
     through_overflow(&own);
     if (e->over_budget)
         add(&own, HELIO_HINT_KIND_BUDGET, "a larger budget: an operator sets it with `helio quota set`",
@@ -297,6 +330,8 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     shorter_time(&own);
     other_gpus(&own);
     more_sites(&own);
-    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY)
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY) {
+        higher_priority(&own);
         higher_queue(&own);
+    }
 }

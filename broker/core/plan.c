@@ -31,12 +31,13 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
 }
 
 /*  As if it were the newest job of all, alone in its class. */
-static void judge(helio_broker_core_t *self, job_class_t *class, const foresight_t *gate,
-                  helio_planned_t *plan, helio_prospect_t *prospect)
+static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
+                  const foresight_t *gate, helio_planned_t *plan, helio_prospect_t *prospect)
 {
     self->rounds++; /* what comes back when is found anew */
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = core_choose(self, &e);
+    core_plan_tasks(self, &e, &choice, spec, plan);
     helio_reason_t reason = HELIO_REASON_NONE;
     const char *detail = "";
     plan->expected_ms = core_judged_ms(self, class);
@@ -134,6 +135,6 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     };
     answer.text = helio_text_of(core_submit_note(self, document, 1));
     answer.prospect.at_ms = self->wall_ms;
-    judge(self, &class, &gate, &answer.plan, &answer.prospect);
+    judge(self, &class, &document->spec, &gate, &answer.plan, &answer.prospect);
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
 }

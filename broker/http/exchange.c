@@ -148,8 +148,7 @@ void helio_answer_read(helio_exchange_t *self, const helio_result_t *result)
 void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result,
-                             helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
+        helio_answer_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};

@@ -31,9 +31,9 @@ typedef struct helio_result {
     helio_buffer_t data;        /* READ: JSON; LOG_READ: bytes */
     helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
     uint32_t job_count;
-    helio_planned_t *plan;      /* EVENT: PLAN; in the operation's arena */
+    helio_planned_t *plan; /* EVENT: PLAN; in the operation's arena */
     helio_prospect_t *prospect; /* EVENT: PLAN, EXPLAIN; there too */
-    uint64_t offset;            /* LOG_READ */
+    uint64_t offset;       /* LOG_READ */
     bool end;
     helio_engine_figures_t figures; /* FIGURES */
 } helio_result_t;
@@ -129,7 +129,7 @@ struct helio_exchange {
             helio_exchange_step_fn *done;
         } submit;
         const helio_ev_edit_t *edit; /* as it was read; the exchange's arena */
-        const char *explained;       /* what the database says, as JSON; the exchange's arena */
+        const char *explained; /* what the database says, as JSON; the exchange's arena */
     } stream;
 };
 
@@ -147,10 +147,8 @@ void helio_answer_diagnostics(helio_exchange_t *self, const helio_diagnostics_t 
 void helio_answer_failure(helio_exchange_t *self, const helio_result_t *result, const char *what);
 /*  The JSON that was read, or why not. */
 void helio_answer_read(helio_exchange_t *self, const helio_result_t *result);
-/*  {key: the path's parameter, "status": what the core said}, or why not; what: of which kind it is, for
- * people. */
-void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what,
-                      const char *key);
+/*  {key: the path's parameter, "status": what the core said}, or why not; what: of which kind it is, for people. */
+void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key);
 /*  {"ambiguous": […]} of the reader: answers 409 and is true. */
 bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json);
 /*  200 and headers at once; the body comes from self->answer as `want` fills it. */
@@ -166,8 +164,8 @@ void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, cons
 void helio_await_event(helio_exchange_t *self, helio_exchange_step_fn *next, uint32_t event, void *payload);
 helio_arena_t *helio_await_arena(helio_exchange_t *self); /* of the operation to be awaited next */
 void helio_await_take_body(helio_exchange_t *self);       /* the body now lives as long as that operation */
-/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the
- * exchange: something else is awaited first. Once. */
+/*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange:
+ *  something else is awaited first. Once. */
 void helio_await_keep(helio_exchange_t *self);
 void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, const helio_log_stream_t *where,
                      uint32_t size_max);
@@ -199,7 +197,7 @@ struct helio_http {
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
     atomic_bool stopping;
-    atomic_bool leading;  /* tokens are loaded: one that is not known is wrong */
+    atomic_bool leading; /* tokens are loaded: one that is not known is wrong */
     _Atomic int64_t open; /* exchanges that the library has begun and not completed */
     int idle_fd;          /* while stopping: readable once none is open */
     /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */

@@ -35,16 +35,15 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
     }
     helio_buffer_text(&json, "]");
     if (result->text[0])
-        helio_buffer_printf(&json, ",\"note\":\"%s\"",
-                            result->text); /* the core's own words: nothing to escape */
+        helio_buffer_printf(&json, ",\"note\":\"%s\"", result->text); /* the core's own words: nothing to escape */
     helio_buffer_text(&json, "}");
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
                                     memory_order_relaxed);
     helio_answer_json(self, 201, helio_buffer_view(&json));
 }
 
-/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once
- * for each of the jobs that it names, but hardly ever twice. */
+/*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each
+ *  of the jobs that it names, but hardly ever twice. */
 enum { LOOKS_MAX = 5 };
 
 static void look_up(helio_exchange_t *self);
@@ -61,8 +60,8 @@ static void on_dependent_submitted(helio_exchange_t *self, const helio_result_t 
 /*  The copy is the operation's: the exchange may be gone before the core has read it. */
 static void on_looked_up(helio_exchange_t *self, const helio_result_t *result)
 {
-    if (result->rc != HELIO_OK || helio_depends_answer(&self->stream.submit.depends,
-                                                       helio_buffer_view(&result->data), NULL) != HELIO_OK) {
+    if (result->rc != HELIO_OK ||
+        helio_depends_answer(&self->stream.submit.depends, helio_buffer_view(&result->data), NULL) != HELIO_OK) {
         helio_result_t failed = {.rc = result->rc == HELIO_OK ? HELIO_UNAVAILABLE : result->rc};
         helio_answer_failure(self, &failed, NULL);
         return;
@@ -77,12 +76,10 @@ static void look_up(helio_exchange_t *self)
 {
     self->stream.submit.looks++;
     const char *words = helio_depends_question(&self->stream.submit.depends, self->arena);
-    helio_await_read(self, on_looked_up, "read_dependencies", 2,
-                     (const char *[]){words, self->token->tenant});
+    helio_await_read(self, on_looked_up, "read_dependencies", 2, (const char *[]){words, self->token->tenant});
 }
 
-void helio_jobs_ask(helio_exchange_t *self, helio_ev_submit_t *event, uint32_t kind,
-                    helio_exchange_step_fn *done)
+void helio_jobs_ask(helio_exchange_t *self, helio_ev_submit_t *event, uint32_t kind, helio_exchange_step_fn *done)
 {
     helio_depends_t depends = helio_depends_of(event, helio_await_arena(self));
     if (!depends.count) {
@@ -218,7 +215,7 @@ void helio_jobs_list(helio_exchange_t *self)
 typedef struct verb {
     void (*start)(helio_exchange_t *exchange);
     uint32_t event;
-    uint32_t status;  /* when it was heard */
+    uint32_t status; /* when it was heard */
     const char *done; /* "it cannot be …" */
 } verb_t;
 

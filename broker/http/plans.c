@@ -18,19 +18,20 @@ static json_t *usd(int64_t micro_usd)
 static json_t *candidate_json(const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
-    return json_pack(
-        "{so so so so sf sf so sf sf so sf so s{so so so so so so so} so so}", "site",
-        helio_text_json(row->site), "pool", helio_text_json(row->pool), "backend",
-        helio_text_json(candidate->backend), "start", helio_time_json(row->start_ms), "duration_s",
-        (double)row->run_ms / 1000, "duration_p90_s", (double)row->run_high_ms / 1000, "cost_usd",
-        usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
-        (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
-        (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd", usd(row->score_micro_usd),
-        "transfer_s", (double)row->transfer_ms / 1000, "egress_usd", usd(row->egress_micro_usd), "terms",
-        "money", usd(row->cost_micro_usd), "carbon", usd(row->carbon_micro_usd), "wait",
-        usd(row->wait_micro_usd), "risk", usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd),
-        "move", usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",
-        helio_text_json(row->rejected_reason), "detail", helio_text_json(row->detail));
+    return json_pack("{so so so so sf sf so sf sf so sf so s{so so so so so so so} so so}", "site",
+                     helio_text_json(row->site), "pool", helio_text_json(row->pool), "backend",
+                     helio_text_json(candidate->backend), "start", helio_time_json(row->start_ms), "duration_s",
+                     (double)row->run_ms / 1000, "duration_p90_s",
+                     (double)row->run_high_ms / 1000, "cost_usd",
+                     usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
+                     (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
+                     (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd",
+                     usd(row->score_micro_usd), "transfer_s", (double)row->transfer_ms / 1000, "egress_usd",
+                     usd(row->egress_micro_usd), "terms", "money", usd(row->cost_micro_usd), "carbon",
+                     usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk",
+                     usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd), "move",
+                     usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",
+                     helio_text_json(row->rejected_reason), "detail", helio_text_json(row->detail));
 }
 
 /*  What past runs tell of this one; null: nothing. */
@@ -40,9 +41,17 @@ static json_t *run_json(const helio_planned_t *plan)
         return json_null();
     return json_pack("{sf sf sI sI ss so}", "duration_s", (double)plan->run_ms / 1000, "duration_p90_s",
                      (double)plan->run_high_ms / 1000, "runs", (json_int_t)plan->expected_runs, "failed",
-                     (json_int_t)plan->expected_failed, "basis",
-                     helio_duration_basis_word(plan->expected_basis), "of",
+                     (json_int_t)plan->expected_failed, "basis", helio_duration_basis_word(plan->expected_basis), "of",
                      helio_text_json(plan->expected_of));
+}
+
+/*  Of an array; null: it is none. */
+static json_t *tasks_json(const helio_planned_t *plan)
+{
+    if (!plan->tasks)
+        return json_null();
+    return json_pack("{sI sI so}", "count", (json_int_t)plan->tasks, "now", (json_int_t)plan->tasks_now,
+                     "detail", helio_text_json(plan->tasks_text));
 }
 
 static json_t *plan_json(const helio_planned_t *plan)
@@ -54,26 +63,26 @@ static json_t *plan_json(const helio_planned_t *plan)
     json_t *prices = json_pack("{so so}", "carbon_usd_per_t", usd(plan->carbon_price_micro_usd_per_t),
                                "wait_usd_per_gpu_h", usd(plan->wait_price_micro_usd_per_gpu_h));
     json_t *job = json_pack(
-        "{so sI sI sf so so sf so}", "name", helio_text_json(plan->name), "gpus", (json_int_t)plan->gpus,
-        "nodes", (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
+        "{so sI sI sf so so sf so}", "name", helio_text_json(plan->name), "gpus", (json_int_t)plan->gpus, "nodes",
+        (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
         plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
         "flexible_s", (double)plan->flexible_ms / 1000, "deadline", helio_time_json(plan->deadline_wall_ms));
     const helio_row_decision_t *decision = &plan->decision;
-    return json_pack("{so sf so so so so so so so so so so}", "job", job, "time_limit_s",
+    return json_pack("{so sf so so so so so so so so so so so}", "job", job, "time_limit_s",
                      (double)plan->time_limit_ms / 1000, "run", run_json(plan), "candidates", candidates,
                      "chosen", helio_text_json(decision->chosen_site), "chosen_pool",
                      helio_text_json(decision->chosen_pool), "reason", helio_text_json(decision->reason),
                      "detail", helio_text_json(decision->detail), "expected_start",
                      helio_time_json(plan->expected_ms), "policy_version",
                      helio_text_json(decision->policy_version), "forecast_issued_at",
-                     helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms));
+                     helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms),
+                     "tasks", tasks_json(plan));
 }
 
 static const char too_late[] = "Deadline"; /* the word of the rejection, and of a submission's refusal */
 
-/*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms:
- * when the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that
- * takes. */
+/*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
+ * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
 static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *prospect, int64_t *ret_end_ms,
                         uint64_t *ret_run_ms)
 {

@@ -12,7 +12,7 @@
 #include "federation/base/clock.h"
 
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
-static void print_head(const helio_client_t *client, const json_t *job)
+static void print_head(const helio_client_t *client, const json_t *job, const json_t *tasks)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, safe = {0};
     char time[HELIO_HUMAN_SIZE];
@@ -20,6 +20,7 @@ static void print_head(const helio_client_t *client, const json_t *job)
     unsigned gpus = (unsigned)helio_output_number(job, "gpus", 0),
              nodes = (unsigned)helio_output_number(job, "nodes", 0);
     helio_buffer_printf(&text, "Plan for %.64s   ", name[0] ? name : "a job");
+    helio_buffer_text(&text, json_is_object(tasks) ? "each task " : "");
     if (gpus)
         helio_buffer_printf(&text, "%u GPU%s, ", gpus, gpus == 1 ? "" : "s");
     helio_human_duration(helio_output_number(job, "duration_s", 0), time);
@@ -36,6 +37,16 @@ static void print_head(const helio_client_t *client, const json_t *job)
     fprintf(client->io->out, "%s\n", safe.data);
 }
 
+/*  "3: 2 may start now; quota of acme: at most 16 GPUs at once, it needs 24" */
+static void print_tasks(const helio_client_t *client, const json_t *tasks)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const char *detail = helio_output_string(tasks, "detail");
+    helio_buffer_printf(&text, "%.0f%s%.256s", helio_output_number(tasks, "count", 0), detail[0] ? ": " : "",
+                        detail);
+    helio_print_line(client, "Tasks", text.data);
+}
+
 static int print_plan(helio_client_t *client, const json_t *plan)
 {
     if (helio_rfc3339_parse(helio_text_of(helio_output_string(plan, "planned_at")), &client->output.wall_ms) !=
@@ -43,7 +54,8 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         client->output.wall_ms = 0;
     const json_t *job = json_object_get(plan, "job");
     const char *reason = helio_output_string(plan, "reason"), *detail = helio_output_string(plan, "detail");
-    print_head(client, job);
+    const json_t *tasks = json_object_get(plan, "tasks");
+    print_head(client, job, tasks);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0}, safe_run = {0};
     helio_why_run(plan, &run);
     if (run.size) {
@@ -60,7 +72,9 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         fprintf(client->io->out, "%s\n", safe.data);
     }
     if (reason[0])
-        (void)helio_prospect_print(client, plan);
+        (void)helio_prospect_print(client, plan, "");
+    if (json_is_object(tasks))
+        print_tasks(client, tasks);
     const char *note = helio_output_string(plan, "note");
     if (note[0])
         helio_print_line(client, "Note", note);

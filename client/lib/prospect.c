@@ -69,7 +69,49 @@ static void print_ahead(const helio_client_t *client, const json_t *ahead)
     helio_print_line(client, "Before it", text.data);
 }
 
-bool helio_prospect_print(const helio_client_t *client, const json_t *answer)
+/*  What stands behind `mark` in a text, up to a back quote or the end. */
+static bool behind(const char *text, const char *mark, char ret_value[64])
+{
+    const char *at = strstr(text, mark);
+    size_t size = at ? strcspn(at + strlen(mark), "`") : 0;
+    if (!size || size >= 64)
+        return false;
+    memcpy(ret_value, at + strlen(mark), size);
+    ret_value[size] = '\0';
+    return true;
+}
+
+/*  The same change as a command, where a job that waits can be edited so. `mark`: behind it stands the value
+ * in the hint's words; NULL = the value is `value`. */
+static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
+{
+    static const struct {
+        const char *kind, *option, *mark, *value;
+    } edits[] = {
+        {"flexible", "flexible", NULL, "none"},
+        {"deadline", "deadline", NULL, "none"},
+        {"max_cost", "max-cost", "`max_cost` to ", ""},
+        {"max_carbon", "max-carbon", "`max_carbon` to ", ""},
+        {"queue", "queue", "queue `", ""},
+        {"priority", "priority", "`priority` ", ""},
+    };
+    char value[64], short_id[HELIO_HUMAN_SIZE];
+    for (size_t i = 0; id[0] && i < sizeof edits / sizeof edits[0]; i++) {
+        if (strcmp(helio_output_string(hint, "kind"), edits[i].kind) != 0)
+            continue;
+        (void)snprintf(value, sizeof value, "%s", edits[i].value);
+        if (edits[i].mark && !behind(helio_output_string(hint, "change"), edits[i].mark, value))
+            return;
+        if (strcmp(edits[i].kind, "priority") == 0)
+            value[strcspn(value, " ")] = '\0';
+        bool quoted = strchr(value, ' ') != NULL;
+        helio_short_id(id, short_id);
+        helio_buffer_printf(out, " (`helio edit %s --%s %s%s%s`)", short_id, edits[i].option,
+                            quoted ? "'" : "", value, quoted ? "'" : "");
+    }
+}
+
+bool helio_prospect_print(const helio_client_t *client, const json_t *answer, const char *id)
 {
     const json_t *expected = json_object_get(answer, "expected"), *ahead = json_object_get(answer, "ahead");
     size_t i;
@@ -83,6 +125,7 @@ bool helio_prospect_print(const helio_client_t *client, const json_t *answer)
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
         helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"),
                             helio_output_string(hint, "effect"));
+        print_edit(hint, id, &text);
         helio_print_line(client, i ? "" : "To start sooner", text.data);
     }
     return json_array_size(json_object_get(answer, "hints")) > 0;

@@ -249,8 +249,7 @@ static void say_key(const helio_client_t *client, int code, const char *key)
 {
     if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
         fprintf(client->io->err,
-                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no "
-                "second job\n",
+                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no second job\n",
                 key);
 }
 
@@ -279,9 +278,8 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
         if (!home || !home[0] || strcmp(home, said) == 0)
             continue;
         helio_error_t err; /* a note is worth one question, and no complaint */
-        if (!answer &&
-            helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
-                              &response, &err) == HELIO_OK &&
+        if (!answer && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
+                                         &response, &err) == HELIO_OK &&
             response.status == 200)
             answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
         const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
@@ -289,9 +287,8 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
             return;
         said = home;
         if (!is_listed(sites, home, &near))
-            helio_client_say(
-                client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
-                near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+            helio_client_say(client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
+                             near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
     }
 }
 

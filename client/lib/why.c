@@ -247,6 +247,23 @@ static void without_past_start(const json_t *answer, json_t *row)
         (void)json_object_del(row, "start");
 }
 
+/*  Words that stand above the table need not be said again in every row. */
+static bool is_said_above(const json_t *answer, const char *detail)
+{
+    return strcmp(helio_output_string(answer, "detail"), detail) == 0;
+}
+
+/*  Nothing is against a place, and yet nothing was chosen: what the headline says holds there, too. */
+static const char *held_by(const json_t *answer)
+{
+    const char *detail = helio_output_string(answer, "detail");
+    if (strcmp(helio_output_string(answer, "reason"), "PolicyCap") != 0)
+        return "could run it";
+    return strncmp(detail, "quota of ", 9) == 0     ? "Quota"
+           : strncmp(detail, "budget of ", 10) == 0 ? "Budget"
+                                                    : "could run it";
+}
+
 static void why(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(answer);
@@ -255,6 +272,8 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
     if (without_past(answer, detail, &ahead))
         detail = ahead.data ? ahead.data : "";
+    if (reason[0] && is_said_above(answer, detail))
+        detail = "";
     if (reason[0])
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
@@ -269,7 +288,7 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
         helio_buffer_text(out, out->size ? "" : "as good");
     }
     if (!reason[0] && !chosen && helio_output_string(answer, "reason")[0])
-        helio_buffer_text(out, "could run it");
+        helio_buffer_text(out, held_by(answer));
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }

@@ -71,8 +71,7 @@ const helio_spec_node_t *helio_spec_find(const helio_spec_node_t *mapping, const
 }
 
 /*  *ret_base: the offset of the field's struct within the table's. */
-static const helio_spec_field_t *find_field(const helio_spec_table_t *table, helio_text_t key,
-                                            size_t *ret_base)
+static const helio_spec_field_t *find_field(const helio_spec_table_t *table, helio_text_t key, size_t *ret_base)
 {
     for (size_t i = 0; i < table->field_count; i++) {
         const helio_spec_field_t *field = &table->fields[i];
@@ -106,8 +105,7 @@ static bool advise(const helio_spec_field_t *field, size_t base, void *context)
     (void)base;
     helio_suggestion_offer(&self->suggestion, field->key);
     size_t inner;
-    if (field->kind == HELIO_SPEC_GROUP && !self->group &&
-        find_field(field->table, self->suggestion.written, &inner))
+    if (field->kind == HELIO_SPEC_GROUP && !self->group && find_field(field->table, self->suggestion.written, &inner))
         self->group = field->key;
     if (self->keys_size + strlen(field->key) + 8 < sizeof self->keys)
         self->keys_size += (size_t)snprintf(self->keys + self->keys_size, sizeof self->keys - self->keys_size,
@@ -277,13 +275,11 @@ static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_
     bool block = field->example && strchr(field->example, '\n');
     (void)snprintf(hint, sizeof hint, "add '%s: %s'", field->key, field->example ? field->example : "");
     const char *where = self->path_size ? self->path : NULL;
-    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint,
-                               "key '%s' is missing%s%s", field->key, where ? " in " : "",
-                               where ? where : "");
+    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint, "key '%s' is missing%s%s",
+                               field->key, where ? " in " : "", where ? where : "");
 }
 
-/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing.
- */
+/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing. */
 static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, const helio_spec_node_t *node)
 {
     for (size_t i = 0; i < table->field_count; i++) {

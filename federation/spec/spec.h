@@ -157,9 +157,8 @@ HELIO_MUST_CHECK helio_rc helio_spec_judge(const helio_spec_table_t *table, heli
 /*  helio_spec_read for one of many: `defaults` is what helio_spec_defaults gave for this table; its views
  * must live as long as the struct's. NULL = they are worked out. */
 HELIO_MUST_CHECK helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
-                                               helio_spec_source_t source, size_t source_max,
-                                               helio_arena_t *arena, void *ret_struct,
-                                               helio_diagnostic_t *ret_diagnostic);
+                                               helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
+                                               void *ret_struct, helio_diagnostic_t *ret_diagnostic);
 
 /*  Gives every field its default, as reading an empty mapping would, without asking for the required ones. */
 void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);

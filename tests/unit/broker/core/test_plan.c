@@ -93,7 +93,7 @@ static void plan__says_where_and_what_it_costs_and_why_not_elsewhere(void **stat
         int64_t cost;
     } expected[] = {{"north", "", "", 24000000},
                     {"south", "", "", 40000000},
-                    {"west", "CostCap", "$56.00 > max_cost", 56000000}};
+                    {"west", "CostCap", "$56.00 > max_cost $48.00", 56000000}};
     for (int i = 0; i < 3; i++) {
         const helio_planned_candidate_t *c = &p->candidates.items[i];
         assert_true(helio_text_is(c->row.site, expected[i].site));
@@ -232,6 +232,45 @@ static void plan__says_what_would_help(void **state)
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_SITES);
 }
 
+static const helio_planned_t *plan_array(uint32_t tasks, uint32_t at_once)
+{
+    static const uint32_t indices[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    helio_job_spec_t spec = harness_spec(h, "H100", 8);
+    spec.tasks.items = (uint32_t *)(uintptr_t)indices;
+    spec.tasks.count = tasks;
+    spec.tasks_at_once = at_once;
+    const helio_planned_t *p = plan(&spec);
+    assert_int_equal(p->tasks, tasks);
+    return p;
+}
+
+static void plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_others(void **state)
+{
+    (void)state;
+    join(); /* three sites of four nodes with 8 GPUs each */
+    assert_int_equal(plan_array(0, 0)->tasks_now, 0);
+    const helio_planned_t *p = plan_array(12, 0);
+    assert_int_equal(p->tasks_now, 12);
+    assert_true(helio_text_is(p->tasks_text, "all may start now"));
+    p = plan_array(13, 0);
+    assert_int_equal(p->tasks_now, 12);
+    assert_true(helio_text_is(p->tasks_text, "12 may start now, the others when there is room"));
+    p = plan_array(13, 4);
+    assert_int_equal(p->tasks_now, 4);
+    assert_true(helio_text_is(p->tasks_text, "4 may start now, as `array` allows no more at once"));
+    (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 20, HARNESS_AS_IS);
+    p = plan_array(3, 0);
+    assert_int_equal(p->tasks_now, 2);
+    assert_true(
+        helio_text_is(p->tasks_text, "2 may start now; quota of acme: at most 20 GPUs at once, it needs 24"));
+    assert_true(helio_text_is(p->decision.reason, "")); /* of one task */
+    (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 4, HARNESS_AS_IS);
+    p = plan_array(3, 0);
+    assert_int_equal(p->tasks_now, 0);
+    assert_true(helio_text_is(p->decision.reason, "PolicyCap"));
+    assert_true(helio_text_is(p->tasks_text, "none starts now"));
+}
+
 static void plan__no_sites_is_a_plan_too(void **state)
 {
     (void)state;
@@ -317,6 +356,7 @@ int main(void)
         CASE(plan__of_a_job_that_may_not_start_yet_is_of_when_it_may),
         CASE(plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_most),
         CASE(plan__says_what_would_help),
+        CASE(plan__of_an_array_says_how_many_tasks_start_and_what_holds_the_others),
         CASE(plan__no_sites_is_a_plan_too),
         CASE(plan__refuses_what_is_no_plan),
         CASE(property__a_job_that_comes_next_gets_its_plan),

@@ -124,6 +124,22 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
     harness_end(&h);
 }
 
+static void quota__beside_a_drained_site_is_named_too(void **state)
+{
+    (void)state;
+    harness_t *h = begin(4);
+    (void)harness_quota(h, "acme", "", HARNESS_AS_IS, 12, HARNESS_AS_IS);
+    submit(h, "acme", "standard", 4, 3);
+    (void)harness_site_command(h, HELIO_BROKER_EV_DRAIN, HELIO_ROLE_OPERATOR, "north");
+    harness_clear(h);
+    submit(h, "acme", "standard", 4, 1);
+    helio_row_class_t row = last_class(h);
+    assert_true(helio_text_is(row.reason, "WaitingForCapacity"));
+    assert_true(helio_text_is(row.detail,
+                              "north: Draining; besides, quota of acme: 12 of 12 GPUs in use, it needs 4"));
+    harness_end(&h);
+}
+
 static void quota__one_that_needs_more_than_the_limit_is_told_so(void **state)
 {
     (void)state;
@@ -300,6 +316,7 @@ int main(void)
         cmocka_unit_test(quota__is_stored_audited_and_answered),
         cmocka_unit_test(quota__nonsense_is_refused_and_changes_nothing),
         cmocka_unit_test(quota__a_class_over_its_burst_waits_with_policy_cap),
+        cmocka_unit_test(quota__beside_a_drained_site_is_named_too),
         cmocka_unit_test(quota__one_that_needs_more_than_the_limit_is_told_so),
         cmocka_unit_test(quota__a_capped_gang_keeps_no_room_from_others),
         cmocka_unit_test(quota__an_alternative_that_still_fits_is_taken),

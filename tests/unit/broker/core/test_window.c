@@ -297,7 +297,7 @@ static void cap__a_job_that_may_not_wait_is_told_not_before_and_goes_then(void *
     (void)harness_take(h, HELIO_BROKER_FX_ROW_DECISION);
     const helio_row_candidate_t *candidate = harness_take(h, HELIO_BROKER_FX_ROW_CANDIDATE);
     assert_true(helio_text_is(candidate->rejected_reason, "CarbonCap"));
-    assert_true(helio_text_is(candidate->detail, "500 g/kWh > max_carbon until 2026-03-01T03:00Z"));
+    assert_true(helio_text_is(candidate->detail, "500 g/kWh > max_carbon 100 until 2026-03-01T03:00Z"));
     harness_wait(h, 3 * HOUR);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
 }

@@ -179,8 +179,8 @@ static void table__one_of_many_reads_as_it_does_alone(void **state)
         helio_diagnostic_t diagnostic = {0};
         helio_spec_source_t source = {.text = helio_text_of(yaml[i])};
         assert_int_equal(read_settings(yaml[i], *state, &alone, &diagnostic), HELIO_OK);
-        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state,
-                                              &many, &diagnostic),
+        assert_int_equal(helio_spec_read_from(&file_table, &defaults, source, HELIO_SPEC_SOURCE_MAX, *state, &many,
+                                              &diagnostic),
                          HELIO_OK);
         assert_true(helio_text_equal(alone.site.name, many.site.name));
         assert_true(helio_text_equal(alone.site.backend, many.site.backend));
@@ -200,8 +200,8 @@ static void table__one_of_many_reads_as_it_does_alone(void **state)
 
 static void site__a_pool_of_slices_is_read(void **state)
 {
-    static const char yaml[] = "name: a\npools: [{name: p, gpu: H100/1g.10gb, memory: 10GB, gpus_per_node: "
-                               "56, nodes: 1, sharing: mig}]\n";
+    static const char yaml[] =
+        "name: a\npools: [{name: p, gpu: H100/1g.10gb, memory: 10GB, gpus_per_node: 56, nodes: 1, sharing: mig}]\n";
     helio_site_profile_t site;
     helio_diagnostic_t diagnostic = {0};
     exact_t exact = exact_of("site.yaml", yaml, strlen(yaml));
