@@ -150,6 +150,13 @@ from (
 ) u;
 comment on view helio_report.job_transitions is 'Every change of state; the submission is the one that comes from null. Rows of tenants: a tenant''s reader sees its own.';
 
+create or replace view helio_report.edits with (security_barrier) as
+select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant, e.actor, e.field, e.before as from_value, e.after as to_value
+from helio.edited e join helio.jobs j using (job_id)
+where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]);
+comment on view helio_report.edits is
+    'What jobs asked for that was changed while they waited: a row for each thing that changed, for all tasks of an array. Rows of tenants: a tenant''s reader sees its own.';
+
 create or replace view helio_report.placements with (security_barrier) as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site, p.pool, p.start_at,
     p.score_micro_usd / 1000000.0::float8 as score_usd, d.policy_version,
@@ -246,12 +253,12 @@ select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, 
     sum(l.energy_j)::bigint / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::bigint / 1000.0::float8 as carbon_g,
     sum(l.cost_micro_usd)::bigint / 1000000.0::float8 as cost_usd,
     sum(a.units_done * l.gpu_ms::float8 / nullif(a.gpu_ms, 0)) as units_done,
-    sum(l.gpu_ms) filter (where l.fenced)::bigint / 1000.0::float8 as fenced_gpu_seconds,
+    coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::bigint / 1000.0::float8 as fenced_gpu_seconds,
     case when count(distinct helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) > 1 then 'mixed'
         else min(helio.carbon_kind_word(r.carbon_kind, r.carbon_factor)) end as carbon_kind,
-    (sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)))::float8 / nullif(sum(l.energy_j), 0)
+    coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0)::float8 / nullif(sum(l.energy_j), 0)
         as carbon_estimated_ratio,
-    sum(l.energy_j) filter (where l.provenance = 'measured')::float8 / nullif(sum(l.energy_j), 0) as measured_ratio,
+    coalesce(sum(l.energy_j) filter (where l.provenance = 'measured'), 0)::float8 / nullif(sum(l.energy_j), 0) as measured_ratio,
     coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::bigint / 1000000.0::float8 as transfer_cost_usd,
     coalesce(sum(l.energy_j) filter (where l.part = 1), 0)::bigint / 3600000.0::float8 as transfer_energy_kwh,
     coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::bigint / 1000.0::float8 as transfer_carbon_g

@@ -32,6 +32,13 @@ select results_eq($$select time, jobs, gpu_seconds, energy_kwh, carbon_g, cost_u
     from helio_report.usage_daily where tenant = 'led'$$,
     $$select d, 1::bigint, 12600::float8, 3.5::float8, 650::float8, 7::float8, 1800::float8, 'average lifecycle', 0.2857, 0.2857
     from day$$, 'a day is the sum of its hours, fenced ones too');
+insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, pool,
+    gpu_model, queue, provenance, rates_id)
+select '0199dddd-0000-7000-8000-00000000000f', -1, 1, d + interval '1 hour', 1, 3600000, 1, 1, false, 'led-modelled', 'lulea', 'a',
+    'H100', 'standard', 'model', l.rates_id
+from day, (select rates_id from helio.ledger l where tenant = 'led' and provenance = 'measured' limit 1) l;
+select results_eq($$select fenced_gpu_seconds, carbon_estimated_ratio, measured_ratio from helio_report.usage_daily
+    where tenant = 'led-modelled'$$, $$values (0::float8, 0::float8, 0::float8)$$, 'nothing of a kind is 0, not unknown');
 select is((select sum(gpu_seconds) from helio_report.usage_daily where tenant = 'led'),
     (select sum(gpu_seconds) from helio_report.ledger where tenant = 'led'), 'usage and ledger have one sum');
 select throws_ok('update helio.rates set pue = 2', 'HE002', null, 'rates stay as they were');

@@ -30,6 +30,8 @@ select job_id, -1, e, 1, 1, 990000 + number, 1, 1, 1, 1, d, d, (array ['rs', 'rt
 from fill, day, generate_series(1, 2) e where j = 1;
 insert into helio.transitions (seq, job_id, task, epoch, from_state, to_state, at, reason)
 select 990000 + number * 10, job_id, -1, 1, 4, 6, d, 'moved from rs to rt: saves' from fill, day where j = 1;
+insert into helio.edited (seq, place, job_id, at, actor, field, before, after)
+select 990000 + number, 0, job_id, d, 'user:' || tenant, 'goal', 'green', 'fast' from fill, day where j = 1;
 insert into helio.ledger (job_id, task, epoch, hour, gpu_ms, energy_j, carbon_mg, cost_micro_usd, fenced, tenant, site, queue)
 select job_id, -1, 1, d, number, number, number, number, j = 2, tenant, 'rs', 'standard' from fill, day;
 insert into helio.baselines (job_id, task, ended_at, run_ms, wait_ms, energy_j, carbon_mg, cost_micro_usd, home_energy_j, home_carbon_mg,

@@ -14,6 +14,7 @@ insert into promised values
     ('job_transitions', 'time, job_id, epoch, from_state, to_state, reason, actor'),
     ('placements', 'time, job_id, epoch, site, pool, start_at, score_usd, policy_version, forecast_issued_at, planned_cost_usd, planned_energy_kwh, planned_carbon_g'),
     ('placement_candidates', 'time, job_id, epoch, site, pool, start_at, score_usd, cost_usd, carbon_g, wait_s, transfer_s, rejected_reason'),
+    ('edits', 'time, job_id, tenant, actor, field, from_value, to_value'),
     ('moves', 'time, job_id, epoch, from_site, from_pool, to_site, to_pool, moved, saves_usd, move_term_usd, reason'),
     ('queue_wait', 'time, queue, tenant, jobs, wait_p50_seconds, wait_p95_seconds'),
     ('usage_daily', 'time, tenant, site, gpu_model, queue, jobs, gpu_seconds, energy_kwh, carbon_g, cost_usd, units_done'),
