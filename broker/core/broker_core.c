@@ -21,6 +21,7 @@ HELIO_RECORD_DEFINE(helio_row_capacity, HELIO_ROW_CAPACITY_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_series, HELIO_ROW_SERIES_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_audit, HELIO_ROW_AUDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_row_principal, HELIO_ROW_PRINCIPAL_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_site_key, HELIO_ROW_SITE_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
 HELIO_RECORD_DEFINE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
@@ -57,6 +58,7 @@ HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_principal, HELIO_EV_PRINCIPAL_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_tenant, HELIO_EV_TENANT_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
@@ -216,6 +218,9 @@ static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
         return true;
     case HELIO_BROKER_EV_TOKEN:
         core_on_token(self, payload);
+        return true;
+    case HELIO_BROKER_EV_PRINCIPAL:
+        core_on_principal(self, payload);
         return true;
     case HELIO_BROKER_EV_SITE_KEY:
         core_on_site_key(self, payload);

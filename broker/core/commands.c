@@ -165,6 +165,18 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
 }
 
+/*  Whom a token stands for is not known here: the shell's table has the tokens, and follows the row. */
+void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *event)
+{
+    const helio_row_principal_t *principal = &event->principal;
+    core_emit(self, HELIO_BROKER_FX_ROW_PRINCIPAL, principal);
+    core_audit(self, event->actor, principal->disabled_ms ? "principal-disable" : "principal-enable",
+               helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
+                                         HELIO_TEXT_ARGS(principal->user))),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+}
+
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
 {
     core_emit(self, HELIO_BROKER_FX_ROW_SITE_KEY, &event->key);

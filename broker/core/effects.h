@@ -173,6 +173,7 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_EDITED, helio_row_edited, ROW)                                                                     \
     X(ROW_BUDGET, helio_row_budget, ROW)                                                                     \
     X(ROW_TENANT, helio_row_tenant, ROW)                                                                     \
+    X(ROW_PRINCIPAL, helio_row_principal, ROW) /* the http shell's table follows, once committed */          \
     X(ANSWER, helio_fx_answer, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \

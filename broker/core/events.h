@@ -97,6 +97,12 @@ HELIO_RECORD_DECLARE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
     F(R, RECORD, token, 0, helio_row_token) /* revoked_ms set = revoke */
 HELIO_RECORD_DECLARE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
 
+#define HELIO_EV_PRINCIPAL_FIELDS(F, R)                                                                      \
+    F(R, U64, call, 0, _)                                                                                    \
+    F(R, TEXT, actor, 96, _)                                                                                 \
+    F(R, RECORD, principal, 0, helio_row_principal)
+HELIO_RECORD_DECLARE(helio_ev_principal, HELIO_EV_PRINCIPAL_FIELDS)
+
 #define HELIO_EV_SITE_KEY_FIELDS(F, R)                                                                       \
     F(R, U64, call, 0, _)                                                                                    \
     F(R, TEXT, actor, 96, _)                                                                                 \
@@ -305,7 +311,8 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(EXPLAIN, helio_ev_command) /* of a job that has not started: what is ahead of it. Changes nothing */ \
     X(SITE_REFUSED, helio_ev_site_refused)                                                                   \
     X(EDIT, helio_ev_edit)                                                                                   \
-    X(TENANT, helio_ev_tenant)
+    X(TENANT, helio_ev_tenant)                                                                               \
+    X(PRINCIPAL, helio_ev_principal)
 
 typedef enum helio_broker_event {
 #define X(NAME, record) HELIO_BROKER_EV_##NAME,

@@ -42,6 +42,7 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event);
 void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_ev_site_command_t *event);
 void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event);
+void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *event);
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event);
 
 #endif

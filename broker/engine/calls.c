@@ -58,6 +58,7 @@ static bool may_be_called(uint32_t event)
     case HELIO_BROKER_EV_OVERFLOW:
     case HELIO_BROKER_EV_EDIT:
     case HELIO_BROKER_EV_TENANT:
+    case HELIO_BROKER_EV_PRINCIPAL:
         return true;
     default:
         return false;
@@ -218,6 +219,9 @@ void helio_engine_leave(void *arg, const helio_effect_t *effect)
         break;
     case HELIO_BROKER_FX_ROW_SITE_KEY:
         helio_gateway_site_key(self->gateway, effect->payload);
+        break;
+    case HELIO_BROKER_FX_ROW_PRINCIPAL:
+        self->listener.on_principal(self->listener.arg, effect->payload);
         break;
     default:
         helio_sessions_carry(helio_gateway_sessions(self->gateway), effect, helio_clock_wall_ms());

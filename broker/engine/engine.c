@@ -33,6 +33,12 @@ static void nothing_on_token(void *arg, const helio_row_token_t *token)
     (void)token;
 }
 
+static void nothing_on_principal(void *arg, const helio_row_principal_t *principal)
+{
+    (void)arg;
+    (void)principal;
+}
+
 static void on_ring(void *arg)
 {
     helio_engine_t *self = arg;
@@ -69,6 +75,8 @@ helio_engine_t *helio_engine_new(const helio_engine_options_t *options, helio_en
         self->listener.on_transition = nothing_on_transition;
     if (!listener.on_token)
         self->listener.on_token = nothing_on_token;
+    if (!listener.on_principal)
+        self->listener.on_principal = nothing_on_principal;
     self->log = log;
     self->store_fd = -1;
     self->stop_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -164,7 +172,7 @@ static void read_clock(helio_engine_t *self)
 static bool is_followed(uint32_t kind)
 {
     return kind == HELIO_BROKER_FX_ROW_TRANSITION || kind == HELIO_BROKER_FX_ROW_TOKEN ||
-           kind == HELIO_BROKER_FX_ROW_SITE_KEY;
+           kind == HELIO_BROKER_FX_ROW_SITE_KEY || kind == HELIO_BROKER_FX_ROW_PRINCIPAL;
 }
 
 static void carry_out(helio_engine_t *self, int64_t wall_ms)
@@ -384,6 +392,12 @@ static void load_token(void *arg, const helio_row_token_t *token)
     self->listener.on_token(self->listener.arg, token);
 }
 
+static void load_principal(void *arg, const helio_row_principal_t *principal)
+{
+    helio_engine_t *self = arg;
+    self->listener.on_principal(self->listener.arg, principal);
+}
+
 static void load_event(void *arg, uint32_t kind, const void *payload)
 {
     helio_engine_t *self = arg;
@@ -396,6 +410,8 @@ static helio_rc load(helio_engine_t *self, helio_error_t *err)
 {
     int64_t began_us = helio_clock_boot_us();
     helio_rc rc = helio_store_load(self->store, load_event, self, err);
+    if (rc == HELIO_OK)
+        rc = helio_store_each_disabled(self->store, load_principal, self, err);
     if (rc == HELIO_OK)
         rc = helio_store_each_token(self->store, load_token, self, err);
     if (rc == HELIO_OK) /* last: sites are let in now */

@@ -86,6 +86,7 @@ typedef struct helio_engine_options {
 typedef struct helio_engine_listener {
     void (*on_transition)(void *arg, const helio_row_transition_t *transition);
     void (*on_token)(void *arg, const helio_row_token_t *token); /* also all in force, at start */
+    void (*on_principal)(void *arg, const helio_row_principal_t *principal); /* also all that are disabled, at start */
     void (*on_leading)(void *arg); /* once: everything is loaded, tokens too. May be NULL */
     void *arg;
 } helio_engine_listener_t;

@@ -117,6 +117,13 @@ void helio_tokens_add(helio_exchange_t *self)
         helio_answer_problem(self, 400, NULL, "'ttl_s' must be 1 to %d", TTL_MAX_S);
         return;
     }
+    const helio_principal_t *principal =
+        helio_token_table_principal(self->http->tokens, members[0].text, members[1].text);
+    if (principal && atomic_load_explicit(&principal->disabled_ms, memory_order_acquire)) {
+        helio_answer_problem(self, 409, NULL, "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`",
+                             principal->user, principal->tenant, principal->user, principal->tenant);
+        return;
+    }
     helio_token_fresh_t fresh;
     if (helio_token_issue(&fresh) != HELIO_OK) {
         helio_answer_problem(self, 503, NULL, "the system gives no random bytes");

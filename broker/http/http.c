@@ -263,6 +263,14 @@ static void on_token(void *arg, const helio_row_token_t *token)
         helio_desk_ring(self->desk, 0); /* its streams end now, not at their next event */
 }
 
+static void on_principal(void *arg, const helio_row_principal_t *principal)
+{
+    helio_http_t *self = arg;
+    helio_token_table_disable(self->tokens, principal);
+    if (principal->disabled_ms)
+        helio_desk_ring(self->desk, 0); /* as of a token that is revoked */
+}
+
 static void on_leading(void *arg)
 {
     helio_http_t *self = arg;
@@ -272,7 +280,7 @@ static void on_leading(void *arg)
 helio_engine_listener_t helio_http_listener(helio_http_t *self)
 {
     return (helio_engine_listener_t){
-        .on_transition = on_transition, .on_token = on_token, .on_leading = on_leading, .arg = self};
+        .on_transition = on_transition, .on_token = on_token, .on_principal = on_principal, .on_leading = on_leading, .arg = self};
 }
 
 static helio_rc parse_listen(const char *listen, struct sockaddr_storage *ret_address, helio_error_t *err)

@@ -11,7 +11,7 @@
 #include "broker/engine/engine.h"
 #include "broker/http/problem.h"
 
-enum { HELIO_METRICS_ROUTES_MAX = 48, HELIO_METRICS_BUCKETS = 12 };
+enum { HELIO_METRICS_ROUTES_MAX = 64, HELIO_METRICS_BUCKETS = 12 };
 
 typedef struct helio_route_counters {
     _Atomic uint64_t codes[HELIO_STATUS_COUNT];

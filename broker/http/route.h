@@ -95,6 +95,8 @@ void helio_tenants_set(helio_exchange_t *exchange);
 void helio_tokens_list(helio_exchange_t *exchange);
 void helio_tokens_add(helio_exchange_t *exchange);
 void helio_tokens_revoke(helio_exchange_t *exchange);
+void helio_principals_list(helio_exchange_t *exchange);
+void helio_principals_set(helio_exchange_t *exchange);
 void helio_audit_list(helio_exchange_t *exchange);
 void helio_audit_verify(helio_exchange_t *exchange);
 void helio_whoami(helio_exchange_t *exchange);

@@ -12,6 +12,7 @@ enum { BUCKETS = 4096, SECRET_MAX = 128 };
 
 struct helio_token_table {
     _Atomic(helio_token_t *) buckets[BUCKETS];
+    _Atomic(helio_principal_t *) principals[BUCKETS];
 };
 
 /*  No underscore in ids (it separates), nothing that a shell or a URL would take apart. 32 letters: 5 bits
@@ -55,6 +56,8 @@ helio_token_table_t *helio_token_table_new(void)
     helio_token_table_t *self = helio_new(1, sizeof *self);
     for (size_t i = 0; i < BUCKETS; i++)
         atomic_init(&self->buckets[i], NULL);
+    for (size_t i = 0; i < BUCKETS; i++)
+        atomic_init(&self->principals[i], NULL);
     return self;
 }
 
@@ -69,6 +72,14 @@ void helio_token_table_destroy(helio_token_table_t **self_p)
             helio_token_t *next = token->next;
             free(token);
             token = next;
+        }
+    }
+    for (size_t i = 0; i < BUCKETS; i++) {
+        helio_principal_t *principal = atomic_load_explicit(&self->principals[i], memory_order_relaxed);
+        while (principal) {
+            helio_principal_t *next = principal->next;
+            free(principal);
+            principal = next;
         }
     }
     free(self);
@@ -86,6 +97,53 @@ static helio_token_t *find(const helio_token_table_t *self, helio_text_t id)
     while (token && !helio_text_is(id, token->id))
         token = token->next;
     return token;
+}
+
+static size_t bucket_of_principal(helio_text_t tenant, helio_text_t user)
+{
+    uint64_t hash = helio_hash(HELIO_HASH_SEED, tenant.data, tenant.size);
+    return (size_t)(helio_hash(hash, user.data, user.size) % BUCKETS);
+}
+
+static helio_principal_t *find_principal(const helio_token_table_t *self, helio_text_t tenant,
+                                         helio_text_t user)
+{
+    helio_principal_t *principal =
+        atomic_load_explicit(&self->principals[bucket_of_principal(tenant, user)], memory_order_acquire);
+    while (principal && !(helio_text_is(tenant, principal->tenant) && helio_text_is(user, principal->user)))
+        principal = principal->next;
+    return principal;
+}
+
+const helio_principal_t *helio_token_table_principal(const helio_token_table_t *self, helio_text_t tenant,
+                                                     helio_text_t user)
+{
+    return find_principal(self, tenant, user);
+}
+
+/*  NULL: a name is too long. */
+static helio_principal_t *put_principal(helio_token_table_t *self, helio_text_t tenant, helio_text_t user)
+{
+    helio_principal_t *principal = find_principal(self, tenant, user);
+    if (principal)
+        return principal;
+    principal = helio_new(1, sizeof *principal);
+    if (!helio_text_copy(tenant, principal->tenant, sizeof principal->tenant) ||
+        !helio_text_copy(user, principal->user, sizeof principal->user)) {
+        free(principal);
+        return NULL;
+    }
+    size_t bucket = bucket_of_principal(tenant, user);
+    principal->next = atomic_load_explicit(&self->principals[bucket], memory_order_relaxed);
+    atomic_store_explicit(&self->principals[bucket], principal, memory_order_release);
+    return principal;
+}
+
+void helio_token_table_disable(helio_token_table_t *self, const helio_row_principal_t *row)
+{
+    helio_principal_t *principal = put_principal(self, row->tenant, row->user);
+    if (principal)
+        atomic_store_explicit(&principal->disabled_ms, row->disabled_ms, memory_order_release);
 }
 
 static bool same(const helio_token_t *token, const helio_row_token_t *row, uint32_t role)
@@ -109,7 +167,8 @@ void helio_token_table_put(helio_token_table_t *self, const helio_row_token_t *r
     helio_token_t *token = helio_new(1, sizeof *token);
     if (!usable || !helio_text_copy(row->token_id, token->id, sizeof token->id) ||
         !helio_text_copy(row->tenant, token->tenant, sizeof token->tenant) ||
-        !helio_text_copy(row->user, token->user, sizeof token->user)) {
+        !helio_text_copy(row->user, token->user, sizeof token->user) ||
+        !(token->principal = put_principal(self, row->tenant, row->user))) {
         free(token);
         return;
     }
@@ -135,6 +194,7 @@ const helio_token_t *helio_token_table_find(const helio_token_table_t *self, hel
 bool helio_token_in_force(const helio_token_t *token, int64_t wall_ms)
 {
     return atomic_load_explicit(&token->revoked_ms, memory_order_acquire) == 0 &&
+           atomic_load_explicit(&token->principal->disabled_ms, memory_order_acquire) == 0 &&
            (token->expires_ms == 0 || wall_ms < token->expires_ms);
 }
 

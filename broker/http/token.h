@@ -29,6 +29,14 @@ typedef struct helio_token_fresh {
 } helio_token_fresh_t;
 HELIO_MUST_CHECK helio_rc helio_token_issue(helio_token_fresh_t *ret_token);
 
+/*  Whom tokens stand for; everything but `disabled_ms` is immutable. */
+typedef struct helio_principal {
+    struct helio_principal *next; /* the table's own */
+    char tenant[33];
+    char user[65];
+    _Atomic int64_t disabled_ms; /* 0 = enabled */
+} helio_principal_t;
+
 /*  One token of the table; everything but `revoked_ms` is immutable. */
 typedef struct helio_token {
     struct helio_token *next; /* the table's own */
@@ -36,6 +44,7 @@ typedef struct helio_token {
     uint8_t hash[HELIO_TOKEN_HASH_SIZE];
     char tenant[33];
     char user[65];
+    const helio_principal_t *principal;
     uint32_t role; /* helio_role_t */
     int64_t created_ms;
     int64_t expires_ms;         /* 0 = never */
@@ -50,6 +59,12 @@ void helio_token_table_destroy(helio_token_table_t **self_p);
 /*  The one writer. A row with an unknown role or a hash that is not 32 bytes admits nobody: it is not
  * entered. */
 void helio_token_table_put(helio_token_table_t *self, const helio_row_token_t *row);
+
+/*  The one writer: disables a user, with the tokens that are and those to come, or enables it again. */
+void helio_token_table_disable(helio_token_table_t *self, const helio_row_principal_t *row);
+/*  Any thread. NULL: neither a token of it nor that it is disabled was ever told. */
+const helio_principal_t *helio_token_table_principal(const helio_token_table_t *self, helio_text_t tenant,
+                                                     helio_text_t user);
 
 /*  Any thread. The token behind the text of a credential ("hel_…") at that time, or NULL. Comparison of
  * secrets does not depend on where they differ. */

@@ -189,6 +189,7 @@ const char *helio_batch_put_name(uint32_t kind)
         [HELIO_BROKER_FX_ROW_EDIT] = "put_edit",
         [HELIO_BROKER_FX_ROW_EDITED] = "put_edited",
         [HELIO_BROKER_FX_ROW_TENANT] = "put_tenant",
+        [HELIO_BROKER_FX_ROW_PRINCIPAL] = "put_principal",
         [HELIO_BROKER_FX_ROW_SITE_ENERGY] = "put_site_energy",
         [HELIO_BROKER_FX_ROW_BUDGET] = "put_budget",
     };

@@ -99,6 +99,7 @@ helio_rc helio_store_load(helio_store_t *self, helio_store_emit_fn *emit, void *
 typedef struct visitor {
     helio_store_token_fn *token;
     helio_store_site_key_fn *site_key;
+    helio_store_principal_fn *principal;
     void *arg;
 } visitor_t;
 
@@ -107,6 +108,14 @@ static helio_rc visit_token(void *arg, const void *record, helio_error_t *err)
     (void)err;
     const visitor_t *visitor = arg;
     visitor->token(visitor->arg, record);
+    return HELIO_OK;
+}
+
+static helio_rc visit_principal(void *arg, const void *record, helio_error_t *err)
+{
+    (void)err;
+    const visitor_t *visitor = arg;
+    visitor->principal(visitor->arg, record);
     return HELIO_OK;
 }
 
@@ -126,6 +135,17 @@ helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit
     if (rc == HELIO_OK)
         rc = helio_decode_each(self->connection, "each_token", &helio_row_token_type, visit_token, &visitor,
                                err);
+    return rc;
+}
+
+helio_rc helio_store_each_disabled(helio_store_t *self, helio_store_principal_fn *visit, void *arg,
+                                   helio_error_t *err)
+{
+    visitor_t visitor = {.principal = visit, .arg = arg};
+    helio_rc rc = plain_mode(self, err);
+    if (rc == HELIO_OK)
+        rc = helio_decode_each(self->connection, "each_disabled", &helio_row_principal_type, visit_principal,
+                               &visitor, err);
     return rc;
 }
 

@@ -97,11 +97,14 @@ typedef void helio_store_reader_fn(void *arg, const char *reader, const char *te
 HELIO_MUST_CHECK helio_rc helio_store_each_reader(const char *conninfo, helio_store_reader_fn *visit, void *arg,
                                                   helio_error_t *err);
 
-/*  For the shells' tables at start: all tokens and site keys in force. */
+/*  For the shells' tables at start: all tokens and site keys in force, users that are disabled. */
 typedef void helio_store_token_fn(void *arg, const helio_row_token_t *token);
 typedef void helio_store_site_key_fn(void *arg, const helio_row_site_key_t *key);
+typedef void helio_store_principal_fn(void *arg, const helio_row_principal_t *principal);
 HELIO_MUST_CHECK helio_rc helio_store_each_token(helio_store_t *self, helio_store_token_fn *visit, void *arg,
                                                  helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_store_each_disabled(helio_store_t *self, helio_store_principal_fn *visit, void *arg,
+                                                    helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_store_each_site_key(helio_store_t *self, helio_store_site_key_fn *visit, void *arg,
                                                     helio_error_t *err);
 

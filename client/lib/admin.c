@@ -124,6 +124,33 @@ int helio_cmd_token_revoke(helio_client_t *client)
     return worst;
 }
 
+static int set_disabled(helio_client_t *client, bool disabled)
+{
+    const char *tenant = helio_client_value(client, HELIO_OPTION_TENANT);
+    const char *user = client->arguments->positionals[0];
+    if (!tenant)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--tenant says whose user it is");
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *body = json_pack("{s:s, s:s, s:b}", "tenant", tenant, "user", user, "disabled", disabled);
+    if (!body)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "tenant and user are not UTF-8");
+    int code = helio_ask_post(client, "/v1/principals", body, &answer);
+    if (code == HELIO_EXIT_OK)
+        helio_client_say(client, disabled ? "disabled %s: no token of it opens anything" : "enabled %s",
+                         user);
+    return code;
+}
+
+int helio_cmd_user_disable(helio_client_t *client)
+{
+    return set_disabled(client, true);
+}
+
+int helio_cmd_user_enable(helio_client_t *client)
+{
+    return set_disabled(client, false);
+}
+
 static int audit_page(helio_client_t *client, uint64_t limit, json_int_t *before, json_t *rows)
 {
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;

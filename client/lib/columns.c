@@ -404,6 +404,20 @@ helio_columns_t helio_columns_of_tokens(void)
     return HELIO_COLUMNS(columns, "token_id|id");
 }
 
+helio_columns_t helio_columns_of_principals(void)
+{
+    static const helio_column_t columns[] = {
+        {"KIND", "kind", T, false},
+        {"TENANT", "tenant", T, false},
+        {"NAME", "name", T, false},
+        {"ROLES", "roles", T, false},
+        {"CREATED", "created_at", HELIO_CELL_TIME, false},
+        {"REVOKED", "revoked_at", HELIO_CELL_TIME, false},
+        {"DISABLED", "disabled_at", HELIO_CELL_TIME, false},
+    };
+    return HELIO_COLUMNS(columns, "name");
+}
+
 helio_columns_t helio_columns_of_audit(void)
 {
     static const helio_column_t columns[] = {

@@ -27,6 +27,7 @@ helio_columns_t helio_columns_of_report(void);
 helio_columns_t helio_columns_of_balance(void);
 helio_columns_t helio_columns_of_baselines(void); /* of a report: a day, a team and a baseline each */
 helio_columns_t helio_columns_of_tokens(void);
+helio_columns_t helio_columns_of_principals(void);
 helio_columns_t helio_columns_of_audit(void);
 
 #endif

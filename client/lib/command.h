@@ -104,6 +104,9 @@ int helio_cmd_keys_new(helio_client_t *client);
 int helio_cmd_token_add(helio_client_t *client);
 int helio_cmd_token_ls(helio_client_t *client);
 int helio_cmd_token_revoke(helio_client_t *client);
+int helio_cmd_user_ls(helio_client_t *client);
+int helio_cmd_user_disable(helio_client_t *client);
+int helio_cmd_user_enable(helio_client_t *client);
 int helio_cmd_audit(helio_client_t *client);
 int helio_cmd_doctor(helio_client_t *client); /* doctor.c */
 int helio_cmd_help(helio_client_t *client);   /* self.c */

@@ -120,7 +120,7 @@ static void bash(helio_buffer_t *out)
         out, "  esac\n  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
              "    [[ $word == -* ]] && continue\n"
              "    if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi\n"
-             "  done\n  case $first in keys|token) first=\"$first${second:+ $second}\" ;; esac\n"
+             "  done\n  case $first in keys|token|user) first=\"$first${second:+ $second}\" ;; esac\n"
              "  case $first in\n    '')\n      words='");
     command_words(out, NULL);
     helio_buffer_text(out, "'\n      ;;\n");

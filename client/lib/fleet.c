@@ -65,6 +65,11 @@ int helio_cmd_token_ls(helio_client_t *client)
     return list(client, "/v1/tokens", "tokens", helio_columns_of_tokens());
 }
 
+int helio_cmd_user_ls(helio_client_t *client)
+{
+    return list(client, "/v1/principals", "principals", helio_columns_of_principals());
+}
+
 /*  The two baselines hold different sets of jobs: their lines are not to be compared without knowing by how many. */
 static void say_not_at_home(const helio_client_t *client, const json_t *totals)
 {

@@ -282,6 +282,13 @@ from unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::text[], $6::int
 order by n.token_id, n.place desc
 on conflict (token_id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at
 
+-- name: put_principal
+insert into helio.principals as p (principal, kind, tenant, name, created_at, disabled_at)
+select distinct on (n.tenant, n.name) helio.user_principal(n.tenant, n.name), 'user', n.tenant, n.name, now(), helio.ms_time(n.disabled_ms)
+from unnest($1::text[], $2::text[], $3::int8[]) with ordinality as n (tenant, name, disabled_ms, place)
+order by n.tenant, n.name, n.place desc
+on conflict (principal) do update set disabled_at = excluded.disabled_at
+
 -- name: put_dependency
 insert into helio.dependencies (job_id, place, after, on_job, on_task)
 select n.job, n.place, n.after, n.on_job, n.on_task

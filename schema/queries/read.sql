@@ -331,6 +331,12 @@ select coalesce(json_agg(json_build_object('token_id', t.token_id, 'tenant', t.t
     'revoked_at', helio.rfc3339(t.revoked_at)) order by t.created_at desc, t.token_id), '[]')::text
 from helio.tokens t where $1::text is null or t.tenant = $1::text
 
+-- name: read_principals
+select coalesce(json_agg(json_build_object('kind', p.kind, 'name', p.name, 'tenant', p.tenant, 'roles', p.roles,
+    'created_at', helio.rfc3339(p.created_at), 'revoked_at', helio.rfc3339(p.revoked_at),
+    'disabled_at', helio.rfc3339(p.disabled_at)) order by p.kind desc, p.tenant, p.name), '[]')::text
+from helio.principals_now p
+
 -- name: read_audit
 -- $1 before this audit_id (null: from the newest); $2 limit (1 to 1000). {"entries": newest first, "next": or null}
 with page as (

@@ -49,6 +49,9 @@ select token_id, hash, tenant, user_name, role, helio.time_ms(created_at), helio
     helio.time_ms(revoked_at)
 from helio.tokens where revoked_at is null order by token_id
 
+-- name: each_disabled
+select tenant, name, helio.time_ms(disabled_at) from helio.principals where disabled_at is not null order by principal
+
 -- name: each_site_key
 select public_key, site, helio.time_ms(created_at), helio.time_ms(revoked_at)
 from helio.site_keys where revoked_at is null order by public_key

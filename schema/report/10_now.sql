@@ -55,19 +55,22 @@ where j.job_id >= helio.open_from()
 
 -- Everybody who can ask something of the broker, once: users by their tokens, sites by their keys. Roles are those in force
 -- now; revoked_at is null while anything of the principal is.
-create or replace view helio.principals as
-select 'user'::text as kind, t.user_name as name, t.tenant,
-    coalesce(array_agg(distinct t.role order by t.role)
-                 filter (where t.revoked_at is null and coalesce(t.expires_at > now(), true)), '{}') as roles,
-    min(t.created_at) as created_at,
-    case when bool_and(t.revoked_at is not null) then max(t.revoked_at) end as revoked_at
-from helio.tokens t
-group by t.tenant, t.user_name
-union all
-select 'site', k.site, null, case when bool_and(k.revoked_at is not null) then '{}' else '{site}'::text[] end,
-    min(k.created_at), case when bool_and(k.revoked_at is not null) then max(k.revoked_at) end
-from helio.site_keys k
-group by k.site;
+create or replace view helio.principals_now as
+select p.kind, p.name, p.tenant,
+    case when p.disabled_at is not null then '{}' when p.kind = 'site' then k.roles else t.roles end as roles, p.created_at,
+    case p.kind when 'site' then k.revoked_at else t.revoked_at end as revoked_at, p.disabled_at
+from helio.principals p
+left join lateral (
+    select coalesce(array_agg(distinct t.role order by t.role)
+               filter (where t.revoked_at is null and coalesce(t.expires_at > now(), true)), '{}') as roles,
+        case when bool_and(t.revoked_at is not null) then max(t.revoked_at) end as revoked_at
+    from helio.tokens t where t.principal = p.principal
+) t on true
+left join lateral (
+    select case when bool_or(k.revoked_at is null) then '{site}'::text[] else '{}' end as roles,
+        case when bool_and(k.revoked_at is not null) then max(k.revoked_at) end as revoked_at
+    from helio.site_keys k where k.principal = p.principal
+) k on true;
 
 -- The value of each series in the step that contains now.
 create or replace view helio.signals_now as

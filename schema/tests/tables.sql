@@ -95,7 +95,7 @@ insert into helio.tokens (token_id, hash, tenant, user_name, role, created_at, e
     ('p6', sha256('6'), 'pu', 'ada', 'user', '2026-01-06', null, null);
 insert into helio.site_keys values ('k1', 'p-north', '2026-01-01', '2026-01-02'), ('k2', 'p-north', '2026-01-03', null),
     ('k3', 'p-south', '2026-01-01', '2026-01-02');
-select results_eq($$select kind, name, tenant, roles, created_at, revoked_at from helio.principals
+select results_eq($$select kind, name, tenant, roles, created_at, revoked_at from helio.principals_now
         where tenant in ('pt', 'pu') or name like 'p-%' order by kind, name, tenant$$,
     $$values ('site', 'p-north', null, '{site}'::text[], '2026-01-01'::timestamptz, null::timestamptz),
         ('site', 'p-south', null, '{}', '2026-01-01', '2026-01-02'),
@@ -103,6 +103,19 @@ select results_eq($$select kind, name, tenant, roles, created_at, revoked_at fro
         ('user', 'ada', 'pu', '{user}', '2026-01-06', null),
         ('user', 'bob', 'pt', '{}', '2026-01-01', '2026-01-05'),
         ('user', 'cyd', 'pt', '{}', '2026-01-01', null)$$, 'every principal is named once');
+select is((select string_agg(token_id, ' ' order by token_id) from helio.tokens where principal = 'user:pt/ada'), 'p1 p2 p3',
+    'its tokens refer to it');
+select is((select string_agg(public_key, ' ' order by public_key) from helio.site_keys where principal = 'site:p-north'), 'k1 k2',
+    'and keys to their sites');
+update helio.principals set disabled_at = '2026-02-01' where principal = 'user:pt/ada';
+insert into helio.tokens (token_id, hash, tenant, user_name, role, created_at) values ('p7', sha256('7'), 'pt', 'ada', 'user', now());
+select is((select array_to_string(roles, ' ') || '|' || disabled_at from helio.principals_now where tenant = 'pt' and name = 'ada'),
+    '|' || '2026-02-01'::timestamptz, 'who is disabled has no role, and stays so with another token');
+select throws_ok($$delete from helio.principals where principal = 'user:pt/ada'$$, '23503', null, 'who has tokens is not forgotten');
+select throws_ok($$update helio.principals set disabled_at = now() where principal = 'site:p-north'$$, '23514', null,
+    'a site is not disabled: its keys are revoked');
+select throws_ok($$insert into helio.principals values ('user:a/b', 'user', 'a', 'c', now())$$, '23514', null, 'a name that is another''s');
+select has_table('helio', 'principals', 'table principals');
 
 -- Leadership. A leader's session has a search path of its own, which this file then sets back.
 create temporary table lead as select * from helio.lead('test');

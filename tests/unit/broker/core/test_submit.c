@@ -253,6 +253,25 @@ static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(v
     assert_int_equal(answer->text.size, 0);
 }
 
+static void principal__is_written_audited_by_its_name_and_answered(void **state)
+{
+    (void)state;
+    helio_ev_principal_t event = {
+        .call = 5, .actor = HELIO_TEXT("user:ada"), .principal = {HELIO_TEXT("acme"), HELIO_TEXT("bo"), 9}};
+    for (int i = 0; i < 2; i++, event.principal.disabled_ms = 0) {
+        harness_step(h, HELIO_BROKER_EV_PRINCIPAL, &event);
+        const helio_row_principal_t *row = harness_take(h, HELIO_BROKER_FX_ROW_PRINCIPAL);
+        assert_true(helio_text_is(row->tenant, "acme") && helio_text_is(row->user, "bo"));
+        assert_int_equal(row->disabled_ms, event.principal.disabled_ms);
+        const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
+        assert_true(helio_text_is(audit->actor, "user:ada"));
+        assert_true(helio_text_is(audit->action, i ? "principal-enable" : "principal-disable"));
+        assert_true(helio_text_is(audit->object, "user:acme/bo"));
+        const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+        assert_int_equal(answer->rc, HELIO_OK);
+    }
+}
+
 static void
 fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent(void **state)
 {
@@ -361,6 +380,7 @@ int main(void)
         CASE(batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_conflict_otherwise),
         CASE(fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_named),
         CASE(token__of_a_tenant_without_a_home_is_answered_with_what_that_means),
+        CASE(principal__is_written_audited_by_its_name_and_answered),
         CASE(fits__a_job_waits_when_no_site_has_joined_and_when_its_site_is_full_draining_or_silent),
         CASE(bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every_end),
         CASE(bounds__a_tenant_at_its_bound_does_not_keep_another_out_and_tasks_count),

@@ -167,6 +167,12 @@ static inline void record_event(world_t *w, helio_call_t *call)
     case HELIO_BROKER_EV_TOKEN:
         record_token(w, call->payload);
         break;
+    case HELIO_BROKER_EV_PRINCIPAL: {
+        const helio_ev_principal_t *event = call->payload;
+        (void)snprintf(w->link, sizeof w->link, "%.*s/%.*s %s", HELIO_TEXT_ARGS(event->principal.tenant),
+                       HELIO_TEXT_ARGS(event->principal.user), event->principal.disabled_ms ? "disabled" : "enabled");
+        break;
+    }
     case HELIO_BROKER_EV_SITE_KEY: {
         const helio_ev_site_key_t *event = call->payload;
         keep(event->key.site, w->site, sizeof w->site);

@@ -149,6 +149,54 @@ static void token__a_new_row_of_an_id_replaces_the_old_one(void **state)
     helio_token_table_destroy(&table);
 }
 
+static void token__stops_with_its_user_and_opens_with_it_again(void **state)
+{
+    (void)state;
+    helio_token_table_t *table = helio_token_table_new();
+    helio_token_fresh_t first, second, other;
+    assert_int_equal(helio_token_issue(&first), HELIO_OK);
+    assert_int_equal(helio_token_issue(&second), HELIO_OK);
+    assert_int_equal(helio_token_issue(&other), HELIO_OK);
+    helio_row_token_t row = row_of(&first, "admin"), later = row_of(&second, "user"), others = row_of(&other, "user");
+    others.tenant = HELIO_TEXT("globex"); /* the same name elsewhere is somebody else */
+    helio_row_principal_t user = {row.tenant, row.user, 7};
+    assert_null(helio_token_table_principal(table, row.tenant, row.user));
+    helio_token_table_put(table, &row);
+    helio_token_table_put(table, &others);
+    const helio_token_t *held = helio_token_table_check(table, helio_text_of(first.text), 5);
+    assert_non_null(held);
+    helio_token_table_disable(table, &user);
+    assert_false(helio_token_in_force(held, 5)); /* who held it sees it too */
+    helio_token_table_put(table, &later);
+    assert_null(helio_token_table_check(table, helio_text_of(first.text), 5));
+    assert_null(helio_token_table_check(table, helio_text_of(second.text), 5));
+    assert_non_null(helio_token_table_check(table, helio_text_of(other.text), 5));
+    user.disabled_ms = 0;
+    helio_token_table_disable(table, &user);
+    assert_non_null(helio_token_table_check(table, helio_text_of(first.text), 5));
+    assert_non_null(helio_token_table_check(table, helio_text_of(second.text), 5));
+    helio_token_table_destroy(&table);
+}
+
+static void token__of_a_user_who_was_disabled_before_it_was_told_of_admits_nobody(void **state)
+{
+    (void)state;
+    helio_token_table_t *table = helio_token_table_new();
+    helio_token_fresh_t fresh;
+    assert_int_equal(helio_token_issue(&fresh), HELIO_OK);
+    helio_row_token_t row = row_of(&fresh, "admin");
+    helio_token_table_disable(table, &(helio_row_principal_t){row.tenant, row.user, 7});
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    char long_name[80] = "";
+    memset(long_name, 'x', sizeof long_name - 1);
+    row.user = helio_text_of(long_name);
+    helio_token_table_put(table, &row);
+    assert_null(helio_token_table_check(table, helio_text_of(fresh.text), 5));
+    assert_null(helio_token_table_principal(table, row.tenant, row.user));
+    helio_token_table_destroy(&table);
+}
+
 static void token__a_row_that_is_not_understood_admits_nobody(void **state)
 {
     (void)state;
@@ -401,6 +449,8 @@ int main(void)
         cmocka_unit_test(accept__ranges_cover_what_they_say),
         cmocka_unit_test(token__opens_from_its_row_to_its_end),
         cmocka_unit_test(token__a_new_row_of_an_id_replaces_the_old_one),
+        cmocka_unit_test(token__stops_with_its_user_and_opens_with_it_again),
+        cmocka_unit_test(token__of_a_user_who_was_disabled_before_it_was_told_of_admits_nobody),
         cmocka_unit_test(token__a_row_that_is_not_understood_admits_nobody),
         cmocka_unit_test(problem__is_json_whatever_the_text),
         cmocka_unit_test(problem__every_result_code_has_a_status_of_the_table),

@@ -105,6 +105,8 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"GET", "/v1/tokens", 403, 403, 200},
         {"POST", "/v1/tokens", 403, 403, 400},
         {"DELETE", "/v1/tokens/none", 403, 403, 404},
+        {"GET", "/v1/principals", 403, 403, 200},
+        {"POST", "/v1/principals", 403, 403, 400},
         {"GET", "/v1/audit", 403, 403, 200},
         {"GET", "/v1/queues", 200, 200, 200},
         {"PUT", "/v1/queues/batch", 403, 400, 400},
@@ -125,6 +127,7 @@ static void http__roles_open_what_they_open_and_nothing_more(void **state)
         {"DELETE", "/v1/links", 403, 400, 400},
     };
     script_read(w, "read_tokens", HELIO_OK, "[]");
+    script_read(w, "read_principals", HELIO_OK, "[]");
     script_read(w, "read_audit", HELIO_OK, "{}");
     script_read(w, "read_queues", HELIO_OK, "[]");
     script_read(w, "read_quotas", HELIO_OK, "[]");
@@ -390,6 +393,59 @@ static void http__an_issued_token_opens_once_it_is_in_force_until_revoked(void *
     assert_memory_equal(w->token_hash, row.hash.data, 32);
 }
 
+static void http__a_user_is_disabled_with_every_token_on_live_connections(void **state)
+{
+    (void)state;
+    w->listener.on_leading(w->listener.arg);
+    client_t *c = client_up(w);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200);
+    ask(w, &r, "POST", "/v1/principals", w->admin.text, JSON,
+        "{\"tenant\": \"acme\", \"user\": \"ana\", \"disabled\": true}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "acme/ana disabled");
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200); /* it is not committed yet */
+    helio_row_principal_t row = {HELIO_TEXT("acme"), HELIO_TEXT("ana"), 7};
+    w->listener.on_principal(w->listener.arg, &row);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 401);
+    uint32_t events = w->events;
+    ask(w, &r, "POST", "/v1/tokens", w->admin.text, JSON, "{\"tenant\": \"acme\", \"user\": \"ana\"}");
+    assert_int_equal(r.status, 409);
+    assert_contains(r.body, "helio user enable ana --tenant acme");
+    assert_int_equal(w->events, events);
+    ask(w, &r, "POST", "/v1/principals", w->admin.text, JSON,
+        "{\"tenant\": \"acme\", \"user\": \"ana\", \"disabled\": false}");
+    assert_int_equal(r.status, 200);
+    assert_string_equal(w->link, "acme/ana enabled");
+    row.disabled_ms = 0;
+    w->listener.on_principal(w->listener.arg, &row);
+    client_ask(c, "GET", "/v1/whoami", w->user.text, "", NULL);
+    assert_true(client_reply(c, &r));
+    assert_int_equal(r.status, 200);
+    client_down(c);
+}
+
+static void http__a_user_is_not_disabled_by_a_slip_nor_by_itself(void **state)
+{
+    (void)state;
+    w->listener.on_leading(w->listener.arg);
+    uint32_t events = w->events;
+    ask(w, &r, "POST", "/v1/principals", w->admin.text, JSON,
+        "{\"tenant\": \"acme\", \"user\": \"anna\", \"disabled\": true}");
+    assert_int_equal(r.status, 404);
+    ask(w, &r, "POST", "/v1/principals", w->admin.text, JSON,
+        "{\"tenant\": \"ops\", \"user\": \"ana\", \"disabled\": true}");
+    assert_int_equal(r.status, 409);
+    ask(w, &r, "POST", "/v1/principals", w->admin.text, JSON, "{\"tenant\": \"acme\", \"user\": \"ana\"}");
+    assert_int_equal(r.status, 400);
+    assert_int_equal(w->events, events);
+}
+
 static void http__metrics_tell_of_engine_sites_and_requests(void **state)
 {
     (void)state;
@@ -509,6 +565,8 @@ int main(void)
         TEST(http__a_tenant_reaches_the_core_as_it_was_said),
         TEST(http__data_and_links_reach_the_core_as_they_were_said),
         TEST(http__budgets_reach_the_core_as_they_were_said),
+        TEST(http__a_user_is_disabled_with_every_token_on_live_connections),
+        TEST(http__a_user_is_not_disabled_by_a_slip_nor_by_itself),
         TEST(http__metrics_tell_of_engine_sites_and_requests),
         TEST(http__a_bad_or_taken_address_is_told),
         TEST(http__stopping_answers_what_waits),

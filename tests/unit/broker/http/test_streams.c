@@ -106,6 +106,18 @@ static void events__a_revoked_token_ends_its_streams(void **state)
     await_streams(0);
 }
 
+static void events__a_disabled_user_ends_its_streams(void **state)
+{
+    (void)state;
+    script_read(w, "read_last_event", HELIO_OK, "{\"seq\":1}");
+    client_t *c = follow(w->user.text, "");
+    assert_true(client_until(c, ": after 1\n\n"));
+    w->listener.on_principal(w->listener.arg, &(helio_row_principal_t){HELIO_TEXT("acme"), HELIO_TEXT("ana"), 9});
+    assert_true(client_until(c, "0\r\n\r\n"));
+    client_down(c);
+    await_streams(0);
+}
+
 static void events__a_client_that_hangs_up_is_noticed(void **state)
 {
     (void)state;
@@ -278,6 +290,7 @@ int main(void)
         TEST(events__a_read_that_fails_is_repeated),
         TEST(events__no_database_at_the_start_is_503),
         TEST(events__a_revoked_token_ends_its_streams),
+        TEST(events__a_disabled_user_ends_its_streams),
         TEST(events__a_client_that_hangs_up_is_noticed),
         TEST(events__places_are_bounded),
         TEST(events__stopping_ends_streams),

@@ -254,6 +254,48 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
     helio_store_destroy(&store);
 }
 
+static void count_disabled(void *arg, const helio_row_principal_t *principal)
+{
+    assert_true(helio_text_is(principal->tenant, "acme") && helio_text_is(principal->user, "ada"));
+    assert_int_equal(principal->disabled_ms, 6000);
+    (*(int *)arg)++;
+}
+
+static void store__users_that_are_disabled_are_loaded_until_they_are_enabled(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_row_token_t token = {.token_id = HELIO_TEXT("t1"),
+                               .hash = {hash_b, 32},
+                               .tenant = HELIO_TEXT("acme"),
+                               .user = HELIO_TEXT("ada"),
+                               .role = HELIO_TEXT("admin"),
+                               .created_ms = 5000};
+    helio_row_principal_t ada = {token.tenant, token.user, 6000}, bo = {token.tenant, HELIO_TEXT("bo"), 6000};
+    assert_int_equal(helio_store_put_token(conninfo, &token, NULL), HELIO_OK);
+    helio_store_t *store = opened(conninfo);
+    int count = 0;
+    assert_int_equal(helio_store_each_disabled(store, count_disabled, &count, NULL), HELIO_OK);
+    assert_int_equal(count, 0);
+    append(store, HELIO_BROKER_FX_ROW_PRINCIPAL, &ada);
+    append(store, HELIO_BROKER_FX_ROW_PRINCIPAL, &bo);
+    bo.disabled_ms = 0; /* the last word of a batch counts */
+    append(store, HELIO_BROKER_FX_ROW_PRINCIPAL, &bo);
+    commit(store);
+    assert_int_equal(helio_store_each_disabled(store, count_disabled, &count, NULL), HELIO_OK);
+    assert_int_equal(count, 1);
+    assert_value(conninfo,
+                 "select string_agg(concat_ws(' ', principal, created_at < '2000-01-01', disabled_at is null), ', ' "
+                 "order by principal) from helio.principals",
+                 "user:acme/ada t f, user:acme/bo f t");
+    ada.disabled_ms = 0;
+    append(store, HELIO_BROKER_FX_ROW_PRINCIPAL, &ada);
+    commit(store);
+    count = 0;
+    assert_int_equal(helio_store_each_disabled(store, count_disabled, &count, NULL), HELIO_OK);
+    assert_int_equal(count, 0);
+    helio_store_destroy(&store);
+}
+
 static void store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -292,6 +334,7 @@ int main(void)
         cmocka_unit_test(store__overflow_groups_are_the_last_ones_that_were_set_and_are_loaded),
         cmocka_unit_test(store__texts_that_postgresql_refuses_are_mended),
         cmocka_unit_test(store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them),
+        cmocka_unit_test(store__users_that_are_disabled_are_loaded_until_they_are_enabled),
         cmocka_unit_test(store__what_open_jobs_were_edited_to_is_loaded_and_who_did_it_is_kept),
     };
     return cmocka_run_group_tests(tests, up, down);
