@@ -25,7 +25,7 @@ create table helio.principals (
     constraint principals_users_have_tenants check ((kind = 'user') = (tenant is not null)),
     constraint principals_users_are_disabled check (kind = 'user' or disabled_at is null)
 );
-comment on column helio.principals.disabled_at is 'no token of it opens anything; of a site its keys are revoked instead';
+comment on column helio.principals.disabled_at is 'no token of it opens anything; of users only';
 
 insert into helio.principals (principal, kind, tenant, name, created_at)
 select helio.user_principal(tenant, user_name), 'user', tenant, user_name, min(created_at) from helio.tokens group by tenant, user_name

@@ -355,6 +355,28 @@ static void token_add__says_that_the_tenant_has_no_home(void **state)
     end(&outcome);
 }
 
+static void user__is_disabled_and_enabled_by_tenant_and_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *body, *says;
+    } cases[] = {
+        {"disable", "{\"tenant\":\"nlp\",\"user\":\"ana\",\"disabled\":true}", "disabled ana"},
+        {"enable", "{\"tenant\":\"nlp\",\"user\":\"ana\",\"disabled\":false}", "enabled ana"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}),
+                                 WORDS("user", cases[i].verb, "ana", "--tenant", "nlp"));
+        expect(&outcome, 0, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
+        end(&outcome);
+        outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("user", cases[i].verb, "ana"));
+        expect(&outcome, 2, "", "--tenant");
+        assert_int_equal(broker_double_count(outcome.broker, "/v1/principals"), 0);
+        end(&outcome);
+    }
+}
+
 static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
 {
     (void)state;
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
+        cmocka_unit_test(user__is_disabled_and_enabled_by_tenant_and_name),
         cmocka_unit_test(attest__needs_the_word_dead_a_reason_and_a_yes),
         cmocka_unit_test(keys_add__sends_no_secret),
     };
