@@ -26,17 +26,20 @@ static bool is_critical(const queue_t *queue)
     return queue->tier == HELIO_TIER_CRITICAL;
 }
 
-/*  Point by point; after the last one, that one. */
+/*  Point by point; after the last one, that one; before the first, nothing is kept. */
 static uint64_t point_of(const helio_series_t *series, int64_t at)
 {
     int64_t last = (int64_t)series->values.count - 1;
-    double gpus = series->values.items[at < 0 ? 0 : at > last ? last : at];
+    double gpus = at < 0 ? 0 : series->values.items[at > last ? last : at];
     return isnan(gpus) || gpus <= 0 ? 0 : gpus > 1e6 ? 1000000 : (uint64_t)ceil(gpus - 1e-9);
 }
 
+/*  A series begins with the step that it was made in. Of one that begins later still its site's clock is ahead by hours:
+ * that is no reason to send away who is there. */
 static int64_t index_of(const helio_series_t *series, int64_t wall_ms)
 {
-    return wall_ms < series->start_wall_ms ? 0 : (wall_ms - series->start_wall_ms) / (INT64_C(1000) * series->step_s);
+    int64_t step_ms = INT64_C(1000) * series->step_s, since_ms = wall_ms - series->start_wall_ms;
+    return since_ms >= 0 ? since_ms / step_ms : since_ms > -step_ms ? 0 : -1;
 }
 
 static int64_t begin_of(const helio_series_t *series, int64_t at)

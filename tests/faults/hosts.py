@@ -45,10 +45,6 @@ class Disk:
     def clear(self):
         os.unlink(os.path.join(self.path, "filler"))
 
-    def free(self):
-        status = os.statvfs(self.path)
-        return status.f_bavail * status.f_frsize
-
     def remove(self):
         subprocess.run(["umount", "--lazy", self.path], check=False)
 

@@ -53,19 +53,25 @@ static helio_report_t ended(helio_job_key_t key, int64_t run_ms)
     return report;
 }
 
-static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again(void **state)
+/*  GPUs that the site keeps, by the hour. */
+static void tell_kept(const double *gpus, uint32_t count, int64_t start_ms)
 {
-    (void)state;
-    double *values = helio_arena_alloc(harness_arena(h), 6, sizeof *values);
-    memcpy(values, (double[]){0, 0, 0, 8, 8, 0}, 6 * sizeof *values);
+    double *values = helio_arena_alloc(harness_arena(h), count, sizeof *values);
+    memcpy(values, gpus, count * sizeof *values);
     helio_series_t series = {.signal = HELIO_SIGNAL_RESERVED,
                              .pool = HELIO_TEXT("a"),
                              .source = HELIO_TEXT("windows"),
-                             .issued_wall_ms = harness_wall_ms(h),
-                             .start_wall_ms = harness_wall_ms(h),
+                             .issued_wall_ms = start_ms,
+                             .start_wall_ms = start_ms,
                              .step_s = 3600,
-                             .values = {values, 6}};
+                             .values = {values, count}};
     harness_series(h, NORTH, &series, 1);
+}
+
+static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again(void **state)
+{
+    (void)state;
+    tell_kept((double[]){0, 0, 0, 8, 8, 0}, 6, harness_wall_ms(h));
     harness_tick(h);
     harness_set_wall(h, 3 * HOUR + HOUR / 2);
     helio_job_key_t key = job_of(HOUR);
@@ -73,6 +79,20 @@ static void clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_be
     harness_set_wall(h, -3 * HOUR - HOUR / 2);
     harness_tick(h);
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+}
+
+static void clock__a_site_that_is_hours_ahead_sends_nobody_away_for_a_window_of_its_own_time(void **state)
+{
+    (void)state;
+    helio_job_key_t key = running(HOUR);
+    tell_kept((double[]){8, 8, 0}, 3, harness_wall_ms(h) + 6 * HOUR);
+    harness_tick(h);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
+    assert_int_equal(harness_state(h, job_of(HOUR)), HELIO_JOB_OFFERED);
+    tell_kept((double[]){8, 8, 0}, 3, harness_wall_ms(h) + HOUR / 60); /* clocks differ by a minute */
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_STOPPING);
 }
 
 static void clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back(void **state)
@@ -116,6 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(clock__who_waits_for_the_end_of_a_window_starts_when_the_clock_is_before_it_again),
+        TEST(clock__a_site_that_is_hours_ahead_sends_nobody_away_for_a_window_of_its_own_time),
         TEST(clock__a_run_is_as_long_as_it_was_though_the_clock_was_set_back),
         TEST(clock__no_run_ends_before_it_began_though_its_site_was_set_back),
     };
