@@ -2,7 +2,7 @@
 """Real processes on machines that fail in other ways than by dying: cables that are cut, disks that are full, clocks that
 are set, processes that stand still. Ends, like kill9, with the ledger against the jobs' own records.
 
-    tests/faults/machines.py --build BUILD_DIR [--only CASE] [--lanes 4] [--keep]
+    tests/faults/machines.py --build BUILD_DIR [--only CASE] [--lanes 5] [--keep]
 
 Cases, each a federation of its own, some beside each other since they mostly wait:
   paused          SIGSTOP to the broker, an agent and PostgreSQL, 20 s each in turn: nothing is lost or run twice
@@ -398,7 +398,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True)
     parser.add_argument("--only", choices=[*CASES])
-    parser.add_argument("--lanes", type=int, default=4)
+    parser.add_argument("--lanes", type=int, default=5)
     parser.add_argument("--keep", action="store_true")
     args = parser.parse_args()
     why = None if "HELIO_ALONE" in os.environ else hosts.why_not_alone()
