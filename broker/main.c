@@ -20,6 +20,8 @@ static const struct {
     {"site", helio_command_site, "site add NAME PUBLIC_KEY", "lets a site's agent in"},
     {"reader", helio_command_reader, "reader add NAME --tenant T... | list | remove NAME",
      "lets a dashboard read what is of some tenants"},
+    {"restored", helio_command_restored, "restored",
+     "after an older copy of the database was put back: sites speak first"},
     {"replay", helio_command_replay, "replay FILE", "steps a fresh core over a recording and compares"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

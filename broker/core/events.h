@@ -222,7 +222,8 @@ enum {
     F(R, UUID, boot_id, 0, _)                                                                                \
     F(R, U64, incarnation_seen, 0, _)                                                                        \
     F(R, BOOL, reconcile_only, 0, _)                                                                         \
-    F(R, RECORD, profile, 0, helio_site_profile)
+    F(R, RECORD, profile, 0, helio_site_profile)                                                             \
+    F(R, U64, broker_epoch_seen, 0, _) /* of that incarnation */
 HELIO_RECORD_DECLARE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
 
 #define HELIO_EV_SITE_INVENTORY_FIELDS(F, R)                                                                 \

@@ -44,6 +44,10 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
     *ret_detail = "";
     if (option->c.rejection != HELIO_REJECTION_NONE || class->judged_ms)
         return option->c.rejection;
+    if (core_site_settles(self)) {
+        *ret_detail = "the database was restored: sites say first what they run";
+        return HELIO_REJECTION_NO_CAPACITY;
+    }
     if (core_overflow_is_closed(class, option)) {
         *ret_detail = core_overflow_text(self, class, option);
         return HELIO_REJECTION_OVERFLOW;

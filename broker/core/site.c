@@ -201,16 +201,30 @@ static void take_profile(helio_broker_core_t *self, site_t *site, const helio_si
     }
 }
 
+/*  Why a site that has seen more than this broker knows is not let in; NULL = it has not. */
+static const char *older_than(helio_broker_core_t *self, const helio_ev_site_hello_t *event)
+{
+    if (event->incarnation_seen > self->incarnation)
+        return core_printf(
+            self,
+            "this broker has incarnation %llu, but the site has seen %llu: an old database was restored; "
+            "`helio-broker restored` mends it",
+            (unsigned long long)self->incarnation, (unsigned long long)event->incarnation_seen);
+    if (event->incarnation_seen == self->incarnation && event->broker_epoch_seen > self->broker_epoch)
+        return core_printf(
+            self,
+            "this broker has epoch %llu, but the site has seen %llu: another broker leads, or an old "
+            "database was restored; `helio-broker restored` mends the latter",
+            (unsigned long long)self->broker_epoch, (unsigned long long)event->broker_epoch_seen);
+    return NULL;
+}
+
 void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event)
 {
     site_t *site = core_site_get(self, event->site);
-    if (event->incarnation_seen > self->incarnation) {
-        helio_fx_peer_t refusal = {event->peer, HELIO_FENCED,
-                                   helio_text_of(core_printf(self,
-                                                             "this broker has incarnation %llu, but the site has seen "
-                                                             "%llu: an old database was restored",
-                                                             (unsigned long long)self->incarnation,
-                                                             (unsigned long long)event->incarnation_seen))};
+    const char *older = older_than(self, event);
+    if (older) {
+        helio_fx_peer_t refusal = {event->peer, HELIO_FENCED, helio_text_of(older)};
         core_emit(self, HELIO_BROKER_FX_REFUSAL, &refusal);
         refuse(self, site, refusal.rc, refusal.text);
         return;
@@ -296,6 +310,7 @@ void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_
     if (!event->last)
         return;
     site->inventory_closed = true;
+    site->awaited = false;
     helio_fx_peer_t done = {.peer = site->peer};
     core_emit(self, HELIO_BROKER_FX_RULINGS_DONE, &done);
     close_inventory(self, site);
@@ -382,10 +397,28 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
     }
 }
 
+bool core_site_settles(const helio_broker_core_t *self)
+{
+    return self->restored_until_ms > self->now_ms;
+}
+
+/*  Every site has said what it runs, or had its time to. */
+static void watch_restored(helio_broker_core_t *self)
+{
+    for (const site_t *site = self->sites; site && core_site_settles(self); site = site->hh.next)
+        if (site->awaited)
+            return;
+    self->restored_until_ms = 0;
+    self->capacity_version++;
+    self->round_wanted = true;
+}
+
 void core_watch(helio_broker_core_t *self)
 {
     for (site_t *site = self->sites; site; site = site->hh.next)
         watch_site(self, site);
+    if (self->restored_until_ms)
+        watch_restored(self);
     self->next_watch_ms = self->now_ms + 1000;
 }
 
@@ -398,5 +431,6 @@ void core_site_attest(helio_broker_core_t *self, site_t *site, const char *actor
         suspect(self, job);
         requeue_lost(self, job, "the site was attested dead", actor);
     }
+    site->awaited = false;
     set_state(self, site, HELIO_SITE_STATE_LOST);
 }

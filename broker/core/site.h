@@ -67,6 +67,7 @@ struct site {
     bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
     uint32_t state;
     bool draining;
+    bool awaited; /* it may run what a restored database does not know, and has not said yet */
     char drain_reason[257];
     char agent_version[33];
     char refused[257];       /* why its agent was refused last; "" = it was not */
@@ -98,6 +99,9 @@ site_t *core_site_find(helio_broker_core_t *self, helio_text_t name);
 site_t *core_site_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
 site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 pool_t *core_pool_find(site_t *site, helio_text_t name);
+/*  The database is another copy than the one that the last leader wrote: nothing is placed before the sites of then have
+ * said what they run, for as long as silence takes at most. */
+bool core_site_settles(const helio_broker_core_t *self);
 void core_site_row(helio_broker_core_t *self, site_t *site);
 /*  It has one from now on; former_ms: one of a former leader may run for so long yet. */
 void core_site_lease(const helio_broker_core_t *self, site_t *site, uint64_t former_ms);

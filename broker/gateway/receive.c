@@ -83,6 +83,7 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
                                    .agent_version = hello->agent_version,
                                    .boot_id = hello->boot_id,
                                    .incarnation_seen = hello->incarnation_seen,
+                                   .broker_epoch_seen = hello->broker_epoch_seen,
                                    .reconcile_only = hello->reconcile_only,
                                    .profile = hello->profile};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_HELLO, &event);

@@ -176,6 +176,20 @@ int helio_command_site(const helio_arguments_t *arguments)
     return 0;
 }
 
+int helio_command_restored(const helio_arguments_t *arguments)
+{
+    if (arguments->word_count != 1)
+        return helio_usage("restored");
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+    helio_settings_t settings;
+    helio_error_t err = {0};
+    if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
+        helio_store_declare_restored(settings.database.data, &err) != HELIO_OK)
+        return helio_complain(&err);
+    (void)puts("the broker that leads next places nothing before the sites have said what they run");
+    return 0;
+}
+
 int helio_command_replay(const helio_arguments_t *arguments)
 {
     if (arguments->word_count != 2)

@@ -16,6 +16,7 @@ helio_command_fn helio_command_token;
 helio_command_fn helio_command_site;
 helio_command_fn helio_command_reader;
 helio_command_fn helio_command_replay;
+helio_command_fn helio_command_restored;
 
 /*  "helio-broker: error: …" on standard error; the exit code of a failure. */
 int helio_complain(const helio_error_t *err);

@@ -87,6 +87,20 @@ helio_rc helio_store_has_home(const char *conninfo, const char *tenant, bool *re
     return rc;
 }
 
+helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = NULL;
+    if (rc == HELIO_OK)
+        rc = helio_session_query(connection, "declare_restored", 0, NULL, &result, err);
+    if (rc != HELIO_OK)
+        return rc;
+    if (PQgetvalue(result, 0, 0)[0] != '1')
+        return helio_fail(err, HELIO_BUSY, "a broker leads: stop it first, and start it again afterwards");
+    return end(connection, "restored", (helio_text_t){0}, (helio_text_t){0}, err);
+}
+
 helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token, helio_error_t *err)
 {
     helio_rc rc;

@@ -78,6 +78,9 @@ HELIO_MUST_CHECK helio_rc helio_schema_verify(const char *conninfo, helio_error_
 HELIO_MUST_CHECK helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const char *home_site,
                                                  helio_error_t *err);
 /*  *ret_has: false too for a tenant that there is not. */
+/*  The next leader begins a new incarnation, as it does by itself where it can tell that the database was restored.
+ * HELIO_BUSY while a broker leads. */
+HELIO_MUST_CHECK helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_store_has_home(const char *conninfo, const char *tenant, bool *ret_has,
                                                helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token,

@@ -3,6 +3,9 @@
 -- name: session_lead
 select leads, epoch, incarnation from helio.lead($1::text, $2::int8)
 
+-- name: declare_restored
+select helio.declare_restored()::integer
+
 -- name: session_resume
 select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)
 

@@ -92,7 +92,10 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
     const helio_known_t *known = helio_known_find(self, order->key);
     if (known && known->epoch == order->epoch) {
         self->figures.replays_total++;
-        (void)helio_reports_resend(self, order->key, order->epoch);
+        /* Over, and acknowledged: only a broker whose database went back asks for it, and it wants another epoch. */
+        if (!helio_reports_resend(self, order->key, order->epoch) &&
+            !helio_attempt_find(self, order->key, order->epoch))
+            refuse(self, order, "StaleEpoch: that attempt is over here");
         return;
     }
 #ifndef HELIO_MUTANT_epoch_ignored

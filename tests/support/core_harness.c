@@ -107,6 +107,11 @@ void harness_set_wall(harness_t *self, int64_t ms)
     self->wall_ms += ms;
 }
 
+void harness_restore(harness_t *self)
+{
+    self->federation.restored = true;
+}
+
 void harness_newest(harness_t *self, helio_uuid_t id)
 {
     self->federation.newest_job = id;

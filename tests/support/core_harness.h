@@ -38,6 +38,7 @@ int64_t harness_wall_ms(const harness_t *self);
 void harness_advance(harness_t *self, int64_t ms); /* the clocks alone */
 void harness_set_wall(harness_t *self, int64_t ms);    /* somebody set the clock: this far, either way */
 helio_uuid_t harness_mark(const harness_t *self);      /* helio_broker_core_open_from */
+void harness_restore(harness_t *self); /* what harness_rebuild makes of it is another copy of the database */
 void harness_newest(harness_t *self, helio_uuid_t id); /* the largest id that harness_rebuild will tell of */
 void harness_step(harness_t *self, uint32_t kind, const void *payload);
 void harness_tick(harness_t *self); /* a TICK now */

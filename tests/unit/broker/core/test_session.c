@@ -89,6 +89,76 @@ static void session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restor
     assert_null(harness_take(h, HELIO_BROKER_FX_WELCOME));
 }
 
+static void
+session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means(void **state)
+{
+    (void)state;
+    for (uint64_t seen = 7; seen <= 8; seen++) {
+        helio_ev_site_hello_t event = {.site = HELIO_TEXT("north"),
+                                       .peer = NORTH_AGAIN + seen,
+                                       .incarnation_seen = 3,
+                                       .broker_epoch_seen = seen,
+                                       .profile = *north};
+        harness_clear(h);
+        harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &event);
+        bool welcome = harness_take(h, HELIO_BROKER_FX_WELCOME) != NULL;
+        assert_int_equal(welcome, seen == 7);
+    }
+    const helio_fx_peer_t *refusal = harness_take(h, HELIO_BROKER_FX_REFUSAL);
+    assert_int_equal(refusal->rc, HELIO_FENCED);
+    char text[257];
+    (void)helio_text_copy(refusal->text, text, sizeof text);
+    assert_non_null(strstr(text, "`helio-broker restored`"));
+}
+
+/* ---- a restored database ------------------------------------------------------------------------------- */
+
+/*  A job that waits, and a leader of another copy of the database. */
+static harness_t *restored(helio_job_key_t *ret_key)
+{
+    helio_job_spec_t spec = harness_spec(h, "H100", 1);
+    harness_step(h, HELIO_BROKER_EV_SITE_GONE, &(helio_ev_site_gone_t){.peer = NORTH});
+    harness_step(h, HELIO_BROKER_EV_SITE_GONE, &(helio_ev_site_gone_t){.peer = SOUTH});
+    *ret_key = harness_job(h, &spec);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, *ret_key), HELIO_JOB_QUEUED);
+    harness_restore(h);
+    return harness_rebuild(h);
+}
+
+static void restored__nothing_is_placed_before_every_site_has_said_what_it_runs(void **state)
+{
+    (void)state;
+    helio_job_key_t key;
+    harness_t *next = restored(&key);
+    harness_join(next, NORTH, north);
+    harness_wait(next, 3000);
+    assert_int_equal(harness_state(next, key), HELIO_JOB_QUEUED);
+    harness_join(next, SOUTH, south);
+    harness_wait(next, 2000);
+    assert_int_equal(harness_state(next, key), HELIO_JOB_OFFERED);
+    harness_end(&next);
+}
+
+static void restored__a_site_that_stays_away_is_not_awaited_for_ever(void **state)
+{
+    (void)state;
+    helio_job_key_t key;
+    harness_t *next = restored(&key);
+    harness_join(next, NORTH, north);
+    for (uint32_t s = 0; s < 58; s++) {
+        harness_wait(next, 1000);
+        harness_summary(next, NORTH, north, 0, 0);
+    }
+    assert_int_equal(harness_state(next, key), HELIO_JOB_QUEUED);
+    for (uint32_t s = 0; s < 4; s++) {
+        harness_wait(next, 1000);
+        harness_summary(next, NORTH, north, 0, 0);
+    }
+    assert_int_equal(harness_state(next, key), HELIO_JOB_OFFERED);
+    harness_end(&next);
+}
+
 static void session__the_name_in_a_profile_does_not_make_another_site(void **state)
 {
     (void)state;
@@ -147,7 +217,8 @@ static const helio_row_site_t *refuse(const char *site, helio_rc rc, const char 
 static void refused__a_site_is_told_of_until_its_agent_is_taken(void **state)
 {
     (void)state;
-    const helio_row_site_t *row = refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
+    const helio_row_site_t *row =
+        refuse("east", HELIO_VERSION, "no version in common"); /* never seen before */
     assert_non_null(row);
     assert_true(helio_text_is(row->site, "east") && helio_text_is(row->refused, "no version in common"));
     assert_int_equal(row->state, HELIO_SITE_STATE_NEW);
@@ -183,7 +254,8 @@ static void refused__what_cannot_be_read_is_shown_for_a_while_beside_a_session(v
 static void refused__an_agent_of_an_older_database_is_told_of(void **state)
 {
     (void)state;
-    helio_ev_site_hello_t hello = {.site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
+    helio_ev_site_hello_t hello = {
+        .site = HELIO_TEXT("north"), .peer = 77, .incarnation_seen = 99, .profile = *north};
     (void)last_row();
     harness_step(h, HELIO_BROKER_EV_SITE_HELLO, &hello);
     const helio_row_site_t *row = last_row();
@@ -201,6 +273,9 @@ int main(void)
         CASE(session__a_newer_hello_replaces_the_older_session),
         CASE(session__reports_before_the_inventory_is_closed_are_not_acknowledged),
         CASE(session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker),
+        CASE(session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means),
+        CASE(restored__nothing_is_placed_before_every_site_has_said_what_it_runs),
+        CASE(restored__a_site_that_stays_away_is_not_awaited_for_ever),
         CASE(session__the_name_in_a_profile_does_not_make_another_site),
         CASE(session__words_of_a_peer_that_is_no_session_are_not_heard),
         CASE(session__a_renewal_is_answered_with_its_own_send_time),

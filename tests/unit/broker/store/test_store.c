@@ -17,7 +17,7 @@ static void store__one_broker_leads_and_the_next_has_a_higher_epoch(void **state
     loaded_t all = load(second);
     const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
     assert_int_equal(federation->broker_epoch, 2);
-    assert_int_equal(federation->incarnation, 1);
+    assert_false(federation->restored);
     helio_arena_destroy(&all.arena);
     helio_store_destroy(&second);
 }
@@ -43,14 +43,17 @@ static void store__the_longest_lease_of_former_leaders_is_remembered(void **stat
     }
 }
 
-static void store__another_timeline_or_system_raises_the_incarnation(void **state)
+static void store__another_copy_of_the_database_begins_a_new_incarnation(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
-    static const char *const changes[] = {"update helio.federation set timeline = timeline + 1",
-                                          "update helio.federation set system_identifier = 1"};
+    static const char *const changes[] = {"select 1", "update helio.federation set timeline = timeline + 1",
+                                          "update helio.federation set system_identifier = 1",
+                                          "update helio.federation set home = '1/2'", /* of a dump */
+                                          "select helio.declare_restored()"};
     helio_store_t *store = opened(conninfo);
     helio_store_destroy(&store);
-    for (uint64_t i = 0; i < 2; i++) {
+    uint64_t before = 0;
+    for (uint64_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         helio_pg_exec(conninfo, changes[i]);
         store = helio_store_new((helio_store_options_t){.conninfo = conninfo});
         helio_error_t err;
@@ -58,7 +61,11 @@ static void store__another_timeline_or_system_raises_the_incarnation(void **stat
             ;
         loaded_t all = load(store);
         const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
-        assert_int_equal(federation->incarnation, i + 2);
+        assert_int_equal(federation->restored, i > 0);
+        assert_true(i == 0 || federation->incarnation > before);
+        before = federation->incarnation;
+        assert_true(before > 1700000000); /* no two copies of one backup begin the same */
+        assert_int_equal(helio_store_declare_restored(conninfo, &err), HELIO_BUSY); /* it leads */
         helio_arena_destroy(&all.arena);
         helio_store_destroy(&store);
     }
@@ -342,10 +349,10 @@ static void store__the_first_token_of_a_tenant_makes_the_tenant(void **state)
     token.tenant = HELIO_TEXT("blue");
     append(store, HELIO_BROKER_FX_ROW_TOKEN, &token);
     commit(store);
-    assert_value(
-        conninfo,
-        "select string_agg(tenant || ' ' || coalesce(home_site, '-'), ', ' order by tenant) from helio.tenants",
-        "acme lulea, blue -");
+    assert_value(conninfo,
+                 "select string_agg(tenant || ' ' || coalesce(home_site, '-'), ', ' order by tenant) from "
+                 "helio.tenants",
+                 "acme lulea, blue -");
     helio_pg_exec(conninfo, "delete from helio.tenants where tenant = 'blue'"); /* as tokens once left it */
     loaded_t all = load(store);
     const helio_row_tenant_t *home = nth(&all, HELIO_BROKER_EV_LOAD_TENANT, 0);
@@ -361,7 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store__one_broker_leads_and_the_next_has_a_higher_epoch),
         cmocka_unit_test(store__the_longest_lease_of_former_leaders_is_remembered),
-        cmocka_unit_test(store__another_timeline_or_system_raises_the_incarnation),
+        cmocka_unit_test(store__another_copy_of_the_database_begins_a_new_incarnation),
         cmocka_unit_test(store__who_does_not_lead_any_more_commits_nothing),
         cmocka_unit_test(store__a_lost_idle_connection_heals_by_itself),
         cmocka_unit_test(store__a_commit_whose_answer_was_lost_is_found_committed),

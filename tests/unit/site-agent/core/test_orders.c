@@ -72,6 +72,28 @@ static void order__seen_before_a_restart_is_still_a_replay(void **state)
     assert_int_equal(figures(&site).attempts, 0);
 }
 
+static void
+order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes(void **state)
+{
+    (void)state;
+    open_session(&site);
+    give_one(1, 1, 1, 8);
+    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    commit(&site);
+    uint64_t end = last_seq(&site);
+    clear_log(&site);
+    give_one(1, 1, 1, 8); /* not acknowledged: what became of it is said again */
+    assert_null(last_of(&site, HELIO_AGENT_FX_ROW_REPORT));
+    assert_true(count_of(&site, HELIO_AGENT_FX_SEND_REPORT) > 0);
+    acknowledge(&site, end);
+    clear_log(&site);
+    give_one(1, 1, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
+    assert_string_equal(refusal(), "StaleEpoch: that attempt is over here");
+    give_one(1, 2, 1, 8);
+    assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
+}
+
 static void order__of_an_older_epoch_is_refused_as_stale(void **state)
 {
     (void)state;
@@ -303,6 +325,7 @@ int main(void)
         TEST(order__carries_its_document_unchanged_to_the_backend),
         TEST(order__seen_before_starts_nothing_and_sends_its_reports_again),
         TEST(order__seen_before_a_restart_is_still_a_replay),
+        TEST(order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_epoch_comes),
         TEST(order__of_an_older_epoch_is_refused_as_stale),
         TEST(order__of_a_newer_epoch_starts_beside_what_is_still_stopping),
         TEST(order__of_an_older_incarnation_is_ignored_and_counted),
