@@ -94,6 +94,7 @@ on_slurm() {
   echo "SKIPPED: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77
 }
 beside windows tests/integration/windows.py --build build-release
+beside restore tests/faults/restore.py --build build-release
 beside slurm-life on_slurm tests/integration/slurm_life.py --build build-release
 beside slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
 beside machines tests/faults/machines.py --build build-release

@@ -98,7 +98,7 @@ helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err)
         return rc;
     if (PQgetvalue(result, 0, 0)[0] != '1')
         return helio_fail(err, HELIO_BUSY, "a broker leads: stop it first, and start it again afterwards");
-    return end(connection, "restored", (helio_text_t){0}, (helio_text_t){0}, err);
+    return end(connection, "database-restored", (helio_text_t){0}, (helio_text_t){0}, err);
 }
 
 helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token, helio_error_t *err)
@@ -134,7 +134,7 @@ static helio_rc change_reader(PGconn *connection, const char *query, int count, 
     helio_rc rc = helio_session_query(connection, query, count, values, &result, err);
     if (rc != HELIO_OK)
         return rc;
-    rc = end(connection, count > 1 ? "reader.put" : "reader.remove", helio_text_of(values[0]),
+    rc = end(connection, count > 1 ? "reader-add" : "reader-rm", helio_text_of(values[0]),
              helio_text_of(count > 1 ? values[1] : ""), err);
     if (rc == HELIO_OK)
         helio_buffer_text(ret_script, PQgetvalue(result, 0, 0)); /* null reads as "" */
