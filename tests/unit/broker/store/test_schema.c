@@ -268,7 +268,7 @@ static void reader__is_made_by_who_may_make_roles_and_told_to_who_may_not(void *
         conninfo,
         "select string_agg(concat_ws(' ', action, object, detail), ', ' order by audit_id) from helio.audit "
         "where action like 'reader%'",
-        "reader.put wall acme,demo, reader.put wall acme");
+        "reader-add wall acme,demo, reader-add wall acme");
 
     helio_buffer_reset(&script);
     assert_int_equal(helio_store_remove_reader(conninfo, "wall", &script, &err), HELIO_OK);
