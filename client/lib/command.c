@@ -107,14 +107,13 @@ static const helio_command_t commands[] = {
     {"gpus", "", "List GPUs: free, in all, and the largest block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_gpus},
     {"forecast", "[SITE]", "Show what sites tell of the hours ahead",
-     "A line a series: now, least, mean and most of the hours ahead, the range of its quantiles where it has "
-     "them, how old the "
-     "issue is, and a character an hour. On a terminal these are blocks; elsewhere, and with NO_COLOR, "
-     "digits from 0 (the least) to "
-     "9 (the most), and a full stop where nothing is told. -o wide adds pool, kind, whether the source "
-     "estimates, and by how "
-     "much such series were off, by hours ahead, over the last seven days. json and jsonl give the series, "
-     "csv a line a point.",
+     "A line a series: the hour that is, least, mean and most of the hours ahead, the range of its quantiles "
+     "where there are any, how old the issue is, and a character an hour, or that all are the same. Of `free` "
+     "an hour's value is the least of the whole hour, as GPUs that are kept within it are nobody's to plan "
+     "with: `helio gpus` has what is free at this moment. On a terminal the characters are blocks; elsewhere, "
+     "and with NO_COLOR, digits from 0 (the least) to 9 (the most), and a full stop where nothing is told. -o "
+     "wide adds pool, kind, whether the source estimates, and by how much such series were off, by hours "
+     "ahead, over the last seven days. json and jsonl give the series, csv a line a point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_WORDS_SITES, helio_cmd_forecast},
     {"queues set", "QUEUE", "Make a queue, change it, or give it another priority for a while",
@@ -193,9 +192,12 @@ static const helio_command_t commands[] = {
     {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_WORDS_NONE, helio_cmd_links_list},
     {"top", "", "Show the federation live: sites, queues and who waits, what runs by GPUs",
-     "Asked for anew every two seconds. q quits, the space bar looks at once. With --once, and where output or input is "
-     "no terminal, it is printed once; -o json prints one snapshot with all that is shown. USD/h is what the GPUs in use "
-     "cost where they are; CO2e/h is there where sites tell their power. Of jobs the newest 200 are looked at.",
+     "Asked for anew every two seconds. q quits, the space bar looks at once. With --once, and where output or"
+     " input is no terminal, it is printed once; -o json prints one snapshot with all that is shown. USD/h is "
+     "what the GPUs in use cost where they are; CO2e/h is there where sites tell their power. These totals, "
+     "and the figures of sites and queues, are of all jobs; who waits is counted among the newest 200 that "
+     "wait, and the list of jobs, those with most GPUs first, is of the newest 200 at sites: where there are "
+     "more, the screen says so.",
      "helio top", O(ONCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_top},
     {"report", "", "Show what was used, and what two baselines would have used",
      "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the "
@@ -244,7 +246,10 @@ static const helio_command_t commands[] = {
      "helio user disable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_user_disable},
     {"user enable", "USER", "Let a user's tokens open again", "Revoked ones stay so. Administrators only.",
      "helio user enable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_user_enable},
-    {"audit", "", "List who changed what", "Administrators only.", "helio audit --limit 20",
+    {"audit", "", "List who changed what",
+     "An action is a verb (drain, edit, cancel), or what was changed and how (quota-set, token-revoke, "
+     "queue-rm); rows of older releases may have other words (site_key.put, queue-remove). Administrators only.",
+     "helio audit --limit 20",
      O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_audit},
     {"doctor", "", "Check settings, broker, token, clock and sites, with remedies", "", "helio doctor", 0, 0,
      0, HELIO_NEEDS_SETTINGS, HELIO_WORDS_NONE, helio_cmd_doctor},

@@ -1,4 +1,5 @@
 /*  `forecast`: what sites tell of the hours ahead, a line a series, and how far such series were off. */
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,11 +143,23 @@ static curve_t curve_of(const json_t *points, double step_s, uint32_t most)
     return self;
 }
 
+static bool is_constant(const curve_t *curve)
+{
+    for (uint32_t h = 0; h < curve->hours; h++)
+        if (isnan(curve->values[h]))
+            return false;
+    return curve->hours > 1 && curve->min == curve->max;
+}
+
 /*  A character an hour, from least to most. Where blocks may not be drawn, digits. */
 static void draw(const curve_t *curve, bool blocks, helio_buffer_t *out)
 {
     static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
     double span = curve->max - curve->min;
+    if (is_constant(curve)) {
+        helio_buffer_printf(out, "the same for %uh", curve->hours);
+        return;
+    }
     for (uint32_t h = 0; h < curve->hours; h++) {
         double part = span > 0 ? (curve->values[h] - curve->min) / span : 0;
         if (isnan(curve->values[h]))
@@ -302,6 +315,22 @@ static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
     return HELIO_EXIT_OK;
 }
 
+/*  No quantiles, no column for them: most sources have none. */
+static helio_rc print_table(const helio_client_t *client, const json_t *rows)
+{
+    helio_columns_t columns = helio_columns_of_forecast();
+    helio_column_t shown[32];
+    uint32_t count = 0;
+    bool ranges = false;
+    assert(columns.count <= sizeof shown / sizeof shown[0]);
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        ranges = ranges || helio_output_string(json_array_get(rows, i), "range")[0];
+    for (uint32_t i = 0; i < columns.count; i++)
+        if (ranges || strcmp(columns.items[i].key, "range") != 0)
+            shown[count++] = columns.items[i];
+    return helio_output_rows(&client->output, rows, (helio_columns_t){shown, count, columns.name_key});
+}
+
 int helio_cmd_forecast(helio_client_t *client)
 {
     uint64_t hours;
@@ -317,9 +346,8 @@ int helio_cmd_forecast(helio_client_t *client)
                    : add_sites(client, (uint32_t)hours, rows);
     if (code != HELIO_EXIT_OK)
         return code;
-    bool table = client->output.format <= HELIO_FORMAT_WIDE;
-    return helio_output_rows(&client->output, rows,
-                             table ? helio_columns_of_forecast() : helio_columns_of_points()) == HELIO_OK
-               ? HELIO_EXIT_OK
-               : HELIO_EXIT_OWN;
+    helio_rc rc = client->output.format <= HELIO_FORMAT_WIDE
+                      ? print_table(client, rows)
+                      : helio_output_rows(&client->output, rows, helio_columns_of_points());
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }

@@ -55,6 +55,18 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
+/*  That it runs says why it runs. */
+static void leave_out_running_reason(const helio_client_t *client, json_t *rows)
+{
+    size_t i;
+    json_t *row;
+    json_array_foreach(rows, i, row)
+    {
+        if (client->output.format <= HELIO_FORMAT_WIDE && strcmp(helio_output_string(row, "state"), "running") == 0)
+            (void)json_object_del(row, "reason");
+    }
+}
+
 /*  Whoever sees several tenants' jobs must see whose each is; who sees one tenant's knows. */
 static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
 {
@@ -113,6 +125,7 @@ int helio_cmd_ls(helio_client_t *client)
         if (code != HELIO_EXIT_OK)
             return code;
     } while (cursor.size && json_array_size(rows) < limit);
+    leave_out_running_reason(client, rows);
     helio_rc rc = print_jobs(client, rows);
     if (json_array_size(rows) == 0)
         note_queue(client);

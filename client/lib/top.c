@@ -99,6 +99,8 @@ static void name_waiting(json_t *queue, const json_t *waiting)
         put(tenants, tenant, json_integer(json_integer_value(json_object_get(tenants, tenant)) + 1));
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (json_array_size(waiting) >= ROWS_ASKED && json_object_size(tenants))
+        helio_buffer_printf(&text, "of the newest %d: ", ROWS_ASKED);
     for (int named = 0; named < NAMED_MAX && json_object_size(tenants); named++) {
         const char *tenant, *most = NULL;
         json_t *count;
@@ -284,6 +286,8 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
     if (rc == HELIO_OK)
         rc = section(&output, roomy, queues, of_queues, columns_of_queues());
     fputs("\n", out);
+    if (json_array_size(json_object_get(snapshot, "running")) >= ROWS_ASKED)
+        fprintf(out, "Of the newest %d jobs at sites, those with most GPUs:\n", ROWS_ASKED);
     return rc == HELIO_OK
                ? section(&output, roomy, json_object_get(snapshot, "running"), of_jobs, columns_of_running())
                : rc;

@@ -233,7 +233,8 @@ static const helio_spec_field_t site_fields[] = {
      AT(region),
      .rule = &helio_spec_rule_name,
      .example = "US-CAL-CISO",
-     .doc = "Key into carbon, price and forecast data; what `regions` of a job is matched with."},
+     .doc = "Key into carbon, price and forecast data; what `regions` of a job is matched with: `[EU]` takes `EU` and "
+            "`EU-SE`, but not `SE-SE3`."},
     {.key = "lat",
      .kind = HELIO_SPEC_F64,
      AT(latitude),

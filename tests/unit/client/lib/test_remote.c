@@ -288,7 +288,8 @@ static void ls__says_when_there_are_more(void **state)
     (void)state;
     outcome_t outcome =
         play(RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"") "],\"next\":\"" ID_A "\"}",
+                    WHOLE, 0}),
              WORDS("ls", "-l1"));
     expect(&outcome, 0,
            "ID        NAME   QUEUE  STATE    SITE   GPUS  AGE  RUN  REASON\n"

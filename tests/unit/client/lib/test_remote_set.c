@@ -94,8 +94,8 @@ static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
         const char *words[8];
         const char *expected[6];
     } cases[] = {
-        {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "0000"}},
-        {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "▁▁▁▁"}},
+        {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "the same for 4h"}},
+        {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "the same for 4h"}},
         {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
         {{"forecast", "lulea", "-o", "wide"},
          {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
@@ -130,6 +130,19 @@ static void forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on(
                              WORDS("forecast", "lulea"));
     assert_int_equal(outcome.code, 0);
     assert_non_null(strstr(outcome.out, "reserved    0  2.67  2.67"));
+    end(&outcome);
+}
+
+static void forecast__has_no_column_of_quantiles_where_there_are_none(void **state)
+{
+    (void)state;
+    static const char series[] = "[{\"signal\":\"pue\",\"pool\":null,\"step_s\":3600,\"points\":[" POINT(
+        "01", "1.2", "") "," POINT("02", "1.2", "") "]}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
+                             WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_null(strstr(outcome.out, "P10..P90"));
+    assert_non_null(strstr(outcome.out, "the same for 2h"));
     end(&outcome);
 }
 
@@ -441,6 +454,7 @@ int main(void)
         cmocka_unit_test(overflow__steps_are_sent_in_their_order),
         cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
         cmocka_unit_test(forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on),
+        cmocka_unit_test(forecast__has_no_column_of_quantiles_where_there_are_none),
         cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
         cmocka_unit_test(token_add__prints_the_new_token_alone),
         cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),

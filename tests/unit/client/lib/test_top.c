@@ -86,6 +86,31 @@ static void top__json_is_one_snapshot(void **state)
     end(&outcome);
 }
 
+static void top__says_of_what_a_list_is_that_was_cut(void **state)
+{
+    (void)state;
+    helio_buffer_t running = {0}, waiting = {0};
+    for (int i = 0; i < 200; i++) {
+        helio_buffer_printf(&running, "%s{\"id\":\"01k9x2m4q8r7aaaabbbb%06d\",\"state\":\"running\",\"gpus\":1}",
+                            i ? "," : "{\"jobs\":[", i);
+        helio_buffer_printf(&waiting, "%s{\"queue\":\"standard\",\"tenant\":\"a\"}", i ? "," : "{\"jobs\":[");
+    }
+    helio_buffer_text(&running, "],\"next\":\"x\"}");
+    helio_buffer_text(&waiting, "],\"next\":\"x\"}");
+    outcome_t outcome = play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0},
+                                   {"GET /v1/queues ", 0, 200, NULL, QUEUES, WHOLE, 0},
+                                   {"GET /v1/jobs?state=offered", 0, 200, NULL, running.data, WHOLE, 0},
+                                   {"GET /v1/jobs?state=queued", 0, 200, NULL, waiting.data, WHOLE, 0}),
+                             WORDS("top", "--once"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "jobs 2 run, 4 wait, 1 held")); /* of all, whatever was listed */
+    assert_non_null(strstr(outcome.out, "of the newest 200: a 200\n"));
+    assert_non_null(strstr(outcome.out, "\nOf the newest 200 jobs at sites, those with most GPUs:\n"));
+    end(&outcome);
+    helio_buffer_clear(&running);
+    helio_buffer_clear(&waiting);
+}
+
 static void top__says_what_it_cannot_print_or_ask(void **state)
 {
     (void)state;
@@ -239,6 +264,7 @@ int main(void)
         cmocka_unit_test(top__once_shows_sites_queues_and_what_runs_by_gpus),
         cmocka_unit_test(top__that_is_no_terminals_is_printed_once),
         cmocka_unit_test(top__json_is_one_snapshot),
+        cmocka_unit_test(top__says_of_what_a_list_is_that_was_cut),
         cmocka_unit_test(top__says_what_it_cannot_print_or_ask),
         cmocka_unit_test(screen__lines_are_cut_at_columns_not_bytes),
         cmocka_unit_test(live__frames_are_cut_to_the_terminal_and_q_gives_it_back),
