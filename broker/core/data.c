@@ -113,6 +113,8 @@ static const char *time_text(helio_broker_core_t *self, uint64_t ms)
     uint64_t s = (ms + 999) / 1000, m = s / 60, h = m / 60;
     if (s < 60)
         return core_printf(self, "%llu s", (unsigned long long)s);
+    if (m < 10 && s % 60)
+        return core_printf(self, "%llu min %llu s", (unsigned long long)m, (unsigned long long)(s % 60));
     if (m < 60)
         return core_printf(self, "%llu min", (unsigned long long)m);
     return core_printf(self, "%llu h %llu min", (unsigned long long)h, (unsigned long long)(m % 60));

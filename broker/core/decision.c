@@ -19,6 +19,12 @@ const char *core_second_text(helio_broker_core_t *self, int64_t wall_ms)
     return core_printf(self, "%.19sZ", text);
 }
 
+const char *core_span_text(helio_broker_core_t *self, uint64_t ms)
+{
+    unsigned long long m = (ms + 59999) / 60000;
+    return m < 60 ? core_printf(self, "%llum", m) : core_printf(self, "%lluh%02llum", m / 60, m % 60);
+}
+
 const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd)
 {
     int64_t cents = ((micro_usd < 0 ? -micro_usd : micro_usd) + 5000) / 10000;

@@ -116,6 +116,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
 /* decision.c */
 const char *core_minute_text(helio_broker_core_t *self, int64_t wall_ms); /* "2026-03-01T14:00Z" */
 const char *core_second_text(helio_broker_core_t *self, int64_t wall_ms); /* "2026-03-01T14:00:05Z", rounded up */
+const char *core_span_text(helio_broker_core_t *self, uint64_t ms);               /* "4h30m", rounded up */
 const char *core_place_text(helio_broker_core_t *self, const option_t *option); /* "lulea/h100" */
 const char *core_money_text(helio_broker_core_t *self, int64_t micro_usd); /* "$12.30" */
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,

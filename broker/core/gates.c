@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/core/internal.h"
+#include "broker/core/evaluation.h"
 #include "federation/base/clock.h"
 
 enum { NAMED_MAX = 3 /* of the jobs that a text names */ };
@@ -247,9 +247,8 @@ static const char *gate_text(helio_broker_core_t *self, const gate_t *gate)
         text = core_printf(self, "%s and for %u more", text, gate->waiter_count - named);
     if (!gate->not_before_ms)
         return text;
-    char time[HELIO_RFC3339_SIZE];
-    helio_rfc3339(gate->not_before_ms, time);
-    return core_printf(self, "%s%s%s", text, gate->waiters ? "; not before " : "waits until ", time);
+    return core_printf(self, "%s%s%s", text, gate->waiters ? "; not before " : "waits until ",
+                       core_second_text(self, gate->not_before_ms));
 }
 
 static void write_dirty(helio_broker_core_t *self)

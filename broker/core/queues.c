@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/core/internal.h"
+#include "broker/core/evaluation.h"
 #include "broker/core/slips.h"
 #include "federation/base/clock.h"
 
@@ -282,8 +282,8 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
     write_queue(self, queue);
     order_changed(self);
     const char *words =
-        core_printf(self, "priority %u, tier %s, time %llu s", queue->priority, helio_tier_word(queue->tier),
-                    (unsigned long long)(queue->time_limit_ms / 1000));
+        core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_word(queue->tier),
+                    core_span_text(self, queue->time_limit_ms));
     core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
 }

@@ -122,18 +122,16 @@ bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *w
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
         !is_too_late(self, want, queue, start_ms, &run_ms))
         return true;
-    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
-    helio_rfc3339(want->deadline_wall_ms, deadline);
-    helio_rfc3339(start_ms + (int64_t)run_ms, end);
     helio_fx_answer_t answer = {
         .call = call,
         .rc = HELIO_INFEASIBLE,
         .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
-            "%sdeadline: it ends at %s, and the job, which is taken to run up to %llu minutes, is over not before %s, "
+            "%sdeadline: it ends at %s, and the job, which is taken to run up to %s, is over not before %s, "
             "were there room at once%s. %s",
-            where, deadline, (unsigned long long)((run_ms + 59999) / 60000), end, gated ? " at `not_before`" : "",
+            where, core_second_text(self, want->deadline_wall_ms), core_span_text(self, run_ms),
+            core_second_text(self, start_ms + (int64_t)run_ms), gated ? " at `not_before`" : "",
             remedy)),
     };
     core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);

@@ -111,16 +111,21 @@ static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_
 {
     int64_t end_ms;
     uint64_t run_ms;
-    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE];
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[32];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (!is_too_late(plan, prospect, &end_ms, &run_ms))
         return;
-    helio_rfc3339(plan->deadline_wall_ms, deadline);
-    helio_rfc3339(end_ms, end);
+    unsigned long long minutes = (run_ms + 59999) / 60000;
+    helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
+    helio_rfc3339(end_ms + 999, end);
+    if (minutes < 60)
+        (void)snprintf(run, sizeof run, "%llum", minutes);
+    else
+        (void)snprintf(run, sizeof run, "%lluh%02llum", minutes / 60, minutes % 60);
     helio_buffer_printf(&text,
-                        "it ends at %s, and the job, which is taken to run up to %llu minutes, is over not "
-                        "before %s, were there room at once. Give a later `deadline` or a shorter `time`",
-                        deadline, (unsigned long long)((run_ms + 59999) / 60000), end);
+                        "it ends at %.19sZ, and the job, which is taken to run up to %s, is over not "
+                        "before %.19sZ, were there room at once. Give a later `deadline` or a shorter `time`",
+                        deadline, run, end);
     if (json_object_set_new(json, "reason", json_string(too_late)) != 0 ||
         json_object_set_new(json, "detail", json_string(text.data)) != 0)
         abort(); /* memory */

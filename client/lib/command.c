@@ -56,7 +56,6 @@ static const helio_command_t commands[] = {
      .summary = "Print the job file that a batch script for Slurm becomes",
      .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker.",
      .example = "helio convert train.sh >train.yaml",
-     .options = O(IDEMPOTENCY_KEY),
      .most = HELIO_POSITIONALS_MAX,
      .words = HELIO_WORDS_BATCH,
      .handler = helio_cmd_convert},

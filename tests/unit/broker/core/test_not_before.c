@@ -15,8 +15,8 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
         keys[i] = harness_job(h, &later[i]);
     }
     char text[64], time[HELIO_RFC3339_SIZE];
-    helio_rfc3339(later[0].not_before_wall_ms, time);
-    (void)snprintf(text, sizeof text, "waits until %s", time);
+    helio_rfc3339(later[0].not_before_wall_ms + 999, time);
+    (void)snprintf(text, sizeof text, "waits until %.19sZ", time);
     assert_true(helio_text_is(harness_gate(h, keys[0])->detail, text));
     static const int order[] = {1, 2, 0};
     for (int i = 0; i < 3; i++) {

@@ -71,11 +71,11 @@ static void queue__is_made_changed_audited_and_removed(void **state)
     (void)state;
     harness_clear(h);
     const helio_fx_answer_t *answer = harness_queue(h, "urgent", 900, HELIO_TIER_CRITICAL);
-    assert_true(helio_text_is(answer->text, "priority 900, tier critical, time 86400 s"));
+    assert_true(helio_text_is(answer->text, "priority 900, tier critical, time 24h00m"));
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "queue-set") && helio_text_is(audit->object, "urgent"));
     answer = harness_queue(h, "urgent", 700, HARNESS_AS_IS); /* what is not given stays */
-    assert_true(helio_text_is(answer->text, "priority 700, tier critical, time 86400 s"));
+    assert_true(helio_text_is(answer->text, "priority 700, tier critical, time 24h00m"));
     submit("urgent", 1, 1);
     answer = harness_queue(h, "urgent", HARNESS_AS_IS, HARNESS_AS_IS);
     assert_int_equal(answer->rc, HELIO_CONFLICT);

@@ -347,7 +347,7 @@ static void submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_po
     const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
     assert_int_equal(answer->rc, HELIO_INFEASIBLE);
     assert_true(helio_text_is(answer->reason, "Deadline"));
-    assert_non_null(strstr(answer->text.data, "not before 2026-03-01T01:00:00.000Z"));
+    assert_non_null(strstr(answer->text.data, "not before 2026-03-01T01:00:00Z"));
     spec.deadline_wall_ms = now_ms + 7200000;
     spec.not_before_wall_ms = now_ms + 3600001;
     answer = harness_submit(h, "acme", &spec);
