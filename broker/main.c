@@ -22,6 +22,8 @@ static const struct {
      "lets a dashboard read what is of some tenants"},
     {"restored", helio_command_restored, "restored",
      "after an older copy of the database was put back: sites speak first"},
+    {"prune", helio_command_prune, "prune [--older-than 90d] [--dry-run]",
+     "deletes at once what retention would (`retention:` in the settings)"},
     {"replay", helio_command_replay, "replay FILE", "steps a fresh core over a recording and compares"},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -17,6 +17,7 @@ helio_command_fn helio_command_site;
 helio_command_fn helio_command_reader;
 helio_command_fn helio_command_replay;
 helio_command_fn helio_command_restored;
+helio_command_fn helio_command_prune;
 
 /*  "helio-broker: error: …" on standard error; the exit code of a failure. */
 int helio_complain(const helio_error_t *err);

@@ -21,6 +21,7 @@ typedef struct broker {
     helio_log_t *log;
     helio_engine_t *engine;
     helio_reader_t *reader;
+    helio_keeper_t *keeper;
     helio_http_t *http;
     pthread_t watcher; /* waits for signals */
     int done_fd;       /* readable once the engine's run has returned */
@@ -50,6 +51,7 @@ static void notify(const char *state)
 
 static void destroy(broker_t *self)
 {
+    helio_keeper_destroy(&self->keeper);
     helio_engine_destroy(&self->engine);
     helio_reader_destroy(&self->reader);
     helio_http_destroy(&self->http);
@@ -90,6 +92,14 @@ static void *watcher_thread(void *arg)
     return NULL;
 }
 
+static void on_keeper_trouble(void *arg, const char *line)
+{
+    broker_t *self = arg;
+    char text[600];
+    helio_log(self->log, HELIO_WARN, "retention_failed", "why=%s",
+              helio_log_quote(helio_text_of(line), text, sizeof text));
+}
+
 static bool make(broker_t *self, const helio_settings_t *settings, const sigset_t *signals)
 {
     self->log = helio_log_new(STDERR_FILENO, (helio_level_t)settings->log_level, "helio-broker");
@@ -104,6 +114,7 @@ static bool make(broker_t *self, const helio_settings_t *settings, const sigset_
     helio_engine_options_t engine = helio_settings_engine(settings);
     self->engine = helio_engine_new(&engine, helio_http_listener(self->http), self->log);
     self->reader = helio_reader_new(settings->database.data, settings->readers);
+    self->keeper = helio_keeper_new(settings->database.data, &settings->retention, on_keeper_trouble, self);
     self->rc = helio_http_start(self->http, helio_http_ports(self->engine, self->reader), &self->err);
     return self->rc == HELIO_OK;
 }

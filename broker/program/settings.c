@@ -1,6 +1,7 @@
 #include "broker/program/settings.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,37 @@ static const helio_spec_field_t limit_fields[] = {
 };
 static const helio_spec_table_t limit_table =
     HELIO_SPEC_TABLE("limits", helio_settings_t, limit_fields, NULL);
+
+#define KEPT_FOR(name, member, days, text)                                                           \
+    {                                                                                                            \
+        .key = name, .kind = HELIO_SPEC_DURATION, AT(retention.member), .least = 0, .most = 3660 * DAY_MS,      \
+        .fallback = days, .example = days, .doc = text                                                           \
+    }
+#define DAY_MS 86400000.0
+static const helio_spec_field_t retention_fields[] = {
+    KEPT_FOR("samples", samples_ms, "400d",
+             "Capacity of each pool, a sample a minute: long enough to hold a month against the same of the year before. "
+             "How much of it was allocated stays, by the hour."),
+    KEPT_FOR("forecasts", forecasts_ms, "90d",
+             "Forecasts as they were issued, which their errors are measured by: those of the last 30 days are asked for."),
+    KEPT_FOR("actuals", actuals_ms, "400d",
+             "What each hour came to. As long as samples, since views show both side by side; the ledger has prices of its own."),
+    KEPT_FOR("decisions", decisions_ms, "180d",
+             "Why jobs were placed where they were, with the candidates. Those of open jobs stay."),
+    KEPT_FOR("idempotency_keys", keys_ms, "90d",
+             "For how long after its submission a job is found again by its key; while it is open in any case. A retry comes "
+             "within days; the broker holds all keys in memory."),
+    {.key = "rows_per_second",
+     .kind = HELIO_SPEC_U32,
+     AT(retention.rows_per_second),
+     .least = 100,
+     .most = 100000,
+     .fallback = "5000",
+     .example = "5000",
+     .doc = "Of each kind, at most, while there is something to delete."},
+};
+static const helio_spec_table_t retention_table =
+    HELIO_SPEC_TABLE("retention", helio_settings_t, retention_fields, NULL);
 
 static const helio_spec_field_t setting_fields[] = {
     {.key = "database",
@@ -127,6 +159,10 @@ static const helio_spec_field_t setting_fields[] = {
      .kind = HELIO_SPEC_GROUP,
      .table = &limit_table,
      .doc = "Where the broker says no instead of growing."},
+    {.key = "retention",
+     .kind = HELIO_SPEC_GROUP,
+     .table = &retention_table,
+     .doc = "For how long what grows with time is kept; 0s: for ever. Jobs, the ledger and the audit are never deleted."},
 };
 const helio_spec_table_t helio_settings_table =
     HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
@@ -148,6 +184,7 @@ static const struct {
     FLAG("--key-file", key_file),
     FLAG("--record", record),
     FLAG("--log-level", log_level),
+    FLAG("--older-than", older_than),
     FLAG("--tenant", tenant),
     FLAG("--user", user),
     FLAG("--role", role),
@@ -184,6 +221,9 @@ helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *r
             i++;
         } else if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
             arguments.help = true;
+            i++;
+        } else if (!only_words && strcmp(word, "--dry-run") == 0) {
+            arguments.dry_run = true;
             i++;
         } else if (!only_words && strcmp(word, "--version") == 0) {
             arguments.version = true;
@@ -240,6 +280,25 @@ static void override(helio_text_t *setting, const char *flag)
         *setting = helio_text_of(flag);
 }
 
+/*  The broker itself looks back by weeks (schema/queries/load.sql), and so do people. */
+static helio_rc check_retention(const helio_retention_t *kept, const char *path, helio_error_t *err)
+{
+    enum { WEEKS_DAYS = 32 };
+    const struct {
+        const char *key;
+        uint64_t ms, least_days;
+    } rows[] = {{"samples", kept->samples_ms, 2},
+                {"forecasts", kept->forecasts_ms, WEEKS_DAYS},
+                {"actuals", kept->actuals_ms, WEEKS_DAYS},
+                {"decisions", kept->decisions_ms, 2},
+                {"idempotency_keys", kept->keys_ms, 2}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].ms && rows[i].ms < rows[i].least_days * 86400000)
+            return helio_fail(err, HELIO_INVALID, "%s: retention.%s is at least %" PRIu64 "d, or 0s for ever", path,
+                              rows[i].key, rows[i].least_days);
+    return HELIO_OK;
+}
+
 helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *arena,
                              helio_settings_t *ret_settings, helio_error_t *err)
 {
@@ -277,8 +336,10 @@ helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *
     if (settings.database.size == 0)
         return helio_fail(err, HELIO_INVALID,
                           "no database is named: set `database:` in %s or pass --database", path);
-    *ret_settings = settings;
-    return HELIO_OK;
+    rc = check_retention(&settings.retention, path, err);
+    if (rc == HELIO_OK)
+        *ret_settings = settings;
+    return rc;
 }
 
 helio_engine_options_t helio_settings_engine(const helio_settings_t *self)

@@ -7,6 +7,7 @@
 #define HELIO_BROKER_SETTINGS_H
 
 #include "broker/engine/engine.h"
+#include "broker/store/keeper.h"
 #include "federation/base/log.h"
 #include "federation/spec/spec.h"
 
@@ -28,6 +29,7 @@ typedef struct helio_settings {
     uint32_t queued_per_tenant_max;
     uint32_t offers_unanswered_max;
     uint32_t batch_rows_max;
+    helio_retention_t retention;
 } helio_settings_t;
 
 enum { HELIO_ARGUMENT_TENANTS_MAX = 64 };
@@ -48,6 +50,8 @@ typedef struct helio_arguments {
     const char *role;
     const char *ttl;
     const char *home; /* of `tenant add` */
+    const char *older_than; /* of `prune` */
+    bool dry_run;
     bool help;
     bool version;
     const char *words[8]; /* the command and its arguments */

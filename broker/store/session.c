@@ -1,7 +1,9 @@
 #include "broker/store/session.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *helio_sql_query(const char *name)
 {
@@ -69,6 +71,14 @@ PGconn *helio_session_connect_start(const char *conninfo, const char *applicatio
     if (connection)
         (void)PQsetNoticeReceiver(connection, ignore_notice, NULL);
     return connection;
+}
+
+void helio_session_holder(char ret_name[HELIO_SESSION_HOLDER_SIZE])
+{
+    char host[64] = "";
+    if (gethostname(host, sizeof host - 1) != 0)
+        host[0] = '\0';
+    (void)snprintf(ret_name, HELIO_SESSION_HOLDER_SIZE, "%s/%ld", host, (long)getpid());
 }
 
 void helio_session_clear_result(PGresult **result_p)

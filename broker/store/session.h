@@ -20,6 +20,10 @@ PGconn *helio_session_connect(const char *conninfo, const char *application, hel
 /*  The same, not blocking: continue with PQconnectPoll. */
 PGconn *helio_session_connect_start(const char *conninfo, const char *application);
 
+/*  By what name this process leads, for people who look into table federation: host and process. */
+enum { HELIO_SESSION_HOLDER_SIZE = 96 };
+void helio_session_holder(char ret_name[HELIO_SESSION_HOLDER_SIZE]);
+
 void helio_session_clear_result(PGresult **result_p); /* for HELIO_AUTO */
 void helio_session_finish(PGconn **connection_p);     /* for HELIO_AUTO */
 

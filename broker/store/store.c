@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "broker/store/internal.h"
 #include "federation/base/clock.h"
@@ -46,19 +45,10 @@ void helio_store_destroy(helio_store_t **self_p)
     *self_p = NULL;
 }
 
-/*  Who leads, for people who look into table federation: host and process. */
-static void holder_name(char *ret_name, size_t capacity)
-{
-    char host[64] = "";
-    if (gethostname(host, sizeof host - 1) != 0)
-        host[0] = '\0';
-    (void)snprintf(ret_name, capacity, "%s/%ld", host, (long)getpid());
-}
-
 static helio_rc take_lead(helio_store_t *self, helio_error_t *err)
 {
-    char holder[96], grants_ms[24];
-    holder_name(holder, sizeof holder);
+    char holder[HELIO_SESSION_HOLDER_SIZE], grants_ms[24];
+    helio_session_holder(holder);
     (void)snprintf(grants_ms, sizeof grants_ms, "%llu", (unsigned long long)self->lease_ms);
     HELIO_AUTO(helio_session_clear_result) PGresult *answer = NULL;
     helio_rc rc = helio_session_query(self->connection, "session_lead", 2,

@@ -14,15 +14,20 @@ from found
 
 -- name: read_jobs
 -- $1 tenant; $2 states, separated by commas; $3 queue; $4 name; $5 cursor; $6 limit (1 to 1000). Newest first, one entry per task:
--- {"jobs": […], "next": cursor or null}. A state that is not over is looked for from the oldest open job on.
+-- {"jobs": […], "next": cursor or null}. A state that is not over is looked for among the jobs that may be open, and settled
+-- jobs that did not succeed stand in a table of their own: other lists go through all jobs, newest first, until there are enough.
 with wanted as materialized (
     select coalesce(array_agg(v.state) filter (where helio.state_is_over(v.state)), '{}') as over,
         coalesce(array_agg(v.state) filter (where not helio.state_is_over(v.state)), '{}') as open
     from (select helio.state_of(w) as state from unnest(string_to_array($2::text, ',')) w) v
+), plan as materialized (
+    select w.over, w.open, $2::text is null or 8 = any (w.over) as everywhere,
+        w.over <> '{}' and not 8 = any (w.over) as failures, w.open <> '{}' as alive, s.mark
+    from wanted w, helio.settled s
 ), page as (
     (select helio.task_object(t) as entry, t.job_id, t.task
      from helio.tasks_now t
-     where ($2::text is null or t.state = any ((select w.over from wanted w)::int2[]))
+     where (select p.everywhere from plan p) and ($2::text is null or t.state = any ((select p.over from plan p)::int2[]))
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
        and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
@@ -32,8 +37,47 @@ with wanted as materialized (
     union all
     (select helio.task_object(t), t.job_id, t.task
      from helio.tasks_now t
-     where t.job_id >= helio.open_from()
-       and t.state = any ((select w.open from wanted w)::int2[])
+     where (select p.failures from plan p) and t.job_id >= (select p.mark from plan p)
+       and t.state = any ((select p.over from plan p)::int2[])
+       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+       and ($4::text is null or t.name = $4::text)
+       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by t.job_id desc, t.task
+     limit least(greatest($6::int4, 1), 1000) + 1)
+    union all
+    (select helio.task_object(t), t.job_id, t.task
+     from (select e.job_id, e.task
+           from unnest((select p.over from plan p)::int2[]) w (state)
+           join helio.ended_badly e on e.state = w.state
+           where (select p.failures from plan p)
+           union all
+           select s.job_id, s.task
+           from helio.unsettled u join helio.job_state s using (job_id)
+           where (select p.failures from plan p) and s.state = any ((select p.over from plan p)::int2[])) e
+     join helio.tasks_now t on t.job_id = e.job_id and t.task = e.task
+     where ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+       and ($4::text is null or t.name = $4::text)
+       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by t.job_id desc, t.task
+     limit least(greatest($6::int4, 1), 1000) + 1)
+    union all
+    (select helio.task_object(t), t.job_id, t.task
+     from helio.tasks_now t
+     where (select p.alive from plan p) and t.job_id >= helio.open_from()
+       and t.state = any ((select p.open from plan p)::int2[])
+       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+       and ($4::text is null or t.name = $4::text)
+       and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
+       and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
+     order by t.job_id desc, t.task
+     limit least(greatest($6::int4, 1), 1000) + 1)
+    union all
+    (select helio.task_object(t), t.job_id, t.task
+     from helio.unsettled u join helio.tasks_now t using (job_id)
+     where (select p.alive from plan p) and t.job_id < helio.open_from()
+       and t.state = any ((select p.open from plan p)::int2[])
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
        and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
@@ -222,8 +266,8 @@ left join (
         count(*) filter (where helio.state_is_live(t.state)) as live, count(*) filter (where t.state = 13) as held,
         sum(t.gpus) filter (where t.state = 0) as gpus_queued,
         sum(t.gpus) filter (where helio.state_is_live(t.state)) as gpus_live
-    from helio.tasks_now t
-    where t.job_id >= helio.open_from() and ($1::text is null or t.tenant = $1::text)
+    from helio.maybe_open o join helio.tasks_now t using (job_id)
+    where $1::text is null or t.tenant = $1::text
     group by t.queue
 ) n using (queue)
 
@@ -237,13 +281,16 @@ from helio.overflows o where $1::text is null or o.tenant in ('', $1::text)
 -- $1 tenant. Every tenant (queue null: all its queues together), and every queue of one that has a quota; with the GPUs
 -- held now, by the newest placements of jobs that are at a site, GPU hours of the past day, as the ledger has them, and its
 -- budgets: a list of {kind, period, unit, budget, used, committed, left, begins_again, of_each}.
-with held as (
-    select t.tenant, t.queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
-    from helio.tasks_now t
+with held as materialized (
+    select j.tenant, coalesce(e.queue, j.queue) as queue, sum(p.gpus) as gpus, count(*) filter (where p.gpus > 0) as jobs
+    from helio.maybe_open o
+    join helio.job_state t using (job_id)
+    join helio.jobs j using (job_id)
+    left join helio.edits e using (job_id)
     join helio.placements p on p.job_id = t.job_id and p.task = t.task and p.epoch = t.epoch
-    where t.job_id >= helio.open_from() and helio.state_is_live(t.state) and ($1::text is null or t.tenant = $1::text)
-    group by t.tenant, t.queue
-), used as (
+    where helio.state_is_live(t.state) and ($1::text is null or j.tenant = $1::text)
+    group by 1, 2
+), used as materialized (
     select l.tenant, l.queue, sum(l.gpu_ms) as gpu_ms
     from helio.ledger l
     where l.hour > now() - interval '1 day' and ($1::text is null or l.tenant = $1::text)
@@ -279,12 +326,16 @@ where $1::text is null or n.tenant in ($1::text, '*')
 
 -- name: read_tenants
 -- Every tenant: a list of {tenant, home_site, weight, users (with a token in force), jobs_open, created_at}.
+with open as materialized (
+    select t.tenant, count(*) as jobs
+    from helio.maybe_open o join helio.tasks_now t using (job_id) where not helio.state_is_over(t.state)
+    group by t.tenant
+)
 select coalesce(json_agg(json_build_object('tenant', t.tenant, 'home_site', t.home_site,
     'weight', coalesce(q.weight_milli, 1000) / 1000.0::float8,
     'users', (select count(distinct k.user_name) from helio.tokens k
               where k.tenant = t.tenant and k.revoked_at is null and coalesce(k.expires_at > now(), true)),
-    'jobs_open', (select count(*) from helio.tasks_now n
-                  where n.job_id >= helio.open_from() and n.tenant = t.tenant and not helio.state_is_over(n.state)),
+    'jobs_open', coalesce((select o.jobs from open o where o.tenant = t.tenant), 0),
     'created_at', helio.rfc3339(t.created_at)) order by t.tenant), '[]')::text
 from helio.tenants t left join helio.quotas q on q.tenant = t.tenant and q.queue = ''
 
@@ -361,12 +412,13 @@ select json_build_object('broken_at', helio.audit_verify(), 'entries', (select c
 with day as (
     select date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1) as first
 ), by_state as (
-    select t.state, count(*) as tasks, sum(t.gpu_seconds) as gpu_seconds, sum(t.cost_usd) as cost_usd,
-        sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g
-    from helio.tasks_now t where $1::text is null or t.tenant = $1::text
+    select t.state, sum(t.tasks)::int8 as tasks, (sum(t.gpu_ms) / 1000.0)::float8 as gpu_seconds,
+        (sum(t.cost_micro_usd) / 1000000.0)::float8 as cost_usd, (sum(t.energy_j) / 3600000.0)::float8 as energy_kwh,
+        (sum(t.carbon_mg) / 1000.0)::float8 as carbon_g
+    from helio.totals_now t where $1::text is null or t.tenant = $1::text
     group by t.state
 ), used as (
-    select date_trunc('day', l.hour, 'UTC') as time, l.tenant, count(distinct (l.job_id, l.task)) as jobs,
+    select helio.utc_day(l.hour) as time, l.tenant, count(distinct (l.job_id, l.task)) as jobs,
         sum(l.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds, sum(l.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd,
         sum(l.energy_j)::int8 / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::int8 / 1000.0::float8 as carbon_g,
         coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::int8 / 1000.0::float8 as fenced_gpu_seconds,
@@ -454,9 +506,10 @@ from (
 -- name: read_totals
 -- $1 tenant. Over all time: {"jobs": {state: tasks}, "jobs_total", "gpu_seconds", "cost_usd", "energy_kwh", "carbon_g"}
 with by_state as (
-    select t.state, count(*) as tasks, sum(t.gpu_seconds) as gpu_seconds, sum(t.cost_usd) as cost_usd,
-        sum(t.energy_kwh) as energy_kwh, sum(t.carbon_g) as carbon_g
-    from helio.tasks_now t where $1::text is null or t.tenant = $1::text
+    select t.state, sum(t.tasks)::int8 as tasks, (sum(t.gpu_ms) / 1000.0)::float8 as gpu_seconds,
+        (sum(t.cost_micro_usd) / 1000000.0)::float8 as cost_usd, (sum(t.energy_j) / 3600000.0)::float8 as energy_kwh,
+        (sum(t.carbon_mg) / 1000.0)::float8 as carbon_g
+    from helio.totals_now t where $1::text is null or t.tenant = $1::text
     group by t.state
 )
 select json_build_object(

@@ -42,7 +42,13 @@ left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
 left join helio.gates g on g.job_id = j.job_id
 left join helio.pools p on p.site = s.site and p.pool = s.pool;
 
--- Jobs with a task that is not over, of the few that the mark leaves to be looked at: what a new leader reads.
+-- The jobs that may be open: old ones that were when they were settled, and all from the mark on.
+create or replace view helio.maybe_open as
+select u.job_id from helio.unsettled u
+union all
+select j.job_id from helio.jobs j where j.job_id >= helio.open_from();
+
+-- Jobs with a task that is not over, of the few that are left to be looked at: what a new leader reads.
 create or replace view helio.open_jobs as
 select j.job_id
 from helio.jobs j
@@ -51,7 +57,26 @@ where j.job_id >= helio.open_from()
                   where s.job_id = j.job_id and s.job_id >= helio.open_from() and s.task = -1
                     and helio.state_is_over(s.state))
   and (j.tasks is null or cardinality(j.tasks) > (select count(*) from helio.job_state s
-                                                  where s.job_id = j.job_id and helio.state_is_over(s.state)));
+                                                  where s.job_id = j.job_id and helio.state_is_over(s.state)))
+union all
+select j.job_id
+from helio.unsettled u join helio.jobs j using (job_id)
+where coalesce(cardinality(j.tasks), 1) > (select count(*) from helio.job_state s
+                                           where s.job_id = j.job_id and helio.state_is_over(s.state));
+
+-- All tasks that there ever were, by tenant and state: settled ones are counted already.
+create or replace view helio.totals_now as
+select t.tenant, t.state, t.tasks, t.gpu_ms, t.cost_micro_usd, t.energy_j, t.carbon_mg from helio.totals t
+union all
+select j.tenant, coalesce(s.state, 0::smallint), count(*), coalesce(sum(s.gpu_ms), 0), coalesce(sum(s.cost_micro_usd), 0),
+    coalesce(sum(s.energy_j), 0), coalesce(sum(s.carbon_mg), 0)
+from (select u.job_id from helio.unsettled u
+      union all
+      select n.job_id from helio.jobs n where n.job_id >= (select m.mark from helio.settled m)) o
+join helio.jobs j using (job_id)
+cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
+left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+group by 1, 2;
 
 -- Everybody who can ask something of the broker, once: users by their tokens, sites by their keys. Roles are those in force
 -- now; revoked_at is null while anything of the principal is.
@@ -151,8 +176,7 @@ begin
          order by j.job_id limit 11)
         union
         (select j.job_id
-         from (select o.job_id from helio.jobs o
-               where o.job_id >= helio.open_from() and helio.id_tail(o.job_id) = wanted::integer
+         from (select o.job_id from helio.maybe_open o where helio.id_tail(o.job_id) = wanted::integer
                union
                select t.job_id from helio.job_tails t where t.tail = wanted::integer) f
          join helio.jobs j using (job_id)
@@ -373,7 +397,8 @@ with known as (
     select j.tenant, j.queue, array [p.gpus * l.run_ms::numeric, greatest(p.planned_cost_micro_usd, 0), p.planned_carbon_mg] as amounts,
         l.run_ms, l.began, l.start_at, l.high_ms, j.time_limit_ms,
         case when l.began then extract(epoch from now() - l.start_at) * 1000 else 0 end as passed_ms
-    from helio.job_state s
+    from helio.maybe_open o
+    join helio.job_state s on s.job_id = o.job_id
     join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch = s.epoch
     join helio.jobs j on j.job_id = s.job_id
     cross join lateral (
@@ -382,7 +407,7 @@ with known as (
             greatest(case when s.state >= 4 then least(s.started_at, now()) else now() end,
                 p.start_at + p.transfer_ms * interval '1 millisecond') as start_at
     ) l
-    where s.job_id >= (select f.open_from from helio.federation f) and helio.state_is_live(s.state)
+    where helio.state_is_live(s.state)
       and j.tenant in (select n.tenant from named n)
 ), live as (
     select p.*, p.start_at + interval '1 millisecond' * case when p.passed_ms < p.run_ms then p.run_ms

@@ -188,7 +188,7 @@ comment on view helio_report.placement_candidates is 'What each offer was chosen
 
 -- Of jobs that were over with their first attempt, and whose run was foreseen: the runs that the next ones are told by.
 create or replace view helio_report.duration_error with (security_barrier) as
-select date_trunc('day', a.ended_at, 'UTC') as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
+select helio.utc_day(a.ended_at) as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
     count(*) as runs,
     percentile_cont(0.5) within group (order by a.run_ms::float8 / p.expected_ms) as median_ratio,
     (count(*) filter (where a.run_ms <= p.expected_high_ms))::float8 / count(*) as within_p90_ratio
@@ -248,7 +248,7 @@ comment on view helio_report.ledger is
 
 -- Units of an attempt are spread over its hours as its GPU time is.
 create or replace view helio_report.usage_daily with (security_barrier) as
-select date_trunc('day', l.hour, 'UTC') as time, l.tenant, l.site, l.gpu_model, l.queue,
+select helio.utc_day(l.hour) as time, l.tenant, l.site, l.gpu_model, l.queue,
     count(distinct (l.job_id, l.task)) as jobs, sum(l.gpu_ms)::bigint / 1000.0::float8 as gpu_seconds,
     sum(l.energy_j)::bigint / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::bigint / 1000.0::float8 as carbon_g,
     sum(l.cost_micro_usd)::bigint / 1000000.0::float8 as cost_usd,
@@ -273,8 +273,8 @@ comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts t
 create or replace view helio_report.energy_balance as
 with running as (
     select s.site, date_trunc('hour', min(coalesce(s.started_at, s.at)), 'UTC') as since
-    from helio.job_state s
-    where s.site is not null and s.job_id >= (select f.open_from from helio.federation f) and s.state <> 0 and not helio.state_is_over(s.state)
+    from helio.maybe_open o join helio.job_state s using (job_id)
+    where s.site is not null and s.state <> 0 and not helio.state_is_over(s.state)
     group by s.site
 ), hours as (
     select p.site, p.hour, coalesce(sum(p.energy_j) filter (where p.part = -1), 0) as jobs_j,
@@ -300,7 +300,7 @@ comment on view helio_report.energy_balance is
 
 -- What fenced attempts used is the federation's doing: no baseline has it.
 create or replace view helio_report.savings_daily with (security_barrier) as
-select date_trunc('day', b.at, 'UTC') as time, b.tenant, b.baseline,
+select helio.utc_day(b.at) as time, b.tenant, b.baseline,
     case when b.carbon_kind is not null then sum(b.would_mg - b.carbon_mg)::bigint / 1000.0::float8 end as carbon_g_saved,
     sum(b.would_usd - b.cost_usd)::bigint / 1000000.0::float8 as cost_usd_saved,
     sum(b.would_j - b.energy_j)::bigint / 3600000.0::float8 as energy_kwh_saved,
@@ -335,14 +335,21 @@ group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
     'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run. Rows of tenants: a tenant''s reader sees its own.';
 
+-- Samples that retention deleted are there as sums of their hours.
 create or replace view helio_report.utilization_hourly as
-select date_trunc('hour', c.at) as time, c.site, p.gpu as gpu_model,
+select c.hour as time, c.site, p.gpu as gpu_model,
     sum(c.gpus_allocated)::float8 / nullif(sum(c.gpus_total), 0) as allocated_ratio,
     null::double precision as sm_active_ratio, null::double precision as memory_used_ratio,
     null::double precision as units_per_gpu_hour
-from helio.capacity_samples c left join helio.pools p using (site, pool)
+from (
+    select helio.utc_hour(s.at) as hour, s.site, s.pool, s.gpus_allocated::bigint as gpus_allocated,
+        s.gpus_total::bigint as gpus_total
+    from helio.capacity_samples s
+    union all
+    select u.hour, u.site, u.pool, u.gpus_allocated, u.gpus_total from helio.utilization u
+) c left join helio.pools p using (site, pool)
 group by 1, 2, 3;
-comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour. Of sites: every reader sees all.';
+comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour (UTC). Of sites: every reader sees all.';
 
 create or replace view helio_report.budgets with (security_barrier) as
 select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as kind, helio.period_word(b.period) as period,

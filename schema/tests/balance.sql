@@ -30,6 +30,8 @@ select results_eq($$select time, jobs_kwh, idle_kwh, foreign_kwh, overhead_kwh, 
 select is((select difference_ratio from helio_report.energy_balance where site = 'part'), null,
     'where a part is not known nothing is compared');
 
+insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, queue, spec_hash, source)
+select '0199eeee-0000-7000-8000-000000000009'::uuid, d, 1, 1, 1, 1, 1, 0, 'bal', 'standard', '', '' from day;
 insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, gpu_ms, cost_micro_usd, energy_j,
     carbon_mg, units_done, site, pool, started_at, at)
 select '0199eeee-0000-7000-8000-000000000009'::uuid, -1, 4, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 'bal', 'a', d + interval '2 hours 10 minutes', d

@@ -1,0 +1,257 @@
+/*  keeper.c -- small deletions, one kind after the other, with pauses. */
+#include "broker/store/keeper.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "broker/store/session.h"
+#include "federation/base/clock.h"
+
+enum { NUMBER_SIZE = 24, SETTLED_PER_STEP = 2000, BUSY_PAUSE_MS = 1000, IDLE_PAUSE_MS = 60000, AWAY_PAUSE_MS = 5000 };
+
+/*  Nothing waits for its commits, and what a crash undoes is done again. Big tables are never read from end to end for a
+ *  little of them, whatever the planner knows of tables that change. */
+static const char session_settings[] =
+    "set synchronous_commit = off; set statement_timeout = '60s'; set lock_timeout = '5s'; set jit = off; "
+    "set enable_seqscan = off; set search_path = pg_catalog; set idle_in_transaction_session_timeout = '30s'";
+
+struct helio_keeper {
+    char *conninfo;
+    helio_retention_t retention;
+    helio_say_fn *say;
+    void *arg;
+    int stop_fd; /* readable once the keeper is being destroyed; never drained */
+    pthread_t thread;
+    PGconn *connection;
+    helio_error_t trouble; /* as it was said last; "" = none */
+    char holder[HELIO_SESSION_HOLDER_SIZE];
+};
+
+static const struct kind {
+    const char *what, *step, *foresee;
+    size_t offset;
+} kinds[] = {
+    {"samples", "keep_samples", "foresee_samples", offsetof(helio_retention_t, samples_ms)},
+    {"forecasts", "keep_forecasts", "foresee_forecasts", offsetof(helio_retention_t, forecasts_ms)},
+    {"actuals", "keep_actuals", "foresee_actuals", offsetof(helio_retention_t, actuals_ms)},
+    {"decisions", "keep_decisions", "foresee_decisions", offsetof(helio_retention_t, decisions_ms)},
+    {"keys", "keep_keys", "foresee_keys", offsetof(helio_retention_t, keys_ms)},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static uint64_t kept_ms(const helio_retention_t *retention, const struct kind *kind)
+{
+    uint64_t kept;
+    memcpy(&kept, (const char *)retention + kind->offset, sizeof kept);
+    return kept;
+}
+
+/*  A session that may be told to stop while the database works. */
+typedef struct session {
+    PGconn *connection;
+    int stop_fd; /* -1 = cannot be told */
+} session_t;
+
+static helio_rc await(const session_t *self, helio_error_t *err)
+{
+    while (PQisBusy(self->connection)) {
+        struct pollfd fds[] = {{.fd = PQsocket(self->connection), .events = POLLIN}, {.fd = self->stop_fd, .events = POLLIN}};
+        (void)poll(fds, 2, -1);
+        if (fds[1].revents)
+            return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
+        if (fds[0].revents && !PQconsumeInput(self->connection))
+            return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+    }
+    return HELIO_OK;
+}
+
+/*  What a step did: what it got through, and what of that is gone. */
+typedef struct moved {
+    int64_t rows, gone;
+} moved_t;
+
+/*  After a failure the connection is in doubt. */
+static helio_rc ask(const session_t *self, const char *query, int count, const char *const *values, moved_t *ret_moved,
+                    helio_error_t *err)
+{
+    if (!PQsendQueryParams(self->connection, helio_sql_query(query), count, NULL, values, NULL, NULL, 0))
+        return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
+    helio_rc rc = await(self, err);
+    if (rc != HELIO_OK)
+        return rc;
+    HELIO_AUTO(helio_session_clear_result) PGresult *result = PQgetResult(self->connection);
+    for (PGresult *more; (more = PQgetResult(self->connection)); PQclear(more))
+        ;
+    rc = helio_session_check(self->connection, result, query, err);
+    if (rc == HELIO_OK) {
+        ret_moved->rows = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
+        ret_moved->gone = PQnfields(result) > 1 ? strtoll(PQgetvalue(result, 0, 1), NULL, 10) : ret_moved->rows;
+    }
+    return rc;
+}
+
+static helio_rc ask_kind(const session_t *session, const char *query, const helio_retention_t *retention, const struct kind *kind,
+                         moved_t *ret_moved, helio_error_t *err)
+{
+    char before[NUMBER_SIZE], rows[NUMBER_SIZE];
+    (void)snprintf(before, sizeof before, "%" PRId64, helio_clock_wall_ms() - (int64_t)kept_ms(retention, kind));
+    (void)snprintf(rows, sizeof rows, "%" PRIu32, retention->rows_per_second);
+    return ask(session, query, 2, (const char *const[]){before, rows}, ret_moved, err);
+}
+
+static helio_rc settle(const session_t *session, moved_t *ret_moved, helio_error_t *err)
+{
+    char most[NUMBER_SIZE];
+    (void)snprintf(most, sizeof most, "%d", SETTLED_PER_STEP);
+    return ask(session, "keep_settled", 1, (const char *const[]){most}, ret_moved, err);
+}
+
+/*  A step of each kind. *ret_moved: of the one that did most; 0 = there is nothing to do. */
+static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t *ret_moved, helio_error_t *err)
+{
+    moved_t moved = {0};
+    helio_rc rc = settle(session, &moved, err);
+    int64_t most = moved.rows;
+    for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
+        if (!kept_ms(retention, &kinds[i]))
+            continue;
+        rc = ask_kind(session, kinds[i].step, retention, &kinds[i], &moved, err);
+        if (rc == HELIO_OK && moved.rows > most)
+            most = moved.rows;
+    }
+    *ret_moved = most;
+    return rc;
+}
+
+static PGconn *connect(const char *conninfo, helio_rc *ret_rc, helio_error_t *err)
+{
+    PGconn *connection = helio_session_connect(conninfo, "helio-broker keeper", err);
+    *ret_rc = connection ? helio_session_verify(connection, err) : HELIO_UNAVAILABLE;
+    if (*ret_rc == HELIO_OK)
+        *ret_rc = helio_session_run(connection, "session settings", session_settings, err);
+    return connection;
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------- */
+
+static helio_rc turn(helio_keeper_t *self, int *ret_pause_ms, helio_error_t *err)
+{
+    helio_rc rc = HELIO_OK;
+    moved_t leading = {0};
+    int64_t moved = 0;
+    if (!self->connection)
+        self->connection = connect(self->conninfo, &rc, err);
+    const session_t session = {self->connection, self->stop_fd};
+    if (rc == HELIO_OK)
+        rc = ask(&session, "keep_leads", 1, (const char *const[]){self->holder}, &leading, err);
+    if (rc == HELIO_OK && leading.rows)
+        rc = round_of(&session, &self->retention, &moved, err);
+    *ret_pause_ms = rc != HELIO_OK || !leading.rows ? AWAY_PAUSE_MS : moved ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
+    return rc;
+}
+
+static void complain(helio_keeper_t *self, const helio_error_t *why)
+{
+    if (self->say && strcmp(self->trouble.text, why->text) != 0)
+        self->say(self->arg, why->text);
+    self->trouble = *why;
+}
+
+static void *work(void *arg)
+{
+    helio_keeper_t *self = arg;
+    int pause_ms = BUSY_PAUSE_MS;
+    struct pollfd stop = {.fd = self->stop_fd, .events = POLLIN};
+    while (poll(&stop, 1, pause_ms) <= 0) {
+        helio_error_t err = {.text = ""};
+        helio_rc rc = turn(self, &pause_ms, &err);
+        if (rc != HELIO_OK) {
+            complain(self, &err);
+            helio_session_finish(&self->connection);
+        } else {
+            self->trouble.text[0] = '\0';
+        }
+    }
+    helio_session_finish(&self->connection);
+    return NULL;
+}
+
+helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg)
+{
+    helio_keeper_t *self = helio_new(1, sizeof *self);
+    self->conninfo = helio_strdup(conninfo);
+    self->retention = *retention;
+    self->say = say;
+    self->arg = arg;
+    helio_session_holder(self->holder);
+    self->stop_fd = eventfd(0, EFD_CLOEXEC);
+    if (self->stop_fd < 0 || pthread_create(&self->thread, NULL, work, self) != 0)
+        abort();
+    return self;
+}
+
+void helio_keeper_destroy(helio_keeper_t **self_p)
+{
+    helio_keeper_t *self = *self_p;
+    if (!self)
+        return;
+    if (eventfd_write(self->stop_fd, 1) != 0)
+        abort();
+    (void)pthread_join(self->thread, NULL);
+    (void)close(self->stop_fd);
+    free(self->conninfo);
+    free(self);
+    *self_p = NULL;
+}
+
+/* ---- at once ------------------------------------------------------------------------------------------- */
+
+static void say_count(helio_say_fn *say, void *arg, const char *what, const char *how, int64_t count)
+{
+    char line[128];
+    (void)snprintf(line, sizeof line, "%-10s %s %" PRId64 " rows", what, how, count);
+    say(arg, line);
+}
+
+helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
+                            helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
+    const session_t whole = {connection, -1}, *session = &whole;
+    for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows;)
+        rc = settle(session, &moved, err);
+    for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
+        int64_t total = 0;
+        if (!kept_ms(retention, &kinds[i]))
+            continue;
+        for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows; total += moved.gone)
+            rc = ask_kind(session, kinds[i].step, retention, &kinds[i], &moved, err);
+        if (rc == HELIO_OK)
+            say_count(say, arg, kinds[i].what, "deleted", total);
+    }
+    return rc;
+}
+
+helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
+                              helio_error_t *err)
+{
+    helio_rc rc;
+    HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
+    const session_t whole = {connection, -1}, *session = &whole;
+    for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
+        moved_t count = {0};
+        if (!kept_ms(retention, &kinds[i]))
+            continue;
+        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], &count, err);
+        if (rc == HELIO_OK)
+            say_count(say, arg, kinds[i].what, "would delete", count.rows);
+    }
+    return rc;
+}

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""What a broker is like after years: a database with millions of jobs that ended, and what is asked of it then.
+
+    tests/bench/years.py --build BUILD_DIR [--jobs 5000000] [--open 20000] [--dir DIR [--keep]] [--only start,reads,views,submit]
+
+Fills a PostgreSQL of its own with a year of twelve sites (years.sql, years_sites.sql) beside jobs that were submitted through
+the API and wait. One of the jobs that wait is as old as the rest (--old-open 0: none is). Then prints how long a broker takes
+until it is ready and how much memory it has; the time of reads of the API; of every helio_report view with a dashboard's time
+range, and which big tables its plan reads from end to end; and the rate of submissions. DIR with --keep is used again by the
+next call as it stands. Asserts nothing, except that the answers are answers.
+"""
+import argparse, concurrent.futures, json, os, re, shutil, statistics, subprocess, sys, tempfile, time, urllib.error, urllib.request
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, TOP + "/tests/faults")
+from federation import free_port  # noqa: E402
+
+FILLING = "shared_buffers = 2GB\nwork_mem = 64MB\nmaintenance_work_mem = 512MB\nmax_wal_size = 32GB\nmin_wal_size = 2GB\n" \
+          "checkpoint_timeout = 1h\nautovacuum = off\nfsync = off\nfull_page_writes = off\nmax_parallel_workers_per_gather = 0"
+SERVING = "shared_buffers = 1GB\nmin_wal_size = 2GB\nmax_wal_size = 8GB\ncheckpoint_timeout = 1h"
+BIG_ROWS = 100000  # a table of so many rows is not to be read from end to end for a day
+SLICE = 250000
+DAY_MS = 86400000
+
+
+def out(*args, **kw):
+    return subprocess.run(args, check=True, text=True, stdout=subprocess.PIPE, **kw).stdout
+
+
+class Years:
+    def __init__(self, args):
+        self.args, self.build = args, args.build
+        self.dir = args.dir or tempfile.mkdtemp(prefix="helio-years-")
+        os.makedirs(self.dir, exist_ok=True)
+        os.chmod(self.dir, 0o755)
+        self.pg, self.broker = self.dir + "/pg", None
+        self.conninfo = f"host={self.pg} port=5432 user=postgres dbname=postgres"
+        self.tool = self.build + "/helio-broker"
+        self.conf = self.dir + "/broker.yaml"
+
+    # ---- the database --------------------------------------------------------------------------------------
+
+    def server(self, command, conf):
+        return out(TOP + "/tests/postgres.sh", command, self.pg, env=os.environ | {"HELIO_PGCONF": conf}).strip()
+
+    def restart(self, conf):
+        self.sql("checkpoint")
+        with open(self.pg + "/data/postgresql.auto.conf") as f:
+            own = f.read().split("\n# what it is for\n")[0]
+        with open(self.pg + "/data/postgresql.auto.conf", "w") as f:
+            f.write(own + "\n# what it is for\n" + conf + "\n")
+        self.server("kill", "")
+        self.server("start", "")
+
+    def sql(self, query):
+        return out("psql", "-qXAt", "-v", "ON_ERROR_STOP=1", self.conninfo, "-c", query).strip()
+
+    def script(self, name, **values):
+        flags = [word for key, value in values.items() for word in ("-v", f"{key}={value}")]
+        out("psql", "-qX", "-v", "ON_ERROR_STOP=1", *flags, "-f", f"{HERE}/{name}", self.conninfo)
+
+    def make(self):
+        """Tables, a tenant, jobs that wait; then the life before them."""
+        self.server("up", "")
+        self.configure()
+        out(self.tool, "migrate", "--config", self.conf)
+        out(self.tool, "tenant", "add", "demo", "--config", self.conf)
+        token = out(self.tool, "token", "add", "--tenant", "demo", "--user", "bench", "--role", "admin", "--config", self.conf)
+        with open(self.dir + "/token", "w") as f:
+            f.write(token.split()[-1])
+        self.restart(FILLING)
+        end_ms = int(time.time() * 1000) - 600000
+        self.start()
+        self.submit(2, 1000, f"={self.args.open}")
+        self.stop()
+        self.fill(end_ms)
+        self.old_open()
+        self.restart(SERVING)
+
+    def fill(self, end_ms):
+        began, jobs = time.monotonic(), self.args.jobs
+        keyed = min(jobs, max(jobs // 25, 1))
+        slices = [(at, min(at + SLICE, jobs) - 1) for at in range(0, jobs, SLICE)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            rest = pool.submit(self.script, "years_sites.sql", end_ms=end_ms, days=self.args.days)
+            for done in [pool.submit(self.script, "years.sql", total=jobs, keyed=keyed, end_ms=end_ms, **{"from": a, "to": b})
+                         for a, b in slices]:
+                done.result()
+            rest.result()
+        self.sql("insert into helio.ledger_days (day, gpu_ms, carbon_mg, cost_micro_usd, tenant, queue) "
+                 "select date_trunc('day', hour, 'UTC'), sum(gpu_ms), sum(carbon_mg), sum(cost_micro_usd), tenant, queue "
+                 "from helio.ledger group by 1, 5, 6 on conflict do nothing")
+        self.sql("vacuum analyze")
+        print(f"filled: {jobs:,} jobs that ended, {time.monotonic() - began:.0f} s, "
+              + self.sql("select pg_size_pretty(pg_database_size(current_database()))"), flush=True)
+        for line in self.sql("select relname || ' ' || pg_size_pretty(pg_total_relation_size(c.oid)) || ' ' || reltuples::bigint "
+                             "from pg_class c where relnamespace = 'helio'::regnamespace and relkind = 'r' and reltuples > 10000 "
+                             "order by pg_total_relation_size(c.oid) desc").splitlines():
+            print("   ", line)
+
+    def old_open(self):
+        """One that nobody released for most of a year: a job like any other that waits, with an old id, held."""
+        if not self.args.old_open:
+            return
+        old_ms = int(time.time() * 1000) - 360 * DAY_MS
+        self.sql(f"""with made as (insert into helio.jobs select (lpad(to_hex({old_ms}::bigint), 12, '0') || '7fff8' ||
+            substr(md5('old'), 1, 15))::uuid as job_id, helio.ms_at({old_ms}) as submitted_at, time_limit_ms, class_id, gpus,
+            nodes, tier, kind, tenant, user_name, queue, 'forgotten' as name, home_site, gpu_model, null, spec_hash, source, tasks
+            from helio.jobs where tenant = 'demo' order by job_id desc limit 1 returning job_id)
+            insert into helio.job_state (job_id, task, state, before, intent, epoch, attempts, failures, site_failures, reason, at,
+            gpu_ms, cost_micro_usd, energy_j, carbon_mg, units_done)
+            select job_id, -1, 13, 0, 0, 0, 0, 2, 2, 'ImagePullFailed', helio.ms_at({old_ms}), 0, 0, 0, 0, 0 from made""")
+        self.sql("update helio.federation set open_from = (select job_id from helio.jobs where name = 'forgotten')")
+
+    # ---- the broker ----------------------------------------------------------------------------------------
+
+    def configure(self):
+        self.http, sites_port = free_port(), free_port()
+        if not os.path.exists(self.dir + "/broker.key"):
+            out(self.tool, "keygen", self.dir + "/broker.key")
+        with open(self.conf, "w") as f:
+            f.write(f'database: "{self.conninfo}"\nlisten_http: 127.0.0.1:{self.http}\n'
+                    f"listen_sites: tcp://127.0.0.1:{sites_port}\nkey_file: {self.dir}/broker.key\nlog_level: warn\n")
+
+    def start(self):
+        """Seconds until it is ready."""
+        self.token = open(self.dir + "/token").read()
+        began = time.monotonic()
+        self.broker = subprocess.Popen([self.tool, "run", "--config", self.conf], stderr=open(self.dir + "/broker.log", "a"))
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.http}/readyz", timeout=5).close()
+                return time.monotonic() - began
+            except OSError:
+                if self.broker.poll() is not None or time.monotonic() - began > 900:
+                    raise SystemExit(f"the broker is not ready; see {self.dir}/broker.log")
+                time.sleep(0.05)
+
+    def stop(self):
+        if self.broker:
+            self.broker.terminate()
+            self.broker.wait()
+        self.broker = None
+
+    def memory_mb(self):
+        status = open(f"/proc/{self.broker.pid}/status").read()
+        return {key: int(re.search(key + r":\s+(\d+)", status).group(1)) / 1024 for key in ("VmRSS", "VmHWM")}
+
+    def get(self, path):
+        began = time.monotonic()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.http}{path}", headers={"Authorization": "Bearer " + self.token})
+        try:
+            with urllib.request.urlopen(request, timeout=300) as answer:
+                return time.monotonic() - began, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return time.monotonic() - began, {"error": f"{error.code} {error.read()[:200]!r}"}
+
+    def submit(self, connections, per_call, amount):
+        return float(out(self.build + "/tests/bench/bench_submit", str(self.http), self.token, str(connections), str(per_call),
+                         str(amount)).split()[0])
+
+    def down(self):
+        self.stop()
+        if not self.args.keep:
+            self.server("down", "")
+            shutil.rmtree(self.dir)
+
+    # ---- what is measured ----------------------------------------------------------------------------------
+
+    def measure_start(self):
+        first = self.start()
+        memory = self.memory_mb()
+        self.stop()
+        again = self.start()
+        print(f"ready after {first:.1f} s, again {again:.1f} s; memory {memory['VmRSS']:.0f} MB, most {memory['VmHWM']:.0f} MB",
+              flush=True)
+
+    def measure_reads(self):
+        old, mid = (self.sql(f"select helio.job_text(job_id, -1) from helio.jobs where job_id >= helio.id_bound(helio.job_text("
+                             f"(lpad(to_hex({ms}::bigint), 12, '0') || repeat('0', 20))::uuid, -1), '0') order by job_id limit 1")
+                    for ms in (int(time.time() * 1000) - days * DAY_MS for days in (300, 30)))
+        deep = f"/v1/jobs?limit=100&cursor={old}"
+        for what, path in (
+                ("helio ls (newest 100)", "/v1/jobs?limit=100"),
+                ("a page from 300 days ago", deep),
+                ("state=queued", "/v1/jobs?state=queued&limit=100"),
+                ("state=running", "/v1/jobs?state=running&limit=100"),
+                ("state=held", "/v1/jobs?state=held&limit=100"),
+                ("state=failed", "/v1/jobs?state=failed&limit=100"),
+                ("state=lost (none)", "/v1/jobs?state=lost&limit=100"),
+                ("queue=express", "/v1/jobs?queue=express&limit=100"),
+                ("name, once, a year ago", "/v1/jobs?name=forgotten&limit=100"),
+                ("name, none", "/v1/jobs?name=nobody&limit=100"),
+                ("helio show, 30 days old", f"/v1/jobs/{mid}"),
+                ("helio show, 300 days old", f"/v1/jobs/{old}"),
+                ("helio show, by its end", f"/v1/jobs/{old[-8:]}"),
+                ("helio explain, 300 days old", f"/v1/jobs/{old}/explain"),
+                ("helio report, a day", "/v1/report?days=1"),
+                ("helio report, 30 days", "/v1/report?days=30"),
+                ("helio report, 365 days", "/v1/report?days=365"),
+                ("balance, 7 days", "/v1/balance?days=7"),
+                ("queues", "/v1/queues"), ("quotas", "/v1/quotas"), ("tenants", "/v1/tenants"), ("sites", "/v1/sites"),
+                ("forecast of a site", "/v1/sites/site1/forecast"), ("audit", "/v1/audit"), ("metrics", "/metrics")):
+            if self.args.match and not re.search(self.args.match, what):
+                continue
+            if path == "/metrics":
+                began = time.monotonic()
+                urllib.request.urlopen(f"http://127.0.0.1:{self.http}/metrics", timeout=300).read()
+                took, answer = time.monotonic() - began, None
+            else:
+                took, answer = self.get(path)
+            took = min(took, self.get(path)[0]) if path != "/metrics" and took < 60 else took
+            trouble = f"  ({answer['error']})" if isinstance(answer, dict) and "error" in answer else ""
+            print(f"  {what:32} {took * 1000:10.1f} ms{trouble}", flush=True)
+
+    def measure_views(self):
+        big = set(self.sql(f"select relname from pg_class where relkind = 'r' and reltuples >= {BIG_ROWS}").splitlines())
+        columns = dict(line.split("|") for line in self.sql(
+            "select c.relname, string_agg(a.attname, ',') from pg_class c join pg_attribute a on a.attrelid = c.oid "
+            "where c.relnamespace = 'helio_report'::regnamespace and a.attnum > 0 group by 1 order by 1").splitlines())
+        for view, names in columns.items():
+            if self.args.match and not re.search(self.args.match, view):
+                continue
+            names = names.split(",")
+            range_on = next((name for name in ("submitted_at", "issued_at", "time") if name in names), None)
+            if view == "forecast_latest":
+                range_on = "time"
+            for days in (1, 30) if range_on else (0,):
+                where = f" where {range_on} >= now() - interval '{days} days'" if days else ""
+                query = f"set statement_timeout = '120s'; set jit = off; explain (analyze, format json) select * from helio_report.{view}{where}"
+                done = subprocess.run(["psql", "-qXAt", self.conninfo, "-c", query], text=True, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE)
+                if done.returncode:
+                    print(f"  {view:32} {days:3} days  {done.stderr.strip().splitlines()[0]}", flush=True)
+                    continue
+                plan = json.loads(done.stdout)[0]
+                read = sorted(set(whole(plan["Plan"], big)))
+                print(f"  {view:32} {days:3} days {plan['Execution Time']:10.1f} ms {plan['Plan']['Actual Rows']:8} rows"
+                      + ("  reads all of " + ", ".join(read) if read else ""), flush=True)
+
+    def measure_submit(self):
+        self.submit(2, 1000, 1)
+        rates = [self.submit(2, 1000, 1) for _ in range(7)]
+        print(f"submit, 1,000 a call: {statistics.median(rates):,.0f}/s [{min(rates):,.0f}..{max(rates):,.0f}]")
+        rates = [self.submit(64, 1, 3) for _ in range(2)]
+        print(f"submit, one a call, 64: {statistics.median(rates):,.0f}/s [{min(rates):,.0f}..{max(rates):,.0f}]", flush=True)
+
+
+def whole(node, big):
+    """Big tables that a plan reads from end to end."""
+    if node["Node Type"] == "Seq Scan" and node["Relation Name"] in big:
+        yield node["Relation Name"]
+    if node["Node Type"].startswith("Index") and "Index Cond" not in node and node.get("Relation Name") in big \
+            and node["Actual Rows"] * node["Actual Loops"] >= BIG_ROWS:
+        yield node["Relation Name"] + " (by index)"
+    for child in node.get("Plans", []):
+        yield from whole(child, big)
+
+
+def main():
+    args = argparse.ArgumentParser()
+    args.add_argument("--build", required=True)
+    args.add_argument("--jobs", type=int, default=5000000)
+    args.add_argument("--open", type=int, default=20000)
+    args.add_argument("--days", type=int, default=365, help="of samples and series")
+    args.add_argument("--old-open", type=int, default=1)
+    args.add_argument("--dir")
+    args.add_argument("--keep", action="store_true")
+    args.add_argument("--match", help="reads and views whose name fits")
+    args.add_argument("--only", default="start,reads,views,submit")
+    args = args.parse_args()
+    args.build = os.path.abspath(args.build)
+    years = Years(args)
+    try:
+        if os.path.exists(years.pg + "/data"):
+            years.configure()
+            out(years.tool, "migrate", "--config", years.conf)
+        else:
+            years.make()
+        wanted = args.only.split(",")
+        if "start" in wanted:
+            years.measure_start()
+        elif "reads" in wanted or "submit" in wanted:
+            years.start()
+        for what in ("reads", "views", "submit"):
+            if what in wanted:
+                getattr(years, "measure_" + what)()
+    finally:
+        years.down()
+
+
+if __name__ == "__main__":
+    main()
