@@ -203,7 +203,7 @@ struct helio_http {
     /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */
     helio_buffer_t sites_json;
     int64_t sites_at_ms;
-    helio_buffer_t balance_json, forecasts_json; /* change by the hour */
+    helio_buffer_t balance_json, forecasts_json, retention_json; /* change by the hour */
     int64_t hourly_at_ms;
 };
 

@@ -39,6 +39,7 @@ static void render(helio_exchange_t *self)
         .sites_json = helio_buffer_view(&self->http->sites_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),
         .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
+        .retention_json = helio_buffer_view(&self->http->retention_json),
     };
     helio_metrics_text(&self->http->metrics, &sources, &text);
     helio_answer_text(self, 200, "text/plain; version=0.0.4; charset=utf-8", text.data);
@@ -52,11 +53,17 @@ static void keep(helio_buffer_t *kept, const helio_result_t *result)
         helio_buffer_append(kept, result->data.data, result->data.size);
 }
 
+static void on_retention(helio_exchange_t *self, const helio_result_t *result)
+{
+    keep(&self->http->retention_json, result);
+    self->http->hourly_at_ms = helio_clock_boot_ms();
+    render(self);
+}
+
 static void on_forecasts(helio_exchange_t *self, const helio_result_t *result)
 {
     keep(&self->http->forecasts_json, result);
-    self->http->hourly_at_ms = helio_clock_boot_ms();
-    render(self);
+    helio_await_read(self, on_retention, "read_retention", 0, NULL);
 }
 
 static void on_balance(helio_exchange_t *self, const helio_result_t *result)

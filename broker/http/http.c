@@ -242,6 +242,7 @@ void helio_http_destroy(helio_http_t **self_p)
     helio_buffer_clear(&self->sites_json);
     helio_buffer_clear(&self->balance_json);
     helio_buffer_clear(&self->forecasts_json);
+    helio_buffer_clear(&self->retention_json);
     (void)close(self->idle_fd);
     free(self);
     *self_p = NULL;

@@ -97,6 +97,7 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
     helio_metrics_sites(sources->sites_json, out);
     helio_metrics_balance(sources->balance_json, out);
     helio_metrics_forecasts(sources->forecasts_json, out);
+    helio_metrics_retention(sources->retention_json, out);
     const struct {
         const char *name, *type, *help;
         double value;

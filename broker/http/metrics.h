@@ -39,7 +39,7 @@ typedef struct helio_metrics_sources {
     const helio_engine_figures_t *engine; /* NULL: it did not answer */
     /* answers of the queries of those names; {NULL, 0}: not known */
     helio_text_t sites_json, balance_json,
-        forecasts_json; /* read_sites, read_balance_now, read_forecasts_now */
+        forecasts_json, retention_json; /* read_sites, read_balance_now, read_forecasts_now, read_retention */
 } helio_metrics_sources_t;
 void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources_t *sources,
                         helio_buffer_t *out);
@@ -49,5 +49,6 @@ void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *
 void helio_metrics_sites(helio_text_t json, helio_buffer_t *out);
 void helio_metrics_balance(helio_text_t json, helio_buffer_t *out);
 void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out);
+void helio_metrics_retention(helio_text_t json, helio_buffer_t *out);
 
 #endif

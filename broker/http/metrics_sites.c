@@ -113,3 +113,34 @@ void helio_metrics_forecasts(helio_text_t json, helio_buffer_t *out)
     }
     json_decref(series);
 }
+
+static void table_figure(const json_t *tables, const char *name, const char *type, const char *key, const char *help,
+                         helio_buffer_t *out)
+{
+    size_t index;
+    const json_t *row;
+    helio_metric_head(out, name, type, help);
+    json_array_foreach(tables, index, row)
+    {
+        const char *table = json_string_value(json_object_get(row, "table"));
+        const json_t *figure = json_object_get(row, key);
+        if (table && json_is_number(figure))
+            helio_metric_labelled(out, name, "table", table, json_number_value(figure));
+    }
+}
+
+void helio_metrics_retention(helio_text_t json, helio_buffer_t *out)
+{
+    json_t *said = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
+    const json_t *tables = json_object_get(said, "tables"), *unsettled = json_object_get(said, "unsettled");
+    if (json_array_size(tables)) {
+        table_figure(tables, "retention_deleted_rows_total", "counter", "deleted",
+                     "Rows that were deleted because of their age, since there is this database.", out);
+        table_figure(tables, "retention_oldest_seconds", "gauge", "oldest_s",
+                     "Age of the oldest row that is kept for a time only.", out);
+    }
+    if (json_is_number(unsettled))
+        helio_metric_single(out, "jobs_unsettled", "gauge", "Jobs that are open more than a day before the newest.",
+                            json_number_value(unsettled));
+    json_decref(said);
+}

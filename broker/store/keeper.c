@@ -13,10 +13,16 @@
 #include "broker/store/session.h"
 #include "federation/base/clock.h"
 
-enum { NUMBER_SIZE = 24, SETTLED_PER_STEP = 2000, BUSY_PAUSE_MS = 1000, IDLE_PAUSE_MS = 60000, AWAY_PAUSE_MS = 5000 };
+enum {
+    NUMBER_SIZE = 24,
+    SETTLED_PER_STEP = 2000,
+    BUSY_PAUSE_MS = 1000,
+    IDLE_PAUSE_MS = 60000,
+    AWAY_PAUSE_MS = 5000
+};
 
-/*  Nothing waits for its commits, and what a crash undoes is done again. Big tables are never read from end to end for a
- *  little of them, whatever the planner knows of tables that change. */
+/*  Nothing waits for its commits, and what a crash undoes is done again. Big tables are never read from end
+ * to end for a little of them, whatever the planner knows of tables that change. */
 static const char session_settings[] =
     "set synchronous_commit = off; set statement_timeout = '60s'; set lock_timeout = '5s'; set jit = off; "
     "set enable_seqscan = off; set search_path = pg_catalog; set idle_in_transaction_session_timeout = '30s'";
@@ -61,7 +67,8 @@ typedef struct session {
 static helio_rc await(const session_t *self, helio_error_t *err)
 {
     while (PQisBusy(self->connection)) {
-        struct pollfd fds[] = {{.fd = PQsocket(self->connection), .events = POLLIN}, {.fd = self->stop_fd, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = PQsocket(self->connection), .events = POLLIN},
+                               {.fd = self->stop_fd, .events = POLLIN}};
         (void)poll(fds, 2, -1);
         if (fds[1].revents)
             return helio_fail(err, HELIO_UNAVAILABLE, "the broker is stopping");
@@ -77,8 +84,8 @@ typedef struct moved {
 } moved_t;
 
 /*  After a failure the connection is in doubt. */
-static helio_rc ask(const session_t *self, const char *query, int count, const char *const *values, moved_t *ret_moved,
-                    helio_error_t *err)
+static helio_rc ask(const session_t *self, const char *query, int count, const char *const *values,
+                    moved_t *ret_moved, helio_error_t *err)
 {
     if (!PQsendQueryParams(self->connection, helio_sql_query(query), count, NULL, values, NULL, NULL, 0))
         return helio_fail(err, HELIO_UNAVAILABLE, "database: %s", PQerrorMessage(self->connection));
@@ -91,16 +98,18 @@ static helio_rc ask(const session_t *self, const char *query, int count, const c
     rc = helio_session_check(self->connection, result, query, err);
     if (rc == HELIO_OK) {
         ret_moved->rows = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
-        ret_moved->gone = PQnfields(result) > 1 ? strtoll(PQgetvalue(result, 0, 1), NULL, 10) : ret_moved->rows;
+        ret_moved->gone =
+            PQnfields(result) > 1 ? strtoll(PQgetvalue(result, 0, 1), NULL, 10) : ret_moved->rows;
     }
     return rc;
 }
 
-static helio_rc ask_kind(const session_t *session, const char *query, const helio_retention_t *retention, const struct kind *kind,
-                         moved_t *ret_moved, helio_error_t *err)
+static helio_rc ask_kind(const session_t *session, const char *query, const helio_retention_t *retention,
+                         const struct kind *kind, moved_t *ret_moved, helio_error_t *err)
 {
     char before[NUMBER_SIZE], rows[NUMBER_SIZE];
-    (void)snprintf(before, sizeof before, "%" PRId64, helio_clock_wall_ms() - (int64_t)kept_ms(retention, kind));
+    (void)snprintf(before, sizeof before, "%" PRId64,
+                   helio_clock_wall_ms() - (int64_t)kept_ms(retention, kind));
     (void)snprintf(rows, sizeof rows, "%" PRIu32, retention->rows_per_second);
     return ask(session, query, 2, (const char *const[]){before, rows}, ret_moved, err);
 }
@@ -113,7 +122,8 @@ static helio_rc settle(const session_t *session, moved_t *ret_moved, helio_error
 }
 
 /*  A step of each kind. *ret_moved: of the one that did most; 0 = there is nothing to do. */
-static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t *ret_moved, helio_error_t *err)
+static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t *ret_moved,
+                         helio_error_t *err)
 {
     moved_t moved = {0};
     helio_rc rc = settle(session, &moved, err);
@@ -182,7 +192,8 @@ static void *work(void *arg)
     return NULL;
 }
 
-helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg)
+helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
+                                 void *arg)
 {
     helio_keeper_t *self = helio_new(1, sizeof *self);
     self->conninfo = helio_strdup(conninfo);
@@ -219,8 +230,8 @@ static void say_count(helio_say_fn *say, void *arg, const char *what, const char
     say(arg, line);
 }
 
-helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
-                            helio_error_t *err)
+helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
+                            void *arg, helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
@@ -239,8 +250,8 @@ helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *reten
     return rc;
 }
 
-helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg,
-                              helio_error_t *err)
+helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
+                              void *arg, helio_error_t *err)
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);

@@ -1,8 +1,9 @@
 /*  keeper.h -- what a long life needs: settles jobs that are over, and deletes what is kept for a time only.
  *
- *  A thread with a connection of its own, away from the writer's: at most so many rows of a kind a second, none while
- *  another broker leads. Every step is one small transaction that may be done twice, so it needs no fence. What it did is
- *  in table helio.retention (and /metrics). Which rows may go is said by schema/queries/keep.sql alone.
+ *  A thread with a connection of its own, away from the writer's: at most so many rows of a kind a second,
+ * none while another broker leads. Every step is one small transaction that may be done twice, so it needs no
+ * fence. What it did is in table helio.retention (and /metrics). Which rows may go is said by
+ * schema/queries/keep.sql alone.
  */
 #ifndef HELIO_BROKER_STORE_KEEPER_H
 #define HELIO_BROKER_STORE_KEEPER_H
@@ -23,15 +24,17 @@ typedef struct helio_retention {
 
 typedef struct helio_keeper helio_keeper_t;
 
-/*  say: on the keeper's thread, a line about trouble, once until it is over; may be NULL. conninfo is copied. */
-helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say, void *arg);
+/*  say: on the keeper's thread, a line about trouble, once until it is over; may be NULL. conninfo is copied.
+ */
+helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
+                                 void *arg);
 void helio_keeper_destroy(helio_keeper_t **self_p); /* ends the step that runs, joins the thread */
 
 /*  The same at once, until nothing is left to do, whoever leads. Says what went. */
-HELIO_MUST_CHECK helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
-                                             void *arg, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention,
+                                             helio_say_fn *say, void *arg, helio_error_t *err);
 /*  How much would go, roughly. Deletes nothing. */
-HELIO_MUST_CHECK helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *retention, helio_say_fn *say,
-                                               void *arg, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *retention,
+                                               helio_say_fn *say, void *arg, helio_error_t *err);
 
 #endif

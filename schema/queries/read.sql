@@ -518,3 +518,9 @@ select json_build_object(
     'cost_usd', coalesce(sum(cost_usd), 0), 'energy_kwh', coalesce(sum(energy_kwh), 0),
     'carbon_g', coalesce(sum(carbon_g), 0))::text
 from by_state
+
+-- name: read_retention
+-- What retention did, and how many old jobs are open: {"tables": [{"table", "deleted", "oldest_s"}], "unsettled"}; oldest_s null: not known.
+select json_build_object('tables', coalesce((select json_agg(json_build_object('table', r.what, 'deleted', r.deleted,
+        'oldest_s', date_part('epoch', now() - r.oldest_at)) order by r.what) from helio.retention r), '[]'),
+    'unsettled', (select count(*) from helio.unsettled))::text

@@ -41,6 +41,8 @@ static void everything(helio_buffer_t *out)
         .balance_json = HELIO_TEXT("[{\"site\":\"a\",\"ratio\":1}]"),
         .forecasts_json =
             HELIO_TEXT("[{\"site\":\"a\",\"signal\":\"carbon_g_per_kwh\",\"age_s\":1,\"error_ratio\":0.1}]"),
+        .retention_json =
+            HELIO_TEXT("{\"tables\":[{\"table\":\"samples\",\"deleted\":2,\"oldest_s\":1}],\"unsettled\":1}"),
     };
     helio_metrics_text(&metrics, &sources, out);
 }

@@ -31,6 +31,7 @@ static void arguments__flags_and_words_mix_in_any_order(void **state)
     assert_string_equal(arguments.config, "b.yaml");
     assert_string_equal(arguments.tenant, "demo");
     assert_string_equal(arguments.ttl, "9d");
+    assert_false(arguments.dry_run);
     assert_int_equal(arguments.word_count, 2);
     assert_string_equal(arguments.words[0], "token");
     assert_string_equal(arguments.words[1], "add");
@@ -64,6 +65,16 @@ static void arguments__a_key_that_begins_with_dashes_is_a_word(void **state)
         PARSE(&arguments, NULL, "site", "add", "lulea", "--aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
         HELIO_OK);
     assert_int_equal(arguments.word_count, 4);
+}
+
+static void arguments__prune_has_flags_of_its_own(void **state)
+{
+    (void)state;
+    helio_arguments_t arguments;
+    assert_int_equal(PARSE(&arguments, NULL, "prune", "--dry-run", "--older-than", "90d"), HELIO_OK);
+    assert_true(arguments.dry_run);
+    assert_string_equal(arguments.older_than, "90d");
+    assert_int_equal(arguments.word_count, 1);
 }
 
 static void arguments__mistakes_are_named(void **state)
@@ -138,6 +149,14 @@ static void settings__a_database_is_all_that_must_be_said(void **state)
     assert_int_equal(engine.batch_rows_max, 20000);
     assert_null(engine.record_path);
     assert_string_equal(engine.endpoint, "tcp://0.0.0.0:7443");
+    const helio_retention_t *kept = &self->settings.retention;
+    const uint64_t day_ms = 86400000;
+    assert_int_equal(kept->samples_ms, 400 * day_ms);
+    assert_int_equal(kept->forecasts_ms, 90 * day_ms);
+    assert_int_equal(kept->actuals_ms, 400 * day_ms);
+    assert_int_equal(kept->decisions_ms, 180 * day_ms);
+    assert_int_equal(kept->keys_ms, 90 * day_ms);
+    assert_int_equal(kept->rows_per_second, 5000);
 }
 
 static void settings__everything_can_be_set_and_flags_win(void **state)
@@ -147,7 +166,8 @@ static void settings__everything_can_be_set_and_flags_win(void **state)
         "database: a\nlisten_sites: tcp://10.0.0.1:9\nlisten_http: 10.0.0.1:8\n"
         "key_file: /k\nrecord: /r\nlog_level: debug\nlease: 5m\nsummary: 2s\n"
         "silent_after: 30s\ncommit_deadline: 3s\nreaders: 4\n"
-        "limits: {queued: 10, queued_per_tenant: 5, offers_unanswered: 3, batch_rows: 7}\n";
+        "limits: {queued: 10, queued_per_tenant: 5, offers_unanswered: 3, batch_rows: 7}\n"
+        "retention: {samples: 0s, forecasts: 40d, actuals: 41d, decisions: 3d, idempotency_keys: 4d, rows_per_second: 100}\n";
     assert_int_equal(load(self, text, (helio_arguments_t){.database = "b", .log_level = "error"}), HELIO_OK);
     assert_string_equal(self->settings.database.data, "b");
     assert_int_equal(self->settings.log_level, HELIO_ERROR);
@@ -161,6 +181,13 @@ static void settings__everything_can_be_set_and_flags_win(void **state)
     assert_int_equal(engine.core.queued_max, 10);
     assert_int_equal(engine.batch_rows_max, 7);
     assert_int_equal(engine.store.commit_deadline_ms, 3000);
+    const helio_retention_t *kept = &self->settings.retention;
+    assert_int_equal(kept->samples_ms, 0); /* for ever */
+    assert_int_equal(kept->forecasts_ms, UINT64_C(40) * 86400000);
+    assert_int_equal(kept->actuals_ms, UINT64_C(41) * 86400000);
+    assert_int_equal(kept->decisions_ms, UINT64_C(3) * 86400000);
+    assert_int_equal(kept->keys_ms, UINT64_C(4) * 86400000);
+    assert_int_equal(kept->rows_per_second, 100);
 }
 
 static void settings__mistakes_name_line_and_remedy(void **state)
@@ -175,6 +202,10 @@ static void settings__mistakes_name_line_and_remedy(void **state)
         {"database: a\nlog_level: loud\n", "loud"},
         {"database: a\nlimits: {queued: -1}\n", ":2:"},
         {"lease: 15m\n", "database"},
+        {"database: a\nretention: {samples: 1h}\n", "retention.samples is at least 2d, or 0s for ever"},
+        {"database: a\nretention: {actuals: 7d}\n", "retention.actuals is at least 32d"},
+        {"database: a\nretention: {idempotency_keys: 24h}\n", "retention.idempotency_keys is at least 2d"},
+        {"database: a\nretention: {ledger: 90d}\n", "ledger"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         assert_int_not_equal(load(self, cases[i].text, (helio_arguments_t){0}), HELIO_OK);
@@ -203,6 +234,7 @@ int main(void)
         cmocka_unit_test(arguments__flags_and_words_mix_in_any_order),
         cmocka_unit_test(arguments__every_tenant_given_is_kept),
         cmocka_unit_test(arguments__a_key_that_begins_with_dashes_is_a_word),
+        cmocka_unit_test(arguments__prune_has_flags_of_its_own),
         cmocka_unit_test(arguments__mistakes_are_named),
         CASE(settings__a_database_is_all_that_must_be_said),
         CASE(settings__everything_can_be_set_and_flags_win),
