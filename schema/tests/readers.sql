@@ -75,7 +75,7 @@ select ok(exists (select from pg_class c where 'security_barrier=true' = any (c.
 from views v where of_tenants;
 select is((select string_agg(distinct m.name, ', ') from made_of m join pg_attribute a on a.attrelid = m.relation
            where m.view = v.name and a.attname in ('tenant', 'job_id')),
-    case v.name when 'energy_balance' then 'job_state, ledger' end, name || ' is made of nothing of one tenant') -- a sum over all
+    case v.name when 'energy_balance' then 'job_state, jobs, ledger, maybe_open, unsettled' end, name || ' is made of nothing of one tenant') -- a sum over all
 from views v where of_sites;
 
 -- ---- what each sees ---------------------------------------------------------------------------------------
