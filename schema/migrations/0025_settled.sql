@@ -41,6 +41,10 @@ create table helio.ended_badly (
 create or replace function helio.open_from() returns uuid language sql stable security definer set search_path = pg_catalog
     return (select greatest(f.open_from, s.mark) from helio.federation f, helio.settled s);
 
+-- Jobs with smaller ids are settled. A function, as above, so that the planner sees how few there are from here on.
+create function helio.settled_to() returns uuid language sql stable security definer set search_path = pg_catalog
+    return (select s.mark from helio.settled s);
+
 create function helio.add_totals(jobs uuid[]) returns void language sql
     begin atomic
         insert into helio.ended_badly (state, job_id, task)

@@ -22,8 +22,8 @@ with wanted as materialized (
     from (select helio.state_of(w) as state from unnest(string_to_array($2::text, ',')) w) v
 ), plan as materialized (
     select w.over, w.open, $2::text is null or 8 = any (w.over) as everywhere,
-        w.over <> '{}' and not 8 = any (w.over) as failures, w.open <> '{}' as alive, s.mark
-    from wanted w, helio.settled s
+        w.over <> '{}' and not 8 = any (w.over) as failures, w.open <> '{}' as alive
+    from wanted w
 ), page as (
     (select helio.task_object(t) as entry, t.job_id, t.task
      from helio.tasks_now t
@@ -37,7 +37,7 @@ with wanted as materialized (
     union all
     (select helio.task_object(t), t.job_id, t.task
      from helio.tasks_now t
-     where (select p.failures from plan p) and t.job_id >= (select p.mark from plan p)
+     where (select p.failures from plan p) and t.job_id >= helio.settled_to()
        and t.state = any ((select p.over from plan p)::int2[])
        and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
@@ -47,21 +47,28 @@ with wanted as materialized (
      limit least(greatest($6::int4, 1), 1000) + 1)
     union all
     (select helio.task_object(t), t.job_id, t.task
-     from (select e.job_id, e.task
-           from unnest((select p.over from plan p)::int2[]) w (state)
-           join helio.ended_badly e on e.state = w.state
-           where (select p.failures from plan p)
-           union all
-           select s.job_id, s.task
-           from helio.unsettled u join helio.job_state s using (job_id)
-           where (select p.failures from plan p) and s.state = any ((select p.over from plan p)::int2[])) e
-     join helio.tasks_now t on t.job_id = e.job_id and t.task = e.task
-     where ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+     from helio.unsettled u join helio.tasks_now t using (job_id)
+     where (select p.failures from plan p) and t.state = any ((select p.over from plan p)::int2[])
+       and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
        and ($4::text is null or t.name = $4::text)
        and ($5::text is null or t.job_id <= helio.job_uuid($5::text))
        and ($5::text is null or t.job_id < helio.job_uuid($5::text) or t.task > helio.job_task($5::text))
      order by t.job_id desc, t.task
      limit least(greatest($6::int4, 1), 1000) + 1)
+    union all
+    (select l.entry, l.job_id, l.task
+     from unnest((select p.over from plan p)::int2[]) w (state)
+     cross join lateral (
+         select helio.task_object(t) as entry, e.job_id, e.task
+         from helio.ended_badly e join helio.tasks_now t on t.job_id = e.job_id and t.task = e.task
+         where e.state = w.state
+           and ($1::text is null or t.tenant = $1::text) and ($3::text is null or t.queue = $3::text)
+           and ($4::text is null or t.name = $4::text)
+           and e.job_id <= coalesce(helio.job_uuid($5::text), 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+           and ($5::text is null or e.job_id < helio.job_uuid($5::text) or e.task > helio.job_task($5::text))
+         order by e.job_id desc, e.task
+         limit least(greatest($6::int4, 1), 1000) + 1) l
+     where (select p.failures from plan p))
     union all
     (select helio.task_object(t), t.job_id, t.task
      from helio.tasks_now t
@@ -267,7 +274,7 @@ left join (
         sum(t.gpus) filter (where t.state = 0) as gpus_queued,
         sum(t.gpus) filter (where helio.state_is_live(t.state)) as gpus_live
     from helio.maybe_open o join helio.tasks_now t using (job_id)
-    where $1::text is null or t.tenant = $1::text
+    where ($1::text is null or t.tenant = $1::text) and t.task between -1 and 2147483647
     group by t.queue
 ) n using (queue)
 
@@ -328,7 +335,8 @@ where $1::text is null or n.tenant in ($1::text, '*')
 -- Every tenant: a list of {tenant, home_site, weight, users (with a token in force), jobs_open, created_at}.
 with open as materialized (
     select t.tenant, count(*) as jobs
-    from helio.maybe_open o join helio.tasks_now t using (job_id) where not helio.state_is_over(t.state)
+    from helio.maybe_open o join helio.tasks_now t using (job_id)
+    where not helio.state_is_over(t.state) and t.task between -1 and 2147483647
     group by t.tenant
 )
 select coalesce(json_agg(json_build_object('tenant', t.tenant, 'home_site', t.home_site,

@@ -72,10 +72,11 @@ select j.tenant, coalesce(s.state, 0::smallint), count(*), coalesce(sum(s.gpu_ms
     coalesce(sum(s.energy_j), 0), coalesce(sum(s.carbon_mg), 0)
 from (select u.job_id from helio.unsettled u
       union all
-      select n.job_id from helio.jobs n where n.job_id >= (select m.mark from helio.settled m)) o
+      select n.job_id from helio.jobs n where n.job_id >= helio.settled_to()) o
 join helio.jobs j using (job_id)
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
+where t.task between -1 and 2147483647 -- every task; PostgreSQL takes a job for one task by it, and not for ten
 group by 1, 2;
 
 -- Everybody who can ask something of the broker, once: users by their tokens, sites by their keys. Roles are those in force
