@@ -25,7 +25,7 @@ enum {
 static const char session_settings[] =
     "set default_transaction_read_only = on; set statement_timeout = '10s'; set lock_timeout = '5s'; set jit "
     "= off; "
-    "set search_path = pg_catalog; set idle_in_transaction_session_timeout = '30s'";
+    "set search_path = pg_catalog; set idle_in_transaction_session_timeout = '30s'; set work_mem = '32MB'";
 
 typedef struct worker {
     helio_reader_t *reader;

@@ -417,28 +417,37 @@ select json_build_object('broken_at', helio.audit_verify(), 'entries', (select c
 -- the ledger; "baselines", what the jobs that ended on the day used, would have used, and saved by that, one entry for
 -- each baseline and kind of intensity (null: not known, nor then the carbon). "jobs_not_at_home": of those jobs, the ones
 -- that are in no entry of the baseline home: they have no home site, or none of its pools can run them.
-with day as (
-    select date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1) as first
-), by_state as (
+-- The first day is said in full each time: behind a join it would not lead to an index.
+with by_state as (
     select t.state, sum(t.tasks)::int8 as tasks, (sum(t.gpu_ms) / 1000.0)::float8 as gpu_seconds,
         (sum(t.cost_micro_usd) / 1000000.0)::float8 as cost_usd, (sum(t.energy_j) / 3600000.0)::float8 as energy_kwh,
         (sum(t.carbon_mg) / 1000.0)::float8 as carbon_g
     from helio.totals_now t where $1::text is null or t.tenant = $1::text
     group by t.state
 ), used as (
-    select helio.utc_day(l.hour) as time, l.tenant, count(distinct (l.job_id, l.task)) as jobs,
-        sum(l.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds, sum(l.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd,
-        sum(l.energy_j)::int8 / 3600000.0::float8 as energy_kwh, sum(l.carbon_mg)::int8 / 1000.0::float8 as carbon_g,
-        coalesce(sum(l.gpu_ms) filter (where l.fenced), 0)::int8 / 1000.0::float8 as fenced_gpu_seconds,
-        coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0)::float8
-            / nullif(sum(l.energy_j), 0) as carbon_estimated_ratio,
-        coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0)::int8 / 1000000.0::float8 as transfer_cost_usd,
-        coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0)::int8 / 1000.0::float8 as transfer_carbon_g
-    from helio.ledger l left join helio.rates r on r.rates_id = l.rates_id, day
-    where l.hour >= day.first and ($1::text is null or l.tenant = $1::text)
-    group by 1, 2
+    select u.time, u.tenant, count(*) as jobs, sum(u.gpu_ms)::int8 / 1000.0::float8 as gpu_seconds,
+        sum(u.cost_micro_usd)::int8 / 1000000.0::float8 as cost_usd, sum(u.energy_j)::int8 / 3600000.0::float8 as energy_kwh,
+        sum(u.carbon_mg)::int8 / 1000.0::float8 as carbon_g, sum(u.fenced_gpu_ms)::int8 / 1000.0::float8 as fenced_gpu_seconds,
+        sum(u.estimated_j)::float8 / nullif(sum(u.energy_j), 0) as carbon_estimated_ratio,
+        sum(u.transfer_micro_usd)::int8 / 1000000.0::float8 as transfer_cost_usd,
+        sum(u.transfer_mg)::int8 / 1000.0::float8 as transfer_carbon_g
+    from (
+        select helio.utc_day(l.hour) as time, l.tenant, sum(l.gpu_ms) as gpu_ms, sum(l.cost_micro_usd) as cost_micro_usd,
+            sum(l.energy_j) as energy_j, sum(l.carbon_mg) as carbon_mg,
+            coalesce(sum(l.gpu_ms) filter (where l.fenced), 0) as fenced_gpu_ms,
+            coalesce(sum(l.energy_j) filter (where coalesce(r.carbon_estimated, true)), 0) as estimated_j,
+            coalesce(sum(l.cost_micro_usd) filter (where l.part = 1), 0) as transfer_micro_usd,
+            coalesce(sum(l.carbon_mg) filter (where l.part = 1), 0) as transfer_mg
+        from helio.ledger l left join helio.rates r on r.rates_id = l.rates_id
+        where l.hour >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
+          and ($1::text is null or l.tenant = $1::text)
+        group by helio.utc_day(l.hour), l.tenant, l.job_id, l.task
+    ) u
+    group by u.time, u.tenant
 ), held as (
-    select s.* from helio_report.savings_daily s, day where s.time >= day.first and ($1::text is null or s.tenant = $1::text)
+    select s.* from helio_report.savings_daily s
+    where s.time >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
+      and ($1::text is null or s.tenant = $1::text)
 )
 select json_build_object(
     'jobs', coalesce(json_object_agg(helio.state_word(state), tasks order by state) filter (where tasks > 0), '{}'),
@@ -459,8 +468,9 @@ select json_build_object(
             'saved_cost_usd', h.cost_usd_saved, 'saved_energy_kwh', h.energy_kwh_saved,
             'saved_carbon_g', h.carbon_g_saved, 'saved_wait_seconds', h.wait_seconds_saved)
         order by h.time desc, h.tenant, h.baseline, h.carbon_kind), '[]') from held h),
-    'jobs_not_at_home', (select count(*) from helio.baselines b, day
-        where b.ended_at >= day.first and b.home_site is null and ($1::text is null or b.tenant = $1::text)))::text
+    'jobs_not_at_home', (select count(*) from helio.baselines b
+        where b.ended_at >= date_trunc('day', now(), 'UTC') - make_interval(days => least(greatest($2::int4, 1), 400) - 1)
+          and b.home_site is null and ($1::text is null or b.tenant = $1::text)))::text
 from by_state
 
 -- name: read_balance
