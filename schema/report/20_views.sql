@@ -222,15 +222,25 @@ where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %'
 comment on view helio_report.moves is
     'Running jobs that were told to leave for a better site, and where they went. Filter on time. Rows of tenants: a tenant''s reader sees its own.';
 
+-- Of what is over by its last attempt, which has an index on the hour; of what is open by its state.
 create or replace view helio_report.queue_wait with (security_barrier) as
-select date_trunc('hour', s.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
-    percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p50_seconds,
-    percentile_cont(0.95) within group (order by helio.seconds_between(j.submitted_at, s.started_at)) as wait_p95_seconds
-from helio.job_state s join helio.jobs j using (job_id) left join helio.edits e using (job_id)
-where s.started_at is not null
-  and ((select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]))
+select helio.utc_hour(b.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
+    percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, b.started_at)) as wait_p50_seconds,
+    percentile_cont(0.95) within group (order by helio.seconds_between(j.submitted_at, b.started_at)) as wait_p95_seconds
+from (
+    select a.job_id, a.started_at
+    from helio.attempts a
+    join helio.job_state s on s.job_id = a.job_id and s.task = a.task and (s.epoch = a.epoch or s.started_at = a.started_at)
+    where a.started_at is not null and helio.state_is_over(s.state)
+    union all
+    select s.job_id, s.started_at
+    from helio.maybe_open o join helio.job_state s using (job_id)
+    where s.started_at is not null and not helio.state_is_over(s.state)
+) b
+join helio.jobs j using (job_id) left join helio.edits e using (job_id)
+where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3;
-comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees its own.';
 
 create or replace view helio_report.ledger with (security_barrier) as
 select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
