@@ -72,7 +72,7 @@ static const char world[] =
     "1, 4, now(),"
     "  null, 'site:lulea' from generate_series(1, 2) i;"
     "insert into helio.attempts values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, 5, true, false, 0, "
-    "now(), now(),"
+    "now() - interval '50 min', now(),"
     "  now(), 1800000, 3600000, 7200000, 12, 'lulea', null, 'l1');"
     "insert into helio.ledger values ('0199aaaa-0000-7000-8000-000000000001', -1, 1, date_trunc('hour', "
     "now()), 3600000,"
@@ -82,6 +82,11 @@ static const char world[] =
     "lifecycle', 'oregon', 'average lifecycle');"
     "insert into helio.tokens values ('t1', sha256('x'), 'acme', 'ada', 'user', now());"
     "insert into helio.audit (at, actor, action) values (now(), 'user:ada', 'a'), (now(), 'user:ada', 'b');";
+
+/*  What the task that failed leaves. */
+static const char failure[] =
+    "insert into helio.attempts values ('0199aaaa-0000-7000-8000-000000000004', 0, 1, 5, true, false, 3, "
+    "now() - interval '50 min', now(), now(), 0, 0, 0, 0, 'lulea', 'exit code 3', 'l4');";
 
 /*  Another priority of a queue: for a while, everywhere and in the EU; at hours that are not now. */
 static const char rules[] =
@@ -169,6 +174,7 @@ static inline int up(void **state)
     *state = helio_pg_up();
     conninfo = helio_pg_database(*state);
     helio_pg_exec(conninfo, world);
+    helio_pg_exec(conninfo, failure);
     helio_pg_exec(conninfo, rules);
     reader = helio_reader_new(conninfo, 3);
     return 0;
