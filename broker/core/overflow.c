@@ -230,7 +230,7 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
     groups_changed(self);
     core_emit(self, HELIO_BROKER_FX_ROW_OVERFLOW, row);
     core_audit(
-        self, event->user, row->removed ? "overflow-remove" : "overflow-set", row->name,
+        self, event->user, row->removed ? "overflow-rm" : "overflow-set", row->name,
         helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
     const overflow_t *group = find_by_name(self, row->name);
     core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s", row->removed ? "removed" : "set",

@@ -55,15 +55,19 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
-/*  That it runs says why it runs. */
-static void leave_out_running_reason(const helio_client_t *client, json_t *rows)
+/*  That it runs says why it runs; and a job without GPUs has none of the model that its pool is of. */
+static void leave_out_what_says_nothing(const helio_client_t *client, json_t *rows)
 {
     size_t i;
     json_t *row;
     json_array_foreach(rows, i, row)
     {
-        if (client->output.format <= HELIO_FORMAT_WIDE && strcmp(helio_output_string(row, "state"), "running") == 0)
+        if (client->output.format > HELIO_FORMAT_WIDE)
+            return;
+        if (strcmp(helio_output_string(row, "state"), "running") == 0)
             (void)json_object_del(row, "reason");
+        if (helio_output_number(row, "gpus", 1) < 1)
+            (void)json_object_del(row, "gpu_model");
     }
 }
 
@@ -125,7 +129,7 @@ int helio_cmd_ls(helio_client_t *client)
         if (code != HELIO_EXIT_OK)
             return code;
     } while (cursor.size && json_array_size(rows) < limit);
-    leave_out_running_reason(client, rows);
+    leave_out_what_says_nothing(client, rows);
     helio_rc rc = print_jobs(client, rows);
     if (json_array_size(rows) == 0)
         note_queue(client);

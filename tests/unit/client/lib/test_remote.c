@@ -298,6 +298,20 @@ static void ls__says_when_there_are_more(void **state)
     end(&outcome);
 }
 
+static void ls__a_job_without_gpus_has_no_model_for_people(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"jobs\":[" JOB(ID_A, "queued", ",\"gpus\":0,\"gpu_model\":\"H100\"") "],\"next\":null}";
+    static const char *const formats[] = {"wide", "json"};
+    for (size_t i = 0; i < 2; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls", "-o", formats[i]));
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "H100") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
 static void ls__a_cursor_that_stands_still_ends(void **state)
 {
     (void)state;
@@ -433,6 +447,7 @@ int main(void)
         cmocka_unit_test(submit__an_answer_for_other_jobs_is_no_success),
         cmocka_unit_test(ls__goes_through_pages_and_filters),
         cmocka_unit_test(ls__says_when_there_are_more),
+        cmocka_unit_test(ls__a_job_without_gpus_has_no_model_for_people),
         cmocka_unit_test(ls__a_cursor_that_stands_still_ends),
         cmocka_unit_test(ls__names_the_tenant_where_there_are_several),
         cmocka_unit_test(doctor__finds_everything_well),
