@@ -170,7 +170,8 @@ int helio_answer_complain(const helio_client_t *client, long status, helio_text_
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
     helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
     return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,
-                             reason[0] ? ")" : "", wait[0] ? wait : remedy(client, status, told.data ? told.data : ""), "");
+                             reason[0] ? ")" : "",
+                                 wait[0] ? wait : remedy(client, status, told.data ? told.data : ""), "");
 }
 
 int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json)

@@ -54,7 +54,8 @@ static const helio_command_t commands[] = {
     {.name = "convert",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Print the job file that a batch script for Slurm becomes",
-     .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker: --idempotency-key changes nothing here.",
+     .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker: --idempotency-key changes nothing "
+            "here.",
      .example = "helio convert train.sh >train.yaml",
      .options = O(IDEMPOTENCY_KEY),
      .most = HELIO_POSITIONALS_MAX,

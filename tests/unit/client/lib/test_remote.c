@@ -288,7 +288,8 @@ static void ls__says_when_there_are_more(void **state)
     (void)state;
     outcome_t outcome =
         play(RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
-                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"") "],\"next\":\"" ID_A "\"}",
+                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"")
+                    "],\"next\":\"" ID_A "\"}",
                     WHOLE, 0}),
              WORDS("ls", "-l1"));
     expect(&outcome, 0,
@@ -301,7 +302,8 @@ static void ls__says_when_there_are_more(void **state)
 static void ls__a_job_without_gpus_has_no_model_for_people(void **state)
 {
     (void)state;
-    static const char body[] = "{\"jobs\":[" JOB(ID_A, "queued", ",\"gpus\":0,\"gpu_model\":\"H100\"") "],\"next\":null}";
+    static const char body[] =
+        "{\"jobs\":[" JOB(ID_A, "queued", ",\"gpus\":0,\"gpu_model\":\"H100\"") "],\"next\":null}";
     static const char *const formats[] = {"wide", "json"};
     for (size_t i = 0; i < 2; i++) {
         outcome_t outcome =
