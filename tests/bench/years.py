@@ -121,7 +121,8 @@ class Years:
             out(self.tool, "keygen", self.dir + "/broker.key")
         with open(self.conf, "w") as f:
             f.write(f'database: "{self.conninfo}"\nlisten_http: 127.0.0.1:{self.http}\n'
-                    f"listen_sites: tcp://127.0.0.1:{sites_port}\nkey_file: {self.dir}/broker.key\nlog_level: warn\n")
+                    f"listen_sites: tcp://127.0.0.1:{sites_port}\nkey_file: {self.dir}/broker.key\nlog_level: warn\n"
+                    "limits: {queued: 50000000, queued_per_tenant: 50000000}\n")
 
     def start(self):
         """Seconds until it is ready."""
