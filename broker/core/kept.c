@@ -34,8 +34,8 @@ static uint64_t point_of(const helio_series_t *series, int64_t at)
     return isnan(gpus) || gpus <= 0 ? 0 : gpus > 1e6 ? 1000000 : (uint64_t)ceil(gpus - 1e-9);
 }
 
-/*  A series begins with the step that it was made in. Of one that begins later still its site's clock is ahead by hours:
- * that is no reason to send away who is there. */
+/*  A series begins with the step that it was made in. Of one that begins later still its site's clock is
+ * ahead by hours: that is no reason to send away who is there. */
 static int64_t index_of(const helio_series_t *series, int64_t wall_ms)
 {
     int64_t step_ms = INT64_C(1000) * series->step_s, since_ms = wall_ms - series->start_wall_ms;

@@ -45,7 +45,8 @@ HELIO_RECORD_DECLARE(helio_row_audit, HELIO_ROW_AUDIT_FIELDS)
     F(R, I64, revoked_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_row_token, HELIO_ROW_TOKEN_FIELDS)
 
-/*  A user of a tenant. Upserted; disabled: none of its tokens opens anything until it is enabled again. UNIQUE (tenant, user). */
+/*  A user of a tenant. Upserted; disabled: none of its tokens opens anything until it is enabled again.
+ * UNIQUE (tenant, user). */
 #define HELIO_ROW_PRINCIPAL_FIELDS(F, R)                                                                     \
     F(R, TEXT, tenant, 32, _)                                                                                \
     F(R, TEXT, user, 64, _)                                                                                  \

@@ -99,8 +99,8 @@ site_t *core_site_find(helio_broker_core_t *self, helio_text_t name);
 site_t *core_site_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
 site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 pool_t *core_pool_find(site_t *site, helio_text_t name);
-/*  The database is another copy than the one that the last leader wrote: nothing is placed before the sites of then have
- * said what they run, for as long as silence takes at most. */
+/*  The database is another copy than the one that the last leader wrote: nothing is placed before the sites
+ * of then have said what they run, for as long as silence takes at most. */
 bool core_site_settles(const helio_broker_core_t *self);
 void core_site_row(helio_broker_core_t *self, site_t *site);
 /*  It has one from now on; former_ms: one of a former leader may run for so long yet. */

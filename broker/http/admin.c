@@ -120,7 +120,8 @@ void helio_tokens_add(helio_exchange_t *self)
     const helio_principal_t *principal =
         helio_token_table_principal(self->http->tokens, members[0].text, members[1].text);
     if (principal && atomic_load_explicit(&principal->disabled_ms, memory_order_acquire)) {
-        helio_answer_problem(self, 409, NULL, "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`",
+        helio_answer_problem(self, 409, NULL,
+                             "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`",
                              principal->user, principal->tenant, principal->user, principal->tenant);
         return;
     }

@@ -280,8 +280,11 @@ static void on_leading(void *arg)
 
 helio_engine_listener_t helio_http_listener(helio_http_t *self)
 {
-    return (helio_engine_listener_t){
-        .on_transition = on_transition, .on_token = on_token, .on_principal = on_principal, .on_leading = on_leading, .arg = self};
+    return (helio_engine_listener_t){.on_transition = on_transition,
+                                     .on_token = on_token,
+                                     .on_principal = on_principal,
+                                     .on_leading = on_leading,
+                                     .arg = self};
 }
 
 static helio_rc parse_listen(const char *listen, struct sockaddr_storage *ret_address, helio_error_t *err)

@@ -33,9 +33,13 @@ void helio_metrics_sites(helio_text_t json, helio_buffer_t *out)
         {"site_gpus_reserved", "gpus_reserved", "GPUs kept for others by a window.", NULL},
         {"site_jobs_running", "jobs_running", "Jobs that run there, whosever.", NULL},
         {"site_jobs_queued", "jobs_queued", "Jobs in the site's own queue.", NULL},
-        {"site_power_watts", "power_watts", "Draw of the site's GPUs, and of the hosts of those in use: as its feed tells it, or modelled. PUE is not in it.", NULL},
+        {"site_power_watts", "power_watts",
+         "Draw of the site's GPUs, and of the hosts of those in use: as its feed tells it, or modelled. PUE "
+         "is not in it.",
+         NULL},
         {"site_carbon_intensity_grams_per_kilowatt_hour", "carbon_g_per_kwh", "Of the grid, now.", NULL},
-        {"site_electricity_price_usd_per_kilowatt_hour", "electricity_usd_per_kwh", "Of a kilowatt-hour, now.", NULL},
+        {"site_electricity_price_usd_per_kilowatt_hour", "electricity_usd_per_kwh",
+         "Of a kilowatt-hour, now.", NULL},
         {"site_gpu_price_usd_per_hour", "price_usd_per_gpu_h", "Of one GPU, mean over its pools.", NULL},
         {"site_pue_ratio", "pue", "Power usage effectiveness.", NULL},
     };

@@ -54,16 +54,20 @@ static const helio_spec_table_t limit_table =
 #define DAY_MS 86400000.0
 static const helio_spec_field_t retention_fields[] = {
     KEPT_FOR("samples", samples_ms, "400d",
-             "Capacity of each pool, a sample a minute: long enough to hold a month against the same of the year before. "
+             "Capacity of each pool, a sample a minute: long enough to hold a month against the same of the "
+             "year before. "
              "How much of it was allocated stays, by the hour."),
     KEPT_FOR("forecasts", forecasts_ms, "90d",
-             "Forecasts as they were issued, which their errors are measured by: those of the last 30 days are asked for."),
+             "Forecasts as they were issued, which their errors are measured by: those of the last 30 days "
+             "are asked for."),
     KEPT_FOR("actuals", actuals_ms, "400d",
-             "What each hour came to. As long as samples, since views show both side by side; the ledger has prices of its own."),
+             "What each hour came to. As long as samples, since views show both side by side; the ledger has "
+             "prices of its own."),
     KEPT_FOR("decisions", decisions_ms, "180d",
              "Why jobs were placed where they were, with the candidates. Those of open jobs stay."),
     KEPT_FOR("idempotency_keys", keys_ms, "90d",
-             "For how long after its submission a job is found again by its key; while it is open in any case. A retry comes "
+             "For how long after its submission a job is found again by its key; while it is open in any "
+             "case. A retry comes "
              "within days; the broker holds all keys in memory."),
     {.key = "rows_per_second",
      .kind = HELIO_SPEC_U32,
@@ -162,7 +166,8 @@ static const helio_spec_field_t setting_fields[] = {
     {.key = "retention",
      .kind = HELIO_SPEC_GROUP,
      .table = &retention_table,
-     .doc = "For how long what grows with time is kept; 0s: for ever. Jobs, the ledger and the audit are never deleted."},
+     .doc = "For how long what grows with time is kept; 0s: for ever. Jobs, the ledger and the audit are "
+            "never deleted."},
 };
 const helio_spec_table_t helio_settings_table =
     HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);

@@ -104,12 +104,26 @@ static helio_rc ask(const session_t *self, const char *query, int count, const c
     return rc;
 }
 
+/*  Whether it leads, and what time it is: the earlier of this machine's clock and the database's, for a clock that
+ * runs years ahead must not delete what is young. */
+static helio_rc look(const session_t *session, const char *holder, bool *ret_leads, int64_t *ret_now_ms,
+                     helio_error_t *err)
+{
+    moved_t answer = {0};
+    helio_rc rc = ask(session, "keep_leads", 1, (const char *const[]){holder}, &answer, err);
+    if (rc != HELIO_OK)
+        return rc;
+    int64_t here_ms = helio_clock_wall_ms(), there_ms = answer.gone;
+    *ret_leads = answer.rows != 0;
+    *ret_now_ms = here_ms < there_ms ? here_ms : there_ms;
+    return HELIO_OK;
+}
+
 static helio_rc ask_kind(const session_t *session, const char *query, const helio_retention_t *retention,
-                         const struct kind *kind, moved_t *ret_moved, helio_error_t *err)
+                         const struct kind *kind, int64_t now_ms, moved_t *ret_moved, helio_error_t *err)
 {
     char before[NUMBER_SIZE], rows[NUMBER_SIZE];
-    (void)snprintf(before, sizeof before, "%" PRId64,
-                   helio_clock_wall_ms() - (int64_t)kept_ms(retention, kind));
+    (void)snprintf(before, sizeof before, "%" PRId64, now_ms - (int64_t)kept_ms(retention, kind));
     (void)snprintf(rows, sizeof rows, "%" PRIu32, retention->rows_per_second);
     return ask(session, query, 2, (const char *const[]){before, rows}, ret_moved, err);
 }
@@ -122,8 +136,8 @@ static helio_rc settle(const session_t *session, moved_t *ret_moved, helio_error
 }
 
 /*  A step of each kind. *ret_moved: of the one that did most; 0 = there is nothing to do. */
-static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t *ret_moved,
-                         helio_error_t *err)
+static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t now_ms,
+                         int64_t *ret_moved, helio_error_t *err)
 {
     moved_t moved = {0};
     helio_rc rc = settle(session, &moved, err);
@@ -131,7 +145,7 @@ static helio_rc round_of(const session_t *session, const helio_retention_t *rete
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         if (!kept_ms(retention, &kinds[i]))
             continue;
-        rc = ask_kind(session, kinds[i].step, retention, &kinds[i], &moved, err);
+        rc = ask_kind(session, kinds[i].step, retention, &kinds[i], now_ms, &moved, err);
         if (rc == HELIO_OK && moved.rows > most)
             most = moved.rows;
     }
@@ -153,16 +167,16 @@ static PGconn *connect(const char *conninfo, helio_rc *ret_rc, helio_error_t *er
 static helio_rc turn(helio_keeper_t *self, int *ret_pause_ms, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
-    moved_t leading = {0};
-    int64_t moved = 0;
+    bool leads = false;
+    int64_t now_ms = 0, moved = 0;
     if (!self->connection)
         self->connection = connect(self->conninfo, &rc, err);
     const session_t session = {self->connection, self->stop_fd};
     if (rc == HELIO_OK)
-        rc = ask(&session, "keep_leads", 1, (const char *const[]){self->holder}, &leading, err);
-    if (rc == HELIO_OK && leading.rows)
-        rc = round_of(&session, &self->retention, &moved, err);
-    *ret_pause_ms = rc != HELIO_OK || !leading.rows ? AWAY_PAUSE_MS : moved ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
+        rc = look(&session, self->holder, &leads, &now_ms, err);
+    if (rc == HELIO_OK && leads)
+        rc = round_of(&session, &self->retention, now_ms, &moved, err);
+    *ret_pause_ms = rc != HELIO_OK || !leads ? AWAY_PAUSE_MS : moved ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
     return rc;
 }
 
@@ -236,6 +250,10 @@ helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *reten
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
     const session_t whole = {connection, -1}, *session = &whole;
+    bool leads;
+    int64_t now_ms = 0;
+    if (rc == HELIO_OK)
+        rc = look(session, "", &leads, &now_ms, err);
     for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows;)
         rc = settle(session, &moved, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
@@ -243,7 +261,7 @@ helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *reten
         if (!kept_ms(retention, &kinds[i]))
             continue;
         for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows; total += moved.gone)
-            rc = ask_kind(session, kinds[i].step, retention, &kinds[i], &moved, err);
+            rc = ask_kind(session, kinds[i].step, retention, &kinds[i], now_ms, &moved, err);
         if (rc == HELIO_OK)
             say_count(say, arg, kinds[i].what, "deleted", total);
     }
@@ -256,11 +274,15 @@ helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *ret
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
     const session_t whole = {connection, -1}, *session = &whole;
+    bool leads;
+    int64_t now_ms = 0;
+    if (rc == HELIO_OK)
+        rc = look(session, "", &leads, &now_ms, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         moved_t count = {0};
         if (!kept_ms(retention, &kinds[i]))
             continue;
-        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], &count, err);
+        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], now_ms, &count, err);
         if (rc == HELIO_OK)
             say_count(say, arg, kinds[i].what, "would delete", count.rows);
     }

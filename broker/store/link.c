@@ -204,7 +204,8 @@ static helio_rc finish_resuming(helio_store_t *self, int64_t now_ms)
 {
     self->phase = HELIO_STORE_READY;
     self->deadline_ms = INT64_MAX;
-    if (!self->in_flight) /* a server that lets everybody in may yet refuse this batch, again and again: its disk is full */
+    if (!self->in_flight) /* a server that lets everybody in may yet refuse this batch, again and again: its
+                             disk is full */
         self->backoff_ms = 0;
     self->figures.reconnects_total++;
     if (self->in_flight && !helio_store_send_flight(self, now_ms))

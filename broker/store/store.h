@@ -88,13 +88,14 @@ HELIO_MUST_CHECK helio_rc helio_store_put_token(const char *conninfo, const heli
 HELIO_MUST_CHECK helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key_t *key,
                                                    helio_error_t *err);
 
-/*  Readers: logins of the database for dashboards, which see the rows of some tenants only. *ret_script gets what a superuser
- *  has yet to run, where this user of the database may not: empty = nothing. HELIO_INVALID: a tenant or a reader that there is
- *  not, or a role with rights of its own; the text says which. tenants: at least one. */
+/*  Readers: logins of the database for dashboards, which see the rows of some tenants only. *ret_script gets
+ * what a superuser has yet to run, where this user of the database may not: empty = nothing. HELIO_INVALID: a
+ * tenant or a reader that there is not, or a role with rights of its own; the text says which. tenants: at
+ * least one. */
 HELIO_MUST_CHECK helio_rc helio_store_put_reader(const char *conninfo, const char *reader, const char *const *tenants,
                                                  uint32_t tenant_count, helio_buffer_t *ret_script, helio_error_t *err);
-HELIO_MUST_CHECK helio_rc helio_store_remove_reader(const char *conninfo, const char *reader, helio_buffer_t *ret_script,
-                                                    helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_store_remove_reader(const char *conninfo, const char *reader,
+                                                    helio_buffer_t *ret_script, helio_error_t *err);
 /*  ready: it has a login with all rights and limits. tenants: separated by ", ". */
 typedef void helio_store_reader_fn(void *arg, const char *reader, const char *tenants, bool ready);
 HELIO_MUST_CHECK helio_rc helio_store_each_reader(const char *conninfo, helio_store_reader_fn *visit, void *arg,

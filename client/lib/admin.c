@@ -191,3 +191,21 @@ int helio_cmd_audit(helio_client_t *client)
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_audit());
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
+
+int helio_cmd_audit_verify(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    int code = helio_ask_get(client, "/v1/audit/verify", &answer);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (helio_output_object(&client->output, answer, helio_columns_of_audit_chain()) != HELIO_OK)
+        return HELIO_EXIT_OWN;
+    const json_t *broken_at = json_object_get(answer, "broken_at");
+    if (!json_is_null(broken_at))
+        return helio_client_fail(client, HELIO_EXIT_FAILURE,
+                                 "entry %lld does not follow from the one before it: one of them was changed, or "
+                                 "what stood between them was taken away",
+                                 (long long)json_integer_value(broken_at));
+    helio_client_say(client, "the chain is whole");
+    return HELIO_EXIT_OK;
+}

@@ -418,6 +418,13 @@ helio_columns_t helio_columns_of_principals(void)
     return HELIO_COLUMNS(columns, "name");
 }
 
+helio_columns_t helio_columns_of_audit_chain(void)
+{
+    static const helio_column_t columns[] = {{"Entries", "entries", HELIO_CELL_COUNT, false},
+                                             {"Broken at", "broken_at", HELIO_CELL_COUNT, false}};
+    return HELIO_COLUMNS(columns, "broken_at");
+}
+
 helio_columns_t helio_columns_of_audit(void)
 {
     static const helio_column_t columns[] = {

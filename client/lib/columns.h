@@ -29,5 +29,6 @@ helio_columns_t helio_columns_of_baselines(void); /* of a report: a day, a team 
 helio_columns_t helio_columns_of_tokens(void);
 helio_columns_t helio_columns_of_principals(void);
 helio_columns_t helio_columns_of_audit(void);
+helio_columns_t helio_columns_of_audit_chain(void);
 
 #endif

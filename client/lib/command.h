@@ -108,6 +108,7 @@ int helio_cmd_user_ls(helio_client_t *client);
 int helio_cmd_user_disable(helio_client_t *client);
 int helio_cmd_user_enable(helio_client_t *client);
 int helio_cmd_audit(helio_client_t *client);
+int helio_cmd_audit_verify(helio_client_t *client);
 int helio_cmd_doctor(helio_client_t *client); /* doctor.c */
 int helio_cmd_help(helio_client_t *client);   /* self.c */
 int helio_cmd_completion(helio_client_t *client);

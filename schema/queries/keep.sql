@@ -2,8 +2,8 @@
 -- this time (Unix, ms), $2 rows at most. Nothing is deleted that an open job, the ledger, the audit or a report of days rests on.
 
 -- name: keep_leads
--- $1 the name that a broker leads by. 1: it does.
-select coalesce(f.holder = $1::text, false)::integer from helio.federation f
+-- $1 the name that a broker leads by. 1: it does; what time it is here.
+select coalesce(f.holder = $1::text, false)::integer, helio.time_ms(now()) from helio.federation f
 
 -- name: keep_settled
 -- $1 jobs at most. How many were moved on by.

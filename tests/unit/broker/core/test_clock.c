@@ -1,5 +1,5 @@
-/*  The wall clock is set, of the broker's machine or of a site's: nothing waits for a time that comes no more, and no run
- *  gets shorter by it. */
+/*  The wall clock is set, of the broker's machine or of a site's: nothing waits for a time that comes no
+ * more, and no run gets shorter by it. */
 #include <string.h>
 
 #include "tests/support/core_harness.h"

@@ -167,7 +167,8 @@ static void settings__everything_can_be_set_and_flags_win(void **state)
         "key_file: /k\nrecord: /r\nlog_level: debug\nlease: 5m\nsummary: 2s\n"
         "silent_after: 30s\ncommit_deadline: 3s\nreaders: 4\n"
         "limits: {queued: 10, queued_per_tenant: 5, offers_unanswered: 3, batch_rows: 7}\n"
-        "retention: {samples: 0s, forecasts: 40d, actuals: 41d, decisions: 3d, idempotency_keys: 4d, rows_per_second: 100}\n";
+        "retention: {samples: 0s, forecasts: 40d, actuals: 41d, decisions: 3d, idempotency_keys: 4d, "
+        "rows_per_second: 100}\n";
     assert_int_equal(load(self, text, (helio_arguments_t){.database = "b", .log_level = "error"}), HELIO_OK);
     assert_string_equal(self->settings.database.data, "b");
     assert_int_equal(self->settings.log_level, HELIO_ERROR);

@@ -19,6 +19,24 @@ static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **st
     end(&outcome);
 }
 
+static void audit__a_broken_chain_is_a_failure_that_names_the_entry(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":null,\"entries\":12}", WHOLE, 0}),
+             WORDS("audit", "verify"));
+    expect(&outcome, 0, "Entries           12\n", "the chain is whole");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":7,\"entries\":12}", WHOLE, 0}),
+                   WORDS("audit", "verify"));
+    expect(&outcome, 1, NULL, "entry 7 does not follow");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"entries\":12}", WHOLE, 0}),
+                   WORDS("audit", "verify"));
+    assert_int_not_equal(outcome.code, 0); /* an answer that does not say so does not say that it is whole */
+    end(&outcome);
+}
+
 static void quota__budgets_are_sent_as_they_were_said(void **state)
 {
     (void)state;
@@ -383,7 +401,8 @@ static void user__is_disabled_and_enabled_by_tenant_and_name(void **state)
         expect(&outcome, 0, "", cases[i].says);
         assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
         end(&outcome);
-        outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("user", cases[i].verb, "ana"));
+        outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}),
+                       WORDS("user", cases[i].verb, "ana"));
         expect(&outcome, 2, "", "--tenant");
         assert_int_equal(broker_double_count(outcome.broker, "/v1/principals"), 0);
         end(&outcome);
@@ -443,6 +462,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
+        cmocka_unit_test(audit__a_broken_chain_is_a_failure_that_names_the_entry),
         cmocka_unit_test(quota__budgets_are_sent_as_they_were_said),
         cmocka_unit_test(quota__budgets_are_a_table_of_their_own),
         cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
