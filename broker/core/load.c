@@ -22,7 +22,8 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->decision_id = row->last_decision_id;
     self->rng.state = seed_of(row);
     self->leases_left_ms = row->leases_left_ms;
-    self->restored_until_ms = row->restored ? self->now_ms + (int64_t)self->options.silent_after_ms : 0;
+    self->restored_ms = row->restored_ms;
+    self->restored_until_ms = row->restored_ms ? self->now_ms + (int64_t)self->options.silent_after_ms : 0;
     core_ids_go_on_from(self, row->newest_job);
 }
 
@@ -50,7 +51,8 @@ static void load_site(helio_broker_core_t *self, const helio_row_site_t *row)
     site_t *site = core_site_get(self, row->site);
     site->state = row->state == HELIO_SITE_STATE_NEW ? HELIO_SITE_STATE_NEW : HELIO_SITE_STATE_SILENT;
     site->draining = row->draining;
-    site->awaited = row->state == HELIO_SITE_STATE_READY || row->state == HELIO_SITE_STATE_SILENT;
+    /* Also one that is new or given up in the copy: it may have come since that was made. */
+    site->awaited = self->restored_ms && row->seen_ms <= self->restored_ms;
     (void)helio_text_copy(row->drain_reason, site->drain_reason, sizeof site->drain_reason);
     (void)helio_text_copy(row->agent_version, site->agent_version, sizeof site->agent_version);
     (void)helio_text_copy(row->refused, site->refused, sizeof site->refused);

@@ -258,6 +258,11 @@ static bool stands_in_line(const job_t *job)
 
 static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_prospect_t *p)
 {
+    if (core_site_settles(self)) {
+        expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
+               "the database was restored: every site says first what it runs, until the latest; then when there is room");
+        return;
+    }
     job_class_t alone = *job->submission->class; /* so that what is kept of the class stays as it is */
     alone.refs = 0;
     alone.options = NULL;

@@ -22,7 +22,8 @@
     F(R, U64, seed, 0, _)                                                                                    \
     F(R, UUID, newest_job, 0, _) /* the largest id there is; all zero when there is no job */                \
     F(R, U64, leases_left_ms, 0, _) /* for so long leases of former leaders may run yet, by their own length */ \
-    F(R, BOOL, restored, 0, _)      /* it may know less than sites do: it is another copy than the last leader's */
+    F(R, I64, restored_ms, 0, _) /* when it was found to be another copy than a leader before wrote: it may know less \
+                                    than sites that were not seen since. 0: not in the last day */
 HELIO_RECORD_DECLARE(helio_row_federation, HELIO_ROW_FEDERATION_FIELDS)
 
 #define HELIO_ROW_AUDIT_FIELDS(F, R)                                                                         \

@@ -401,8 +401,14 @@ static void load_principal(void *arg, const helio_row_principal_t *principal)
 static void load_event(void *arg, uint32_t kind, const void *payload)
 {
     helio_engine_t *self = arg;
-    if (kind == HELIO_BROKER_EV_LOAD_FEDERATION)
-        self->broker_epoch = ((const helio_row_federation_t *)payload)->broker_epoch;
+    if (kind == HELIO_BROKER_EV_LOAD_FEDERATION) {
+        const helio_row_federation_t *federation = payload;
+        self->broker_epoch = federation->broker_epoch;
+        if (federation->restored_ms)
+            helio_log(self->log, HELIO_WARN, "database_restored",
+                      "incarnation=%" PRIu64 " text=\"another copy than a leader before wrote: sites speak first\"",
+                      federation->incarnation);
+    }
     helio_engine_step(self, kind, payload);
 }
 

@@ -7,7 +7,8 @@ select f.incarnation, f.broker_epoch,
     coalesce((select max(d.decision_id) from helio.decisions d), 0),
     f.seed,
     coalesce((select j.job_id from helio.jobs j order by j.job_id desc limit 1), '00000000-0000-0000-0000-000000000000'),
-    greatest(helio.time_ms(f.leases_until) - helio.time_ms(now()), 0), f.restored
+    greatest(helio.time_ms(f.leases_until) - helio.time_ms(now()), 0),
+    coalesce(helio.time_ms(case when f.restored_at > now() - interval '1 day' then f.restored_at end), 0)
 from helio.federation f
 
 -- name: load_tenant

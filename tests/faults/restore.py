@@ -6,7 +6,7 @@
 What was submitted after the copy was made is unknown to it, and its copies are stopped; what it knows ends where it
 belongs, and no two copies of a job run at a time. Prints one line a case; exit 0 only if all hold.
 """
-import argparse, os, shutil, subprocess, sys, tempfile, time
+import argparse, os, shutil, signal, subprocess, sys, tempfile, time
 
 import verdict, workload
 from federation import Federation, LocalSite, run
@@ -71,6 +71,22 @@ class World:
                 if begin < end:
                     yield f"{key}: a copy began {end - begin:.1f} s before another one ended"
 
+    def nothing_before_all_have_spoken(self):
+        """One site is slow to come, and the broker dies meanwhile: the next leader knows as little."""
+        f = self.federation
+        f.procs["north"].send_signal(signal.SIGSTOP)
+        for last in (False, True):
+            f.start("broker")
+            f.wait_for(lambda: any(site["state"] == "ready" for site in f.site_list() if site["site"] == "south"), 30,
+                       "south does not find the broker")
+            time.sleep(3)
+            if not last:
+                f.kill("broker")
+        placed = f.sql("select p.job_id, p.site from helio.placements p, helio.federation f where p.at > f.restored_at")
+        f.procs["north"].send_signal(signal.SIGCONT)
+        if placed != []:
+            yield f"placed before north had spoken: {placed}"
+
     def use_database(self, name):
         with open(self.federation.path("broker.yaml")) as f:
             text = f.read()
@@ -90,10 +106,10 @@ def case_dump(world):
     run("psql", "-qX", f.database, "-c", "create database restored")
     run("pg_restore", "--dbname", f.database.replace("dbname=postgres", "dbname=restored"), f.path("dump"))
     world.use_database("restored")
-    f.start("broker")
+    faults = list(world.nothing_before_all_have_spoken())
     f.wait_ready()
-    faults = world.ends_well(over, known, later)
-    if f.sql("select restored from helio.federation") != [["t"]]:
+    faults += world.ends_well(over, known, later)
+    if f.sql("select restored_at is not null from helio.federation") != [["t"]]:
         faults.append("the broker does not know that it leads another copy")
     return faults, "a dump that was loaded again is noticed; what it knows ended, what it does not know was stopped"
 

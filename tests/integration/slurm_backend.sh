@@ -171,11 +171,12 @@ if [ "$(id -u)" = 0 ]; then # as root there are two users: the jobs', and ours
 fi
 
 # ---- the agent is killed: while a job runs, and is not there when it ends
-say start 20 1 1 600 "$(job runs 'sleep 3' 'exit 7')"
+say start 20 1 1 600 "$(job runs "until [ -e $work/ran/go ]; do sleep 0.2; done" 'exit 7')"
 soon "it runs" heard '^started 20 '
 crash
 begin
 say adopt 20
+touch "$work/ran/go" # not before: an end that was told may be told again by the one who comes after
 soon "it is found again" heard '^ended 20 .*exit=7'
 times runs 1 || fail "a job ran twice over a restart"
 

@@ -109,7 +109,7 @@ void harness_set_wall(harness_t *self, int64_t ms)
 
 void harness_restore(harness_t *self)
 {
-    self->federation.restored = true;
+    self->federation.restored_ms = self->wall_ms;
 }
 
 void harness_newest(harness_t *self, helio_uuid_t id)

@@ -140,6 +140,31 @@ static void restored__nothing_is_placed_before_every_site_has_said_what_it_runs(
     harness_end(&next);
 }
 
+static void restored__the_next_leader_awaits_who_has_not_spoken_to_the_one_before(void **state)
+{
+    (void)state;
+    helio_job_key_t key;
+    harness_t *first = restored(&key);
+    harness_join(first, NORTH, north);
+    harness_wait(first, 1000);
+    harness_t *next = harness_rebuild(first);
+    harness_join(next, NORTH, north);
+    harness_wait(next, 3000);
+    assert_int_equal(harness_state(next, key), HELIO_JOB_QUEUED);
+    harness_join(next, SOUTH, south);
+    harness_wait(next, 2000);
+    assert_int_equal(harness_state(next, key), HELIO_JOB_OFFERED);
+    harness_t *last = harness_rebuild(next); /* all have spoken: it waits for nobody */
+    harness_join(last, SOUTH, south);
+    helio_job_spec_t spec = harness_spec(last, "H100", 1);
+    helio_job_key_t more = harness_job(last, &spec);
+    harness_wait(last, 2000);
+    assert_int_equal(harness_state(last, more), HELIO_JOB_OFFERED);
+    harness_end(&last);
+    harness_end(&next);
+    harness_end(&first);
+}
+
 static void restored__a_site_that_stays_away_is_not_awaited_for_ever(void **state)
 {
     (void)state;
@@ -275,6 +300,7 @@ int main(void)
         CASE(session__a_site_that_has_seen_a_newer_incarnation_refuses_the_restored_broker),
         CASE(session__a_site_that_has_seen_a_later_epoch_of_the_same_incarnation_is_told_what_that_means),
         CASE(restored__nothing_is_placed_before_every_site_has_said_what_it_runs),
+        CASE(restored__the_next_leader_awaits_who_has_not_spoken_to_the_one_before),
         CASE(restored__a_site_that_stays_away_is_not_awaited_for_ever),
         CASE(session__the_name_in_a_profile_does_not_make_another_site),
         CASE(session__words_of_a_peer_that_is_no_session_are_not_heard),

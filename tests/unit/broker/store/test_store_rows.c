@@ -80,7 +80,7 @@ static void store__rows_that_a_new_leader_needs_load_back_equal(void **state)
     assert_true(helio_record_equal(&helio_row_site_type, the(&all, HELIO_BROKER_EV_LOAD_SITE, 0), &site));
     assert_true(helio_record_equal(&helio_row_pool_type, the(&all, HELIO_BROKER_EV_LOAD_POOL, 0), &pool));
     const helio_row_federation_t *federation = the(&all, HELIO_BROKER_EV_LOAD_FEDERATION, 0);
-    assert_true(federation->incarnation > 0 && !federation->restored);
+    assert_true(federation->incarnation > 0 && federation->restored_ms == 0);
     assert_int_equal(federation->broker_epoch, 1);
     assert_true(federation->seed != 0);
     assert_non_null(the(&all, HELIO_BROKER_EV_LOAD_QUEUE, 4));
