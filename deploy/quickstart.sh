@@ -2,7 +2,8 @@
 # A whole federation on this machine, in one command: PostgreSQL, a broker, six sites on four continents with declared
 # GPUs, some jobs, and the plan of one that may wait for the sun.
 #
-#   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running
+#   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running;
+#                                   run again, it starts everything anew but the jobs: those go on
 #   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
 #   deploy/quickstart.sh --down     cancels the jobs that are not over, also those that wait, and stops everything that it started
 #   deploy/quickstart.sh --purge    the same, and removes its state
@@ -65,9 +66,9 @@ stop() { # NAME [SIGNAL]
 as_pg() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
 pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 
-down() {
+down() { # [keep]: jobs are left alone
   [ -d "$state/run" ] || return 0
-  if [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: ask for their end first
+  if [ "${1:-}" != keep ] && [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: ask for their end first
     local open state_of
     open=$(for state_of in queued held offered accepted starting running suspended suspect; do client ls --all --state $state_of -o name 2>/dev/null; done || true)
     [ -z "$open" ] || { echo "cancelling $(wc -l <<<"$open") jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; client wait $open --timeout 10s >/dev/null 2>&1 || true; }
@@ -103,7 +104,8 @@ if [ -z "$build" ]; then
 fi
 for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
 
-down # a second run in a row replaces the first
+# A second run in a row replaces the programs of the first; jobs outlive them. A check wants the GPUs for itself.
+if [ "$mode" = up ]; then down keep; else down; fi
 mkdir -p "$state"/{run,log,bin,client,pg}
 touch "$state/.heliostat-quickstart"
 chmod 755 "$state"

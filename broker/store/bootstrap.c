@@ -105,6 +105,16 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
 {
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    char tenant[64], user[128];
+    bool disabled = false;
+    (void)helio_text_copy(token->tenant, tenant, sizeof tenant);
+    (void)helio_text_copy(token->user, user, sizeof user);
+    if (rc == HELIO_OK)
+        rc = ask_stands(connection, "user_disabled", tenant, user, &disabled, err);
+    if (rc == HELIO_OK && disabled)
+        return helio_fail(err, HELIO_CONFLICT,
+                          "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`", user,
+                          tenant, user, tenant);
     if (rc == HELIO_OK)
         rc = put_rows(connection, HELIO_BROKER_FX_ROW_TOKEN, token, err);
     return rc == HELIO_OK ? end(connection, "token-add", token->token_id, token->role, err) : rc;

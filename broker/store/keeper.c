@@ -18,7 +18,9 @@ enum {
     SETTLED_PER_STEP = 5000,
     BUSY_PAUSE_MS = 1000,
     IDLE_PAUSE_MS = 60000,
-    AWAY_PAUSE_MS = 5000
+    AWAY_PAUSE_MS = 5000,
+    GAP_MS = 86400000,
+    DOUBT_MS = 3600000
 };
 
 /*  Nothing waits for its commits, and what a crash undoes is done again. Big tables are never read from end
@@ -35,7 +37,8 @@ struct helio_keeper {
     int stop_fd; /* readable once the keeper is being destroyed; never drained */
     pthread_t thread;
     PGconn *connection;
-    helio_error_t trouble; /* as it was said last; "" = none */
+    int64_t doubt_since_ms; /* boot clock; 0 = the time is plausible */
+    helio_error_t trouble;  /* as it was said last; "" = none */
     char holder[HELIO_SESSION_HOLDER_SIZE];
 };
 
@@ -80,8 +83,13 @@ static helio_rc await(const session_t *self, helio_error_t *err)
 
 /*  What a step did: what it got through, and what of that is gone. */
 typedef struct moved {
-    int64_t rows, gone;
+    int64_t rows, gone, third;
 } moved_t;
+
+static int64_t number(const PGresult *result, int column, int64_t otherwise)
+{
+    return column < PQnfields(result) ? strtoll(PQgetvalue(result, 0, column), NULL, 10) : otherwise;
+}
 
 /*  After a failure the connection is in doubt. */
 static helio_rc ask(const session_t *self, const char *query, int count, const char *const *values,
@@ -98,25 +106,39 @@ static helio_rc ask(const session_t *self, const char *query, int count, const c
     rc = helio_session_check(self->connection, result, query, err);
     if (rc == HELIO_OK) {
         ret_moved->rows = PQntuples(result) ? strtoll(PQgetvalue(result, 0, 0), NULL, 10) : 0;
-        ret_moved->gone =
-            PQnfields(result) > 1 ? strtoll(PQgetvalue(result, 0, 1), NULL, 10) : ret_moved->rows;
+        ret_moved->gone = PQntuples(result) ? number(result, 1, ret_moved->rows) : 0;
+        ret_moved->third = PQntuples(result) ? number(result, 2, 0) : 0;
     }
     return rc;
 }
 
-/*  Whether it leads, and what time it is: the earlier of this machine's clock and the database's, for a clock that
- * runs years ahead must not delete what is young. */
-static helio_rc look(const session_t *session, const char *holder, bool *ret_leads, int64_t *ret_now_ms,
-                     helio_error_t *err)
+typedef struct view {
+    bool leads;
+    int64_t now_ms;  /* the earlier of this machine's clock and the database's */
+    int64_t last_ms; /* when retention ran last; 0 = never */
+} view_t;
+
+/*  Of two clocks the earlier counts, for one that runs years ahead must not delete what is young. */
+static helio_rc look(const session_t *session, const char *holder, view_t *ret_view, helio_error_t *err)
 {
     moved_t answer = {0};
     helio_rc rc = ask(session, "keep_leads", 1, (const char *const[]){holder}, &answer, err);
     if (rc != HELIO_OK)
         return rc;
     int64_t here_ms = helio_clock_wall_ms(), there_ms = answer.gone;
-    *ret_leads = answer.rows != 0;
-    *ret_now_ms = here_ms < there_ms ? here_ms : there_ms;
+    *ret_view = (view_t){answer.rows != 0, here_ms < there_ms ? here_ms : there_ms, answer.third};
     return HELIO_OK;
+}
+
+bool helio_keeper_doubts(int64_t now_ms, int64_t last_ms, int64_t boot_ms, int64_t *doubt_since_ms)
+{
+    if (last_ms && now_ms - last_ms <= GAP_MS) {
+        *doubt_since_ms = 0;
+        return false;
+    }
+    if (!*doubt_since_ms)
+        *doubt_since_ms = boot_ms;
+    return boot_ms - *doubt_since_ms < DOUBT_MS;
 }
 
 static helio_rc ask_kind(const session_t *session, const char *query, const helio_retention_t *retention,
@@ -135,14 +157,15 @@ static helio_rc settle(const session_t *session, moved_t *ret_moved, helio_error
     return ask(session, "keep_settled", 1, (const char *const[]){most}, ret_moved, err);
 }
 
-/*  A step of each kind. *ret_moved: of the one that did most; 0 = there is nothing to do. */
+/*  A step of each kind, but nothing is deleted at a time in doubt. *ret_moved: of the one that did most; 0 =
+ * there is nothing to do. */
 static helio_rc round_of(const session_t *session, const helio_retention_t *retention, int64_t now_ms,
-                         int64_t *ret_moved, helio_error_t *err)
+                         bool doubts, int64_t *ret_moved, helio_error_t *err)
 {
     moved_t moved = {0};
     helio_rc rc = settle(session, &moved, err);
     int64_t most = moved.rows;
-    for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
+    for (size_t i = 0; rc == HELIO_OK && !doubts && i < KIND_COUNT; i++) {
         if (!kept_ms(retention, &kinds[i]))
             continue;
         rc = ask_kind(session, kinds[i].step, retention, &kinds[i], now_ms, &moved, err);
@@ -164,19 +187,31 @@ static PGconn *connect(const char *conninfo, helio_rc *ret_rc, helio_error_t *er
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
 
+/*  Said when it begins. A database in which retention never ran is no trouble. */
+static bool doubts(helio_keeper_t *self, const view_t *view)
+{
+    int64_t before_ms = self->doubt_since_ms;
+    bool doubted =
+        helio_keeper_doubts(view->now_ms, view->last_ms, helio_clock_boot_ms(), &self->doubt_since_ms);
+    if (doubted && !before_ms && view->last_ms && self->say)
+        self->say(self->arg,
+                  "the clock is more than a day beyond the last round: nothing is deleted for an hour");
+    return doubted;
+}
+
 static helio_rc turn(helio_keeper_t *self, int *ret_pause_ms, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
-    bool leads = false;
-    int64_t now_ms = 0, moved = 0;
+    view_t view = {0};
+    int64_t moved = 0;
     if (!self->connection)
         self->connection = connect(self->conninfo, &rc, err);
     const session_t session = {self->connection, self->stop_fd};
     if (rc == HELIO_OK)
-        rc = look(&session, self->holder, &leads, &now_ms, err);
-    if (rc == HELIO_OK && leads)
-        rc = round_of(&session, &self->retention, now_ms, &moved, err);
-    *ret_pause_ms = rc != HELIO_OK || !leads ? AWAY_PAUSE_MS : moved ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
+        rc = look(&session, self->holder, &view, err);
+    if (rc == HELIO_OK && view.leads)
+        rc = round_of(&session, &self->retention, view.now_ms, doubts(self, &view), &moved, err);
+    *ret_pause_ms = rc != HELIO_OK || !view.leads ? AWAY_PAUSE_MS : moved ? BUSY_PAUSE_MS : IDLE_PAUSE_MS;
     return rc;
 }
 
@@ -250,18 +285,17 @@ helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *reten
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
     const session_t whole = {connection, -1}, *session = &whole;
-    bool leads;
-    int64_t now_ms = 0;
+    view_t view = {0};
     if (rc == HELIO_OK)
-        rc = look(session, "", &leads, &now_ms, err);
-    for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows;)
+        rc = look(session, "", &view, err);
+    for (moved_t moved = {.rows = 1}; rc == HELIO_OK && moved.rows;)
         rc = settle(session, &moved, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         int64_t total = 0;
         if (!kept_ms(retention, &kinds[i]))
             continue;
-        for (moved_t moved = {1, 0}; rc == HELIO_OK && moved.rows; total += moved.gone)
-            rc = ask_kind(session, kinds[i].step, retention, &kinds[i], now_ms, &moved, err);
+        for (moved_t moved = {.rows = 1}; rc == HELIO_OK && moved.rows; total += moved.gone)
+            rc = ask_kind(session, kinds[i].step, retention, &kinds[i], view.now_ms, &moved, err);
         if (rc == HELIO_OK)
             say_count(say, arg, kinds[i].what, "deleted", total);
     }
@@ -274,15 +308,14 @@ helio_rc helio_keeper_foresee(const char *conninfo, const helio_retention_t *ret
     helio_rc rc;
     HELIO_AUTO(helio_session_finish) PGconn *connection = connect(conninfo, &rc, err);
     const session_t whole = {connection, -1}, *session = &whole;
-    bool leads;
-    int64_t now_ms = 0;
+    view_t view = {0};
     if (rc == HELIO_OK)
-        rc = look(session, "", &leads, &now_ms, err);
+        rc = look(session, "", &view, err);
     for (size_t i = 0; rc == HELIO_OK && i < KIND_COUNT; i++) {
         moved_t count = {0};
         if (!kept_ms(retention, &kinds[i]))
             continue;
-        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], now_ms, &count, err);
+        rc = ask_kind(session, kinds[i].foresee, retention, &kinds[i], view.now_ms, &count, err);
         if (rc == HELIO_OK)
             say_count(say, arg, kinds[i].what, "would delete", count.rows);
     }

@@ -8,6 +8,7 @@
 #ifndef HELIO_BROKER_STORE_KEEPER_H
 #define HELIO_BROKER_STORE_KEEPER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "broker/store/store.h"
@@ -30,7 +31,13 @@ helio_keeper_t *helio_keeper_new(const char *conninfo, const helio_retention_t *
                                  void *arg);
 void helio_keeper_destroy(helio_keeper_t **self_p); /* ends the step that runs, joins the thread */
 
-/*  The same at once, until nothing is left to do, whoever leads. Says what went. */
+/*  Whether to delete nothing yet: by this time, more than a day has passed since retention ran last (0 = it
+ * never did). Either the federation stood still, or the clock is wrong; after an hour of the boot clock it is
+ * taken as right. *doubt_since_ms: the caller keeps it from look to look, 0 at first. */
+bool helio_keeper_doubts(int64_t now_ms, int64_t last_ms, int64_t boot_ms, int64_t *doubt_since_ms);
+
+/*  The same at once and at the time that it is, until nothing is left to do, whoever leads. Says what went.
+ */
 HELIO_MUST_CHECK helio_rc helio_keeper_prune(const char *conninfo, const helio_retention_t *retention,
                                              helio_say_fn *say, void *arg, helio_error_t *err);
 /*  How much would go, roughly. Deletes nothing. */

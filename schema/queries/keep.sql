@@ -2,8 +2,10 @@
 -- this time (Unix, ms), $2 rows at most. Nothing is deleted that an open job, the ledger, the audit or a report of days rests on.
 
 -- name: keep_leads
--- $1 the name that a broker leads by. 1: it does; what time it is here.
-select coalesce(f.holder = $1::text, false)::integer, helio.time_ms(now()) from helio.federation f
+-- $1 the name that a broker leads by. 1: it does; what time it is here; when retention ran last, 0 = never.
+select coalesce(f.holder = $1::text, false)::integer, helio.time_ms(now()),
+    coalesce((select helio.time_ms(max(r.ran_at)) from helio.retention r), 0)
+from helio.federation f
 
 -- name: keep_settled
 -- $1 jobs at most. How many were moved on by.
@@ -124,7 +126,8 @@ with span as materialized (
 ), gone as (
     update helio.jobs j set idempotency_key = null
     from next n
-    where n.keyed and j.job_id = n.job_id and not exists (select from helio.unsettled u where u.job_id = n.job_id)
+    where n.keyed and j.job_id = n.job_id and j.idempotency_key is not null -- another pruner may have been here meanwhile
+      and not exists (select from helio.unsettled u where u.job_id = n.job_id)
     returning 1
 ), noted as (
     insert into helio.retention as r (what, deleted, oldest_at, ran_at, passed)

@@ -33,6 +33,11 @@ select exists (select from helio.tenants t where t.tenant = $1::text and coalesc
 select exists (select from helio.site_keys k
                where k.public_key = $1::text and k.site = $2::text and k.revoked_at is null)::integer
 
+-- name: user_disabled
+-- $1 tenant; $2 user. 1: no token of it opens anything.
+select exists (select from helio.principals p
+               where p.kind = 'user' and p.tenant = $1::text and p.name = $2::text and p.disabled_at is not null)::integer
+
 -- name: tenant_home
 select coalesce((select t.home_site from helio.tenants t where t.tenant = $1::text), '')
 

@@ -1,6 +1,7 @@
 /*  test_keeper.c -- what goes with time, what stays, and who sees to it. */
 #include "tests/unit/broker/store/store_testing.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "broker/store/keeper.h"
@@ -156,6 +157,7 @@ static void keeper__works_while_this_process_leads_and_only_then(void **state)
 {
     const char *conninfo = fresh(state);
     helio_pg_exec(conninfo, "update helio.federation set holder = 'elsewhere/1'");
+    helio_pg_exec(conninfo, "insert into helio.retention values ('samples', 0, null, now())");
     helio_keeper_t *keeper = helio_keeper_new(conninfo, &two_days, NULL, NULL);
     const int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
     char *seen = NULL;
@@ -167,7 +169,7 @@ static void keeper__works_while_this_process_leads_and_only_then(void **state)
     } while (strcmp(seen, "1") != 0 && helio_clock_boot_ms() < give_up_ms);
     assert_string_equal(seen, "1");
     free(seen);
-    assert_value(conninfo, "select count(*) from helio.retention", "0");
+    assert_value(conninfo, "select count(*) from helio.retention", "1");
     char name[HELIO_SESSION_HOLDER_SIZE], sql[HELIO_SESSION_HOLDER_SIZE + 64];
     helio_session_holder(name);
     (void)snprintf(sql, sizeof sql, "update helio.federation set holder = '%s'", name);
@@ -181,6 +183,73 @@ static void keeper__works_while_this_process_leads_and_only_then(void **state)
     }
     helio_keeper_destroy(&keeper);
     assert_null(keeper);
+}
+
+static void say_and_count(void *arg, const char *line)
+{
+    if (strstr(line, "nothing is deleted for an hour")) /* else: a step that its end broke off */
+        (void)atomic_fetch_add((atomic_uint *)arg, 1);
+}
+
+/*  As when both clocks of one machine jump: the last round was long ago. */
+static void keeper__deletes_nothing_after_a_gap_and_goes_on_when_it_is_closed(void **state)
+{
+    const char *conninfo = fresh(state);
+    char name[HELIO_SESSION_HOLDER_SIZE], sql[HELIO_SESSION_HOLDER_SIZE + 64];
+    helio_session_holder(name);
+    (void)snprintf(sql, sizeof sql, "update helio.federation set holder = '%s'", name);
+    helio_pg_exec(conninfo, sql);
+    helio_pg_exec(conninfo,
+                  "insert into helio.retention values ('keys', 0, null, now() - interval '200 days')");
+    atomic_uint said = 0;
+    helio_keeper_t *keeper = helio_keeper_new(conninfo, &two_days, say_and_count, &said);
+    const int64_t give_up_ms = helio_clock_boot_ms() + PATIENCE_MS;
+    for (bool done = false; !done;) { /* its turns end with this step: those that delete come after it */
+        char *seen = helio_pg_value(
+            conninfo, "select count(*) from pg_stat_activity where application_name = 'helio-broker keeper'"
+                      "  and datname = current_database() and state = 'idle' and query like '%helio.settle(%'"
+                      "  and now() - state_change > interval '100 milliseconds'");
+        done = strcmp(seen, "1") == 0;
+        free(seen);
+        if (!done && helio_clock_boot_ms() > give_up_ms)
+            fail_msg("the keeper did nothing");
+    }
+    helio_keeper_destroy(&keeper);
+    assert_int_equal(atomic_load(&said), 1);
+    assert_value(
+        conninfo,
+        "select (select count(*) from helio.decisions) || ' ' || (select count(idempotency_key) from "
+        "helio.jobs) || ' ' || (select count(*) from helio.retention)",
+        "4 4 1");
+    helio_pg_exec(conninfo, "update helio.retention set ran_at = now() - interval '23 hours'");
+    keeper = helio_keeper_new(conninfo, &two_days, say_and_count, &said);
+    for (bool done = false; !done;) {
+        char *left = helio_pg_value(conninfo, "select count(idempotency_key) from helio.jobs");
+        done = strcmp(left, "2") == 0;
+        free(left);
+        if (!done && helio_clock_boot_ms() > give_up_ms)
+            fail_msg("the keeper did nothing");
+    }
+    helio_keeper_destroy(&keeper);
+    assert_int_equal(atomic_load(&said), 1);
+}
+
+static void keeper__doubts_a_gap_of_more_than_a_day_for_an_hour(void **state)
+{
+    (void)state;
+    const int64_t hour_ms = 3600000, day = (int64_t)day_ms, boot_ms = 7 * hour_ms;
+    int64_t since_ms = 0;
+    assert_false(helio_keeper_doubts(100 * day, 99 * day, boot_ms, &since_ms));
+    assert_int_equal(since_ms, 0);
+    assert_false(helio_keeper_doubts(100 * day, 300 * day, boot_ms, &since_ms)); /* set back: deletes less */
+    assert_true(helio_keeper_doubts(100 * day + 1, 99 * day, boot_ms, &since_ms));
+    assert_true(helio_keeper_doubts(101 * day, 99 * day, boot_ms + hour_ms - 1, &since_ms));
+    assert_false(helio_keeper_doubts(101 * day, 99 * day, boot_ms + hour_ms, &since_ms));
+    assert_false(helio_keeper_doubts(101 * day, 101 * day, boot_ms + hour_ms, &since_ms));    /* it has run */
+    assert_true(helio_keeper_doubts(301 * day, 101 * day, boot_ms + 9 * hour_ms, &since_ms)); /* a jump */
+    since_ms = 0;
+    assert_true(helio_keeper_doubts(100 * day, 0, boot_ms, &since_ms)); /* never ran */
+    assert_false(helio_keeper_doubts(100 * day, 0, boot_ms + hour_ms, &since_ms));
 }
 
 static void say_once(void *arg, const char *line)
@@ -205,6 +274,8 @@ int main(void)
         cmocka_unit_test(foresee__counts_and_deletes_nothing),
         cmocka_unit_test(settled_keys__may_be_used_again_and_are_not_loaded),
         cmocka_unit_test(keeper__works_while_this_process_leads_and_only_then),
+        cmocka_unit_test(keeper__deletes_nothing_after_a_gap_and_goes_on_when_it_is_closed),
+        cmocka_unit_test(keeper__doubts_a_gap_of_more_than_a_day_for_an_hour),
         cmocka_unit_test(keeper__ends_while_there_is_no_database),
     };
     return cmocka_run_group_tests(tests, up, down);

@@ -220,6 +220,16 @@ static void migrate__an_owner_without_createrole_goes_on_without_roles(void **st
     helio_store_destroy(&store);
 }
 
+/*  As for a database that was restored into another server. */
+static void migrate__makes_roles_that_the_server_lacks(void **state)
+{
+    const char *conninfo = helio_pg_database(*state);
+    helio_error_t err = {.text = ""};
+    helio_pg_exec(conninfo, "alter role helio_reader rename to former_reader");
+    assert_int_equal(helio_schema_migrate(conninfo, NULL, NULL, &err), HELIO_OK);
+    assert_value(conninfo, "select has_table_privilege('helio_reader', 'helio_report.jobs', 'select')", "t");
+}
+
 static void schema__the_broker_role_suffices_to_lead_and_write(void **state)
 {
     const char *conninfo = helio_pg_database(*state);
@@ -303,6 +313,7 @@ int main(void)
         cmocka_unit_test(migrate__a_missing_migration_is_named),
         cmocka_unit_test(migrate__a_failed_migration_leaves_nothing_behind),
         cmocka_unit_test(migrate__an_owner_without_createrole_goes_on_without_roles),
+        cmocka_unit_test(migrate__makes_roles_that_the_server_lacks),
         cmocka_unit_test(schema__the_broker_role_suffices_to_lead_and_write),
         cmocka_unit_test(reader__is_made_by_who_may_make_roles_and_told_to_who_may_not),
     };

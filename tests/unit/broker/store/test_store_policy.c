@@ -227,6 +227,13 @@ static void store__bootstrap_puts_tenants_tokens_and_keys_and_audits_them(void *
         assert_int_equal(helio_store_put_site_key(conninfo, &key, NULL), HELIO_OK);
         assert_int_equal(helio_store_put_tenant(conninfo, "acme", NULL, NULL), HELIO_OK);
     }
+    helio_row_token_t second = token;
+    helio_error_t err = {.text = ""};
+    second.token_id = HELIO_TEXT("t2");
+    helio_pg_exec(conninfo, "update helio.principals set disabled_at = now() where name = 'ada'");
+    assert_int_equal(helio_store_put_token(conninfo, &second, &err), HELIO_CONFLICT);
+    assert_non_null(strstr(err.text, "`helio user enable ada --tenant acme`"));
+    helio_pg_exec(conninfo, "update helio.principals set disabled_at = null");
     helio_store_t *store = opened(conninfo);
     int tokens = 0, keys = 0;
     assert_int_equal(helio_store_each_token(store, count_token, &tokens, NULL), HELIO_OK);

@@ -1,0 +1,22 @@
+-- Roles, by every migration run: they belong to the server, and a database that was restored into another one comes without
+-- them (as do passwords). A database whose owner may not create roles works without them; an operator can create them later
+-- and run `helio-broker migrate` again.
+do $$
+declare
+    wanted record;
+begin
+    for wanted in select * from (values ('helio_owner', 'nologin'), ('helio_broker', 'login'), ('helio_reader', 'login'))
+                  as r (name, login) loop
+        if not exists (select from pg_roles where rolname = wanted.name) then
+            begin
+                execute format('create role %I %s', wanted.name, wanted.login);
+            exception
+                when insufficient_privilege then
+                    raise notice 'role % not created: % may not create roles', wanted.name, current_user;
+                when duplicate_object or unique_violation then
+                    null; -- another database of this server was migrated at the same moment
+            end;
+        end if;
+    end loop;
+end
+$$;
