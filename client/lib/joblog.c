@@ -17,7 +17,9 @@ enum {
 struct helio_joblog {
     const helio_client_t *client;
     const char *id;
-    uint32_t epoch; /* being printed */
+    bool from_first;
+    uint32_t epoch;  /* being printed */
+    uint32_t headed; /* the last one whose output began */
     uint32_t next_epoch;
     bool started, over;
     bool done, cut;
@@ -30,11 +32,12 @@ struct helio_joblog {
     int64_t heard_ms; /* the last byte, or when it was opened or the attempt was over */
 };
 
-helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id)
+helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id, bool from_first)
 {
     helio_joblog_t *self = helio_new(1, sizeof *self);
     self->client = client;
     self->id = id;
+    self->from_first = from_first;
     return self;
 }
 
@@ -61,6 +64,9 @@ void helio_joblog_update(helio_joblog_t *self, uint32_t epoch, bool started, boo
 static void on_data(void *arg, const char *bytes, size_t size)
 {
     helio_joblog_t *self = arg;
+    if (self->headed != self->epoch && self->epoch > 1)
+        helio_client_say(self->client, "-- attempt %u --", self->epoch);
+    self->headed = self->epoch;
     (void)fwrite(bytes, 1, size, self->client->io->out);
     (void)fflush(self->client->io->out);
     self->offset += size;
@@ -83,15 +89,14 @@ static void open_stream(helio_joblog_t *self)
     self->heard_ms = helio_clock_boot_ms();
 }
 
-/*  The attempt's log is at its end, or will not come. */
+/*  The attempt's log is at its end, or will not come. One that came and went while nobody looked has its turn, too. */
 static void close_epoch(helio_joblog_t *self)
 {
-    if (self->next_epoch != self->epoch) {
-        self->epoch = self->next_epoch;
+    if (self->next_epoch > self->epoch) {
+        self->epoch++;
         self->offset = 0;
         self->failures = 0;
         self->open_at_ms = 0;
-        helio_client_say(self->client, "-- attempt %u --", self->epoch);
     } else if (self->over) {
         self->done = true;
     }
@@ -138,7 +143,7 @@ void helio_joblog_turn(helio_joblog_t *self)
     if (self->done || !self->started)
         return;
     if (self->epoch == 0)
-        self->epoch = self->next_epoch;
+        self->epoch = self->from_first ? 1 : self->next_epoch;
     if (self->stream && helio_stream_is_over(self->stream))
         stream_ended(self);
     if (self->stream && is_silent(self)) {

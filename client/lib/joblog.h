@@ -9,7 +9,8 @@
 
 typedef struct helio_joblog helio_joblog_t;
 
-helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id);
+/*  from_first: also of attempts that were over before anything was known of the job; else from the one that is then. */
+helio_joblog_t *helio_joblog_new(const helio_client_t *client, const char *id, bool from_first);
 void helio_joblog_destroy(helio_joblog_t **self_p);
 
 /*  What is known of the job: its attempt (0 = none yet), whether there can be output, whether it is over. */

@@ -190,7 +190,7 @@ static int follow_run(watcher_t *watcher, const char *id, bool is_array)
 {
     helio_client_t *client = watcher->client;
     HELIO_AUTO(destroy_follow) helio_follow_t *follow = helio_follow_new(client, true, on_change, watcher);
-    HELIO_AUTO(destroy_log) helio_joblog_t *log = is_array ? NULL : helio_joblog_new(client, id);
+    HELIO_AUTO(destroy_log) helio_joblog_t *log = is_array ? NULL : helio_joblog_new(client, id, true);
     presses_t presses = {.first = helio_client_interrupts(client->io)};
     watcher->log = log;
     helio_follow_add(follow, id);
@@ -317,7 +317,7 @@ static int follow_log(helio_client_t *client, const char *id)
 {
     watcher_t watcher = {.client = client, .ends_only = true, .deadline_ms = INT64_MAX};
     HELIO_AUTO(destroy_follow) helio_follow_t *follow = helio_follow_new(client, false, on_change, &watcher);
-    HELIO_AUTO(destroy_log) helio_joblog_t *log = watcher.log = helio_joblog_new(client, id);
+    HELIO_AUTO(destroy_log) helio_joblog_t *log = watcher.log = helio_joblog_new(client, id, false);
     int interrupts = helio_client_interrupts(client->io);
     helio_follow_add(follow, id);
     while (!helio_follow_is_done(follow) || !helio_joblog_is_done(log)) {

@@ -280,6 +280,27 @@ static void run__a_job_that_moves_has_the_log_of_each_attempt(void **state)
     end(&outcome);
 }
 
+static void run__attempts_that_came_and_went_between_two_looks_have_their_logs_too(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+              {"GET /v1/events", 0, 404, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A " ", 0, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"state\":\"failed\",\"site\":\"oregon\",\"epoch\":4,\"exit_code\":3}", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=0 ", 0, 200, NULL, "one\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=1&offset=4 ", 0, 200, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=2&", 0, 404, NULL, "", WHOLE, 0}, /* was refused */
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=3&offset=0 ", 0, 200, NULL, "three\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=3&offset=6 ", 0, 200, NULL, "", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=4&offset=0 ", 0, 200, NULL, "four\n", WHOLE, 0},
+              {"GET /v1/jobs/" ID_A "/logs?follow=1&epoch=4&offset=5 ", 0, 200, NULL, "", WHOLE, 0}),
+        WORDS("run", "-"), "run: echo\n");
+    expect(&outcome, 3, "one\nthree\nfour\n", "-- attempt 4 --");
+    assert_null(strstr(outcome.err, "-- attempt 2 --"));
+    end(&outcome);
+}
+
 static void run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next(void **state)
 {
     (void)state;
@@ -427,6 +448,7 @@ int main(void)
         cmocka_unit_test(wait__ctrl_c_leaves_without_touching_the_job),
         cmocka_unit_test(run__prints_each_byte_of_the_log_once_and_exits_with_the_code),
         cmocka_unit_test(run__a_job_that_moves_has_the_log_of_each_attempt),
+        cmocka_unit_test(run__attempts_that_came_and_went_between_two_looks_have_their_logs_too),
         cmocka_unit_test(run__a_silent_log_of_an_attempt_that_is_over_does_not_hold_up_the_next),
         cmocka_unit_test(run__a_job_that_never_started_has_no_log),
         cmocka_unit_test(run__a_log_whose_end_cannot_be_read_does_not_hide_the_code),
