@@ -30,7 +30,7 @@
     X(KEEP_WAITING, "keep-waiting", 0, NULL, NULL, "Also for a held job to be released")                  \
     X(FOLLOW, "follow", 'f', NULL, NULL, "Go on printing what is new")                                    \
     X(STATE, "state", 's', "STATES", NULL, "Only jobs in these states: running,queued")                   \
-    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue only; edit: move to it")                           \
+    X(QUEUE, "queue", 0, "QUEUE", NULL, "Of this queue; edit: move to it")                                \
     X(NAME, "name", 'n', "NAME", NULL, "Only jobs of this name")                                          \
     X(LIMIT, "limit", 'l', "N", NULL, "At most this many rows (100)")                                     \
     X(ALL, "all", 'a', NULL, NULL, "All rows, however many")                                              \
