@@ -5,7 +5,7 @@ with view as (
 ), line as (
     select '' as view, -1 as at, e'# Views\n\n<!-- Made from schema/report by tests/pgtap.sh. -->\n\n'
         || e'Schema `helio_report` is the contract for dashboards: columns are only ever added. The login `helio_reader` reads it, and\n'
-        || e'nothing else: at most 20 connections, read-only, 30 s a query. Times are `timestamptz`; units are in the names.\n\n'
+        || e'nothing else: at most 20 connections, by default read-only and 30 s a query. Times are `timestamptz`; units are in the names.\n\n'
         || e'The login has no password. A superuser of the database sets one (`alter role helio_reader password ''…''`), or `pg_hba.conf`\n'
         || e'lets it in by `peer`.\n\n'
         || e'`helio-broker reader add NAME --tenant T` makes a login with the same limits that sees the rows of its tenants only\n'

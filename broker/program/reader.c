@@ -16,7 +16,7 @@ static int hand_over(const char *name, const char *done, const helio_buffer_t *s
     }
     (void)fprintf(
         stderr,
-        "reader %s %s, except for its login: the broker's user of the database may not make or drop roles.\n"
+        "reader %s %s, except for what the broker's user of the database may not do.\n"
         "help: let a superuser of this database run what follows\n",
         name, done);
     (void)puts(script->data);

@@ -33,6 +33,15 @@ static PGconn *begin(const char *conninfo, helio_rc *ret_rc, helio_error_t *err)
     return connection;
 }
 
+/*  Before any row that a running broker may write, too: its batches and this go one after the other. */
+static PGconn *begin_rows(const char *conninfo, helio_rc *ret_rc, helio_error_t *err)
+{
+    PGconn *connection = begin(conninfo, ret_rc, err);
+    if (*ret_rc == HELIO_OK)
+        *ret_rc = helio_session_query(connection, "session_take_turn", 0, NULL, NULL, err);
+    return connection;
+}
+
 static helio_rc end(PGconn *connection, const char *action, helio_text_t object, helio_text_t detail,
                     helio_error_t *err)
 {
@@ -61,7 +70,7 @@ helio_rc helio_store_put_tenant(const char *conninfo, const char *tenant, const 
                                 helio_error_t *err)
 {
     helio_rc rc;
-    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     bool stands = false;
     if (rc == HELIO_OK)
         rc = ask_stands(connection, "tenant_stands", tenant, home_site ? home_site : "", &stands, err);
@@ -104,7 +113,7 @@ helio_rc helio_store_declare_restored(const char *conninfo, helio_error_t *err)
 helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *token, helio_error_t *err)
 {
     helio_rc rc;
-    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     char tenant[64], user[128];
     bool disabled = false;
     (void)helio_text_copy(token->tenant, tenant, sizeof tenant);
@@ -123,7 +132,7 @@ helio_rc helio_store_put_token(const char *conninfo, const helio_row_token_t *to
 helio_rc helio_store_put_site_key(const char *conninfo, const helio_row_site_key_t *key, helio_error_t *err)
 {
     helio_rc rc;
-    HELIO_AUTO(helio_session_finish) PGconn *connection = begin(conninfo, &rc, err);
+    HELIO_AUTO(helio_session_finish) PGconn *connection = begin_rows(conninfo, &rc, err);
     char public_key[64], site[64];
     bool stands = false;
     (void)helio_text_copy(key->public_key, public_key, sizeof public_key);

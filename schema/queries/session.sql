@@ -12,6 +12,10 @@ select leads, same_epoch, same_database, last_batch from helio.resume($1::int8)
 -- name: session_take_batch
 select helio.take_batch($1::int8, $2::int8, $3::uuid)
 
+-- name: session_take_turn
+-- What a batch takes first: who writes beside the broker waits here, and not with rows in hand that a batch wants.
+select 1 from helio.federation for update
+
 -- name: session_migrated
 select to_regclass('helio.schema_migrations') is not null
 

@@ -19,8 +19,10 @@ where not (select s.every_tenant from helio.sight s) and j.tenant = any ((select
 
 -- Tasks of theirs, without what takes a look at every attempt: helio_report.jobs counts that for the rows that are shown, and
 -- not for all that a list of the newest is chosen from.
+-- A text that is compared is estimated by the statistics of all tenants' rows, and EXPLAIN shows the estimate: of `|| ''` there are none.
 create or replace view helio.tasks_in_sight with (security_barrier) as
-select t.job_id, t.task, t.name, t.tenant, t.user_name, t.queue, t.tier, t.kind, t.state, t.home_site, t.site, t.gpu_model, t.gpus,
+select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
+    t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
     t.submitted_at, t.started_at, t.finished_at, t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh,
     t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before
 from helio.tasks_now t
@@ -38,6 +40,10 @@ create or replace function helio.reader_limits(reader text) returns text languag
 create or replace function helio.reader_grants(reader text) returns text language sql immutable
     return format('grant usage on schema helio_report to %1$I; grant select on all tables in schema helio_report to %1$I;', reader);
 
+-- Unlike the limits: a session cannot lift it. An operator who sets another one keeps it.
+create or replace function helio.reader_wall(reader text) returns text language sql immutable
+    return format('alter role %I set temp_file_limit = ''1GB'';', reader);
+
 -- A grant by who may not is a warning and no error, so what came of it is looked at.
 create or replace function helio.reader_is_ready(reader text) returns boolean language sql stable
     return exists (select from pg_roles r
@@ -47,6 +53,74 @@ create or replace function helio.reader_is_ready(reader text) returns boolean la
           and has_schema_privilege(r.oid, 'helio_report', 'usage')
           and not exists (select from pg_class c where c.relnamespace = 'helio_report'::regnamespace and c.relkind = 'v'
               and not has_table_privilege(r.oid, c.oid, 'select')));
+
+-- ---- walls: what no setting of a session takes back -------------------------------------------------------
+
+-- What is still open to every login of this database, as SQL, a statement a row: the locks that stop a broker, and ways to fill
+-- the disk of its server. No row: nothing is. Who may lead keeps all of it, and so does the database's owner; a superuser needs no
+-- grant. Of functions of pg_catalog only a superuser can say this.
+create or replace function helio.missing_walls() returns setof text language sql stable
+    begin atomic
+        with keeps as (
+            select r.oid, r.rolname
+            from pg_roles r
+            where not r.rolsuper and r.rolname !~ '^pg_'
+              and (has_table_privilege(r.oid, 'helio.federation'::regclass, 'update')
+                   or r.oid = (select d.datdba from pg_database d where d.datname = current_database()))
+        ), kept as (
+            select string_agg(quote_ident(k.rolname), ', ' order by k.rolname) as by_roles from keeps k
+        ), closed as (
+            select p.oid, format('pg_catalog.%I(%s)', p.proname, pg_get_function_identity_arguments(p.oid)) as function
+            from pg_proc p
+            where p.pronamespace = 'pg_catalog'::regnamespace
+              and (p.proname ~ '^pg_(try_)?advisory_(xact_)?lock'
+                   or p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'pg_logical_emit_message'))
+        )
+        select wall.script
+        from (
+            select 1 as place, coalesce('grant execute on function ' || c.functions || ' to ' || kept.by_roles || '; ', '')
+                || 'revoke execute on function ' || c.functions || ' from public;' as script
+            from (select string_agg(f.function, ', ' order by f.function) as functions,
+                      bool_or(has_function_privilege('public', f.oid, 'execute')
+                              or exists (select from keeps k where not has_function_privilege(k.oid, f.oid, 'execute'))) as open
+                  from closed f) c, kept
+            where c.open
+            union all
+            select 2, coalesce(format('grant temporary on database %I to %s; ', current_database(), kept.by_roles), '')
+                || format('revoke temporary on database %I from public;', current_database())
+            from kept
+            where has_database_privilege('public', current_database(), 'temporary')
+               or exists (select from keeps k where not has_database_privilege(k.oid, current_database(), 'temporary'))
+            union all
+            select 3, format('revoke create on schema %I from public;', n.nspname)
+            from pg_namespace n where n.nspname = 'public' and has_schema_privilege('public', n.oid, 'create')
+            union all
+            select 4, helio.reader_wall(r.rolname)
+            from pg_roles r
+            where (r.rolname = 'helio_reader' or r.rolname in (select o.reader from helio.readers o))
+              and not exists (select from unnest(r.rolconfig) c (setting) where c.setting ~ '^temp_file_limit=')
+        ) wall
+        order by wall.place, wall.script;
+    end;
+
+-- Builds what this user of the database may. The answer is the rest, for a superuser; null: nothing is left.
+create or replace function helio.build_walls() returns text language plpgsql
+    set client_min_messages = error -- a revoke by who may not is a warning for each function
+    as $$
+declare
+    wall text;
+begin
+    for wall in select * from helio.missing_walls() loop
+        begin
+            execute wall;
+        exception
+            when insufficient_privilege then
+                null;
+        end;
+    end loop;
+    return (select string_agg(w, ' ') from helio.missing_walls() w);
+end
+$$;
 
 -- Makes a reader, or gives one other tenants. The answer is what a superuser has yet to run, as SQL; null: nothing.
 create or replace function helio.put_reader(wanted text, of_tenants text[]) returns text language plpgsql
@@ -70,7 +144,7 @@ begin
     delete from helio.readers r where r.reader = wanted and r.tenant <> all (of_tenants);
     insert into helio.readers (reader, tenant) select wanted, t from unnest(of_tenants) t on conflict do nothing;
     if helio.reader_is_ready(wanted) then
-        return null;
+        return helio.build_walls();
     end if;
     begin
         execute script;
@@ -79,9 +153,10 @@ begin
         end if;
     exception
         when insufficient_privilege then
-            return script;
+            return concat_ws(' ', script, case when not exists (select from pg_roles r where r.rolname = wanted)
+                then helio.reader_wall(wanted) end, helio.build_walls());
     end;
-    return null;
+    return helio.build_walls();
 end
 $$;
 

@@ -134,12 +134,12 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
 from helio.tasks_in_sight t;
 comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at. Rows of tenants: a tenant''s reader sees its own.';
 
--- A union at the top of a view would be no barrier: PostgreSQL takes it apart before it looks for one.
+-- A union at the top of a view would be no barrier: PostgreSQL takes it apart before it looks for one. Texts as in helio.tasks_in_sight.
 create or replace view helio_report.job_transitions with (security_barrier) as
 select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor
 from (
     select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, helio.state_word(t.from_state) as from_state,
-        helio.state_word(t.to_state) as to_state, t.reason, t.actor
+        helio.state_word(t.to_state) as to_state, t.reason || '' as reason, t.actor || '' as actor
     from helio.transitions t left join helio.jobs_in_sight o using (job_id)
     where t.from_state <> t.to_state
       and ((select s.every_tenant from helio.sight s) or o.job_id is not null)
@@ -151,7 +151,8 @@ from (
 comment on view helio_report.job_transitions is 'Every change of state; the submission is the one that comes from null. Rows of tenants: a tenant''s reader sees its own.';
 
 create or replace view helio_report.edits with (security_barrier) as
-select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant, e.actor, e.field, e.before as from_value, e.after as to_value
+select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant || '' as tenant, e.actor || '' as actor, e.field,
+    e.before || '' as from_value, e.after || '' as to_value
 from helio.edited e join helio.jobs j using (job_id)
 where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]);
 comment on view helio_report.edits is

@@ -34,3 +34,13 @@ begin
     end loop;
 end
 $$;
+
+do $$
+declare
+    open_yet text := helio.build_walls();
+begin
+    if open_yet is not null then
+        raise notice 'open to every login of this database, which % cannot close; let a superuser run: %', current_user, open_yet;
+    end if;
+end
+$$;

@@ -175,6 +175,87 @@ select is_empty($$select from pg_auth_members where member = 'pgtap_reader_a'::r
 select throws_ok($$insert into helio.readers (reader, tenant) values ('pgtap_reader_a', 'rb')$$, '42501', null, 'it gives itself no tenant');
 reset role;
 
+-- ---- what no setting of a reader's takes back ---------------------------------------------------------------
+
+select is_empty('select helio.missing_walls()', 'every wall stands');
+select ok(rolconfig @> array ['temp_file_limit=1GB'], rolname || ' fills a gigabyte of disk at most')
+from pg_roles where rolname in ('helio_reader', 'pgtap_reader_a');
+create temporary table refused as
+select unnest(array ['select pg_advisory_lock(7524442231838172527)', 'select pg_try_advisory_xact_lock_shared(75, 24)',
+    'create temporary table fill_disk (a text)', 'select lo_from_bytea(0, ''x'')', 'select lo_creat(-1)',
+    'select pg_logical_emit_message(false, ''x'', ''x'')', 'create table public.fill_disk (a text)', 'set temp_file_limit = -1',
+    'alter role current_user reset temp_file_limit']) as statement;
+grant select on refused to public;
+set local role pgtap_reader_a;
+select throws_ok(statement, '42501', null, 'a tenant''s reader may not: ' || statement) from refused;
+set local role helio_reader;
+select throws_ok(statement, '42501', null, 'the operator''s may not: ' || statement) from refused;
+set local role helio_broker;
+select lives_ok('select pg_try_advisory_xact_lock(7524442231838172527)', 'the broker''s login may lead');
+select lives_ok('create temporary table of_broker (a text)', 'and has its temporary tables');
+reset role;
+select set_eq($$select f from (values ('temporary'), ('create')) v (f) where has_database_privilege('helio_reader', current_database(), f)$$,
+    '{}'::text[], 'nothing is made in the database');
+
+-- A database whose broker is neither helio_broker nor a superuser, and one whose migration may not close functions.
+create role pgtap_lead;
+grant usage on schema helio to pgtap_lead;
+grant select on all tables in schema helio to pgtap_lead;
+grant update on helio.federation to pgtap_lead;
+select matches((select string_agg(w, ' ') from helio.missing_walls() w),
+    'grant execute on function .*pg_advisory_lock\(bigint\).* to .*pgtap_lead; .*grant temporary on .*pgtap_lead', 'who may lead lacks the locks');
+set local role pgtap_lead;
+select throws_ok('select pg_try_advisory_xact_lock(7524442231838172527)', '42501', null, 'it does');
+select matches(helio.build_walls(), '^grant execute on function .* from public; grant temporary', 'and cannot give them to itself');
+reset role;
+select is(helio.build_walls(), null, 'a superuser does');
+set local role pgtap_lead;
+select lives_ok('select pg_try_advisory_xact_lock(7524442231838172527)', 'then it may lead');
+reset role;
+grant execute on function pg_catalog.pg_advisory_lock(bigint) to public;
+set local role pgtap_lead;
+select matches(helio.build_walls(), '^grant execute on function .*; revoke execute on function .* from public;$', 'who may not close them is told what to run');
+reset role;
+set local role pgtap_reader_a;
+select lives_ok('select pg_advisory_lock(77)', 'an open lock is open: the tests above can fail');
+select lives_ok('select pg_advisory_unlock(77)', 'and is let go');
+reset role;
+select is(helio.put_reader('pgtap_reader_a', '{ra}'), null, 'adding a reader closes it where it may');
+select is_empty('select helio.missing_walls()', 'and it is closed');
+
+-- ---- what an estimate tells -------------------------------------------------------------------------------
+
+insert into helio.jobs (job_id, submitted_at, time_limit_ms, class_id, gpus, nodes, tier, kind, tenant, user_name, home_site, name, queue,
+    spec_hash, source)
+select ('0199f9bb-0000-7000-8000-0000000' || lpad(i::text, 5, '0'))::uuid, d, 1, 1, 1, 1, 1, 1, 'rb', 'rb-user', 'rs', 'rb-secret',
+    'standard', 'h', 's' from day, generate_series(1, 300) i;
+insert into helio.transitions (seq, job_id, task, epoch, from_state, to_state, at, reason, actor)
+select 999000 + i, '0199f2aa-0000-7000-8000-000000000002', -1, 1, 4, 6, d, 'rb-reason', 'user:rb-user' from day, generate_series(1, 300) i;
+insert into helio.edited (seq, place, job_id, at, actor, field, before, after)
+select 999000 + i, 0, '0199f2aa-0000-7000-8000-000000000002', d, 'user:rb-user', 'goal', 'rb-old', 'rb-new' from day, generate_series(1, 300) i;
+analyze helio.jobs, helio.transitions, helio.edited;
+create function pg_temp.explained(query text) returns setof text language plpgsql as $$
+declare
+    line text;
+begin
+    for line in execute 'explain ' || query loop
+        return next substring(line from 'rows=\d+');
+    end loop;
+end
+$$;
+create function pg_temp.estimate(view text, of_column text, word text) returns text language sql as $$
+    select string_agg(e, ' ') from pg_temp.explained(format('select * from helio_report.%I where %I = %L', view, of_column, word)) e
+$$;
+set local role pgtap_reader_a;
+select is(pg_temp.estimate(v, c, there), pg_temp.estimate(v, c, 'nothing-of-this'), format('no estimate tells which there are: %s.%s', v, c))
+from (values ('jobs', 'name', 'rb-secret'), ('jobs', 'user_name', 'rb-user'), ('jobs', 'tenant', 'rb'), ('jobs', 'home_site', 'rs'),
+    ('job_transitions', 'reason', 'rb-reason'), ('job_transitions', 'actor', 'user:rb-user'), ('edits', 'tenant', 'rb'),
+    ('edits', 'actor', 'user:rb-user'), ('edits', 'from_value', 'rb-old'), ('edits', 'to_value', 'rb-new')) x (v, c, there);
+reset role;
+select isnt((select string_agg(e, ' ') from pg_temp.explained('select from helio.jobs where name = ''rb-secret''') e),
+    (select string_agg(e, ' ') from pg_temp.explained('select from helio.jobs where name = ''nothing-of-this''') e),
+    'those of the table do');
+
 -- ---- made, changed, taken away ----------------------------------------------------------------------------
 
 select is(helio.put_reader('pgtap_reader_a', '{rb}'), null, 'a reader gets other tenants');

@@ -77,6 +77,8 @@ select is((select queue || ' ' || class_id || ' ' || priority from helio.tasks_n
 -- Audit
 insert into helio.audit (at, actor, action, detail) select now(), 'user:ada', 'drain', 'reason ' || i from generate_series(1, 5) i;
 select is(helio.audit_verify(), null, 'a chain is whole');
+select is_empty($$select from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()$$, 'by no lock that any login may take');
+select ok((select f.xmax = pg_current_xact_id()::xid from helio.federation f), 'but by the row that each batch takes first');
 select is((select count(distinct hash) from helio.audit), (select count(*) from helio.audit), 'each link is its own');
 alter table helio.audit disable trigger append_only;
 update helio.audit set actor = 'user:eve' where audit_id = 3;
