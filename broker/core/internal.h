@@ -47,7 +47,7 @@ struct helio_broker_core {
     uint64_t broker_epoch;
     uint64_t leases_left_ms; /* of former leaders, when this one began */
     int64_t restored_ms;       /* by the wall; 0 = the database is the one that leaders before wrote */
-    int64_t restored_until_ms; /* core_site_settles; 0 = it does not */
+    int64_t restored_until_ms; /* core_sites_awaited; 0 = they are not */
     uint64_t transition_seq;
     uint64_t decision_id;
     uint64_t open_batch;

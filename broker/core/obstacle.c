@@ -44,7 +44,7 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
     *ret_detail = "";
     if (option->c.rejection != HELIO_REJECTION_NONE || class->judged_ms)
         return option->c.rejection;
-    if (core_site_settles(self)) {
+    if (core_sites_awaited(self)) {
         *ret_detail = "the database was restored: sites say first what they run";
         return HELIO_REJECTION_NO_CAPACITY;
     }

@@ -286,8 +286,8 @@ void core_round(helio_broker_core_t *self)
 {
     self->round_wanted = false;
     self->rounds++;
-    if (core_site_settles(self))
-        return; /* it is asked for again when it no longer does */
+    if (core_sites_awaited(self))
+        return; /* it is asked for again when they have spoken */
     drop_reservations(self);
     core_evict_review(self);
     core_moves_review(self);

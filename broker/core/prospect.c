@@ -258,7 +258,7 @@ static bool stands_in_line(const job_t *job)
 
 static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_prospect_t *p)
 {
-    if (core_site_settles(self)) {
+    if (core_sites_awaited(self)) {
         expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
                "the database was restored: every site says first what it runs, until the latest; then when there is room");
         return;

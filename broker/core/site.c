@@ -397,7 +397,7 @@ static void watch_site(helio_broker_core_t *self, site_t *site)
     }
 }
 
-bool core_site_settles(const helio_broker_core_t *self)
+bool core_sites_awaited(const helio_broker_core_t *self)
 {
     return self->restored_until_ms > self->now_ms;
 }
@@ -405,7 +405,7 @@ bool core_site_settles(const helio_broker_core_t *self)
 /*  Every site has said what it runs, or had its time to. */
 static void watch_restored(helio_broker_core_t *self)
 {
-    for (const site_t *site = self->sites; site && core_site_settles(self); site = site->hh.next)
+    for (const site_t *site = self->sites; site && core_sites_awaited(self); site = site->hh.next)
         if (site->awaited)
             return;
     self->restored_until_ms = 0;

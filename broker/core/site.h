@@ -99,9 +99,9 @@ site_t *core_site_find(helio_broker_core_t *self, helio_text_t name);
 site_t *core_site_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
 site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 pool_t *core_pool_find(site_t *site, helio_text_t name);
-/*  The database is another copy than the one that the last leader wrote: nothing is placed before the sites
- * of then have said what they run, for as long as silence takes at most. */
-bool core_site_settles(const helio_broker_core_t *self);
+/*  The database is another copy than a leader before wrote: nothing is placed before every site that was not
+ * seen since has said what it runs, for as long as silence takes at most. */
+bool core_sites_awaited(const helio_broker_core_t *self);
 void core_site_row(helio_broker_core_t *self, site_t *site);
 /*  It has one from now on; former_ms: one of a former leader may run for so long yet. */
 void core_site_lease(const helio_broker_core_t *self, site_t *site, uint64_t former_ms);

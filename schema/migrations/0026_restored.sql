@@ -3,10 +3,11 @@
 -- incarnation.
 
 alter table helio.federation
-    add column home     text not null default '',
-    add column restored boolean not null default false;
+    add column home        text not null default '',
+    add column restored_at timestamptz;
 comment on column helio.federation.home is 'which database, and which table of it, this row was made in: a dump brings the old one';
-comment on column helio.federation.restored is 'the leader began a new incarnation of a database that had a leader before';
+comment on column helio.federation.restored_at is
+    'when a leader found that this is another copy of the database than the one before wrote; a site that was seen since has spoken';
 
 create function helio.database_home() returns text language sql stable
     return (select d.oid::text from pg_database d where d.datname = current_database()) || '/'
@@ -28,7 +29,7 @@ begin
     update helio.federation f
     set incarnation = case when now_here.same then f.incarnation
                            else greatest(f.incarnation + 1, extract(epoch from clock_timestamp())::bigint) end,
-        restored = not now_here.same and f.holder is not null,
+        restored_at = case when now_here.same or f.holder is null then f.restored_at else clock_timestamp() end,
         timeline = now_here.timeline,
         system_identifier = now_here.system_identifier,
         home = now_here.home,
