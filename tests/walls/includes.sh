@@ -1,47 +1,19 @@
 #!/bin/bash
-# Who may include whom. One line a room: the rooms it may use besides itself, and the libraries' headers that belong to it
-# alone. The compiler cannot hold these walls, since every system header is reachable from everywhere.
+# Who may include whom, as rooms.txt beside this script says it, or as the table that is given instead. The compiler cannot
+# hold this, since every system header is reachable from everywhere.
 set -u
-top=${1:?usage: includes.sh SOURCE_DIR}
+top=${1:?usage: includes.sh SOURCE_DIR [ROOMS]}
+rooms_file=$(realpath "${2:-$(dirname "$0")/rooms.txt}")
 cd "$top" || exit 2
 
-declare -A may=(
-  [federation/base]=""
-  [federation/model]="federation/base"
-  [federation/energy]="federation/base federation/model"
-  [federation/policy]="federation/base federation/model federation/energy"
-  [federation/spec]="federation/base federation/model"
-  [federation/wire]="federation/base federation/model"
-  [federation/net]="federation/base"
-  [broker/core]="federation/base federation/model federation/energy federation/policy"
-  [broker/release]="federation/base broker/core"
-  [broker/store]="federation/base federation/model federation/spec broker/core"
-  [broker/gateway]="federation/base federation/model federation/spec federation/wire federation/net broker/core"
-  [broker/engine]="federation/base federation/model federation/wire federation/net broker/core broker/release broker/store broker/gateway"
-  [broker/http]="federation/base federation/model federation/energy federation/spec broker/core broker/store broker/engine"
-  [broker/program]="federation/base federation/model federation/spec federation/net broker/core broker/store broker/engine broker/http"
-  [broker]="federation/base broker/program"
-  [site-agent/core]="federation/base federation/model federation/energy federation/policy"
-  [site-agent/backends]="federation/base federation/model federation/spec site-agent/core site-agent/shim"
-  [site-agent/backends/slurm]="federation/base federation/model federation/spec site-agent/core site-agent/shim site-agent/backends"
-  [site-agent/feeds]="federation/base federation/model federation/energy federation/spec site-agent/core site-agent/backends"
-  [site-agent/telemetry]="federation/base federation/model"
-  [site-agent/journal]="federation/base federation/model federation/wire site-agent/core"
-  [site-agent/uplink]="federation/base federation/model federation/spec federation/wire federation/net site-agent/core"
-  [site-agent/agent]="federation/base federation/model federation/energy federation/spec federation/net site-agent/core site-agent/backends site-agent/backends/slurm site-agent/feeds site-agent/telemetry site-agent/journal site-agent/uplink"
-  [site-agent/shim]="federation/base"
-  [site-agent]="federation/base federation/model federation/spec federation/net site-agent/core site-agent/backends site-agent/telemetry site-agent/journal site-agent/uplink site-agent/agent"
-  [client/sbatch]="federation/base federation/model federation/spec"
-  [client/lib]="federation/base federation/model federation/energy federation/spec client/sbatch"
-  [client]="federation/base client/lib"
-  [simulator]="federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
-)
-# A library's header and the only rooms that may see it.
-declare -A owner=(
-  [zmq.h]="federation/net" [czmq.h]="federation/net" [libpq-fe.h]="broker/store" [msgpack.h]="federation/wire"
-  [yaml.h]="federation/spec" [microhttpd.h]="broker/http" [sqlite3.h]="site-agent/journal"
-  [curl/curl.h]="client/lib site-agent/feeds" [libsmartcols/libsmartcols.h]="client/lib" [dlfcn.h]="site-agent/telemetry"
-)
+declare -A may owner
+while IFS=: read -r name users; do
+  case $name in
+    '' | '#'*) ;;
+    '<'*) name=${name#<}; owner[${name%>}]=$users ;;
+    *) may[$name]=$users ;;
+  esac
+done <"$rooms_file"
 
 faults=0
 fault() { echo "$1"; faults=$((faults + 1)); }
@@ -49,13 +21,13 @@ fault() { echo "$1"; faults=$((faults + 1)); }
 files=0
 while IFS= read -r file; do
   files=$((files + 1))
-  room=$(dirname "$file")
+  room=${file%/*}
   if [ -z "${may[$room]+set}" ]; then
-    fault "$file: the folder $room is no room that tests/walls/includes.sh knows"
+    fault "$file: the folder $room is no room that rooms.txt lists"
     continue
   fi
   while IFS= read -r include; do
-    target=$(dirname "$include")
+    target=${include%/*}
     [ "$target" = "$room" ] && continue
     case " ${may[$room]} " in
       *" $target "*) ;;
