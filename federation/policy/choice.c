@@ -2,36 +2,6 @@
 
 #include <stddef.h>
 
-static const struct {
-    const char *word;
-    helio_reason_t group;
-} rejections[] = {
-#define X(name, word, group) {word, HELIO_REASON_##group},
-    HELIO_REJECTION_TABLE(X)
-#undef X
-};
-
-static const char *const reasons[] = {
-#define X(name, word) word,
-    HELIO_REASON_TABLE(X)
-#undef X
-};
-
-const char *helio_rejection_word(helio_rejection_t rejection)
-{
-    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].word : "unknown";
-}
-
-helio_reason_t helio_rejection_group(helio_rejection_t rejection)
-{
-    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].group : HELIO_REASON_INVALID;
-}
-
-const char *helio_reason_word(helio_reason_t reason)
-{
-    return reason < HELIO_REASON_COUNT ? reasons[reason] : "unknown";
-}
-
 /*  Greedy with one point to come back to: the last '*'. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
 {

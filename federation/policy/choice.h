@@ -9,47 +9,9 @@
 #include "federation/model/site.h"
 #include "federation/policy/requirement.h"
 #include "federation/policy/terms.h"
+#include "federation/reason/codes.h"
 
 #define HELIO_POLICY_VERSION "terms-2"
-
-/*  Why a pool of a site is not a candidate. NAME, word, group: what it makes the job wait for. */
-#define HELIO_REJECTION_TABLE(X)                                                                             \
-    X(NONE, "", QUEUED)                                                                                      \
-    X(SITE_PATTERN, "SitePattern", NEVER_FITS)          /* placement.sites excludes it */                    \
-    X(RESIDENCY, "Residency", NEVER_FITS)               /* placement.regions excludes it */                  \
-    X(BACKEND, "Backend", NEVER_FITS)                     /* placement.backends lacks its kind */            \
-    X(NO_SUCH_GPU, "NoSuchGPU", NEVER_FITS)                                                                  \
-    X(TOO_SMALL, "TooSmall", NEVER_FITS)                /* could never hold it, even empty */                \
-    X(NO_INTERCONNECT, "NoInterconnect", NEVER_FITS)                                                         \
-    X(NO_SHARING, "NoSharing", NEVER_FITS)                                                                   \
-    X(NO_CONTAINER_RUNTIME, "NoContainerRuntime", NEVER_FITS)                                                \
-    X(NO_LEASES, "NoLeases", NEVER_FITS)                /* cannot stop it below the agent */                 \
-    X(NO_USER_MAPPING, "NoUserMapping", NEVER_FITS)     /* no Unix user for its tenant there */             \
-    X(NO_LINK, "NoLink", NEVER_FITS)                    /* no link leads its data there */                   \
-    X(DEADLINE, "Deadline", POLICY_CAP)                 /* nine runs in ten would end by it, no fewer */     \
-    X(COST_CAP, "CostCap", POLICY_CAP)                  /* the same */                                       \
-    X(CARBON_CAP, "CarbonCap", POLICY_CAP)              /* the same hours' mean intensity, or it is not told */\
-    X(QUOTA, "Quota", POLICY_CAP)                       /* the caller's to set: it knows what is held */      \
-    X(BUDGET, "Budget", POLICY_CAP)                     /* the same */                                       \
-    X(DRAINING, "Draining", WAITING_FOR_CAPACITY)                                                            \
-    X(SITE_SILENT, "SiteSilent", WAITING_FOR_CAPACITY)                                                       \
-    X(NO_CAPACITY, "NoCapacity", WAITING_FOR_CAPACITY)  /* fits, but not now */                              \
-    X(OVERFLOW, "Overflow", WAITING_FOR_CAPACITY)       /* the caller's to set: not yet, by an overflow group */
-#define HELIO_REJECTION_ENUMERATOR_(name, word, group) HELIO_REJECTION_##name,
-typedef enum helio_rejection {
-    HELIO_REJECTION_TABLE(HELIO_REJECTION_ENUMERATOR_) HELIO_REJECTION_COUNT
-} helio_rejection_t;
-const char *helio_rejection_word(helio_rejection_t rejection);
-
-/*  What a job waits for: closed, in order of precedence. */
-#define HELIO_REASON_TABLE(X)                                                                                \
-    X(NONE, "") X(INVALID, "Invalid") X(FORBIDDEN, "Forbidden") X(NEVER_FITS, "NeverFits") X(GATED, "Gated") \
-    X(POLICY_CAP, "PolicyCap") X(WAITING_FOR_CAPACITY, "WaitingForCapacity")                                 \
-    X(WAITING_FOR_WINDOW, "WaitingForWindow") X(QUEUED, "Queued")
-#define HELIO_REASON_ENUMERATOR_(name, word) HELIO_REASON_##name,
-typedef enum helio_reason { HELIO_REASON_TABLE(HELIO_REASON_ENUMERATOR_) HELIO_REASON_COUNT } helio_reason_t;
-const char *helio_reason_word(helio_reason_t reason);
-helio_reason_t helio_rejection_group(helio_rejection_t rejection);
 
 /*  What of a site and pool changes: asked of the caller beside the static profile. */
 typedef struct helio_site_now {

@@ -1,8 +1,9 @@
-/*  reasons.h -- what the words of choice.h mean, and what to do about them; docs/reference/reasons.md is made of it. */
-#ifndef HELIO_POLICY_REASONS_H
-#define HELIO_POLICY_REASONS_H
+/*  page.h -- what the words of codes.h mean, and what to do about them; docs/reference/reasons.md is made of it. */
+#ifndef HELIO_REASON_PAGE_H
+#define HELIO_REASON_PAGE_H
 
-#include "federation/policy/choice.h"
+#include "federation/base/memory.h"
+#include "federation/reason/codes.h"
 
 typedef struct helio_reason_doc {
     const char *meaning; /* a sentence; NULL = none was written, which a test finds */
@@ -11,6 +12,7 @@ typedef struct helio_reason_doc {
 
 helio_reason_doc_t helio_reason_doc(helio_reason_t reason);
 helio_reason_doc_t helio_rejection_doc(helio_rejection_t rejection);
+helio_reason_doc_t helio_cause_doc(helio_cause_t cause);
 
 /*  The reference page. */
 void helio_reasons_page(helio_buffer_t *out);

@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "federation/policy/reasons.h"
+#include "federation/reason/page.h"
 #include "tests/support/golden.h"
 
 static void assert_whole(const char *word, helio_reason_doc_t doc)
 {
     if (!doc.meaning || !doc.remedy)
-        fail_msg("%s has no meaning and remedy in federation/policy/reasons.c", word);
+        fail_msg("%s has no meaning and remedy in federation/reason/page.c", word);
     for (const char *const *text = (const char *const[]){doc.meaning, doc.remedy, NULL}; *text; text++) {
         assert_true(strlen(*text) > 5);
         assert_int_equal((*text)[strlen(*text) - 1], '.');
@@ -31,6 +31,25 @@ static void reasons__all_have_a_meaning_and_a_remedy(void **state)
         assert_whole(helio_reason_word(i), helio_reason_doc(i));
     for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
         assert_whole(helio_rejection_word(i), helio_rejection_doc(i));
+    for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
+        assert_whole(helio_cause_word(i), helio_cause_doc(i));
+}
+
+static void a_cause_is_read_from_the_texts_of_older_peers(void **state)
+{
+    (void)state;
+    helio_text_t rest;
+    assert_int_equal(helio_cause_of_text(HELIO_TEXT("StartFailed: cannot make a folder"), &rest), HELIO_CAUSE_START_FAILED);
+    assert_true(helio_text_is(rest, "cannot make a folder"));
+    assert_int_equal(helio_cause_of_text(HELIO_TEXT("NotHere"), &rest), HELIO_CAUSE_NOT_HERE);
+    assert_int_equal(rest.size, 0);
+    assert_int_equal(helio_cause_of_text(HELIO_TEXT("StartFailedly"), &rest), HELIO_CAUSE_NONE);
+    assert_true(helio_text_is(rest, "StartFailedly"));
+    assert_int_equal(helio_cause_of_text((helio_text_t){0}, &rest), HELIO_CAUSE_NONE);
+    for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
+        assert_int_equal(helio_cause_of_text(helio_text_of(helio_cause_word(i)), &rest), i);
+    assert_string_equal(helio_cause_word(HELIO_CAUSE_COUNT), "unknown");
+    assert_int_equal(helio_cause_blame(HELIO_CAUSE_COUNT), HELIO_BLAME_POOL);
 }
 
 static void reasons__the_page_is_that_of_the_tables(void **state)
@@ -44,6 +63,7 @@ static void reasons__the_page_is_that_of_the_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(reasons__all_have_a_meaning_and_a_remedy),
+                                       cmocka_unit_test(a_cause_is_read_from_the_texts_of_older_peers),
                                        cmocka_unit_test(reasons__the_page_is_that_of_the_tables)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,70 @@
+#include "federation/reason/codes.h"
+
+#include <string.h>
+
+static const struct {
+    const char *word;
+    helio_reason_t group;
+} rejections[] = {
+#define X(name, word, group) {word, HELIO_REASON_##group},
+    HELIO_REJECTION_TABLE(X)
+#undef X
+};
+
+static const char *const reasons[] = {
+#define X(name, word) word,
+    HELIO_REASON_TABLE(X)
+#undef X
+};
+
+static const struct {
+    const char *word;
+    helio_blame_t blame;
+} causes[] = {
+#define X(name, word, blame) {word, HELIO_BLAME_##blame},
+    HELIO_CAUSE_TABLE(X)
+#undef X
+};
+
+const char *helio_rejection_word(helio_rejection_t rejection)
+{
+    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].word : "unknown";
+}
+
+helio_reason_t helio_rejection_group(helio_rejection_t rejection)
+{
+    return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].group : HELIO_REASON_INVALID;
+}
+
+const char *helio_reason_word(helio_reason_t reason)
+{
+    return reason < HELIO_REASON_COUNT ? reasons[reason] : "unknown";
+}
+
+const char *helio_cause_word(uint32_t cause)
+{
+    return cause < HELIO_CAUSE_COUNT ? causes[cause].word : "unknown";
+}
+
+helio_blame_t helio_cause_blame(uint32_t cause)
+{
+    return cause < HELIO_CAUSE_COUNT ? causes[cause].blame : HELIO_BLAME_POOL;
+}
+
+helio_cause_t helio_cause_of_text(helio_text_t text, helio_text_t *ret_rest)
+{
+    *ret_rest = text;
+    for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++) {
+        uint32_t size = (uint32_t)strlen(causes[i].word);
+        if (text.size < size || memcmp(text.data, causes[i].word, size) != 0)
+            continue;
+        if (text.size == size)
+            *ret_rest = (helio_text_t){0};
+        else if (text.size >= size + 2 && text.data[size] == ':' && text.data[size + 1] == ' ')
+            *ret_rest = (helio_text_t){text.data + size + 2, text.size - size - 2};
+        else
+            continue;
+        return (helio_cause_t)i;
+    }
+    return HELIO_CAUSE_NONE;
+}
