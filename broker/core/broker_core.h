@@ -9,27 +9,12 @@
 #ifndef HELIO_BROKER_CORE_H
 #define HELIO_BROKER_CORE_H
 
-#include "broker/core/effects.h"
-#include "broker/core/events.h"
-#include "broker/core/rows.h"
-#include "federation/base/histogram.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
+#include "broker/model/figures.h"
+#include "broker/model/options.h"
+#include "broker/model/rows.h"
 #include "federation/base/step.h"
-#include "federation/policy/choice.h"
-#include "federation/policy/quota.h"
-#include "federation/policy/victims.h"
-
-typedef struct helio_broker_options {
-    uint64_t lease_ms;         /* 15 min; granted to a site at each renewal */
-    uint64_t renew_ms;         /* lease / 10 */
-    uint64_t summary_ms;       /* 1 s */
-    uint64_t silent_after_ms;  /* no word from a site for so long: its jobs are suspect; 60 s */
-    uint32_t queued_max;       /* jobs not terminal, over all tenants: more is BUSY (429) */
-    uint32_t queued_per_tenant_max;
-    uint32_t offers_unanswered_max; /* per site: no more offers until some are accepted or refused */
-} helio_broker_options_t;
-
-/*  The defaults, each as written above (bounds: 2,000,000 jobs, 1,000,000 a tenant, 20,000 offers). */
-helio_broker_options_t helio_broker_options_default(void);
 
 typedef struct helio_broker_core helio_broker_core_t;
 
@@ -48,24 +33,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
  *  the largest there is). */
 helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self);
 
-/*  Figures for /metrics and tests; cheap, read between steps by the owner. */
-typedef struct helio_broker_figures {
-    uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: now; terminal: since start */
-    uint64_t classes;
-    uint64_t sites_ready;
-    uint64_t sites;
-    uint64_t placements_total;
-    uint64_t refusals_total;
-    uint64_t stale_reports_total;   /* of an epoch that is not current */
-    uint64_t illegal_reports_total; /* would be a transition that is not listed */
-    uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
-    uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
-    helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
-    uint64_t reports_pending; /* at agents, as they said last */
-    uint64_t budgets[HELIO_BUDGET_KINDS][HELIO_BUDGET_LEVELS];
-    uint64_t open_batch;
-} helio_broker_figures_t;
-extern const helio_bounds_t helio_broker_wait_bounds; /* ms */
+/*  Read between steps by the owner; cheap. */
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures);
 
 /*  Walks all jobs that are not terminal, for invariant checks. */

@@ -9,7 +9,10 @@
 #ifndef HELIO_BROKER_ENGINE_H
 #define HELIO_BROKER_ENGINE_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
+#include "broker/model/figures.h"
+#include "broker/model/options.h"
 #include "broker/engine/tally.h"
 #include "broker/store/store.h"
 #include "federation/base/log.h"

@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "broker/core/broker_core.h"
 #include "broker/engine/engine.h"
 #include "broker/engine/recorder.h"
 #include "broker/gateway/gateway.h"

@@ -11,7 +11,10 @@
 #ifndef HELIO_BROKER_RECORDER_H
 #define HELIO_BROKER_RECORDER_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
+#include "broker/model/figures.h"
+#include "broker/model/options.h"
 
 enum { HELIO_RECORDING_VERSION = 8, HELIO_RECORDING_CHECK_EVERY = 1000 };
 

@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
 
 enum {
     RECORDING_HEAD_SIZE = 5,        /* length, tag */

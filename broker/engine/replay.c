@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "broker/core/broker_core.h"
 #include "broker/engine/recorder.h"
 #include "broker/engine/recording.h"
 #include "federation/wire/codec.h"

@@ -4,7 +4,8 @@
 #ifndef HELIO_BROKER_ENGINE_TALLY_H
 #define HELIO_BROKER_ENGINE_TALLY_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
 #include "federation/base/histogram.h"
 #include "federation/base/step.h"
 

@@ -11,7 +11,8 @@
 #ifndef HELIO_BROKER_SESSIONS_H
 #define HELIO_BROKER_SESSIONS_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
 #include "federation/wire/messages.h"
 
 enum {

@@ -5,7 +5,7 @@
 #ifndef HELIO_BROKER_HTTP_DEPENDS_H
 #define HELIO_BROKER_HTTP_DEPENDS_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/events.h"
 
 /*  Different words of one request; the ends of ids are searched for among all open jobs, so of those there may be
  *  few. */

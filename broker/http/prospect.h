@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
 
 /*  Sets "expected" {earliest, latest, basis}, "ahead" {jobs, gpus, first} and "hints" of the object; null where
  *  nothing is known. prospect NULL: all three are null. "better_site" of a job that runs and may be moved. */

@@ -4,7 +4,7 @@
 #ifndef HELIO_BROKER_HTTP_SUBMISSION_H
 #define HELIO_BROKER_HTTP_SUBMISSION_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/events.h"
 #include "federation/spec/spec.h"
 
 enum { HELIO_SUBMISSION_JOBS_MAX = 10000 };

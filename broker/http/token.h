@@ -12,7 +12,8 @@
 
 #include <stdatomic.h>
 
-#include "broker/core/broker_core.h"
+#include "broker/model/events.h"
+#include "broker/model/rows.h"
 
 enum {
     HELIO_TOKEN_ID_CHARS = 12,

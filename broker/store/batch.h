@@ -7,7 +7,7 @@
 #ifndef HELIO_BROKER_STORE_BATCH_H
 #define HELIO_BROKER_STORE_BATCH_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
 #include "broker/store/columns.h"
 
 /*  ROW kinds come first in the effect table. */

@@ -13,7 +13,8 @@
 #ifndef HELIO_BROKER_STORE_H
 #define HELIO_BROKER_STORE_H
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
 
 typedef struct helio_store helio_store_t;
 

@@ -1,4 +1,4 @@
--- What a new leader reads: the columns are the record's fields in order (broker/core/rows.h), a KEY is two. Times go
+-- What a new leader reads: the columns are the record's fields in order (broker/model/rows.h), a KEY is two. Times go
 -- out as Unix milliseconds, nulls as '' and 0.
 
 -- name: load_federation

@@ -1,4 +1,4 @@
--- One statement per kind of row (broker/core/rows.h): field i is the array parameter $i, a KEY is two (job, task).
+-- One statement per kind of row (broker/model/rows.h): field i is the array parameter $i, a KEY is two (job, task).
 -- Times come as Unix milliseconds (0 = null), texts with '' for null, lists as the text of an array literal.
 -- Where a row replaces an older one, the last of a batch counts: `distinct on` over the order of arrival.
 -- In the hot ones unnest stands in the list of a select and not behind from: there the whole batch would first be copied

@@ -16,9 +16,9 @@ for library in $libraries; do
 done
 impure='time|gettimeofday|clock_gettime|clock|rand|random|rand_r|getrandom|getenv|secure_getenv|open|open64|openat|fopen|fopen64|read|write|socket|connect|send|recv|poll|epoll_wait|pthread_create|pthread_mutex_lock|fork|vfork|posix_spawn|execve|nanosleep|usleep|sleep|dlopen|zmq_.*|PQ.*|sqlite3_.*|printf|puts|fprintf'
 # A pure room's sub-folders are as pure as it is.
-for room in federation_model federation_energy federation_reason federation_policy broker_core broker_model site_agent_core; do
+for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core; do
   pure=$(grep -E "/libhelio_$room(_[a-z_]+)?\.a$" <<<"$libraries")
-  [ -n "$pure" ] || [ "$room" = broker_model ] || { echo "libhelio_$room.a is missing"; faults=$((faults + 1)); continue; }
+  [ -n "$pure" ] || { echo "libhelio_$room.a is missing"; faults=$((faults + 1)); continue; }
   for library in $pure; do
     refs=$(nm -u "$library" 2>/dev/null | awk '$1 == "U" { sub(/@.*/, "", $2); print $2 }' | sort -u | grep -xE "$impure" | xargs)
     [ -z "$refs" ] || { echo "$(basename "$library") belongs to a pure room, but refers to: $refs"; faults=$((faults + 1)); }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "broker/core/broker_core.h"
 #include "broker/engine/recorder.h"
 #include "federation/base/rng.h"
 

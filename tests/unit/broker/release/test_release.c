@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "broker/core/broker_core.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
 #include "broker/release/release.h"
 #include "federation/base/rng.h"
 

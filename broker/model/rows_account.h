@@ -1,6 +1,6 @@
 /*  rows_account.h -- what was used, what it was priced by, and what it is held against. Conventions: rows.h. */
-#ifndef HELIO_BROKER_CORE_ROWS_ACCOUNT_H
-#define HELIO_BROKER_CORE_ROWS_ACCOUNT_H
+#ifndef HELIO_BROKER_MODEL_ROWS_ACCOUNT_H
+#define HELIO_BROKER_MODEL_ROWS_ACCOUNT_H
 
 #include "federation/model/site.h"
 

@@ -1,10 +1,11 @@
 /*  rows_policy.h -- what operators set: tenants, queues and their rules, quotas, overflow, data and links.
  *  Conventions: rows.h. */
-#ifndef HELIO_BROKER_CORE_ROWS_POLICY_H
-#define HELIO_BROKER_CORE_ROWS_POLICY_H
+#ifndef HELIO_BROKER_MODEL_ROWS_POLICY_H
+#define HELIO_BROKER_MODEL_ROWS_POLICY_H
 
 #include "federation/model/site.h"
 #include "federation/policy/budget.h"
+#include "federation/policy/quota.h" /* HELIO_QUOTA_UNLIMITED is a value of rows */
 
 #define HELIO_ROW_TENANT_FIELDS(F, R)                                                                        \
     F(R, TEXT, tenant, 32, _)                                                                                \

@@ -1,7 +1,7 @@
 /*  rows_job.h -- a job, from its document to its end: what it is, where it stands, what it waits for, and each attempt.
  *  Conventions: rows.h. */
-#ifndef HELIO_BROKER_CORE_ROWS_JOB_H
-#define HELIO_BROKER_CORE_ROWS_JOB_H
+#ifndef HELIO_BROKER_MODEL_ROWS_JOB_H
+#define HELIO_BROKER_MODEL_ROWS_JOB_H
 
 #include "federation/model/attempt.h"
 #include "federation/policy/duration.h"

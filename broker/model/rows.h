@@ -4,14 +4,14 @@
  *  parameter $i (a KEY is two: job, task), unnested; it reads "load_<name>" back, column by column in field order.
  *  Conventions: times are Unix ms (0 = null), text "" = null, enums are their stored value.
  */
-#ifndef HELIO_BROKER_CORE_ROWS_H
-#define HELIO_BROKER_CORE_ROWS_H
+#ifndef HELIO_BROKER_MODEL_ROWS_H
+#define HELIO_BROKER_MODEL_ROWS_H
 
-#include "broker/core/rows_account.h"
-#include "broker/core/rows_decision.h"
-#include "broker/core/rows_job.h"
-#include "broker/core/rows_policy.h"
-#include "broker/core/rows_site.h"
+#include "broker/model/rows_account.h"
+#include "broker/model/rows_decision.h"
+#include "broker/model/rows_job.h"
+#include "broker/model/rows_policy.h"
+#include "broker/model/rows_site.h"
 
 /*  Read at takeover only. */
 #define HELIO_ROW_FEDERATION_FIELDS(F, R)                                                                    \

@@ -1,8 +1,9 @@
 /*  rows_decision.h -- why jobs are where they are, and why others wait. Conventions: rows.h. */
-#ifndef HELIO_BROKER_CORE_ROWS_DECISION_H
-#define HELIO_BROKER_CORE_ROWS_DECISION_H
+#ifndef HELIO_BROKER_MODEL_ROWS_DECISION_H
+#define HELIO_BROKER_MODEL_ROWS_DECISION_H
 
 #include "federation/base/record.h"
+#include "federation/policy/choice.h" /* the rejections that rows name */
 
 /*  One evaluation of a class of equal jobs: many placements may rest on it. */
 #define HELIO_ROW_DECISION_FIELDS(F, R)                                                                      \

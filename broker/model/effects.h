@@ -1,8 +1,8 @@
 /*  effects.h -- what the core tells the shells to do. One record = one kind of effect; those of rows are in rows.h. */
-#ifndef HELIO_BROKER_CORE_EFFECTS_H
-#define HELIO_BROKER_CORE_EFFECTS_H
+#ifndef HELIO_BROKER_MODEL_EFFECTS_H
+#define HELIO_BROKER_MODEL_EFFECTS_H
 
-#include "broker/core/rows.h"
+#include "broker/model/rows.h"
 #include "federation/base/step.h"
 
 #define HELIO_PLANNED_CANDIDATE_FIELDS(F, R)                                                                 \

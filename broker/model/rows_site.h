@@ -1,6 +1,6 @@
 /*  rows_site.h -- sites and pools, and what they say of themselves. Conventions: rows.h. */
-#ifndef HELIO_BROKER_CORE_ROWS_SITE_H
-#define HELIO_BROKER_CORE_ROWS_SITE_H
+#ifndef HELIO_BROKER_MODEL_ROWS_SITE_H
+#define HELIO_BROKER_MODEL_ROWS_SITE_H
 
 #include "federation/model/site.h"
 

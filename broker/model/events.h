@@ -1,8 +1,8 @@
 /*  events.h -- what the shells tell the core. One record = one kind of event. */
-#ifndef HELIO_BROKER_CORE_EVENTS_H
-#define HELIO_BROKER_CORE_EVENTS_H
+#ifndef HELIO_BROKER_MODEL_EVENTS_H
+#define HELIO_BROKER_MODEL_EVENTS_H
 
-#include "broker/core/rows.h"
+#include "broker/model/rows.h"
 #include "federation/base/step.h"
 
 enum { HELIO_DEPENDS_MAX = 3 * HELIO_JOB_LIST_MAX }; /* of one job */

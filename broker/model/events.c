@@ -1,0 +1,51 @@
+/*  events.c -- the descriptions of all events, and the words of their enumerations. */
+#include "broker/model/events.h"
+
+HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
+HELIO_RECORD_DEFINE(helio_dependency, HELIO_DEPENDENCY_FIELDS)
+HELIO_RECORD_DEFINE(helio_submission, HELIO_SUBMISSION_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_submit, HELIO_EV_SUBMIT_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_command, HELIO_EV_COMMAND_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_edit, HELIO_EV_EDIT_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_command, HELIO_EV_SITE_COMMAND_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_token, HELIO_EV_TOKEN_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_principal, HELIO_EV_PRINCIPAL_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_key, HELIO_EV_SITE_KEY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_tenant, HELIO_EV_TENANT_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_data, HELIO_EV_DATA_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_link, HELIO_EV_LINK_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_queue, HELIO_EV_QUEUE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_queue_rule, HELIO_EV_QUEUE_RULE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_overflow, HELIO_EV_OVERFLOW_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_hello, HELIO_EV_SITE_HELLO_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_inventory, HELIO_EV_SITE_INVENTORY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_summary, HELIO_EV_SITE_SUMMARY_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
+HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
+
+const helio_step_kind_t helio_broker_events[HELIO_BROKER_EVENT_COUNT] = {
+#define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},
+    HELIO_BROKER_EVENT_TABLE(X)
+#undef X
+};
+
+static const char *const role_words[] = {
+#define X(name, word) word,
+    HELIO_ROLE_TABLE(X)
+#undef X
+};
+
+const char *helio_role_word(uint32_t value)
+{
+    return value < HELIO_ROLE_COUNT ? role_words[value] : "unknown";
+}
+
+helio_rc helio_role_of(helio_text_t word, uint32_t *ret_value)
+{
+    return helio_text_among(word, role_words, HELIO_ROLE_COUNT, ret_value);
+}

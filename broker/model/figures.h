@@ -1,0 +1,29 @@
+/*  figures.h -- what the core counts, for /metrics and tests. */
+#ifndef HELIO_BROKER_MODEL_FIGURES_H
+#define HELIO_BROKER_MODEL_FIGURES_H
+
+#include "federation/base/histogram.h"
+#include "federation/model/attempt.h"
+#include "federation/policy/budget.h"
+#include "federation/policy/quota.h"
+#include "federation/policy/victims.h"
+
+typedef struct helio_broker_figures {
+    uint64_t jobs[HELIO_JOB_STATE_COUNT]; /* not terminal: now; terminal: since start */
+    uint64_t classes;
+    uint64_t sites_ready;
+    uint64_t sites;
+    uint64_t placements_total;
+    uint64_t refusals_total;
+    uint64_t stale_reports_total;   /* of an epoch that is not current */
+    uint64_t illegal_reports_total; /* would be a transition that is not listed */
+    uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
+    uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
+    helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
+    uint64_t reports_pending; /* at agents, as they said last */
+    uint64_t budgets[HELIO_BUDGET_KINDS][HELIO_BUDGET_LEVELS];
+    uint64_t open_batch;
+} helio_broker_figures_t;
+extern const helio_bounds_t helio_broker_wait_bounds; /* ms */
+
+#endif
