@@ -1,5 +1,7 @@
 #include "broker/http/problem.h"
 
+#include "federation/base/utf8.h"
+
 static const struct {
     uint32_t status;
     const char *title;
@@ -70,29 +72,12 @@ uint32_t helio_status_retry_after_s(uint32_t status)
     return status == 429 ? 1 : status == 503 ? 2 : 0;
 }
 
-/*  The length of the well-formed UTF-8 sequence at the beginning; 0 = there is none. */
-static uint32_t sequence_at(const unsigned char *at, uint32_t left)
-{
-    if (at[0] < 0x80)
-        return 1;
-    uint32_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4 || size > left)
-        return 0;
-    for (uint32_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
-    bool beyond = at[0] == 0xf4 && at[1] > 0x8f;
-    return overlong || surrogate || beyond ? 0 : size;
-}
-
 void helio_json_string(helio_text_t text, helio_buffer_t *out)
 {
     helio_buffer_text(out, "\"");
     for (uint32_t i = 0; i < text.size;) {
         const unsigned char *at = (const unsigned char *)text.data + i;
-        uint32_t size = sequence_at(at, text.size - i);
+        uint32_t size = (uint32_t)helio_utf8_sequence(at, text.size - i);
         if (size == 0) {
             helio_buffer_text(out, "\\ufffd");
             size = 1;
