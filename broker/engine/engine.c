@@ -152,78 +152,6 @@ helio_rc helio_engine_post(helio_engine_t *self, helio_call_t *call)
     return helio_ring_push(self->ring, call);
 }
 
-void helio_engine_fail(helio_engine_t *self, const helio_error_t *err)
-{
-    if (self->fatal.code == HELIO_OK)
-        self->fatal = *err;
-}
-
-/* ---- one step ------------------------------------------------------------------------------------------ */
-
-static void read_clock(helio_engine_t *self)
-{
-    int64_t now_ms = helio_clock_boot_ms();
-    if (now_ms > self->now_ms)
-        self->now_ms = now_ms;
-}
-
-/*  What others follow once it is durable waits in the same queue as the answers, so the order is the core's.
- */
-static bool is_followed(uint32_t kind)
-{
-    return kind == HELIO_BROKER_FX_ROW_TRANSITION || kind == HELIO_BROKER_FX_ROW_TOKEN ||
-           kind == HELIO_BROKER_FX_ROW_SITE_KEY || kind == HELIO_BROKER_FX_ROW_PRINCIPAL;
-}
-
-static void carry_out(helio_engine_t *self, int64_t wall_ms)
-{
-    for (uint32_t i = 0; i < self->effects->count; i++) {
-        const helio_effect_t *effect = &self->effects->items[i];
-        switch (effect->release) {
-        case HELIO_RELEASE_ROW:
-            helio_store_append(self->store, effect);
-            if (is_followed(effect->kind))
-                helio_release_queue_hold(self->held, effect);
-            break;
-        case HELIO_RELEASE_HELD:
-            helio_release_queue_hold(self->held, effect);
-            break;
-        case HELIO_RELEASE_FREE:
-            helio_sessions_carry(helio_gateway_sessions(self->gateway), effect, wall_ms);
-            break;
-        }
-    }
-}
-
-void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload)
-{
-    assert(!self->stepping);
-    if (self->fatal.code != HELIO_OK)
-        return; /* on the way out: nothing may follow an event that could not be recorded */
-    helio_error_t err = {0};
-    read_clock(self);
-    helio_event_t event = {kind, self->now_ms, helio_clock_wall_ms(), payload};
-    if (self->recorder && helio_recorder_event(self->recorder, &event, &err) != HELIO_OK) {
-        helio_engine_fail(self, &err);
-        return;
-    }
-    self->stepping = true;
-    helio_effects_reset(self->effects);
-    int64_t began_us = helio_clock_boot_us();
-    helio_broker_core_step(self->core, &event, self->effects);
-    uint64_t step_us = (uint64_t)(helio_clock_boot_us() - began_us);
-    if (step_us > self->step_us_max)
-        self->step_us_max = step_us;
-    self->step_us_sum += step_us;
-    self->steps_total++;
-    helio_tally_step(&self->tally, self->effects, step_us);
-    self->wake_ms = self->effects->wake_ms; /* the newest wish replaces the older */
-    if (self->recorder && helio_recorder_effects(self->recorder, self->effects, &err) != HELIO_OK)
-        helio_engine_fail(self, &err);
-    carry_out(self, event.wall_ms);
-    self->stepping = false;
-}
-
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
 static void seal(helio_engine_t *self)
@@ -287,7 +215,7 @@ static helio_rc move_store(helio_engine_t *self, helio_error_t *err)
 static void settle(helio_engine_t *self)
 {
     helio_error_t err = {0};
-    read_clock(self);
+    helio_engine_read_clock(self);
     if (self->phase == HELIO_ENGINE_LEADING &&
         (self->wake_ms <= self->now_ms || self->last_tick_ms + HELIO_ENGINE_TICK_MS <= self->now_ms) &&
         self->last_tick_ms < self->now_ms) {
@@ -333,7 +261,7 @@ static void turn(helio_engine_t *self, int64_t wait_ms)
         helio_engine_fail(self, &err);
     if (more)
         helio_engine_take_calls(self);
-    read_clock(self);
+    helio_engine_read_clock(self);
 }
 
 static bool stop_wanted(const helio_engine_t *self)
@@ -372,7 +300,7 @@ static helio_rc become_leader(helio_engine_t *self, helio_error_t *err)
                       HELIO_ENGINE_TICK_MS);
         }
         self->waiting = why;
-        read_clock(self);
+        helio_engine_read_clock(self);
         int64_t until_ms = self->now_ms + HELIO_ENGINE_TICK_MS;
         while (!stop_wanted(self) && self->now_ms < until_ms)
             turn(self, until_ms - self->now_ms);

@@ -1,4 +1,5 @@
-/*  internal.h -- shared by the files of this room only: the engine's insides. */
+/*  internal.h -- shared by the files of this room only: the engine's insides. Calls go one way: engine.c (the loop) uses
+ *  calls.c (requests and their answers), and both use step.c. */
 #ifndef HELIO_BROKER_ENGINE_INTERNAL_H
 #define HELIO_BROKER_ENGINE_INTERNAL_H
 
@@ -70,9 +71,10 @@ struct helio_engine {
     helio_tally_t tally;
 };
 
-/*  engine.c */
+/*  step.c */
+void helio_engine_read_clock(helio_engine_t *self); /* now_ms never goes back */
 void helio_engine_step(helio_engine_t *self, uint32_t kind, const void *payload);
-void helio_engine_fail(helio_engine_t *self, const helio_error_t *err);
+void helio_engine_fail(helio_engine_t *self, const helio_error_t *err); /* run ends with the first error */
 
 /*  calls.c */
 void helio_engine_take_calls(helio_engine_t *self);

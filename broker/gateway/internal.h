@@ -1,6 +1,9 @@
-/*  internal.h -- shared by the files of this room only. */
+/*  internal.h -- shared by the files of this room only. Calls go one way: receive.c (frames of sites) uses sessions.c (life,
+ *  logs), that uses send.c (frames for sites), and all of them table.c. */
 #ifndef HELIO_BROKER_GATEWAY_INTERNAL_H
 #define HELIO_BROKER_GATEWAY_INTERNAL_H
+
+#include <uthash.h>
 
 #include "broker/gateway/sessions.h"
 
@@ -20,6 +23,8 @@ typedef struct helio_session {
     char site[HELIO_SITE_NAME_MAX + 1];
     helio_outgoing_t out;
     bool dirty; /* listed in sessions->dirty */
+    struct helio_session *dirty_prev, *dirty_next;
+    UT_hash_handle hh; /* by peer */
 } helio_session_t;
 
 typedef struct helio_log_wait {
@@ -32,13 +37,8 @@ typedef struct helio_log_wait {
 
 struct helio_sessions {
     helio_sessions_ports_t ports;
-    helio_session_t **items; /* dense, unordered */
-    uint32_t count;
-    uint32_t capacity;
-    uint32_t *index; /* open addressing over peers: position + 1, 0 = free */
-    uint32_t index_size;
-    helio_session_t **dirty; /* in the order of their first item */
-    uint32_t dirty_count;
+    helio_session_t *items; /* by peer */
+    helio_session_t *dirty; /* in the order of their first item */
     helio_log_wait_t *waits; /* HELIO_LOG_READS_MAX, slot = request % max */
     uint32_t wait_count;
     uint64_t last_request;
@@ -49,20 +49,21 @@ struct helio_sessions {
     helio_sessions_figures_t figures;
 };
 
+/*  table.c */
 helio_session_t *helio_session_find(const helio_sessions_t *self, uint64_t peer);
 helio_session_t *helio_session_of_site(const helio_sessions_t *self, helio_text_t site);
 helio_session_t *helio_session_add(helio_sessions_t *self, uint64_t peer, helio_text_t site,
                                    uint32_t protocol);
+uint32_t helio_session_count(const helio_sessions_t *self);
 /*  Forgets the session; log readers that wait on it are answered. Emits nothing. */
 void helio_session_end(helio_sessions_t *self, helio_session_t *session);
 
+/*  send.c */
 void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record);
 void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, const char *text);
+/*  sessions.c */
 void helio_sessions_log_data(helio_sessions_t *self, const helio_session_t *session,
                              const helio_msg_log_data_t *piece);
 void helio_sessions_bad(helio_sessions_t *self, helio_text_t site, helio_bad_frame_t why, const char *text);
-/*  The beginning of a UTF-8 text, at most size_max bytes, no character cut in two. */
-helio_text_t helio_text_cut(helio_text_t text, uint32_t size_max);
-void helio_outgoing_clear(helio_outgoing_t *self);
 
 #endif

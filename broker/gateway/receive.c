@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "broker/gateway/internal.h"
+#include "federation/base/utf8.h"
 #include "federation/wire/codec.h"
 
 /*  The sender cannot know why otherwise, and the core tells people. */
@@ -13,7 +14,7 @@ static void refuse_site(helio_sessions_t *self, helio_text_t site, uint64_t peer
     helio_sessions_bad(self, site, why, text);
     helio_sessions_refuse(self, peer, rc, text);
     helio_ev_site_refused_t event = {
-        .site = site, .rc = (uint32_t)rc, .text = helio_text_cut(helio_text_of(text), 256)};
+        .site = site, .rc = (uint32_t)rc, .text = helio_utf8_cut(helio_text_of(text), 256)};
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REFUSED, &event);
 }
 
@@ -72,7 +73,7 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
     helio_session_t *older = helio_session_of_site(self, site);
     if (older)
         helio_session_end(self, older); /* the core learns of it by the newer HELLO */
-    if (self->count == HELIO_SESSIONS_MAX) {
+    if (helio_session_count(self) == HELIO_SESSIONS_MAX) {
         helio_sessions_refuse(self, peer, HELIO_BUSY, "the broker has as many sites as it can carry");
         return;
     }

@@ -3,8 +3,10 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utlist.h>
 
 #include "broker/gateway/internal.h"
+#include "federation/base/utf8.h"
 #include "federation/wire/codec.h"
 
 void helio_sessions_send(helio_sessions_t *self, uint64_t peer, uint32_t message, const void *record)
@@ -27,12 +29,6 @@ void helio_sessions_refuse(helio_sessions_t *self, uint64_t peer, helio_rc rc, c
 }
 
 /* ---- collecting ---------------------------------------------------------------------------------------- */
-
-void helio_outgoing_clear(helio_outgoing_t *self)
-{
-    free(self->items);
-    *self = (helio_outgoing_t){0};
-}
 
 static void flush(helio_sessions_t *self, helio_session_t *session, bool last)
 {
@@ -77,17 +73,18 @@ static void collect(helio_sessions_t *self, helio_session_t *session, uint32_t m
     out->bytes += bytes;
     if (!session->dirty) {
         session->dirty = true;
-        self->dirty[self->dirty_count++] = session;
+        DL_APPEND2(self->dirty, session, dirty_prev, dirty_next);
     }
 }
 
 void helio_sessions_flush(helio_sessions_t *self)
 {
-    for (uint32_t i = 0; i < self->dirty_count; i++) {
-        self->dirty[i]->dirty = false;
-        flush(self, self->dirty[i], false);
+    while (self->dirty) {
+        helio_session_t *session = self->dirty;
+        DL_DELETE2(self->dirty, session, dirty_prev, dirty_next);
+        session->dirty = false;
+        flush(self, session, false);
     }
-    self->dirty_count = 0;
 }
 
 /* ---- effects ------------------------------------------------------------------------------------------- */
@@ -125,7 +122,7 @@ static void carry_refusal(helio_sessions_t *self, const helio_fx_peer_t *fx)
 
 static void carry_resync(helio_sessions_t *self, const helio_session_t *session, const helio_fx_peer_t *fx)
 {
-    helio_msg_resync_t resync = {.reason = helio_text_cut(fx->text, 128)};
+    helio_msg_resync_t resync = {.reason = helio_utf8_cut(fx->text, 128)};
     helio_sessions_send(self, session->peer, HELIO_MSG_RESYNC, &resync);
 }
 

@@ -6,6 +6,7 @@
 #include "broker/http/command.h"
 #include "broker/http/route.h"
 #include "federation/base/clock.h"
+#include "federation/base/json.h"
 #include "federation/spec/value.h"
 
 enum { TTL_MAX_S = 10 * 366 * 24 * 3600 };
@@ -32,29 +33,19 @@ void helio_audit_verify(helio_exchange_t *self)
     helio_await_read(self, helio_answer_read, "read_audit_verify", 0, NULL);
 }
 
-static void time_member(helio_buffer_t *json, const char *name, int64_t wall_ms)
-{
-    char text[HELIO_RFC3339_SIZE];
-    if (!wall_ms) {
-        helio_buffer_printf(json, ",\"%s\":null", name);
-        return;
-    }
-    helio_rfc3339(wall_ms, text);
-    helio_json_member(json, name, text);
-}
-
 void helio_whoami(helio_exchange_t *self)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"token_id\":");
-    helio_json_string(helio_text_of(self->token->id), &json);
-    helio_json_member(&json, "tenant", self->token->tenant);
-    helio_json_member(&json, "user", self->token->user);
-    helio_json_member(&json, "role", helio_role_word(self->token->role));
-    time_member(&json, "expires_at", self->token->expires_ms);
-    helio_json_member(&json, "version", HELIO_RELEASE);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_string(&json, "token_id", self->token->id);
+    helio_json_put_string(&json, "tenant", self->token->tenant);
+    helio_json_put_string(&json, "user", self->token->user);
+    helio_json_put_string(&json, "role", helio_role_word(self->token->role));
+    helio_json_put_time(&json, "expires_at", self->token->expires_ms);
+    helio_json_put_string(&json, "version", HELIO_RELEASE);
+    helio_json_end(&json);
+    helio_answer_json(self, 200, helio_buffer_view(&text));
 }
 
 /* ---- issuing ------------------------------------------------------------------------------------------- */
@@ -62,35 +53,34 @@ void helio_whoami(helio_exchange_t *self)
 /*  The answer is written before the commit and sent after it: `parameter` carries it across. */
 static void on_stored(helio_exchange_t *self, const helio_result_t *result)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
     if (result->rc != HELIO_OK) {
         helio_answer_failure(self, result, NULL);
         return;
     }
-    helio_text_t issued = helio_text_of(self->parameter);
-    helio_buffer_append(&json, issued.data, issued.size - 1);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_members(&json, helio_text_of(self->parameter));
     if (result->text[0]) /* what is still missing */
-        helio_json_member(&json, "note", result->text);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 201, helio_buffer_view(&json));
-    OPENSSL_cleanse(json.data, json.size);
+        helio_json_put_string(&json, "note", result->text);
+    helio_json_end(&json);
+    helio_answer_json(self, 201, helio_buffer_view(&text));
+    OPENSSL_cleanse(text.data, text.size);
 }
 
-static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *row, const char *text)
+static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *row, const char *token)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"token_id\":");
-    helio_json_string(row->token_id, &json);
-    helio_json_member(&json, "token", text);
-    helio_buffer_text(&json, ",\"tenant\":");
-    helio_json_string(row->tenant, &json);
-    helio_buffer_text(&json, ",\"user\":");
-    helio_json_string(row->user, &json);
-    helio_buffer_text(&json, ",\"role\":");
-    helio_json_string(row->role, &json);
-    time_member(&json, "expires_at", row->expires_ms);
-    helio_buffer_text(&json, "}");
-    return helio_arena_string(self->arena, helio_buffer_view(&json));
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_text(&json, "token_id", row->token_id);
+    helio_json_put_string(&json, "token", token);
+    helio_json_put_text(&json, "tenant", row->tenant);
+    helio_json_put_text(&json, "user", row->user);
+    helio_json_put_text(&json, "role", row->role);
+    helio_json_put_time(&json, "expires_at", row->expires_ms);
+    helio_json_end(&json);
+    return helio_arena_string(self->arena, helio_buffer_view(&text));
 }
 
 void helio_tokens_add(helio_exchange_t *self)
@@ -152,11 +142,7 @@ static void on_revoked(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_failure(self, result, NULL);
         return;
     }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"token_id\":");
-    helio_json_string(helio_text_of(self->parameter), &json);
-    helio_buffer_text(&json, ",\"status\":\"revoked\"}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    helio_answer_status(self, 200, "token_id", self->parameter, "revoked");
 }
 
 void helio_tokens_revoke(helio_exchange_t *self)

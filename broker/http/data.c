@@ -8,11 +8,7 @@ static void on_changed(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_failure(self, result, NULL);
         return;
     }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"status\":");
-    helio_json_string(helio_text_of(result->text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    helio_answer_status(self, 200, NULL, NULL, result->text);
 }
 
 void helio_data_list(helio_exchange_t *self)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/json.h"
+
 static uint32_t words_of(const helio_job_spec_t *spec)
 {
     return spec->after_ok.count + spec->after_any.count + spec->after_not_ok.count;
@@ -66,13 +68,14 @@ helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
 
 const char *helio_depends_question(const helio_depends_t *self, helio_arena_t *arena)
 {
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "[");
-    for (uint32_t i = 0; i < self->count; i++) /* letters, digits, '.' and '-': nothing to escape */
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_array(&json, NULL);
+    for (uint32_t i = 0; i < self->count; i++)
         if (is_new_word(self, i))
-            helio_buffer_printf(&json, "%s\"%.*s\"", i ? "," : "", HELIO_TEXT_ARGS(self->sorted[i]->word));
-    helio_buffer_text(&json, "]");
-    return helio_arena_string(arena, helio_buffer_view(&json));
+            helio_json_put_text(&json, NULL, self->sorted[i]->word);
+    helio_json_end(&json);
+    return helio_arena_string(arena, helio_buffer_view(&text));
 }
 
 static bool read_entry(const json_t *entry, helio_dependency_t *ret_found)

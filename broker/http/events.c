@@ -12,6 +12,7 @@
 #include "broker/http/desk.h"
 #include "broker/http/route.h"
 #include "federation/base/clock.h"
+#include "federation/base/json.h"
 #include "federation/spec/value.h"
 
 enum {
@@ -114,11 +115,16 @@ static void on_last(helio_exchange_t *self, const helio_result_t *result)
                                .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
     helio_answer_stream(self, "text/event-stream", want);
     helio_buffer_text(&self->answer, "retry: 2000\n");
-    if (resync)
-        helio_buffer_printf(&self->answer, "id: %llu\nevent: resync\ndata: {\"seq\":%llu}\n\n",
-                            (unsigned long long)seq, (unsigned long long)seq);
-    else
+    if (!resync) {
         helio_buffer_printf(&self->answer, ": after %llu\n\n", (unsigned long long)after);
+        return;
+    }
+    helio_buffer_printf(&self->answer, "id: %llu\nevent: resync\ndata: ", (unsigned long long)seq);
+    helio_json_writer_t json = helio_json_into(&self->answer);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_u64(&json, "seq", seq);
+    helio_json_end(&json);
+    helio_buffer_text(&self->answer, "\n\n");
 }
 
 void helio_events_follow(helio_exchange_t *self)

@@ -8,6 +8,7 @@
 
 #include "broker/http/desk.h"
 #include "broker/http/route.h"
+#include "federation/base/json.h"
 #include "federation/spec/value.h"
 
 helio_exchange_t *helio_exchange_new(helio_http_t *http, helio_text_t raw_target)
@@ -145,21 +146,25 @@ void helio_answer_read(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_json(self, 200, helio_buffer_view(&result->data));
 }
 
+void helio_answer_status(helio_exchange_t *self, uint32_t status, const char *key, const char *value, const char *said)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    if (key)
+        helio_json_put_string(&json, key, value);
+    helio_json_put_string(&json, "status", said);
+    helio_json_end(&json);
+    helio_answer_json(self, status, helio_buffer_view(&text));
+}
+
 void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key)
 {
     if (result->rc != HELIO_OK) {
         helio_answer_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
         return;
     }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{");
-    helio_json_string(helio_text_of(key), &json);
-    helio_buffer_text(&json, ":");
-    helio_json_string(helio_text_of(self->parameter), &json);
-    helio_buffer_text(&json, ",\"status\":");
-    helio_json_string(helio_text_of(result->text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, 200, helio_buffer_view(&json));
+    helio_answer_status(self, 200, key, self->parameter, result->text);
 }
 
 bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json)
@@ -169,11 +174,7 @@ bool helio_answer_ambiguous(helio_exchange_t *self, helio_text_t json)
     if (json.size < sizeof head - 1 || memcmp(json.data, head, sizeof head - 1) != 0)
         return false;
     answer(self, 409, "application/problem+json");
-    helio_problem_json(409, "Ambiguous", "several jobs match; type more of the id", &self->answer);
-    self->answer.size -= 2; /* "}\n": the list of candidates joins the object */
-    helio_buffer_text(&self->answer, ",");
-    helio_buffer_append(&self->answer, json.data + 1, json.size - 1);
-    helio_buffer_text(&self->answer, "\n");
+    helio_problem_with(409, "Ambiguous", "several jobs match; type more of the id", json, &self->answer);
     return true;
 }
 

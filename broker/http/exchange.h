@@ -147,6 +147,8 @@ void helio_answer_diagnostics(helio_exchange_t *self, const helio_diagnostics_t 
 void helio_answer_failure(helio_exchange_t *self, const helio_result_t *result, const char *what);
 /*  The JSON that was read, or why not. */
 void helio_answer_read(helio_exchange_t *self, const helio_result_t *result);
+/*  {key: value, "status": said}; without the first when key is NULL. */
+void helio_answer_status(helio_exchange_t *self, uint32_t status, const char *key, const char *value, const char *said);
 /*  {key: the path's parameter, "status": what the core said}, or why not; what: of which kind it is, for people. */
 void helio_answer_set(helio_exchange_t *self, const helio_result_t *result, const char *what, const char *key);
 /*  {"ambiguous": […]} of the reader: answers 409 and is true. */

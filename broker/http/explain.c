@@ -1,77 +1,76 @@
 /*  /v1/jobs/{id}/explain: what the database has of a job's decision, and, while it has not started, what the
  * core foresees. */
-#include <stdlib.h>
+#include <jansson.h>
 #include <string.h>
 
 #include "broker/http/desk.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
-#include "broker/http/values.h"
 
-static void put(json_t *object, const char *key, json_t *value)
+static void put_ahead(helio_json_writer_t *json, const helio_prospect_t *prospect)
 {
-    if (!value || json_object_set_new(object, key, value) != 0)
-        abort(); /* memory */
-}
-
-static json_t *ahead_json(const helio_prospect_t *prospect)
-{
-    json_t *first = json_array();
+    helio_json_begin_object(json, "ahead");
+    helio_json_put_u64(json, "jobs", prospect->ahead_jobs);
+    helio_json_put_u64(json, "gpus", prospect->ahead_gpus);
+    helio_json_begin_array(json, "first");
     for (uint32_t i = 0; i < prospect->ahead.count; i++) {
         const helio_ahead_t *line = &prospect->ahead.items[i];
-        json_t *row =
-            json_pack("{so so sI sI}", "tenant", helio_text_json(line->tenant), "queue", helio_text_json(line->queue),
-                      "jobs", (json_int_t)line->jobs, "gpus", (json_int_t)line->gpus);
-        if (!row || json_array_append_new(first, row) != 0)
-            abort();
+        helio_json_begin_object(json, NULL);
+        helio_json_put_text_or_null(json, "tenant", line->tenant);
+        helio_json_put_text_or_null(json, "queue", line->queue);
+        helio_json_put_u64(json, "jobs", line->jobs);
+        helio_json_put_u64(json, "gpus", line->gpus);
+        helio_json_end(json);
     }
-    return json_pack("{sI sI so}", "jobs", (json_int_t)prospect->ahead_jobs, "gpus",
-                     (json_int_t)prospect->ahead_gpus, "first", first);
+    helio_json_end(json);
+    helio_json_end(json);
 }
 
-static json_t *hints_json(const helio_prospect_t *prospect)
+static void put_hints(helio_json_writer_t *json, const helio_prospect_t *prospect)
 {
-    json_t *hints = json_array();
+    helio_json_begin_array(json, "hints");
     for (uint32_t i = 0; i < prospect->hints.count; i++) {
         const helio_hint_t *hint = &prospect->hints.items[i];
-        json_t *row = json_pack("{ss so so}", "kind", helio_hint_kind_word(hint->kind), "change",
-                                helio_text_json(hint->change), "effect", helio_text_json(hint->effect));
-        if (!row || json_array_append_new(hints, row) != 0)
-            abort();
+        helio_json_begin_object(json, NULL);
+        helio_json_put_string(json, "kind", helio_hint_kind_word(hint->kind));
+        helio_json_put_text_or_null(json, "change", hint->change);
+        helio_json_put_text_or_null(json, "effect", hint->effect);
+        helio_json_end(json);
     }
-    return hints;
+    helio_json_end(json);
 }
 
-void helio_prospect_put(json_t *object, const helio_prospect_t *prospect)
+void helio_prospect_put(helio_json_writer_t *json, const helio_prospect_t *prospect)
 {
     if (prospect && prospect->better_site.size) { /* it runs: no start is before it */
-        put(object, "better_site", helio_text_json(prospect->better_site));
+        helio_json_put_text(json, "better_site", prospect->better_site);
         prospect = NULL;
     }
-    put(object, "expected",
-        prospect ? json_pack("{so so so so}", "earliest", helio_time_json(prospect->earliest_ms), "latest",
-                             helio_time_json(prospect->latest_ms), "basis", helio_text_json(prospect->basis), "at",
-                             helio_time_json(prospect->at_ms))
-                 : json_null());
-    put(object, "ahead", prospect ? ahead_json(prospect) : json_null());
-    put(object, "hints", prospect ? hints_json(prospect) : json_null());
+    if (!prospect) {
+        helio_json_put_null(json, "expected");
+        helio_json_put_null(json, "ahead");
+        helio_json_put_null(json, "hints");
+        return;
+    }
+    helio_json_begin_object(json, "expected");
+    helio_json_put_time(json, "earliest", prospect->earliest_ms);
+    helio_json_put_time(json, "latest", prospect->latest_ms);
+    helio_json_put_text_or_null(json, "basis", prospect->basis);
+    helio_json_put_time(json, "at", prospect->at_ms);
+    helio_json_end(json);
+    put_ahead(json, prospect);
+    put_hints(json, prospect);
 }
 
 static void answer(helio_exchange_t *self, const helio_prospect_t *prospect)
 {
-    json_t *json = json_loads(self->stream.explained, 0, NULL);
-    if (!json_is_object(json)) {
-        json_decref(json);
-        helio_answer_problem(self, 500, NULL, "the database's answer explains nothing");
-        return;
-    }
-    helio_prospect_put(json, prospect);
-    char *text = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    if (!text)
-        abort(); /* memory */
-    helio_answer_json(self, 200, helio_text_of(text));
-    free(text);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_members(&json, helio_text_of(self->stream.explained));
+    helio_prospect_put(&json, prospect);
+    helio_json_end(&json);
+    helio_answer_json(self, 200, helio_buffer_view(&text));
 }
 
 /*  A core that is busy, or for which the job has started meanwhile, takes nothing from what is known without
@@ -101,6 +100,11 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
         return;
     self->stream.explained = helio_arena_string(self->arena, text);
     json_t *json = json_loadb(text.data, text.size, 0, NULL);
+    if (!json_is_object(json)) {
+        json_decref(json);
+        helio_answer_problem(self, 500, NULL, "the database's answer explains nothing");
+        return;
+    }
     const char *id = json_string_value(json_object_get(json, "id"));
     helio_job_key_t key;
     bool asks = is_ahead(json_string_value(json_object_get(json, "state"))) && id &&

@@ -6,8 +6,17 @@
 #include "broker/http/desk.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
+#include "federation/base/json.h"
 
 /* ---- submit -------------------------------------------------------------------------------------------- */
+
+static void put_accepted(helio_json_writer_t *json, const helio_accepted_job_t *job)
+{
+    char id[HELIO_ID_SIZE];
+    helio_uuid_text(job->job, id);
+    helio_json_put_string(json, "id", id);
+    helio_json_put_bool(json, "existed", job->existed);
+}
 
 static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
 {
@@ -15,31 +24,29 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_failure(self, result, NULL);
         return;
     }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    char id[HELIO_ID_SIZE];
-    helio_buffer_text(&json, "{");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
     if (result->job_count == 1) { /* one job may be read as one */
+        char id[HELIO_ID_SIZE], location[sizeof "/v1/jobs/" + HELIO_ID_SIZE];
+        put_accepted(&json, &result->jobs[0]);
         helio_uuid_text(result->jobs[0].job, id);
-        helio_buffer_printf(&json, "\"id\":\"%s\",\"existed\":%s,", id,
-                            result->jobs[0].existed ? "true" : "false");
-        char location[sizeof "/v1/jobs/" + HELIO_ID_SIZE];
         (void)snprintf(location, sizeof location, "/v1/jobs/%s", id);
         helio_exchange_header(self, "Location", location);
     }
-    helio_buffer_text(&json, "\"jobs\":[");
+    helio_json_begin_array(&json, "jobs");
     for (uint32_t i = 0; i < result->job_count; i++) {
-        helio_uuid_text(result->jobs[i].job, id);
-        helio_buffer_text(&json, i ? ",{\"id\":\"" : "{\"id\":\"");
-        helio_buffer_text(&json, id);
-        helio_buffer_text(&json, result->jobs[i].existed ? "\",\"existed\":true}" : "\",\"existed\":false}");
+        helio_json_begin_object(&json, NULL);
+        put_accepted(&json, &result->jobs[i]);
+        helio_json_end(&json);
     }
-    helio_buffer_text(&json, "]");
+    helio_json_end(&json);
     if (result->text[0])
-        helio_buffer_printf(&json, ",\"note\":\"%s\"", result->text); /* the core's own words: nothing to escape */
-    helio_buffer_text(&json, "}");
+        helio_json_put_string(&json, "note", result->text);
+    helio_json_end(&json);
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
                                     memory_order_relaxed);
-    helio_answer_json(self, 201, helio_buffer_view(&json));
+    helio_answer_json(self, 201, helio_buffer_view(&text));
 }
 
 /*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each
@@ -254,13 +261,7 @@ static void on_commanded(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_failure(self, result, object_name(self));
         return;
     }
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"id\":");
-    helio_json_string(helio_text_of(self->parameter), &json);
-    helio_buffer_text(&json, ",\"status\":");
-    helio_json_string(helio_text_of(result->text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, verb_of(self)->status, helio_buffer_view(&json));
+    helio_answer_status(self, verb_of(self)->status, "id", self->parameter, result->text);
 }
 
 static void command(helio_exchange_t *self, helio_job_key_t key)

@@ -1,82 +1,132 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
-#include <jansson.h>
-#include <stdlib.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "broker/http/desk.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
-#include "broker/http/values.h"
 #include "federation/base/clock.h"
 
-static json_t *usd(int64_t micro_usd)
+static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
-    return json_real((double)micro_usd / 1e6);
+    helio_json_put_real(json, name, (double)micro_usd / 1e6);
 }
 
-static json_t *candidate_json(const helio_planned_candidate_t *candidate)
+static void put_seconds(helio_json_writer_t *json, const char *name, uint64_t ms)
+{
+    helio_json_put_real(json, name, (double)ms / 1000);
+}
+
+static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *row)
+{
+    helio_json_begin_object(json, "terms");
+    put_usd(json, "money", row->cost_micro_usd);
+    put_usd(json, "carbon", row->carbon_micro_usd);
+    put_usd(json, "wait", row->wait_micro_usd);
+    put_usd(json, "risk", row->risk_micro_usd);
+    put_usd(json, "shadow", row->shadow_micro_usd);
+    put_usd(json, "move", row->move_micro_usd);
+    put_usd(json, "transfer", row->transfer_micro_usd);
+    helio_json_end(json);
+}
+
+static void put_candidate(helio_json_writer_t *json, const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
-    return json_pack("{so so so so sf sf so sf sf so sf so s{so so so so so so so} so so}", "site",
-                     helio_text_json(row->site), "pool", helio_text_json(row->pool), "backend",
-                     helio_text_json(candidate->backend), "start", helio_time_json(row->start_ms), "duration_s",
-                     (double)row->run_ms / 1000, "duration_p90_s",
-                     (double)row->run_high_ms / 1000, "cost_usd",
-                     usd(row->cost_micro_usd + row->egress_micro_usd), "energy_kwh",
-                     (double)(row->energy_j + row->transfer_j) / 3.6e6, "carbon_g",
-                     (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000, "score_usd",
-                     usd(row->score_micro_usd), "transfer_s", (double)row->transfer_ms / 1000, "egress_usd",
-                     usd(row->egress_micro_usd), "terms", "money", usd(row->cost_micro_usd), "carbon",
-                     usd(row->carbon_micro_usd), "wait", usd(row->wait_micro_usd), "risk",
-                     usd(row->risk_micro_usd), "shadow", usd(row->shadow_micro_usd), "move",
-                     usd(row->move_micro_usd), "transfer", usd(row->transfer_micro_usd), "reason",
-                     helio_text_json(row->rejected_reason), "detail", helio_text_json(row->detail));
+    helio_json_begin_object(json, NULL);
+    helio_json_put_text_or_null(json, "site", row->site);
+    helio_json_put_text_or_null(json, "pool", row->pool);
+    helio_json_put_text_or_null(json, "backend", candidate->backend);
+    helio_json_put_time(json, "start", row->start_ms);
+    put_seconds(json, "duration_s", row->run_ms);
+    put_seconds(json, "duration_p90_s", row->run_high_ms);
+    put_usd(json, "cost_usd", row->cost_micro_usd + row->egress_micro_usd);
+    helio_json_put_real(json, "energy_kwh", (double)(row->energy_j + row->transfer_j) / 3.6e6);
+    helio_json_put_real(json, "carbon_g", (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000);
+    put_usd(json, "score_usd", row->score_micro_usd);
+    put_seconds(json, "transfer_s", row->transfer_ms);
+    put_usd(json, "egress_usd", row->egress_micro_usd);
+    put_terms(json, row);
+    helio_json_put_text_or_null(json, "reason", row->rejected_reason);
+    helio_json_put_text_or_null(json, "detail", row->detail);
+    helio_json_end(json);
 }
 
 /*  What past runs tell of this one; null: nothing. */
-static json_t *run_json(const helio_planned_t *plan)
+static void put_run(helio_json_writer_t *json, const helio_planned_t *plan)
 {
-    if (plan->expected_basis == HELIO_DURATION_BASIS_NONE)
-        return json_null();
-    return json_pack("{sf sf sI sI ss so}", "duration_s", (double)plan->run_ms / 1000, "duration_p90_s",
-                     (double)plan->run_high_ms / 1000, "runs", (json_int_t)plan->expected_runs, "failed",
-                     (json_int_t)plan->expected_failed, "basis", helio_duration_basis_word(plan->expected_basis), "of",
-                     helio_text_json(plan->expected_of));
+    if (plan->expected_basis == HELIO_DURATION_BASIS_NONE) {
+        helio_json_put_null(json, "run");
+        return;
+    }
+    helio_json_begin_object(json, "run");
+    put_seconds(json, "duration_s", plan->run_ms);
+    put_seconds(json, "duration_p90_s", plan->run_high_ms);
+    helio_json_put_u64(json, "runs", plan->expected_runs);
+    helio_json_put_u64(json, "failed", plan->expected_failed);
+    helio_json_put_string(json, "basis", helio_duration_basis_word(plan->expected_basis));
+    helio_json_put_text_or_null(json, "of", plan->expected_of);
+    helio_json_end(json);
 }
 
 /*  Of an array; null: it is none. */
-static json_t *tasks_json(const helio_planned_t *plan)
+static void put_tasks(helio_json_writer_t *json, const helio_planned_t *plan)
 {
-    if (!plan->tasks)
-        return json_null();
-    return json_pack("{sI sI so}", "count", (json_int_t)plan->tasks, "now", (json_int_t)plan->tasks_now,
-                     "detail", helio_text_json(plan->tasks_text));
+    if (!plan->tasks) {
+        helio_json_put_null(json, "tasks");
+        return;
+    }
+    helio_json_begin_object(json, "tasks");
+    helio_json_put_u64(json, "count", plan->tasks);
+    helio_json_put_u64(json, "now", plan->tasks_now);
+    helio_json_put_text_or_null(json, "detail", plan->tasks_text);
+    helio_json_end(json);
 }
 
-static json_t *plan_json(const helio_planned_t *plan)
+static void put_job(helio_json_writer_t *json, const helio_planned_t *plan)
 {
-    json_t *candidates = json_array();
-    for (uint32_t i = 0; i < plan->candidates.count; i++)
-        if (json_array_append_new(candidates, candidate_json(&plan->candidates.items[i])) != 0)
-            abort(); /* memory */
-    json_t *prices = json_pack("{so so}", "carbon_usd_per_t", usd(plan->carbon_price_micro_usd_per_t),
-                               "wait_usd_per_gpu_h", usd(plan->wait_price_micro_usd_per_gpu_h));
-    json_t *job = json_pack(
-        "{so sI sI sf so so sf so}", "name", helio_text_json(plan->name), "gpus", (json_int_t)plan->gpus, "nodes",
-        (json_int_t)plan->nodes, "duration_s", (double)plan->run_ms / 1000, "goal",
-        plan->prices_set ? json_null() : json_string(helio_goal_word(plan->goal)), "prices", prices,
-        "flexible_s", (double)plan->flexible_ms / 1000, "deadline", helio_time_json(plan->deadline_wall_ms));
+    helio_json_begin_object(json, "job");
+    helio_json_put_text_or_null(json, "name", plan->name);
+    helio_json_put_u64(json, "gpus", plan->gpus);
+    helio_json_put_u64(json, "nodes", plan->nodes);
+    put_seconds(json, "duration_s", plan->run_ms);
+    if (plan->prices_set)
+        helio_json_put_null(json, "goal");
+    else
+        helio_json_put_string(json, "goal", helio_goal_word(plan->goal));
+    helio_json_begin_object(json, "prices");
+    put_usd(json, "carbon_usd_per_t", plan->carbon_price_micro_usd_per_t);
+    put_usd(json, "wait_usd_per_gpu_h", plan->wait_price_micro_usd_per_gpu_h);
+    helio_json_end(json);
+    put_seconds(json, "flexible_s", plan->flexible_ms);
+    helio_json_put_time(json, "deadline", plan->deadline_wall_ms);
+    helio_json_end(json);
+}
+
+/*  Why nothing is chosen, in the words that a submission would get. */
+typedef struct verdict {
+    helio_text_t reason, detail;
+} verdict_t;
+
+static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan, verdict_t verdict)
+{
     const helio_row_decision_t *decision = &plan->decision;
-    return json_pack("{so sf so so so so so so so so so so so}", "job", job, "time_limit_s",
-                     (double)plan->time_limit_ms / 1000, "run", run_json(plan), "candidates", candidates,
-                     "chosen", helio_text_json(decision->chosen_site), "chosen_pool",
-                     helio_text_json(decision->chosen_pool), "reason", helio_text_json(decision->reason),
-                     "detail", helio_text_json(decision->detail), "expected_start",
-                     helio_time_json(plan->expected_ms), "policy_version",
-                     helio_text_json(decision->policy_version), "forecast_issued_at",
-                     helio_time_json(decision->forecast_ms), "planned_at", helio_time_json(decision->at_ms),
-                     "tasks", tasks_json(plan));
+    put_job(json, plan);
+    put_seconds(json, "time_limit_s", plan->time_limit_ms);
+    put_run(json, plan);
+    helio_json_begin_array(json, "candidates");
+    for (uint32_t i = 0; i < plan->candidates.count; i++)
+        put_candidate(json, &plan->candidates.items[i]);
+    helio_json_end(json);
+    helio_json_put_text_or_null(json, "chosen", decision->chosen_site);
+    helio_json_put_text_or_null(json, "chosen_pool", decision->chosen_pool);
+    helio_json_put_text_or_null(json, "reason", verdict.reason);
+    helio_json_put_text_or_null(json, "detail", verdict.detail);
+    helio_json_put_time(json, "expected_start", plan->expected_ms);
+    helio_json_put_text_or_null(json, "policy_version", decision->policy_version);
+    helio_json_put_time(json, "forecast_issued_at", decision->forecast_ms);
+    helio_json_put_time(json, "planned_at", decision->at_ms);
+    put_tasks(json, plan);
 }
 
 static const char too_late[] = "Deadline"; /* the word of the rejection, and of a submission's refusal */
@@ -106,15 +156,14 @@ static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *pro
     return true;
 }
 
-/*  Said in a submission's words: who plans before submitting is told what the submission would be told. */
-static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_prospect_t *prospect)
+/*  Whoever plans before submitting is told what the submission would be told. The text is in the buffer. */
+static verdict_t verdict_of(const helio_planned_t *plan, const helio_prospect_t *prospect, helio_buffer_t *text)
 {
     int64_t end_ms;
     uint64_t run_ms;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[32];
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (!is_too_late(plan, prospect, &end_ms, &run_ms))
-        return;
+        return (verdict_t){plan->decision.reason, plan->decision.detail};
     unsigned long long minutes = (run_ms + 59999) / 60000;
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
@@ -122,13 +171,11 @@ static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_
         (void)snprintf(run, sizeof run, "%llum", minutes);
     else
         (void)snprintf(run, sizeof run, "%lluh%02llum", minutes / 60, minutes % 60);
-    helio_buffer_printf(&text,
+    helio_buffer_printf(text,
                         "it ends at %.19sZ, and the job, which is taken to run up to %s, is over not "
                         "before %.19sZ, were there room at once. Give a later `deadline` or a shorter `time`",
                         deadline, run, end);
-    if (json_object_set_new(json, "reason", json_string(too_late)) != 0 ||
-        json_object_set_new(json, "detail", json_string(text.data)) != 0)
-        abort(); /* memory */
+    return (verdict_t){helio_text_of(too_late), helio_buffer_view(text)};
 }
 
 static void on_planned(helio_exchange_t *self, const helio_result_t *result)
@@ -137,17 +184,16 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
         helio_answer_failure(self, result, NULL);
         return;
     }
-    json_t *json = plan_json(result->plan);
-    helio_prospect_put(json, result->prospect);
-    put_too_late(json, result->plan, result->prospect);
-    if (result->text[0] && json_object_set_new(json, "note", json_string(result->text)) != 0)
-        abort(); /* memory */
-    char *text = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    if (!text)
-        abort(); /* memory */
-    helio_answer_json(self, 200, helio_text_of(text));
-    free(text);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t detail = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    put_plan(&json, result->plan, verdict_of(result->plan, result->prospect, &detail));
+    helio_prospect_put(&json, result->prospect);
+    if (result->text[0])
+        helio_json_put_string(&json, "note", result->text);
+    helio_json_end(&json);
+    helio_answer_json(self, 200, helio_buffer_view(&text));
 }
 
 /*  The document is read as a submission is, and what it depends on looked up, by the same code. */

@@ -1,5 +1,7 @@
 #include "broker/http/problem.h"
 
+#include "federation/base/json.h"
+
 static const struct {
     uint32_t status;
     const char *title;
@@ -70,75 +72,49 @@ uint32_t helio_status_retry_after_s(uint32_t status)
     return status == 429 ? 1 : status == 503 ? 2 : 0;
 }
 
-/*  The length of the well-formed UTF-8 sequence at the beginning; 0 = there is none. */
-static uint32_t sequence_at(const unsigned char *at, uint32_t left)
+/*  Begins the object; whoever calls ends it. */
+static helio_json_writer_t begin(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
 {
-    if (at[0] < 0x80)
-        return 1;
-    uint32_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-    if (at[0] < 0xc2 || at[0] > 0xf4 || size > left)
-        return 0;
-    for (uint32_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool surrogate = at[0] == 0xed && at[1] > 0x9f;
-    bool beyond = at[0] == 0xf4 && at[1] > 0x8f;
-    return overlong || surrogate || beyond ? 0 : size;
+    helio_json_writer_t json = helio_json_into(out);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_string(&json, "type", "about:blank");
+    helio_json_put_string(&json, "title", helio_status_title(status));
+    helio_json_put_u64(&json, "status", status);
+    helio_json_put_string(&json, "reason", reason && *reason ? reason : helio_status_reason(status));
+    helio_json_put_string(&json, "detail", detail && *detail ? detail : helio_status_title(status));
+    return json;
 }
 
-void helio_json_string(helio_text_t text, helio_buffer_t *out)
+static void end(helio_json_writer_t *json)
 {
-    helio_buffer_text(out, "\"");
-    for (uint32_t i = 0; i < text.size;) {
-        const unsigned char *at = (const unsigned char *)text.data + i;
-        uint32_t size = sequence_at(at, text.size - i);
-        if (size == 0) {
-            helio_buffer_text(out, "\\ufffd");
-            size = 1;
-        } else if (*at == '"' || *at == '\\') {
-            helio_buffer_printf(out, "\\%c", *at);
-        } else if (*at == '\n') {
-            helio_buffer_text(out, "\\n");
-        } else if (*at < 0x20 || *at == 0x7f) {
-            helio_buffer_printf(out, "\\u%04x", *at);
-        } else {
-            helio_buffer_append(out, at, size);
-        }
-        i += size;
-    }
-    helio_buffer_text(out, "\"");
-}
-
-void helio_json_member(helio_buffer_t *out, const char *name, const char *value)
-{
-    helio_buffer_printf(out, ",\"%s\":", name);
-    helio_json_string(helio_text_of(value), out);
-}
-
-static void head(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
-{
-    helio_buffer_printf(out, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%u",
-                        helio_status_title(status), status);
-    helio_json_member(out, "reason", reason && *reason ? reason : helio_status_reason(status));
-    helio_json_member(out, "detail", detail && *detail ? detail : helio_status_title(status));
+    helio_json_end(json);
+    helio_buffer_text(json->out, "\n");
 }
 
 void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out)
 {
-    head(status, reason, detail, out);
-    helio_buffer_text(out, "}\n");
+    helio_json_writer_t json = begin(status, reason, detail, out);
+    end(&json);
 }
 
-static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_buffer_t *out)
+void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out)
 {
-    helio_json_member(out, "code", helio_spec_problem_word(diagnostic->problem));
-    if (diagnostic->line)
-        helio_buffer_printf(out, ",\"line\":%u,\"column\":%u", diagnostic->line, diagnostic->column);
+    helio_json_writer_t json = begin(status, reason, detail, out);
+    helio_json_put_members(&json, object);
+    end(&json);
+}
+
+static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_json_writer_t *json)
+{
+    helio_json_put_string(json, "code", helio_spec_problem_word(diagnostic->problem));
+    if (diagnostic->line) {
+        helio_json_put_u64(json, "line", diagnostic->line);
+        helio_json_put_u64(json, "column", diagnostic->column);
+    }
     if (diagnostic->path[0])
-        helio_json_member(out, "path", diagnostic->path);
+        helio_json_put_string(json, "path", diagnostic->path);
     if (diagnostic->hint[0])
-        helio_json_member(out, "hint", diagnostic->hint);
+        helio_json_put_string(json, "hint", diagnostic->hint);
 }
 
 void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
@@ -146,20 +122,20 @@ void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wr
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_diagnostic_brief(&wrong->items[0], &text);
-    head(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
+    helio_json_writer_t json = begin(status, status == 413 ? "TooBig" : "Invalid", text.data, out);
     if (document >= 0)
-        helio_buffer_printf(out, ",\"document\":%d", document);
-    put_diagnostic(&wrong->items[0], out);
-    helio_buffer_text(out, ",\"errors\":[");
+        helio_json_put_i64(&json, "document", document);
+    put_diagnostic(&wrong->items[0], &json);
+    helio_json_begin_array(&json, "errors");
     for (uint32_t i = 0; i < wrong->count; i++) {
-        helio_buffer_text(out, i ? ",{\"message\":" : "{\"message\":");
-        helio_json_string(helio_text_of(wrong->items[i].message), out);
-        put_diagnostic(&wrong->items[i], out);
-        helio_buffer_text(out, "}");
+        helio_json_begin_object(&json, NULL);
+        helio_json_put_string(&json, "message", wrong->items[i].message);
+        put_diagnostic(&wrong->items[i], &json);
+        helio_json_end(&json);
     }
-    helio_buffer_text(out, "]");
+    helio_json_end(&json);
     helio_buffer_reset(&text);
     helio_diagnostics_text(wrong, false, &text);
-    helio_json_member(out, "diagnostic", text.data ? text.data : "");
-    helio_buffer_text(out, "}\n");
+    helio_json_put_text(&json, "diagnostic", helio_buffer_view(&text));
+    end(&json);
 }

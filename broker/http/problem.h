@@ -51,13 +51,11 @@ uint32_t helio_status_retry_after_s(uint32_t status); /* 0 = no such header */
 
 /*  reason NULL or "": the status' own. */
 void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out);
+/*  The same with the members of another object, which is JSON already. */
+void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out);
 /*  Of one error at least: the first one's place and text are the problem's, all are in `errors` and, as text,
  * in `diagnostic`. document: which of several, from 0; -1 = the only one. */
 void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
                                   helio_buffer_t *out);
-
-/*  Appends a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
-void helio_json_string(helio_text_t text, helio_buffer_t *out);
-void helio_json_member(helio_buffer_t *out, const char *name, const char *value); /* with a comma before it */
 
 #endif

@@ -71,24 +71,13 @@ void helio_sites_forecast(helio_exchange_t *self)
 
 /* ---- commands ------------------------------------------------------------------------------------------ */
 
-static void answer_site(helio_exchange_t *self, uint32_t status, const char *site, const char *text)
-{
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t json = {0};
-    helio_buffer_text(&json, "{\"site\":");
-    helio_json_string(helio_text_of(site), &json);
-    helio_buffer_text(&json, ",\"status\":");
-    helio_json_string(helio_text_of(text), &json);
-    helio_buffer_text(&json, "}");
-    helio_answer_json(self, status, helio_buffer_view(&json));
-}
-
 static void on_commanded(helio_exchange_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK)
         helio_answer_failure(self, result,
                              helio_arena_printf(self->arena, "site %.64s", self->parameter).data);
     else
-        answer_site(self, 200, self->parameter, result->text);
+        helio_answer_status(self, 200, "site", self->parameter, result->text);
 }
 
 static void command(helio_exchange_t *self, uint32_t kind, helio_text_t reason)
@@ -140,7 +129,7 @@ static void on_enrolled(helio_exchange_t *self, const helio_result_t *result)
     if (result->rc != HELIO_OK)
         helio_answer_failure(self, result, NULL);
     else
-        answer_site(self, 201, self->parameter, "enrolled");
+        helio_answer_status(self, 201, "site", self->parameter, "enrolled");
 }
 
 static bool is_z85_key(helio_text_t text)

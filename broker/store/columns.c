@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
+
 /*  Type numbers of PostgreSQL's catalogue, fixed for good (pg_type.dat). */
 enum {
     OID_BOOL = 16,
@@ -154,26 +156,6 @@ static void put_64(column_t *column, uint64_t value)
     put_bytes(column, item, sizeof item);
 }
 
-/*  Length of the valid UTF-8 sequence at `at`, as PostgreSQL defines it; 0 when there is none. */
-static uint32_t sequence_length(const unsigned char *at, uint32_t left)
-{
-    if (at[0] < 0x80)
-        return at[0] != 0;
-    uint32_t size = at[0] >= 0xc2 && at[0] < 0xe0   ? 2
-                    : (at[0] & 0xf0) == 0xe0        ? 3
-                    : at[0] >= 0xf0 && at[0] < 0xf5 ? 4
-                                                    : 0;
-    if (!size || size > left)
-        return 0;
-    for (uint32_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
-        (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return size;
-}
-
 static bool plain_ascii(helio_text_t text)
 {
     for (uint32_t i = 0; i < text.size; i++)
@@ -182,17 +164,18 @@ static bool plain_ascii(helio_text_t text)
     return true;
 }
 
+/*  PostgreSQL takes neither NUL nor what is not UTF-8 into a text: '?' stands in for it. */
 static void put_text(helio_columns_t *self, column_t *column, helio_text_t text)
 {
     if (plain_ascii(text)) {
         put_item(column, text.data, text.size);
         return;
     }
-    const unsigned char *bytes = (const unsigned char *)text.data;
     helio_buffer_reset(&self->scratch);
     for (uint32_t i = 0; i < text.size;) {
-        uint32_t size = sequence_length(bytes + i, text.size - i);
-        helio_buffer_append(&self->scratch, size ? (const char *)bytes + i : "?", size ? size : 1);
+        const char *at = text.data + i;
+        uint32_t size = *at ? (uint32_t)helio_utf8_sequence(at, text.size - i) : 0;
+        helio_buffer_append(&self->scratch, size ? at : "?", size ? size : 1);
         i += size ? size : 1;
     }
     put_item(column, self->scratch.data, (uint32_t)self->scratch.size);

@@ -1,5 +1,5 @@
-/*  internal.h -- the writer's insides, shared by store.c (batches, life), link.c (the connection) and load.c
- * (start). */
+/*  internal.h -- the writer's insides, shared by store.c (its life and the open batch), link.c (the connection), flight.c
+ *  (the batch in flight) and load.c (start). Calls go one way: store.c uses link.c, and both use flight.c. */
 #ifndef HELIO_BROKER_STORE_INTERNAL_H
 #define HELIO_BROKER_STORE_INTERNAL_H
 
@@ -52,13 +52,14 @@ struct helio_store {
 
 /*  link.c: everything that moves the connection. Fatal results as helio_store_process documents. */
 void helio_store_lose(helio_store_t *self, int64_t now_ms, const helio_error_t *why);
-void helio_store_expect(helio_store_t *self, const char *statement);
 helio_rc helio_store_move(helio_store_t *self, int64_t now_ms, helio_error_t *err);
 /*  Prepares every put on a blocking connection. */
 helio_rc helio_store_prepare(PGconn *connection, helio_error_t *err);
 void helio_store_listen(helio_store_t *self); /* notices of self->connection are heard from now on */
 
-/*  store.c: sends the batch in flight, from its BEGIN to its Sync. False: the connection failed. */
+/*  flight.c */
+void helio_store_expect(helio_store_t *self, const char *statement); /* its answer is the next */
+/*  Sends the batch in flight, from its BEGIN to its Sync. False: the connection failed. */
 bool helio_store_send_flight(helio_store_t *self, int64_t now_ms);
 void helio_store_flight_committed(helio_store_t *self);
 

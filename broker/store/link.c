@@ -31,15 +31,6 @@ helio_rc helio_store_prepare(PGconn *connection, helio_error_t *err)
     return HELIO_OK;
 }
 
-void helio_store_expect(helio_store_t *self, const char *statement)
-{
-    if (self->expected_count == self->expected_capacity) {
-        self->expected_capacity = self->expected_capacity ? self->expected_capacity * 2 : 64;
-        self->expected = helio_grow(self->expected, self->expected_capacity, sizeof *self->expected);
-    }
-    self->expected[self->expected_count++] = statement;
-}
-
 /*  A commit whose wait for the synchronous standby was cut short succeeds with a warning: locally durable,
  * not promised. The text is translated on some servers, so any warning that comes with a commit counts. */
 static void on_notice(void *arg, const PGresult *notice)

@@ -3,27 +3,7 @@
 #include <string.h>
 
 #include "client/sbatch/inner.h"
-
-/*  Where the text stops being UTF-8; its size when nowhere. */
-static size_t utf8_size(helio_text_t text)
-{
-    const unsigned char *b = (const unsigned char *)text.data;
-    size_t at = 0;
-    while (at < text.size) {
-        size_t more = b[at] < 0x80 ? 0 : b[at] >= 0xf0 ? 3 : b[at] >= 0xe0 ? 2 : 1;
-        bool good = b[at] < 0x80 || (b[at] >= 0xc2 && b[at] <= 0xf4 && at + more < text.size);
-        for (size_t i = 1; i <= more && good; i++)
-            good = (b[at + i] & 0xc0) == 0x80;
-        if (good && more == 2)
-            good = !(b[at] == 0xe0 && b[at + 1] < 0xa0) && !(b[at] == 0xed && b[at + 1] > 0x9f);
-        if (good && more == 3)
-            good = !(b[at] == 0xf0 && b[at + 1] < 0x90) && !(b[at] == 0xf4 && b[at + 1] > 0x8f);
-        if (!good)
-            break;
-        at += more + 1;
-    }
-    return at;
-}
+#include "federation/base/utf8.h"
 
 /*  What sbatch itself refuses, and what a job file cannot hold. */
 static helio_rc check_script(sbatch_t *self)
@@ -53,7 +33,7 @@ static helio_rc check_script(sbatch_t *self)
         return helio_spec_complain_at(reader, first.size - 1, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "`sed -i 's/\\r$//' SCRIPT` mends it",
                                       "the script has line ends of DOS (\\r\\n); sbatch refuses it, too");
-    size_t good = utf8_size(script);
+    size_t good = helio_utf8_prefix(script);
     if (good < script.size)
         return helio_spec_complain_at(reader, good, good + 1, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "`iconv -f latin1 -t utf8 SCRIPT` may mend it",

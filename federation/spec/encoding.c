@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "federation/base/char.h"
+#include "federation/base/utf8.h"
 #include "federation/spec/encoding.h"
 
 size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *end)
@@ -10,14 +11,8 @@ size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *e
     unsigned char c = *at;
     if (c < 0x80)
         return c >= 0x20 ? c != 0x7f : c == '\t' || c == '\n' || c == '\r';
-    size_t size = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-    if (c < 0xc2 || c > 0xf4 || (size_t)(end - at) < size)
-        return 0;
-    for (size_t i = 1; i < size; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((c == 0xe0 && at[1] < 0xa0) || (c == 0xed && at[1] >= 0xa0) || (c == 0xf0 && at[1] < 0x90) ||
-        (c == 0xf4 && at[1] >= 0x90) || (c == 0xc2 && at[1] < 0xa0 && at[1] != 0x85))
+    size_t size = helio_utf8_sequence(at, (size_t)(end - at));
+    if (c == 0xc2 && size && at[1] < 0xa0 && at[1] != 0x85) /* C1 controls; YAML has NEL among what can be printed */
         return 0;
     return size;
 }

@@ -1,154 +1,93 @@
 /*  schema.c -- JSON Schema 2020-12 from a table of fields, for editors and API descriptions. */
 #include <stdio.h>
-#include <string.h>
 
+#include "federation/base/json.h"
 #include "federation/spec/reader.h"
 
-typedef struct writer {
-    helio_buffer_t *out;
-    uint32_t depth;
-    bool first; /* nothing yet in the innermost object */
-} writer_t;
+static void members_of_table(helio_json_writer_t *self, const helio_spec_table_t *table);
 
-static void json_string(helio_buffer_t *out, const char *text)
+/*  Whole numbers are written as such, also where the field takes others. */
+static void put_bound(helio_json_writer_t *self, const char *name, double bound)
 {
-    helio_buffer_text(out, "\"");
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            helio_buffer_printf(out, "\\%c", c);
-        else if (c < 0x20)
-            helio_buffer_printf(out, "\\u%04x", c);
-        else
-            helio_buffer_append(out, text, 1);
-    }
-    helio_buffer_text(out, "\"");
+    if ((double)(int64_t)bound < bound || (double)(int64_t)bound > bound)
+        helio_json_put_real(self, name, bound);
+    else
+        helio_json_put_i64(self, name, (int64_t)bound);
 }
 
-static void member(writer_t *self, const char *name)
+static void bounds(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
-    helio_buffer_printf(self->out, "%s\n%*s", self->first ? "" : ",", (int)(self->depth * 2), "");
-    json_string(self->out, name);
-    helio_buffer_text(self->out, ": ");
-    self->first = false;
-}
-
-static void member_text(writer_t *self, const char *name, const char *value)
-{
-    member(self, name);
-    json_string(self->out, value);
-}
-
-static void member_raw(writer_t *self, const char *name, const char *json)
-{
-    member(self, name);
-    helio_buffer_text(self->out, json);
-}
-
-static void begin(writer_t *self)
-{
-    helio_buffer_text(self->out, "{");
-    self->depth++;
-    self->first = true;
-}
-
-static void end(writer_t *self)
-{
-    self->depth--;
-    helio_buffer_printf(self->out, "\n%*s}", (int)(self->depth * 2), "");
-    self->first = false;
-}
-
-static void members_of_table(writer_t *self, const helio_spec_table_t *table);
-
-static void bounds(writer_t *self, const helio_spec_field_t *field)
-{
-    char number[32];
     bool any = field->least != 0 || field->most != 0;
-    if (any || field->kind == HELIO_SPEC_U32 || field->kind == HELIO_SPEC_U64) {
-        (void)snprintf(number, sizeof number, "%.15g", field->least);
-        member_raw(self, "minimum", number);
-    }
-    if (field->most != 0) {
-        (void)snprintf(number, sizeof number, "%.15g", field->most);
-        member_raw(self, "maximum", number);
-    }
+    if (any || field->kind == HELIO_SPEC_U32 || field->kind == HELIO_SPEC_U64)
+        put_bound(self, "minimum", field->least);
+    if (field->most != 0)
+        put_bound(self, "maximum", field->most);
 }
 
-static void text_members(writer_t *self, const helio_spec_field_t *field)
+static void text_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
-    char number[32];
-    member_text(self, "type", "string");
-    member_raw(self, "minLength", "1");
-    if (field->most != 0) {
-        (void)snprintf(number, sizeof number, "%.0f", field->most);
-        member_raw(self, "maxLength", number);
-    }
+    helio_json_put_string(self, "type", "string");
+    helio_json_put_u64(self, "minLength", 1);
+    if (field->most != 0)
+        helio_json_put_u64(self, "maxLength", (uint64_t)field->most);
     if (field->rule && field->rule->pattern)
-        member_text(self, "pattern", field->rule->pattern);
+        helio_json_put_string(self, "pattern", field->rule->pattern);
 }
 
-static void word_members(writer_t *self, const helio_spec_enum_t *words)
+static void word_members(helio_json_writer_t *self, const helio_spec_enum_t *words)
 {
-    member(self, "enum");
-    for (uint32_t i = 0; i < words->count; i++) {
-        helio_buffer_text(self->out, i ? ", " : "[");
-        json_string(self->out, words->word(i));
-    }
-    helio_buffer_text(self->out, "]");
+    helio_json_begin_array(self, "enum");
+    for (uint32_t i = 0; i < words->count; i++)
+        helio_json_put_string(self, NULL, words->word(i));
+    helio_json_end(self);
 }
 
 /*  A unit goes into a regular expression: its '/' needs no escape, it has no other special characters. */
-static void quantity_members(writer_t *self, const helio_spec_field_t *field)
+static void quantity_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
     char pattern[96];
     (void)snprintf(pattern, sizeof pattern, "^[0-9]+(\\.[0-9]{1,%u})? ?%s$",
                    field->kind == HELIO_SPEC_MONEY ? 6 : field->decimals,
                    field->kind == HELIO_SPEC_MONEY ? "USD" : field->unit);
-    member_text(self, "type", "string");
-    member_text(self, "pattern", pattern);
+    helio_json_put_string(self, "type", "string");
+    helio_json_put_string(self, "pattern", pattern);
 }
 
-static void entries_members(writer_t *self, const helio_spec_field_t *field)
+static void entries_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
-    char number[32];
-    if (field->most != 0) {
-        (void)snprintf(number, sizeof number, "%.0f", field->most);
-        member_raw(self, field->kind == HELIO_SPEC_PAIRS ? "maxProperties" : "maxItems", number);
-    }
+    if (field->most != 0)
+        helio_json_put_u64(self, field->kind == HELIO_SPEC_PAIRS ? "maxProperties" : "maxItems", (uint64_t)field->most);
 }
 
-static void collection_members(writer_t *self, const helio_spec_field_t *field)
+static void collection_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
     const char *pattern = field->rule ? field->rule->pattern : NULL;
     if (field->kind == HELIO_SPEC_WORDS)
-        member_raw(self, "type", "[\"array\", \"string\"]");
+        helio_json_put_raw(self, "type", HELIO_TEXT("[\"array\", \"string\"]"));
     else
-        member_text(self, "type", field->kind == HELIO_SPEC_LIST ? "array" : "object");
+        helio_json_put_string(self, "type", field->kind == HELIO_SPEC_LIST ? "array" : "object");
     if (field->kind == HELIO_SPEC_PAIRS) {
-        member_raw(self, "additionalProperties", "{\"type\": [\"string\", \"number\", \"boolean\"]}");
+        helio_json_put_raw(self, "additionalProperties", HELIO_TEXT("{\"type\": [\"string\", \"number\", \"boolean\"]}"));
         if (pattern) {
-            member(self, "propertyNames");
-            begin(self);
-            member_text(self, "pattern", pattern);
-            end(self);
+            helio_json_begin_object(self, "propertyNames");
+            helio_json_put_string(self, "pattern", pattern);
+            helio_json_end(self);
         }
     } else {
-        member(self, "items");
-        begin(self);
+        helio_json_begin_object(self, "items");
         if (field->kind == HELIO_SPEC_LIST)
             members_of_table(self, field->table);
         else {
-            member_text(self, "type", "string");
+            helio_json_put_string(self, "type", "string");
             if (pattern)
-                member_text(self, "pattern", pattern);
+                helio_json_put_string(self, "pattern", pattern);
         }
-        end(self);
+        helio_json_end(self);
     }
     entries_members(self, field);
 }
 
-static void kind_members(writer_t *self, const helio_spec_field_t *field)
+static void kind_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
     if (field->words) {
         word_members(self, field->words);
@@ -160,31 +99,31 @@ static void kind_members(writer_t *self, const helio_spec_field_t *field)
         text_members(self, field);
         break;
     case HELIO_SPEC_BOOL:
-        member_text(self, "type", "boolean");
+        helio_json_put_string(self, "type", "boolean");
         break;
     case HELIO_SPEC_U32:
     case HELIO_SPEC_U64:
     case HELIO_SPEC_I64:
     case HELIO_SPEC_F64:
-        member_text(self, "type", field->kind == HELIO_SPEC_F64 ? "number" : "integer");
+        helio_json_put_string(self, "type", field->kind == HELIO_SPEC_F64 ? "number" : "integer");
         bounds(self, field);
         break;
     case HELIO_SPEC_DURATION:
-        member_text(self, "type", "string");
-        member_text(self, "pattern",
+        helio_json_put_string(self, "type", "string");
+        helio_json_put_string(self, "pattern",
                     "^(0|(?=[0-9])([0-9]+w)?([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?)$");
         break;
     case HELIO_SPEC_BYTES:
-        member_text(self, "type", "string");
-        member_text(self, "pattern", "^(0|[0-9]+(\\.[0-9]+)? ?(B|[kKMGTP]B|[KMGTP]iB))$");
+        helio_json_put_string(self, "type", "string");
+        helio_json_put_string(self, "pattern", "^(0|[0-9]+(\\.[0-9]+)? ?(B|[kKMGTP]B|[KMGTP]iB))$");
         break;
     case HELIO_SPEC_MONEY:
     case HELIO_SPEC_QUANTITY:
         quantity_members(self, field);
         break;
     case HELIO_SPEC_TIME:
-        member_text(self, "type", "string");
-        member_text(self, "format", "date-time");
+        helio_json_put_string(self, "type", "string");
+        helio_json_put_string(self, "format", "date-time");
         break;
     case HELIO_SPEC_WORDS:
     case HELIO_SPEC_PAIRS:
@@ -195,8 +134,9 @@ static void kind_members(writer_t *self, const helio_spec_field_t *field)
         members_of_table(self, field->table);
         break;
     case HELIO_SPEC_CUSTOM:
-        member(self, "allOf");
-        helio_buffer_printf(self->out, "[%s]", field->schema ? field->schema : "true");
+        helio_json_begin_array(self, "allOf");
+        helio_json_put_raw(self, NULL, helio_text_of(field->schema ? field->schema : "true"));
+        helio_json_end(self);
         break;
     case HELIO_SPEC_WORD: /* has words */
     case HELIO_SPEC_INCLUDE:
@@ -205,40 +145,36 @@ static void kind_members(writer_t *self, const helio_spec_field_t *field)
     }
 }
 
-static void default_member(writer_t *self, const helio_spec_field_t *field)
+static void default_member(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
     bool raw = field->kind >= HELIO_SPEC_BOOL && field->kind <= HELIO_SPEC_F64;
     if (!field->fallback)
         return;
     if (raw)
-        member_raw(self, "default", field->fallback);
+        helio_json_put_raw(self, "default", helio_text_of(field->fallback));
     else
-        member_text(self, "default", field->fallback);
+        helio_json_put_string(self, "default", field->fallback);
 }
 
 static bool write_property(const helio_spec_field_t *field, size_t base, void *context)
 {
-    writer_t *self = context;
+    helio_json_writer_t *self = context;
     (void)base;
-    member(self, field->key);
-    begin(self);
+    helio_json_begin_object(self, field->key);
     if (field->doc)
-        member_text(self, "description", field->doc);
+        helio_json_put_string(self, "description", field->doc);
     kind_members(self, field);
     default_member(self, field);
-    end(self);
+    helio_json_end(self);
     return true;
 }
 
 static bool write_required(const helio_spec_field_t *field, size_t base, void *context)
 {
-    writer_t *self = context;
+    helio_json_writer_t *self = context;
     (void)base;
-    if (field->required) {
-        helio_buffer_text(self->out, self->first ? "[" : ", ");
-        json_string(self->out, field->key);
-        self->first = false;
-    }
+    if (field->required)
+        helio_json_put_string(self, NULL, field->key);
     return true;
 }
 
@@ -248,30 +184,28 @@ static bool is_optional(const helio_spec_field_t *field, size_t base, void *cont
     return !field->required;
 }
 
-static void members_of_table(writer_t *self, const helio_spec_table_t *table)
+static void members_of_table(helio_json_writer_t *self, const helio_spec_table_t *table)
 {
-    member_text(self, "type", "object");
-    member_raw(self, "additionalProperties", "false");
+    helio_json_put_string(self, "type", "object");
+    helio_json_put_bool(self, "additionalProperties", false);
     if (!helio_spec_each(table, 0, is_optional, NULL)) {
-        member(self, "required");
-        writer_t list = {.out = self->out, .first = true};
-        (void)helio_spec_each(table, 0, write_required, &list);
-        helio_buffer_text(self->out, "]");
+        helio_json_begin_array(self, "required");
+        (void)helio_spec_each(table, 0, write_required, self);
+        helio_json_end(self);
     }
-    member(self, "properties");
-    begin(self);
+    helio_json_begin_object(self, "properties");
     (void)helio_spec_each(table, 0, write_property, self);
-    end(self);
+    helio_json_end(self);
 }
 
 void helio_spec_schema(const helio_spec_table_t *table, const char *title, helio_buffer_t *out)
 {
-    writer_t self = {.out = out};
-    begin(&self);
-    member_text(&self, "$schema", "https://json-schema.org/draft/2020-12/schema");
-    member_text(&self, "title", title);
+    helio_json_writer_t self = helio_json_indented_into(out);
+    helio_json_begin_object(&self, NULL);
+    helio_json_put_string(&self, "$schema", "https://json-schema.org/draft/2020-12/schema");
+    helio_json_put_string(&self, "title", title);
     members_of_table(&self, table);
-    end(&self);
+    helio_json_end(&self);
     helio_buffer_text(out, "\n");
 }
 

@@ -5,9 +5,9 @@
 #include <msgpack.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
 #include "federation/wire/messages.h"
 #include "federation/wire/prescan.h"
-#include "federation/wire/utf8.h"
 
 enum { KEY_BYTES = 20, UUID_BYTES = 16 };
 
@@ -51,7 +51,7 @@ static helio_rc pack_text(const helio_record_type_t *type, const helio_field_t *
         pack_bin(packer, text.data, text.size);
         return HELIO_OK;
     }
-    if (!helio_wire_utf8_is_valid(text))
+    if (!helio_utf8_is_text(text))
         return helio_fail(err, HELIO_INVALID, "%s.%s: is not UTF-8 without NUL", type->name, field->name);
     (void)msgpack_pack_str(packer, text.size);
     if (text.size)

@@ -8,10 +8,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
 #include "federation/wire/codec.h"
 #include "federation/wire/messages.h"
 #include "federation/wire/prescan.h"
-#include "federation/wire/utf8.h"
 
 enum { KEY_BYTES = 20, UUID_BYTES = 16 };
 
@@ -174,7 +174,7 @@ static helio_rc read_text(reader_t *self, helio_text_t *ret_text)
         return refuse(self, text ? "is not a str" : "is not a bin");
     if (self->field->bound && view.size > self->field->bound)
         return refuse(self, "is longer than its bound");
-    if (text && !helio_wire_utf8_is_valid(view))
+    if (text && !helio_utf8_is_text(view))
         return refuse(self, "is not UTF-8 without NUL");
     *ret_text = view;
     return HELIO_OK;

@@ -2,8 +2,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "federation/base/utf8.h"
 #include "federation/wire/codec.h"
-#include "federation/wire/utf8.h"
 
 enum { DUMP_BYTES = 8 };
 
@@ -11,7 +11,7 @@ static void dump_record(const helio_record_type_t *type, const char *record, hel
 
 static void dump_text(helio_text_t text, helio_buffer_t *out)
 {
-    bool utf8 = helio_wire_utf8_is_valid(text);
+    bool utf8 = helio_utf8_is_text(text);
     helio_buffer_text(out, "\"");
     for (uint32_t i = 0; i < text.size; i++) {
         unsigned char c = (unsigned char)text.data[i];

@@ -5,6 +5,7 @@
 #include "tests/support/core_harness.h"
 
 #include <poll.h>
+#include <jansson.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -178,7 +179,13 @@ static void golden(const char *name, helio_job_key_t key)
         json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
     assert_int_equal(helio_job_key_parse(helio_text_of(id), &key), HELIO_OK);
     const helio_fx_answer_t *answer = foresee("acme", key);
-    helio_prospect_put(json, answer->rc == HELIO_OK ? &answer->prospect : NULL);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t written = {0};
+    helio_json_writer_t writer = helio_json_into(&written);
+    helio_json_begin_object(&writer, NULL);
+    helio_prospect_put(&writer, answer->rc == HELIO_OK ? &answer->prospect : NULL);
+    helio_json_end(&writer);
+    json_t *prospect = json_loadb(written.data, written.size, 0, NULL);
+    assert_int_equal(json_object_update_new(json, prospect), 0);
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     char path[256];
     (void)snprintf(path, sizeof path, "tests/golden/explain/%s.json", name);

@@ -175,7 +175,7 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
         "\"candidates\":[{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\","
         "\"start\":\"2026-03-01T14:20:00.000Z\",\"duration_s\":2520.0,\"duration_p90_s\":4200.0,\"cost_usd\":312.0,"
         "\"energy_kwh\":71.0,"
-        "\"carbon_g\":1900.0,\"score_usd\":312.44999999999999,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{"
+        "\"carbon_g\":1900.0,\"score_usd\":312.45,\"transfer_s\":0.0,\"egress_usd\":0.0,\"terms\":{"
         "\"money\":312.0,",
         "\"reason\":null,\"detail\":null},{\"site\":\"frankfurt\"",
         "\"reason\":\"CarbonCap\",\"detail\":\"412 g/kWh > max_carbon\"}]",

@@ -1,0 +1,58 @@
+#include "federation/base/utf8.h"
+
+#include <string.h>
+
+/*  The range of the second byte is what rules out overlong forms (after E0, F0), surrogates (ED) and code points beyond
+ *  the last (F4). */
+size_t helio_utf8_sequence(const void *bytes, size_t left)
+{
+    const unsigned char *at = bytes;
+    unsigned first = at[0];
+    if (first < 0x80)
+        return 1;
+    size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+    if (first < 0xc2 || first > 0xf4 || left < size)
+        return 0;
+    unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (at[1] < least || at[1] > most)
+        return 0;
+    for (size_t i = 2; i < size; i++)
+        if ((at[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+size_t helio_utf8_prefix(helio_text_t text)
+{
+    size_t at = 0;
+    while (at < text.size) {
+        uint64_t word; /* most text is ASCII: eight bytes at a time */
+        for (; text.size - at >= sizeof word; at += sizeof word) {
+            memcpy(&word, text.data + at, sizeof word);
+            if (word & UINT64_C(0x8080808080808080))
+                break;
+        }
+        if (at == text.size)
+            break;
+        size_t size = helio_utf8_sequence(text.data + at, text.size - at);
+        if (!size)
+            break;
+        at += size;
+    }
+    return at;
+}
+
+bool helio_utf8_is_text(helio_text_t text)
+{
+    return !text.size || (!memchr(text.data, '\0', text.size) && helio_utf8_prefix(text) == text.size);
+}
+
+helio_text_t helio_utf8_cut(helio_text_t text, uint32_t size_max)
+{
+    if (text.size <= size_max)
+        return text;
+    while (size_max && ((unsigned char)text.data[size_max] & 0xc0) == 0x80)
+        size_max--;
+    return (helio_text_t){text.data, size_max};
+}
