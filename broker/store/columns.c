@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/detail_json.h"
+#include "federation/reason/sentence.h"
+
 #include "federation/base/utf8.h"
 
 /*  Type numbers of PostgreSQL's catalogue, fixed for good (pg_type.dat). */
@@ -31,7 +34,7 @@ struct helio_columns {
     uint32_t rows;
     uint32_t count;
     column_t items[HELIO_COLUMNS_MAX];
-    helio_buffer_t scratch;
+    helio_buffer_t scratch, details;
 };
 
 static void add_column(helio_columns_t *self, uint32_t oid)
@@ -40,9 +43,9 @@ static void add_column(helio_columns_t *self, uint32_t oid)
     self->items[self->count++].oid = oid;
 }
 
-static void add_field(helio_columns_t *self, helio_kind_t kind)
+static void add_field(helio_columns_t *self, const helio_field_t *field)
 {
-    switch (kind) {
+    switch (field->kind) {
     case HELIO_KIND_BOOL:
         add_column(self, OID_BOOL);
         break;
@@ -73,6 +76,10 @@ static void add_field(helio_columns_t *self, helio_kind_t kind)
         add_column(self, OID_TEXT);
         break;
     case HELIO_KIND_RECORD:
+        assert(field->nested == &helio_details_type);
+        add_column(self, OID_TEXT);
+        add_column(self, OID_TEXT);
+        break;
     case HELIO_KIND_LIST:
         assert(false); /* rows are flat */
     }
@@ -84,7 +91,7 @@ helio_columns_t *helio_columns_new(const helio_record_type_t *type, helio_column
     self->type = type;
     self->empty = empty;
     for (size_t i = 0; i < type->field_count; i++)
-        add_field(self, type->fields[i].kind);
+        add_field(self, &type->fields[i]);
     helio_columns_reset(self);
     return self;
 }
@@ -97,6 +104,7 @@ void helio_columns_destroy(helio_columns_t **self_p)
     for (uint32_t i = 0; i < self->count; i++)
         helio_buffer_clear(&self->items[i].bytes);
     helio_buffer_clear(&self->scratch);
+    helio_buffer_clear(&self->details);
     free(self);
     *self_p = NULL;
 }
@@ -196,6 +204,27 @@ static void put_list(helio_columns_t *self, column_t *column, helio_kind_t kind,
     put_item(column, self->scratch.data, (uint32_t)self->scratch.size);
 }
 
+/*  The sentences, and the JSON: null when there are none. */
+static void put_details(helio_columns_t *self, column_t *column, const helio_details_t *details)
+{
+    if (!details->items.count) {
+        if (self->empty == HELIO_COLUMNS_EMPTY_IS_NULL)
+            put_null(column);
+        else
+            put_item(column, "", 0);
+        put_null(column + 1);
+        return;
+    }
+    helio_buffer_t *text = &self->details; /* put_text has a scratch of its own */
+    helio_buffer_reset(text);
+    helio_sentences(details, text);
+    put_text(self, column, helio_buffer_view(text));
+    helio_buffer_reset(text);
+    helio_json_writer_t json = helio_json_into(text);
+    helio_details_write(&json, NULL, details);
+    put_text(self, column + 1, helio_buffer_view(text));
+}
+
 static bool is_null(const helio_columns_t *self, uint32_t size)
 {
     return !size && self->empty == HELIO_COLUMNS_EMPTY_IS_NULL;
@@ -253,6 +282,8 @@ static uint32_t put_field(helio_columns_t *self, column_t *column, helio_kind_t 
             put_list(self, column, kind, field);
         return 1;
     case HELIO_KIND_RECORD:
+        put_details(self, column, field);
+        return 2;
     case HELIO_KIND_LIST:
         break;
     }

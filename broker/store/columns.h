@@ -1,7 +1,8 @@
 /*  columns.h -- rows turned by ninety degrees: one PostgreSQL binary array a column, ready to be a
  * statement's parameters.
  *
- *  Field i of the record is one array (a KEY is two: uuid[], int4[]), as schema/queries/put.sql wants them.
+ *  Field i of the record is one array, as schema/queries/put.sql wants them; a KEY is two (uuid[], int4[]), and details
+ *  (federation/reason) are two texts: their sentences, and their JSON for a column of jsonb.
  * One owner. Texts come from outside: what PostgreSQL would refuse (a NUL, bytes that are not UTF-8) is
  * replaced here, so that a hostile text costs its own letters and not the batch.
  */
@@ -11,7 +12,7 @@
 #include "federation/base/record.h"
 
 enum {
-    HELIO_COLUMNS_MAX = 24,
+    HELIO_COLUMNS_MAX = 32,
     HELIO_COLUMNS_ROWS_MAX = 20000,   /* of one statement: more go into a second one */
     HELIO_COLUMNS_BYTES_MAX = 8 << 20 /* the same; a single row may stand above it */
 };

@@ -4,6 +4,8 @@
 #include <endian.h>
 #include <string.h>
 
+#include "federation/reason/detail_json.h"
+
 enum { RECORD_BYTES_MAX = 1024 };
 
 static uint32_t read_32(const char *at)
@@ -106,6 +108,9 @@ static bool read_field(const helio_field_t *field, const helio_text_t *bytes, he
     case HELIO_KIND_F64S:
         return read_array(*bytes, 8, arena, ret_value);
     case HELIO_KIND_RECORD:
+        assert(field->nested == &helio_details_type);
+        *(helio_details_t *)ret_value = (helio_details_t){0};
+        return !bytes->size || helio_details_read(*bytes, arena, ret_value) == HELIO_OK;
     case HELIO_KIND_LIST:
         break;
     }

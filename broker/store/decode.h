@@ -1,6 +1,7 @@
 /*  decode.h -- a row of a binary result as a record: column by column in field order, a KEY is two columns.
  *
- *  Texts and bytes are views into the result; lists are copied into the arena. Whatever does not fit (number
+ *  Details (federation/reason) are one column: their JSON as text, "" for none. Texts and bytes are views into the
+ *  result; lists and details are copied into the arena. Whatever does not fit (number
  * of columns, a width, a null) is HELIO_INVALID and names the query: query and record have drifted apart.
  */
 #ifndef HELIO_BROKER_STORE_DECODE_H

@@ -164,8 +164,8 @@ static void details_section(helio_buffer_t *out)
 {
     helio_buffer_text(out, "\n## Details\n\n"
                            "The facts behind a reason: `details` of a job, a decision and a candidate is a list of "
-                           "`{\"code\", \"params\", \"text\"}`. Programs read `code` and `params`; `text` is for people and "
-                           "may change with any release. Codes and parameters are only ever added. In a sentence `[…]` is left "
+                           "`{\"code\", \"params\"}`. Programs read these; the sentences (`detail`, `text`) are for people and "
+                           "can change with any release. Codes and parameters are only ever added. In a sentence `[…]` is left "
                            "out when a value in it is 0 or empty, and `{n|job|jobs}` is the word for that number.\n\n"
                            "| code | sentence | params |\n|---|---|---|\n");
     for (uint32_t i = HELIO_DETAIL_NONE + 1; i < HELIO_DETAIL_CODE_COUNT; i++) {
