@@ -87,6 +87,7 @@ packages=(build run test)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 slow build-dev build dev unit_tests
+slow build-clang build clang all
 
 # Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
 on_slurm() {

@@ -207,7 +207,8 @@ static void show_life(const lab_t *lab, const lab_job_t *job)
 {
     char claim[400];
     static int64_t at_s = 1000000000;
-    struct timespec times[2] = {{.tv_sec = ++at_s}, {.tv_sec = at_s}};
+    at_s++;
+    struct timespec times[2] = {{.tv_sec = at_s}, {.tv_sec = at_s}};
     (void)snprintf(claim, sizeof claim, "%s/shared/attempts/%s/claim", lab->dir, job->name);
     assert_int_equal(utimensat(AT_FDCWD, claim, times, 0), 0);
 }
