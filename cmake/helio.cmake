@@ -1,9 +1,14 @@
 # The vocabulary of the build: rooms (static libraries), programs, embedded SQL.
 
 set(HELIO_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wformat=2
-    -Wcast-qual -Wswitch-enum -Wundef -Wvla -Wimplicit-fallthrough -Wnull-dereference -fno-common)
+    -Wcast-qual -Wswitch-enum -Wundef -Wvla -Wnull-dereference -fno-common)
 if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-  list(APPEND HELIO_WARNINGS -Wlogical-op -ftrivial-auto-var-init=zero)
+  list(APPEND HELIO_WARNINGS -Wlogical-op -Wimplicit-fallthrough -ftrivial-auto-var-init=zero)
+elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
+  # assert (!"why") is meant; uthash's macros fall through, and clang does not read their comments as gcc does.
+  list(APPEND HELIO_WARNINGS -Wassign-enum -Wextra-semi -Wextra-semi-stmt -Wloop-analysis -Wmissing-variable-declarations
+       -Wnewline-eof -Wover-aligned -Wpointer-arith -Wtautological-compare -Wunreachable-code -Wunreachable-code-return
+       -Wunused-macros -Wno-string-conversion)
 endif()
 if(HELIO_WERROR)
   list(APPEND HELIO_WARNINGS -Werror)

@@ -85,8 +85,9 @@ suite() { # BUILD LABEL…: ctest, which prints its own summary last
 packages=(build run test)
 [ -n "$quick" ] || packages+=(slurm)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
-if ! stage build-release build release all; then echo "$passed passed, $failed failed"; exit 1; fi
+if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 slow build-dev build dev unit_tests
+slow build-clang build clang all
 
 # Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
 on_slurm() {
@@ -104,6 +105,7 @@ stage walls suite build-release walls
 stage unit-release suite build-release unit
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
 stage simulation suite build-release sim
+stage mutants suite build-release mutants
 stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh
 if [ -n "$quick" ]; then

@@ -350,7 +350,8 @@ helio_rc helio_settings_load(const helio_arguments_t *arguments, helio_arena_t *
 helio_engine_options_t helio_settings_engine(const helio_settings_t *self)
 {
     helio_engine_options_t options = {.core = helio_broker_options_default(),
-                                      .store = {self->database.data, self->commit_deadline_ms},
+                                      .store = {.conninfo = self->database.data,
+                                                .commit_deadline_ms = self->commit_deadline_ms},
                                       .endpoint = self->listen_sites.data,
                                       .secret_key_path = self->key_file.data,
                                       .record_path = self->record.size ? self->record.data : NULL,

@@ -27,6 +27,7 @@ int helio_client_interrupts(const helio_client_io_t *io)
 }
 
 /*  "helio: " is for errors alone, so that a script can tell them from progress. */
+HELIO_PRINTF(3, 0)
 static void print_line(FILE *stream, const char *prefix, const char *format, va_list args)
 {
     char text[4096];

@@ -112,7 +112,7 @@ static bool give_one(helio_book_t *self, uint32_t index, bool ran, int64_t ended
     bool counted = known && gpu->known && mj >= gpu->mj;
     int64_t since_ms = ended_ms > gpu->at_ms ? ended_ms : gpu->at_ms, late_ms = wall_ms - since_ms;
     double delta = counted ? (double)(mj - gpu->mj) / 1000 : 0;
-    bool told = counted && ran && late_ms <= fmax(LATE_MS, (double)(since_ms - gpu->at_ms) / 10);
+    bool told = counted && ran && (double)late_ms <= fmax(LATE_MS, (double)(since_ms - gpu->at_ms) / 10);
     if (!ran && counted) {
         add(self, 0, HELIO_BOOK_IDLE, delta, gpu->at_ms, wall_ms, false);
     } else {

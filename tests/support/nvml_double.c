@@ -4,6 +4,7 @@
  * no power, no energy, no utilisation NVML_DOUBLE_ENERGY  mJ of GPU 0; GPU i has a thousand times i more
  * NVML_DOUBLE_FILE a file with a line "mJ processes" each GPU, read at each call; it goes before ENERGY
  */
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +39,7 @@ static long number(const char *name, long otherwise)
 /*  Handles are 1, 2, … so that none is NULL. */
 static unsigned int index_of(const void *handle)
 {
-    return (unsigned int)((const char *)handle - (const char *)NULL) - 1;
+    return (unsigned int)(uintptr_t)handle - 1;
 }
 
 static int silent(const void *handle)
@@ -78,7 +79,7 @@ int nvmlDeviceGetCount_v2(unsigned int *count)
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned int index, void **handle)
 {
-    *handle = (char *)NULL + index + 1;
+    *handle = (void *)((uintptr_t)index + 1);
     return OK;
 }
 

@@ -84,7 +84,7 @@ static inline void prepare(broker_t *broker, const char *conninfo, uint16_t port
 static inline void start(broker_t *broker)
 {
     helio_engine_options_t options = {.core = helio_broker_options_default(),
-                                      .store = {broker->conninfo, 2000},
+                                      .store = {.conninfo = broker->conninfo, .commit_deadline_ms = 2000},
                                       .endpoint = broker->endpoint,
                                       .secret_key_path = broker->key_path,
                                       .record_path = broker->record_path,

@@ -129,6 +129,24 @@ static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_
     lab_close(&lab);
 }
 
+/*  The shim's sign of life is old, as it is while the shared folder hangs: only the count of answers protects the job. */
+static void trap_12__one_unknown_of_a_controller_that_just_began_ends_nothing(void **state)
+{
+    (void)state;
+    lab_t lab;
+    lab_job_t job = {0};
+    open_running(&lab, &job);
+    lab_pass(&lab, 60000);
+    lab_set(&lab, "101", "listed", "no");
+    lab_set(&lab, "101", "known", "no");
+    lab_pass(&lab, 15000);
+    assert_true(lab_calls(&lab, "scontrol ping") > 0); /* it was up, and did not know the job */
+    lab_set(&lab, "101", "listed", "yes"); /* its nodes have told it */
+    lab_set(&lab, "101", "known", "yes");
+    still_runs(&lab, &job);
+    lab_close(&lab);
+}
+
 static void trap_12__unknown_counts_from_a_controller_alone_that_is_up(void **state)
 {
     (void)state;
@@ -189,7 +207,8 @@ static void show_life(const lab_t *lab, const lab_job_t *job)
 {
     char claim[400];
     static int64_t at_s = 1000000000;
-    struct timespec times[2] = {{.tv_sec = ++at_s}, {.tv_sec = at_s}};
+    at_s++;
+    struct timespec times[2] = {{.tv_sec = at_s}, {.tv_sec = at_s}};
     (void)snprintf(claim, sizeof claim, "%s/shared/attempts/%s/claim", lab->dir, job->name);
     assert_int_equal(utimensat(AT_FDCWD, claim, times, 0), 0);
 }
@@ -471,6 +490,7 @@ int main(void)
         cmocka_unit_test(trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_without_it),
         cmocka_unit_test(trap_2__one_squeue_serves_every_attempt),
         cmocka_unit_test(trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_three_lists),
+        cmocka_unit_test(trap_12__one_unknown_of_a_controller_that_just_began_ends_nothing),
         cmocka_unit_test(trap_12__unknown_counts_from_a_controller_alone_that_is_up),
         cmocka_unit_test(trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will),
         cmocka_unit_test(a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence),

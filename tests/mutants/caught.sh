@@ -1,0 +1,15 @@
+#!/bin/bash
+# Runs a unit test that has a seeded bug compiled in, and passes only if a case of it fails: a program that cannot start,
+# is killed or finds nothing to test has caught nothing.
+set -u
+program=${1:?usage: caught.sh PROGRAM}
+output=$("$program" 2>&1)
+status=$?
+cases=$(sed -nE 's/^\[  FAILED  \] ([a-z0-9_]+)$/\1/p' <<<"$output" | sort -u | xargs)
+if [ "$status" -ne 0 ] && [ -n "$cases" ]; then
+  echo "the seeded bug was caught by $cases"
+  exit 0
+fi
+tail -n 40 <<<"$output"
+echo "the seeded bug was not caught (exit $status)"
+exit 1
