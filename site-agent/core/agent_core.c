@@ -1,4 +1,4 @@
-/*  agent_core.c -- the tables behind agent_core.h, and the one function that everything goes through. */
+/*  agent_core.c -- the one function that everything goes through. */
 #include "site-agent/core/agent_core.h"
 
 #include <assert.h>
@@ -6,60 +6,6 @@
 #include <string.h>
 
 #include "site-agent/core/inner.h"
-
-HELIO_RECORD_DEFINE(helio_slot, HELIO_SLOT_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_seen, HELIO_JROW_SEEN_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_meta, HELIO_JROW_META_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_loaded, HELIO_AEV_LOADED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_hello, HELIO_AFX_HELLO_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_start, HELIO_AFX_START_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
-
-const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT] = {
-#define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},
-    HELIO_AGENT_EVENT_TABLE(X)
-#undef X
-};
-
-const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT] = {
-#define X(NAME, record, release) {#NAME, &record##_type, HELIO_RELEASE_##release},
-    HELIO_AGENT_EFFECT_TABLE(X)
-#undef X
-};
-
-#define WORD(name, word) word,
-static const char *const words[] = {HELIO_BACKEND_WORD_TABLE(WORD)};
-
-const char *helio_backend_word_word(uint32_t value)
-{
-    return value < HELIO_BACKEND_WORD_COUNT ? words[value] : "unknown";
-}
-
-helio_rc helio_backend_word_of(helio_text_t word, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < HELIO_BACKEND_WORD_COUNT; i++)
-        if (helio_text_is(word, words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
 
 helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile)
 {
@@ -98,11 +44,6 @@ void helio_agent_core_destroy(helio_agent_core_t **self_p)
     *self_p = NULL;
 }
 
-void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *record)
-{
-    (void)helio_effects_add(self->effects, kind, helio_agent_effects, self->open_batch, record);
-}
-
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
 static void load_seen(helio_agent_core_t *self, const helio_jrow_seen_t *row)
@@ -122,6 +63,13 @@ static void load_meta(helio_agent_core_t *self, const helio_jrow_meta_t *row)
     self->has_meta = true;
 }
 
+/*  Before anything else in each step: an agent that was asleep stops what it must before it listens. */
+static void enforce_lease(helio_agent_core_t *self)
+{
+    for (uint32_t mode; helio_lease_due(self, &mode);)
+        helio_attempts_stop_leased(self, mode);
+}
+
 static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
 {
     self->loaded = true;
@@ -132,8 +80,9 @@ static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
         self->meta.report_seq = (uint64_t)self->event->wall_ms * 1024;
     self->meta_changed = !self->has_meta;
     helio_lease_loaded(self);
+    helio_reports_loaded(self);
     helio_attempts_loaded(self);
-    helio_lease_enforce(self);
+    enforce_lease(self);
 }
 
 static bool step_load(helio_agent_core_t *self, const helio_event_t *event)
@@ -182,7 +131,7 @@ static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
         helio_session_welcome(self, event->payload);
         break;
     case HELIO_AGENT_EV_RULINGS:
-        helio_rulings_take(self, event->payload);
+        helio_session_rulings(self, event->payload);
         break;
     case HELIO_AGENT_EV_ORDERS:
         helio_orders_take(self, event->payload);
@@ -227,7 +176,7 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
     if (!step_load(self, event)) {
         assert(self->loaded);
         if (event->kind != HELIO_AGENT_EV_SEALED) {
-            helio_lease_enforce(self);
+            enforce_lease(self);
             helio_known_sweep(self);
         }
         dispatch(self, event);

@@ -105,7 +105,7 @@ struct helio_agent_core {
     helio_agent_figures_t figures;
 };
 
-/* ---- agent_core.c */
+/* ---- emit.c */
 void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *record);
 
 /* ---- known.c: jobs by key */
@@ -114,19 +114,15 @@ helio_known_t *helio_known_get(helio_agent_core_t *self, helio_job_key_t key); /
 void helio_known_sweep(helio_agent_core_t *self); /* drops what is older than 30 days and has no attempt */
 void helio_known_clear(helio_agent_core_t *self);
 
-/* ---- attempts.c: the life of one attempt */
+/* ---- attempts.c: what is held */
 helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch);
 /*  Copies the order; takes over slots (a block of helio_slots_copy, may be NULL). */
 helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order,
                                    helio_slot_t *slots, uint32_t slot_count);
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt);
 void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt);
-void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt);
-void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode,
-                        const char *reason);
-void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event);
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row);
-void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what may still run */
+void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt); /* only its report is still held */
 bool helio_attempt_edge(uint32_t from, uint32_t to);
 bool helio_attempt_may_end(uint32_t from, uint32_t report);
 bool helio_attempt_leased(const helio_attempt_t *attempt); /* stops when its lease ends */
@@ -135,6 +131,7 @@ bool helio_attempt_leased(const helio_attempt_t *attempt); /* stops when its lea
 /*  seq and wall_ms are filled in; the texts are copied. */
 void helio_reports_add(helio_agent_core_t *self, const helio_report_t *report);
 void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report);
+void helio_reports_loaded(helio_agent_core_t *self); /* attempts whose end is held are over */
 bool helio_reports_resend(helio_agent_core_t *self, helio_job_key_t key,
                           uint32_t epoch); /* false: none held */
 void helio_reports_resend_all(helio_agent_core_t *self);
@@ -142,16 +139,24 @@ void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq);
 void helio_reports_clear(helio_agent_core_t *self);
 bool helio_report_is_end(uint32_t kind);
 
+/* ---- life.c: what happens to an attempt */
+void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt);
+void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode,
+                        const char *reason);
+void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event);
+void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what may still run */
+void helio_attempts_start_due(helio_agent_core_t *self);
+void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode); /* the lease is ending */
+
 /* ---- orders.c: what the broker wants */
 void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders);
 void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops);
-void helio_rulings_take(helio_agent_core_t *self, const helio_aev_rulings_t *rulings);
 
 /* ---- session.c: hello to disconnect, the lease, the summary's clock */
 void helio_session_connected(helio_agent_core_t *self);
 void helio_session_disconnected(helio_agent_core_t *self);
 void helio_session_welcome(helio_agent_core_t *self, const helio_aev_welcome_t *welcome);
-void helio_session_open(helio_agent_core_t *self); /* after the last ruling */
+void helio_session_rulings(helio_agent_core_t *self, const helio_aev_rulings_t *rulings); /* the last one opens it */
 void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *renewed);
 void helio_session_tick(helio_agent_core_t *self);
 int64_t helio_session_wake_ms(const helio_agent_core_t *self);
@@ -159,7 +164,8 @@ int64_t helio_session_wake_ms(const helio_agent_core_t *self);
 /* ---- lease.c */
 void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t lease_ms);
 void helio_lease_loaded(helio_agent_core_t *self);
-void helio_lease_enforce(helio_agent_core_t *self); /* first in every step */
+/*  What the lease's end asks for now, each once: GRACE, then KILL. */
+bool helio_lease_due(helio_agent_core_t *self, uint32_t *ret_mode);
 bool helio_lease_is_valid(const helio_agent_core_t *self);
 int64_t helio_lease_wake_ms(const helio_agent_core_t *self);
 

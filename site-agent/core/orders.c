@@ -1,4 +1,4 @@
-/*  orders.c -- what the broker wants: orders, stops and rulings. The guards stand in the order of the
+/*  orders.c -- what the broker wants: orders and stops. The guards stand in the order of the
  * promises: an older incarnation has no say, a repeated order changes nothing, an older epoch never starts.
  */
 #include <stdio.h>
@@ -154,30 +154,4 @@ void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
             helio_attempt_stop(self, attempt, stop->mode, reason[0] ? reason : "Stopped");
         }
     }
-}
-
-static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
-{
-    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
-    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
-        return;
-    if (ruling->verdict == HELIO_VERDICT_FENCED) {
-        attempt->fenced = true;
-        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
-    } else {
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
-    }
-}
-
-void helio_rulings_take(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
-{
-    if (self->session != HELIO_SESSION_INVENTORY) {
-        self->figures.ignored_total++;
-        return;
-    }
-    for (uint32_t i = 0; i < rulings->rulings.count; i++)
-        rule(self, &rulings->rulings.items[i]);
-    if (rulings->last)
-        helio_session_open(self);
 }

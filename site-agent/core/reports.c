@@ -56,6 +56,17 @@ void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
         self->meta.report_seq = report->seq;
 }
 
+void helio_reports_loaded(helio_agent_core_t *self)
+{
+    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next) {
+        const helio_report_t *report = &pending->report;
+        helio_attempt_t *attempt =
+            helio_report_is_end(report->kind) ? helio_attempt_find(self, report->key, report->epoch) : NULL;
+        if (attempt && !attempt->over)
+            helio_attempt_over(self, attempt);
+    }
+}
+
 bool helio_reports_resend(helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
 {
     bool held = false;

@@ -88,15 +88,8 @@ static void summarise(helio_agent_core_t *self)
     helio_summary_send(self);
 }
 
-static void start_what_is_due(helio_agent_core_t *self)
-{
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
-        if (attempt->start_due && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
-            helio_attempt_start(self, attempt);
-}
-
 /*  Every holding has been ruled on: what was waiting for that goes out, reports first. */
-void helio_session_open(helio_agent_core_t *self)
+static void open_session(helio_agent_core_t *self)
 {
     self->session = HELIO_SESSION_OPEN;
     self->reconcile_only = false;
@@ -105,8 +98,34 @@ void helio_session_open(helio_agent_core_t *self)
     helio_lease_grant(self, self->hello_ms, self->welcome.lease_ms);
     renew(self);
     self->summary_full = true;
-    start_what_is_due(self);
+    helio_attempts_start_due(self);
     summarise(self);
+}
+
+static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
+{
+    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
+    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
+        return;
+    if (ruling->verdict == HELIO_VERDICT_FENCED) {
+        attempt->fenced = true;
+        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
+    } else {
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
+    }
+}
+
+void helio_session_rulings(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
+{
+    if (self->session != HELIO_SESSION_INVENTORY) {
+        self->figures.ignored_total++;
+        return;
+    }
+    for (uint32_t i = 0; i < rulings->rulings.count; i++)
+        rule(self, &rulings->rulings.items[i]);
+    if (rulings->last)
+        open_session(self);
 }
 
 void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *renewed)
@@ -114,7 +133,7 @@ void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *
     if (self->session != HELIO_SESSION_OPEN)
         return;
     helio_lease_grant(self, renewed->sent_boot_ms, renewed->lease_ms);
-    start_what_is_due(self);
+    helio_attempts_start_due(self);
 }
 
 void helio_session_tick(helio_agent_core_t *self)
