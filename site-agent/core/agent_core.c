@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/lease.h"
+#include "site-agent/core/life.h"
+#include "site-agent/core/orders.h"
+#include "site-agent/core/reports.h"
+#include "site-agent/core/session.h"
+#include "site-agent/core/summary.h"
 
 helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile)
 {
@@ -15,12 +20,10 @@ helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const he
     helio_record_copy(&helio_site_profile_type, self->profile_arena, profile, &self->profile);
     if (options.allocates)
         self->capacity = helio_capacity_new(&self->profile);
+    self->known = helio_known_new();
+    self->reports = helio_reports_new();
+    self->summary = helio_summary_new();
     self->open_batch = 1;
-    self->sent_arena = helio_arena_new();
-    self->spare_arena = helio_arena_new();
-    self->reported_arena = helio_arena_new();
-    self->series.power_w = -1;
-    self->summary_full = true;
     return self;
 }
 
@@ -29,16 +32,12 @@ void helio_agent_core_destroy(helio_agent_core_t **self_p)
     helio_agent_core_t *self = *self_p;
     if (!self)
         return;
-    while (self->first)
-        helio_attempt_remove(self, self->first);
-    helio_reports_clear(self);
-    helio_known_clear(self);
+    while (self->attempts.first)
+        helio_attempt_remove(self, self->attempts.first);
+    helio_reports_destroy(&self->reports);
+    helio_summary_destroy(&self->summary);
+    helio_known_destroy(&self->known);
     helio_capacity_destroy(&self->capacity);
-    helio_arena_destroy(&self->sent_arena);
-    helio_arena_destroy(&self->spare_arena);
-    helio_arena_destroy(&self->reported_arena);
-    helio_arena_destroy(&self->series_arena);
-    free(self->series_sent);
     helio_arena_destroy(&self->profile_arena);
     free(self);
     *self_p = NULL;
@@ -48,9 +47,8 @@ void helio_agent_core_destroy(helio_agent_core_t **self_p)
 
 static void load_seen(helio_agent_core_t *self, const helio_jrow_seen_t *row)
 {
-    helio_known_t *known = helio_known_get(self, row->key);
-    if (known->epoch < row->epoch)
-        known->epoch = row->epoch;
+    helio_known_t *known = helio_known_get(self->known, row->key);
+    helio_known_raise(known, row->epoch);
     known->wall_ms = row->wall_ms;
 }
 
@@ -117,7 +115,7 @@ static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
     case HELIO_AGENT_EV_SEALED:
         assert(((const helio_aev_sealed_t *)event->payload)->batch == self->open_batch);
         self->open_batch++;
-        self->dispatch_started = self->dispatch_seen;
+        self->session.dispatch_started = self->session.dispatch_seen;
         break;
     case HELIO_AGENT_EV_TICK:
         break;
@@ -146,8 +144,7 @@ static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
         helio_session_renewed(self, event->payload);
         break;
     case HELIO_AGENT_EV_RESYNC:
-        self->summary_full = true;
-        self->next_summary_ms = event->now_ms;
+        helio_session_resync(self);
         break;
     case HELIO_AGENT_EV_BACKEND:
         helio_attempt_backend(self, event->payload);
@@ -177,7 +174,7 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
         assert(self->loaded);
         if (event->kind != HELIO_AGENT_EV_SEALED) {
             enforce_lease(self);
-            helio_known_sweep(self);
+            helio_known_sweep(self->known, event->now_ms, event->wall_ms);
         }
         dispatch(self, event);
         if (event->kind != HELIO_AGENT_EV_SEALED)
@@ -197,10 +194,10 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures)
 {
     *ret_figures = self->figures;
-    ret_figures->attempts = self->attempt_count;
-    ret_figures->reports_pending = self->pending_count;
-    ret_figures->in_session = self->session == HELIO_SESSION_OPEN;
+    ret_figures->attempts = self->attempts.count;
+    ret_figures->reports_pending = helio_reports_count(self);
+    ret_figures->in_session = helio_session_is_open(self);
     ret_figures->open_batch = self->open_batch;
     ret_figures->reconcile_only = self->reconcile_only;
-    ret_figures->found_unknown = self->found_count > 0;
+    ret_figures->found_unknown = self->attempts.found > 0;
 }

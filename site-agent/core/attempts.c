@@ -1,9 +1,9 @@
 /*  attempts.c -- the attempts that the site holds, their edges and their rows. What changes them is in life.c. */
+#include "site-agent/core/attempts.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "site-agent/core/inner.h"
 
 static const struct {
     uint32_t from, to;
@@ -42,9 +42,17 @@ bool helio_attempt_leased(const helio_attempt_t *attempt)
 
 /* ---- holding ------------------------------------------------------------------------------------------- */
 
+void helio_epoch_seen(helio_agent_core_t *self, helio_known_t *known, uint32_t epoch)
+{
+    helio_known_raise(known, epoch);
+    known->wall_ms = self->event->wall_ms;
+    helio_jrow_seen_t row = {known->key, known->epoch, known->wall_ms};
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &row);
+}
+
 helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    const helio_known_t *known = helio_known_find(self, key);
+    const helio_known_t *known = helio_known_find(self->known, key);
     for (helio_attempt_t *attempt = known ? known->attempts : NULL; attempt; attempt = attempt->sibling)
         if (attempt->order.epoch == epoch)
             return attempt;
@@ -76,17 +84,17 @@ helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnatio
     attempt->state = HELIO_JOB_ACCEPTED;
     attempt->slots = slots;
     attempt->slot_count = slot_count;
-    attempt->known = helio_known_get(self, order->key);
+    attempt->known = helio_known_get(self->known, order->key);
     attempt->sibling = attempt->known->attempts;
     attempt->known->attempts = attempt;
-    attempt->prev = self->last;
-    if (self->last)
-        self->last->next = attempt;
+    attempt->prev = self->attempts.last;
+    if (self->attempts.last)
+        self->attempts.last->next = attempt;
     else
-        self->first = attempt;
-    self->last = attempt;
-    self->attempt_count++;
-    self->leased_count += helio_attempt_leased(attempt);
+        self->attempts.first = attempt;
+    self->attempts.last = attempt;
+    self->attempts.count++;
+    self->attempts.leased += helio_attempt_leased(attempt);
     return attempt;
 }
 
@@ -100,12 +108,12 @@ void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
     if (attempt->prev)
         attempt->prev->next = attempt->next;
     else
-        self->first = attempt->next;
+        self->attempts.first = attempt->next;
     if (attempt->next)
         attempt->next->prev = attempt->prev;
     else
-        self->last = attempt->prev;
-    self->attempt_count--;
+        self->attempts.last = attempt->prev;
+    self->attempts.count--;
     free(attempt->slots);
     free(attempt);
 }
@@ -137,9 +145,8 @@ void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *ro
     attempt->started_wall_ms = row->started_wall_ms;
     (void)helio_text_copy(row->stop_reason, attempt->stop_reason, sizeof attempt->stop_reason);
     attempt->found = row->order.pool.size == 0;
-    self->found_count += attempt->found;
-    if (attempt->known->epoch < row->order.epoch)
-        attempt->known->epoch = row->order.epoch;
+    self->attempts.found += attempt->found;
+    helio_known_raise(attempt->known, row->order.epoch);
 }
 
 void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt)
@@ -147,8 +154,8 @@ void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt)
     assert(!attempt->over);
     attempt->over = true;
     attempt->start_due = false;
-    self->leased_count -= helio_attempt_leased(attempt);
+    self->attempts.leased -= helio_attempt_leased(attempt);
     if (attempt->found)
-        self->found_count--;
+        self->attempts.found--;
 }
 

@@ -3,7 +3,7 @@
  *  The lease counts from our own sending, on CLOCK_BOOTTIME, so it ends here before the broker declares it
  * ended. What it ends is stopped by whoever asks helio_lease_due.
  */
-#include "site-agent/core/inner.h"
+#include "site-agent/core/lease.h"
 
 enum { STAGE_VALID, STAGE_STOPPED, STAGE_KILLED };
 
@@ -40,7 +40,7 @@ void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t 
     self->meta.lease_wall_ms = self->event->wall_ms + (until - self->event->now_ms);
     self->meta.lease_ms = lease_ms;
     self->lease_stage = STAGE_VALID;
-    if (self->leased_count)
+    if (self->attempts.leased)
         self->meta_changed = true; /* without such attempts a restart has nothing to count for */
     helio_afx_lease_t lease = {stop_at_ms(self)};
     helio_agent_emit(self, HELIO_AGENT_FX_LEASE, &lease);
@@ -78,7 +78,7 @@ bool helio_lease_due(helio_agent_core_t *self, uint32_t *ret_mode)
 
 int64_t helio_lease_wake_ms(const helio_agent_core_t *self)
 {
-    if (!self->meta.lease_boot_ms || self->lease_stage == STAGE_KILLED || !self->leased_count)
+    if (!self->meta.lease_boot_ms || self->lease_stage == STAGE_KILLED || !self->attempts.leased)
         return INT64_MAX;
     return self->lease_stage == STAGE_VALID ? stop_at_ms(self) : kill_at_ms(self);
 }

@@ -2,9 +2,12 @@
  *  advance() or finish(), which hold the table of attempt_state.def, and is a row of the same batch that its effects
  *  wait for.
  */
+#include "site-agent/core/life.h"
+
 #include <assert.h>
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/lease.h"
+#include "site-agent/core/reports.h"
 
 /* ---- moving -------------------------------------------------------------------------------------------- */
 
@@ -194,7 +197,7 @@ static void on_absent(helio_agent_core_t *self, helio_attempt_t *attempt, const 
         on_end(self, attempt, event);
         return;
     }
-    if (self->session == HELIO_SESSION_OPEN && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
+    if (helio_session_is_open(self) && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
         helio_attempt_start(self, attempt);
     else
         attempt->start_due = true;
@@ -209,13 +212,8 @@ static void on_found(helio_agent_core_t *self, const helio_aev_backend_t *event)
     attempt->found = true;
     attempt->state = HELIO_JOB_RUNNING;
     attempt->started_wall_ms = event->started_wall_ms;
-    self->found_count++;
-    helio_known_t *known = attempt->known;
-    if (known->epoch < event->epoch)
-        known->epoch = event->epoch;
-    known->wall_ms = self->event->wall_ms;
-    helio_jrow_seen_t seen = {known->key, known->epoch, known->wall_ms};
-    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &seen);
+    self->attempts.found++;
+    helio_epoch_seen(self, attempt->known, event->epoch);
     helio_attempt_row(self, attempt);
 }
 
@@ -257,7 +255,7 @@ void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *
 
 void helio_attempts_loaded(helio_agent_core_t *self)
 {
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next) {
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next) {
         if (attempt->over)
             continue; /* its GPUs were free again, and may be another's by now */
         if (self->capacity)
@@ -275,14 +273,14 @@ void helio_attempts_loaded(helio_agent_core_t *self)
 
 void helio_attempts_start_due(helio_agent_core_t *self)
 {
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
         if (attempt->start_due && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
             helio_attempt_start(self, attempt);
 }
 
 void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode)
 {
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
         if (!attempt->over && !attempt->start_due && helio_attempt_leased(attempt))
             helio_attempt_stop(self, attempt, mode, "LeaseExpired");
 }
