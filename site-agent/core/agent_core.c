@@ -3,7 +3,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "site-agent/core/lease.h"
 #include "site-agent/core/life.h"
@@ -14,6 +13,7 @@
 
 helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile)
 {
+    assert(options.attempts_max > 0);
     helio_agent_core_t *self = helio_new(1, sizeof *self);
     self->options = options;
     self->profile_arena = helio_arena_new();
@@ -83,105 +83,81 @@ static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
     enforce_lease(self);
 }
 
-static bool step_load(helio_agent_core_t *self, const helio_event_t *event)
-{
-    switch (event->kind) {
-    case HELIO_AGENT_EV_LOAD_META:
-        load_meta(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_SEEN:
-        load_seen(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_ATTEMPT:
-        helio_attempt_load(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_REPORT:
-        helio_reports_load(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOADED:
-        loaded(self, event->payload);
-        break;
-    default:
-        return false;
-    }
-    return true;
-}
-
 /* ---- stepping ------------------------------------------------------------------------------------------ */
 
-static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
+static void sealed(helio_agent_core_t *self, const helio_aev_sealed_t *event)
 {
-    switch ((helio_agent_event_t)event->kind) {
-    case HELIO_AGENT_EV_SEALED:
-        assert(((const helio_aev_sealed_t *)event->payload)->batch == self->open_batch);
-        self->open_batch++;
-        self->session.dispatch_started = self->session.dispatch_seen;
-        break;
-    case HELIO_AGENT_EV_TICK:
-        break;
-    case HELIO_AGENT_EV_CONNECTED:
-        helio_session_connected(self);
-        break;
-    case HELIO_AGENT_EV_DISCONNECTED:
-        helio_session_disconnected(self);
-        break;
-    case HELIO_AGENT_EV_WELCOME:
-        helio_session_welcome(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_RULINGS:
-        helio_session_rulings(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_ORDERS:
-        helio_orders_take(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_STOPS:
-        helio_stops_take(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_REPORTS_ACK:
-        helio_reports_acknowledge(self, ((const helio_aev_ack_t *)event->payload)->seq);
-        break;
-    case HELIO_AGENT_EV_RENEWED:
-        helio_session_renewed(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_RESYNC:
-        helio_session_resync(self);
-        break;
-    case HELIO_AGENT_EV_BACKEND:
-        helio_attempt_backend(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_CAPACITY:
-        helio_summary_capacity(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_SERIES:
-        helio_summary_series(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_META:
-    case HELIO_AGENT_EV_LOAD_SEEN:
-    case HELIO_AGENT_EV_LOAD_ATTEMPT:
-    case HELIO_AGENT_EV_LOAD_REPORT:
-    case HELIO_AGENT_EV_LOADED:
-    case HELIO_AGENT_EVENT_COUNT:
-        assert(false);
-    }
+    assert(event->batch == self->open_batch);
+    self->open_batch++;
+    self->session.dispatch_started = self->session.dispatch_seen;
 }
+
+/*  LOADING: while the journal is read; LIVE: from then on, with the clocks looked at; SEALING: a batch was committed. */
+typedef enum when { LOADING, LIVE, SEALING } when_t;
+
+/*  NAME, record, when, what is done */
+#define HANDLER_TABLE(X)                                                              \
+    X(LOAD_META, helio_jrow_meta, LOADING, load_meta(self, event))                    \
+    X(LOAD_SEEN, helio_jrow_seen, LOADING, load_seen(self, event))                    \
+    X(LOAD_ATTEMPT, helio_jrow_attempt, LOADING, helio_attempt_load(self, event))     \
+    X(LOAD_REPORT, helio_report, LOADING, helio_reports_load(self, event))            \
+    X(LOADED, helio_aev_loaded, LOADING, loaded(self, event))                         \
+    X(TICK, helio_aev_nothing, LIVE, (void)0)                                         \
+    X(SEALED, helio_aev_sealed, SEALING, sealed(self, event))                         \
+    X(CONNECTED, helio_aev_nothing, LIVE, helio_session_connected(self))              \
+    X(DISCONNECTED, helio_aev_nothing, LIVE, helio_session_disconnected(self))        \
+    X(WELCOME, helio_aev_welcome, LIVE, helio_session_welcome(self, event))           \
+    X(RULINGS, helio_aev_rulings, LIVE, helio_session_rulings(self, event))           \
+    X(ORDERS, helio_aev_orders, LIVE, helio_orders_take(self, event))                 \
+    X(STOPS, helio_aev_stops, LIVE, helio_stops_take(self, event))                    \
+    X(REPORTS_ACK, helio_aev_ack, LIVE, helio_reports_acknowledge(self, event->seq))  \
+    X(RENEWED, helio_aev_renewed, LIVE, helio_session_renewed(self, event))           \
+    X(RESYNC, helio_aev_nothing, LIVE, helio_session_resync(self))                    \
+    X(BACKEND, helio_aev_backend, LIVE, helio_attempt_backend(self, event))           \
+    X(CAPACITY, helio_aev_capacity, LIVE, helio_summary_capacity(self, event))        \
+    X(SERIES, helio_aev_series, LIVE, helio_summary_series(self, event))
+
+#define X(NAME, record, when, call)                                        \
+    static void on_##NAME(helio_agent_core_t *self, const void *payload)   \
+    {                                                                      \
+        const record##_t *event = payload;                                 \
+        (void)self;                                                        \
+        (void)event;                                                       \
+        call;                                                              \
+    }
+HANDLER_TABLE(X)
+#undef X
+
+static const struct {
+    void (*handle)(helio_agent_core_t *self, const void *payload);
+    const helio_record_type_t *type;
+    when_t when;
+} handlers[] = {
+#define X(NAME, record, when, call) [HELIO_AGENT_EV_##NAME] = {on_##NAME, &record##_type, when},
+    HANDLER_TABLE(X)
+#undef X
+};
+#define X(NAME, record, when, call) +1
+_Static_assert(0 HANDLER_TABLE(X) == HELIO_AGENT_EVENT_COUNT, "every event has a handler");
+#undef X
 
 void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event, helio_effects_t *effects)
 {
+    assert(event->kind < HELIO_AGENT_EVENT_COUNT);
+    assert(handlers[event->kind].type == helio_agent_events[event->kind].type);
+    assert(!self->event); /* nobody steps the core out of its own step */
+    when_t when = handlers[event->kind].when;
+    assert(self->loaded == (when != LOADING));
     helio_effects_reset(effects);
     self->event = event;
     self->effects = effects;
-    if (!step_load(self, event)) {
-        assert(self->loaded);
-        if (event->kind != HELIO_AGENT_EV_SEALED) {
-            enforce_lease(self);
-            helio_known_sweep(self->known, event->now_ms, event->wall_ms);
-        }
-        dispatch(self, event);
-        if (event->kind != HELIO_AGENT_EV_SEALED)
-            helio_session_tick(self);
-    } else {
-        assert(event->kind == HELIO_AGENT_EV_LOADED || !self->loaded);
+    if (when == LIVE) {
+        enforce_lease(self);
+        helio_known_sweep(self->known, event->now_ms, event->wall_ms);
     }
+    handlers[event->kind].handle(self, event->payload);
+    if (when == LIVE)
+        helio_session_tick(self);
     if (self->meta_changed)
         helio_agent_emit(self, HELIO_AGENT_FX_ROW_META, &self->meta);
     self->meta_changed = false;
@@ -189,6 +165,14 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
     effects->wake_ms = session_ms < lease_ms ? session_ms : lease_ms;
     self->event = NULL;
     self->effects = NULL;
+}
+
+void helio_agent_core_check(const helio_agent_core_t *self)
+{
+    assert(!self->event);
+    helio_attempts_check(self);
+    helio_reports_check(self);
+    helio_session_check(self);
 }
 
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures)

@@ -72,6 +72,8 @@ static helio_text_t keep(char **at, helio_text_t text)
 helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order,
                                    helio_slot_t *slots, uint32_t slot_count)
 {
+    assert(!helio_attempt_find(self, order->key, order->epoch));
+    assert(!slots == !slot_count);
     size_t bytes = (size_t)order->tenant.size + order->user.size + order->pool.size + order->source.size + 4;
     helio_attempt_t *attempt = helio_new(1, sizeof *attempt + bytes);
     attempt->order = *order;
@@ -100,6 +102,7 @@ helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnatio
 
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
+    assert(attempt->over || !self->effects); /* or the core goes, and everything with it */
     for (helio_attempt_t **at = &attempt->known->attempts; *at; at = &(*at)->sibling)
         if (*at == attempt) {
             *at = attempt->sibling;
@@ -159,3 +162,31 @@ void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt)
         self->attempts.found--;
 }
 
+/* ---- checking ------------------------------------------------------------------------------------------ */
+
+static void check_one(const helio_agent_core_t *self, const helio_attempt_t *attempt)
+{
+    assert(attempt->prev ? attempt->prev->next == attempt : self->attempts.first == attempt);
+    assert(attempt->next ? attempt->next->prev == attempt : self->attempts.last == attempt);
+    assert(helio_attempt_find(self, attempt->order.key, attempt->order.epoch) == attempt);
+    assert(attempt->known->epoch >= attempt->order.epoch);
+    assert(attempt->state >= HELIO_JOB_ACCEPTED && attempt->state <= HELIO_JOB_STOPPING);
+    assert((attempt->state == HELIO_JOB_STOPPING) == (attempt->stop_reason[0] != '\0'));
+    assert(!attempt->over || !attempt->start_due);
+    assert(!attempt->start_due || attempt->state <= HELIO_JOB_STARTING);
+    if (self->capacity && self->loaded && !attempt->over)
+        assert(helio_capacity_holds(self->capacity, &attempt->order, attempt->slots, attempt->slot_count));
+}
+
+void helio_attempts_check(const helio_agent_core_t *self)
+{
+    uint32_t count = 0, leased = 0, found = 0;
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next) {
+        check_one(self, attempt);
+        count++;
+        leased += !attempt->over && helio_attempt_leased(attempt);
+        found += !attempt->over && attempt->found;
+    }
+    assert(count == self->attempts.count);
+    assert(leased == self->attempts.leased && found == self->attempts.found);
+}

@@ -32,6 +32,8 @@ void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt); /* 
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt);
 void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt);
 
+void helio_attempts_check(const helio_agent_core_t *self); /* see helio_agent_core_check */
+
 /*  The tables of attempt_state.def. */
 bool helio_attempt_edge(uint32_t from, uint32_t to);
 bool helio_attempt_may_end(uint32_t from, uint32_t report);

@@ -5,6 +5,8 @@
  */
 #include "site-agent/core/lease.h"
 
+#include <assert.h>
+
 enum { STAGE_VALID, STAGE_STOPPED, STAGE_KILLED };
 
 /*  Short leases keep three quarters of their length. */
@@ -36,6 +38,7 @@ void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t 
     int64_t until = from_boot_ms + (int64_t)lease_ms;
     if (from_boot_ms > self->event->now_ms || until <= self->meta.lease_boot_ms)
         return;
+    assert(self->loaded);
     self->meta.lease_boot_ms = until;
     self->meta.lease_wall_ms = self->event->wall_ms + (until - self->event->now_ms);
     self->meta.lease_ms = lease_ms;

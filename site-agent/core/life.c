@@ -44,6 +44,8 @@ static void call_backend(helio_agent_core_t *self, uint32_t effect, const helio_
 /*  Also again, for an attempt that the backend has never heard of: the report was made the first time. */
 void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
+    assert(!attempt->over);
+    assert(attempt->state == HELIO_JOB_ACCEPTED || attempt->state == HELIO_JOB_STARTING);
     attempt->start_due = false;
     if (attempt->state == HELIO_JOB_ACCEPTED) {
         advance(self, attempt, HELIO_JOB_STARTING);
@@ -64,6 +66,7 @@ static void tell_stop(helio_agent_core_t *self, const helio_attempt_t *attempt)
 
 void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason)
 {
+    assert(mode < HELIO_STOP_MODE_COUNT && reason[0]);
     if (attempt->over)
         return;
     if (attempt->start_due) { /* the backend has nothing of it, and never will */
@@ -87,20 +90,29 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
 
 /* ---- what the backend says ----------------------------------------------------------------------------- */
 
-static void resume(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+/*  Reports the state that the attempt is in, with the backend's own words. */
+static void tell(helio_agent_core_t *self, const helio_attempt_t *attempt, uint32_t kind,
+                 const helio_aev_backend_t *event)
+{
+    helio_report_t report = report_of(attempt, kind);
+    report.local_id = event->local_id;
+    if (kind != HELIO_REPORT_KIND_RUNNING)
+        report.reason = event->reason;
+    helio_reports_add(self, &report);
+}
+
+static void run(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     advance(self, attempt, HELIO_JOB_RUNNING);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
+    tell(self, attempt, HELIO_REPORT_KIND_RUNNING, event);
 }
 
 static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     if (attempt->state == HELIO_JOB_RUNNING)
         return;                                  /* adopted: known already */
-    if (attempt->state == HELIO_JOB_SUSPENDED) { /* adopted: if it still stands still, that is said next */
-        resume(self, attempt, event);
+    if (attempt->state == HELIO_JOB_SUSPENDED) { /* adopted: if it is still suspended, the next event says so */
+        run(self, attempt, event);
         return;
     }
     attempt->started_wall_ms = event->started_wall_ms;
@@ -113,21 +125,14 @@ static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const
     }
     if (attempt->state == HELIO_JOB_ACCEPTED)
         helio_attempt_start(self, attempt);
-    advance(self, attempt, HELIO_JOB_RUNNING);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
+    run(self, attempt, event);
 }
 
-/*  Nothing changes but what the broker can tell of it. */
+/*  The state stays: the report says what the scheduler waits for. */
 static void on_waiting(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
-    if (attempt->state != HELIO_JOB_STARTING)
-        return;
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STARTING);
-    report.reason = event->reason;
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
+    if (attempt->state == HELIO_JOB_STARTING)
+        tell(self, attempt, HELIO_REPORT_KIND_STARTING, event);
 }
 
 static void on_suspended(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
@@ -135,10 +140,13 @@ static void on_suspended(helio_agent_core_t *self, helio_attempt_t *attempt, con
     if (attempt->state != HELIO_JOB_RUNNING)
         return;
     advance(self, attempt, HELIO_JOB_SUSPENDED);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_SUSPENDED);
-    report.reason = event->reason;
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
+    tell(self, attempt, HELIO_REPORT_KIND_SUSPENDED, event);
+}
+
+static void on_resumed(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state == HELIO_JOB_SUSPENDED)
+        run(self, attempt, event);
 }
 
 static uint64_t gpus_of(const helio_attempt_t *attempt)
@@ -217,6 +225,15 @@ static void on_found(helio_agent_core_t *self, const helio_aev_backend_t *event)
     helio_attempt_row(self, attempt);
 }
 
+typedef void on_word_fn(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event);
+static on_word_fn *const on_word[HELIO_BACKEND_WORD_COUNT] = {
+    [HELIO_BACKEND_WORD_STARTED] = on_started,     [HELIO_BACKEND_WORD_ENDED] = on_end,
+    [HELIO_BACKEND_WORD_FAILED_TO_START] = on_end, [HELIO_BACKEND_WORD_VANISHED] = on_end,
+    [HELIO_BACKEND_WORD_ABSENT] = on_absent,       [HELIO_BACKEND_WORD_WAITING] = on_waiting,
+    [HELIO_BACKEND_WORD_SUSPENDED] = on_suspended, [HELIO_BACKEND_WORD_RESUMED] = on_resumed,
+};
+_Static_assert(HELIO_BACKEND_WORD_COUNT == 8, "a new word of backends needs its function here");
+
 void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event)
 {
     helio_attempt_t *attempt = helio_attempt_find(self, event->key, event->epoch);
@@ -224,31 +241,8 @@ void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *
         on_found(self, event);
     if (!attempt || attempt->over)
         return;
-    switch ((helio_backend_word_t)event->word) {
-    case HELIO_BACKEND_WORD_STARTED:
-        on_started(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_ABSENT:
-        on_absent(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_WAITING:
-        on_waiting(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_SUSPENDED:
-        on_suspended(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_RESUMED:
-        if (attempt->state == HELIO_JOB_SUSPENDED)
-            resume(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_ENDED:
-    case HELIO_BACKEND_WORD_FAILED_TO_START:
-    case HELIO_BACKEND_WORD_VANISHED:
-        on_end(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_COUNT:
-        assert(false);
-    }
+    assert(event->word < HELIO_BACKEND_WORD_COUNT);
+    on_word[event->word](self, attempt, event);
 }
 
 /* ---- a restart ----------------------------------------------------------------------------------------- */

@@ -75,6 +75,7 @@ static helio_pending_t *append(helio_reports_t *self, const helio_report_t *repo
 
 void helio_reports_add(helio_agent_core_t *self, const helio_report_t *report)
 {
+    assert(report->kind < HELIO_REPORT_KIND_COUNT);
     helio_pending_t *pending = append(self->reports, report);
     pending->report.seq = ++self->meta.report_seq;
     pending->report.wall_ms = self->event->wall_ms;
@@ -159,4 +160,25 @@ void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq)
         return;
     helio_jrow_acked_t row = {seq};
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ACKED, &row);
+}
+
+void helio_reports_check(const helio_agent_core_t *self)
+{
+    uint32_t count = 0, over = 0, ends = 0;
+    uint64_t seq = 0;
+    for (const helio_pending_t *pending = self->reports->first; pending; pending = pending->next) {
+        const helio_report_t *report = &pending->report;
+        assert(report->seq > seq && report->seq <= self->meta.report_seq);
+        assert(pending->next || pending == self->reports->last);
+        seq = report->seq;
+        count++;
+        const helio_attempt_t *attempt =
+            helio_report_is_end(report->kind) ? helio_attempt_find(self, report->key, report->epoch) : NULL;
+        assert(!attempt || attempt->over || !self->loaded);
+        ends += attempt != NULL;
+    }
+    assert(count == self->reports->count);
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
+        over += attempt->over;
+    assert(over == ends || !self->loaded);
 }

@@ -17,6 +17,7 @@ void helio_reports_resend_all(helio_agent_core_t *self);
 /*  Up to this number. An attempt whose end is among them is forgotten. */
 void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq);
 uint32_t helio_reports_count(const helio_agent_core_t *self);
+void helio_reports_check(const helio_agent_core_t *self); /* see helio_agent_core_check */
 bool helio_report_is_end(uint32_t kind);
 
 #endif

@@ -2,6 +2,8 @@
  */
 #include "site-agent/core/session.h"
 
+#include <assert.h>
+
 #include "site-agent/core/lease.h"
 #include "site-agent/core/life.h"
 #include "site-agent/core/reports.h"
@@ -162,4 +164,13 @@ int64_t helio_session_wake_ms(const helio_agent_core_t *self)
     if (!helio_session_is_open(self))
         return INT64_MAX;
     return self->session.next_renew_ms < self->session.next_summary_ms ? self->session.next_renew_ms : self->session.next_summary_ms;
+}
+
+void helio_session_check(const helio_agent_core_t *self)
+{
+    const helio_session_t *session = &self->session;
+    assert(session->phase == HELIO_SESSION_NONE || self->loaded);
+    assert(session->phase != HELIO_SESSION_OPEN || !self->reconcile_only);
+    assert(session->dispatch_told <= session->dispatch_started);
+    assert(session->dispatch_started <= session->dispatch_seen);
 }

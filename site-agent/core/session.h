@@ -12,5 +12,6 @@ void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *
 void helio_session_resync(helio_agent_core_t *self); /* a full summary, at once */
 void helio_session_tick(helio_agent_core_t *self);
 int64_t helio_session_wake_ms(const helio_agent_core_t *self);
+void helio_session_check(const helio_agent_core_t *self); /* see helio_agent_core_check */
 
 #endif

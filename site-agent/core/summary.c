@@ -4,6 +4,7 @@
  */
 #include "site-agent/core/summary.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacit
 
 bool helio_agent_core_pool_use(const helio_agent_core_t *self, uint32_t pool, helio_pool_use_t *ret_use)
 {
+    assert(pool < self->profile.pools.count);
     helio_pool_use_t use = {0};
     uint32_t allocated = 0;
     bool known = self->capacity != NULL;
@@ -156,6 +158,7 @@ static void add_series(helio_agent_core_t *self, helio_site_summary_t *summary)
 
 void helio_summary_send(helio_agent_core_t *self)
 {
+    assert(helio_session_is_open(self));
     helio_pool_capacity_t *pools = NULL;
     uint32_t count = current_pools(self, &pools);
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
