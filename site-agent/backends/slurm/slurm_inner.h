@@ -19,7 +19,7 @@
 #define HELIO_BACKENDS_SLURM_INNER_H
 
 #include "site-agent/backends/command.h"
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/capacity.h"
 #include "site-agent/backends/slurm/listing.h"
 #include "site-agent/backends/slurm/slurm.h"

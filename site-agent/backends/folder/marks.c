@@ -1,11 +1,11 @@
-/*  folder_marks.c -- one attempt's folder: opening it, and the marks that agent and shim leave in it. */
+/*  marks.c -- one attempt's folder: opening it, and the marks that agent and shim leave in it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 enum { STARTED_MAX = 64 << 10, CLAIM_MAX = 4096 };
 

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "tests/support/local_fixture.h"
 
 static void expect_end(const heard_t *heard, int exit_code)

@@ -1,4 +1,4 @@
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 enum { ROOT_MAX = 3000, EACH_MAX = 1000000, LEASE_MAX = 4096 };
 

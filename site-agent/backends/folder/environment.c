@@ -1,4 +1,4 @@
-/*  folder_environment.c -- what the ranks of an attempt find in their environment, made from nothing. */
+/*  environment.c -- what the ranks of an attempt find in their environment, made from nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 enum { SECRET_MAX = 64 << 10, ENV_NAMES_MAX = 1024 };
 
