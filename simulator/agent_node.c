@@ -204,6 +204,7 @@ static void step(world_t *self, uint32_t site, uint32_t kind, const void *payloa
     world_trace(self, self->profiles[site].name.data, helio_agent_events[kind].name, helio_agent_events[kind].type,
                 payload);
     helio_agent_core_step(agent->core, &event, agent->effects);
+    helio_agent_core_check(agent->core);
     for (uint32_t i = 0; i < agent->effects->count; i++) {
         const helio_effect_t *effect = &agent->effects->items[i];
         if (effect->release == HELIO_RELEASE_ROW)

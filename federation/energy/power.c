@@ -97,3 +97,26 @@ bool helio_power_fill(helio_pool_t *pool)
     pool->host_w = known->host_w * part;
     return true;
 }
+
+static const char page_head[] =
+    "# Power by GPU model\n\n"
+    "<!-- Made from federation/energy/power.c by its test. -->\n\n"
+    "A pool whose site file names no `power` gets these figures by the model of its GPUs, in watts a GPU\n"
+    "([energy](../energy.md#power-by-gpu-model)). An allocated GPU draws host + base + slope x utilisation;\n"
+    "an unused GPU draws idle. A slice of a GPU gets its share. Models that are not in this table have no\n"
+    "figures until the site file names them.\n\n"
+    "| model | board | idle | base | slope | host | source |\n|---|---|---|---|---|---|---|\n";
+static const char page_tail[] =
+    "\nThe board's maximum is the vendor's. The rule for models that nobody measured: idle 12 %, base 25 %,\n"
+    "base and slope together 85 % of it. The host's share is 25 % of it for all models. Of the MI210 the idle\n"
+    "draw alone is measured. The file that this page is made from names every source.\n";
+
+void helio_power_page(helio_buffer_t *page)
+{
+    helio_buffer_text(page, page_head);
+    for (size_t i = 0; i < FACTS; i++)
+        helio_buffer_printf(page, "| %s | %g | %g | %g | %g | %g | %s |\n", facts[i].model, facts[i].board_w,
+                            facts[i].idle_w, facts[i].base_w, facts[i].slope_w, facts[i].host_w,
+                            facts[i].measured ? "measured" : "derived from the board's maximum");
+    helio_buffer_text(page, page_tail);
+}

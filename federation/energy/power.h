@@ -19,8 +19,11 @@ typedef struct helio_power_facts {
 /*  By the pool's GPU name, case aside: the name itself, or a longer one that begins with it and '-' or '_'
  * ("H100-SXM"). NULL: not in the table. */
 const helio_power_facts_t *helio_power_of(helio_text_t gpu);
-/*  For the reference page and tests; NULL beyond the end. */
+/*  NULL beyond the end. */
 const helio_power_facts_t *helio_power_row(uint32_t index);
+
+/*  docs/reference/power.md. */
+void helio_power_page(helio_buffer_t *page);
 
 /*  Fills a pool that says nothing of its power (all four figures 0). True when it did. */
 bool helio_power_fill(helio_pool_t *pool);

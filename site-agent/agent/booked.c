@@ -5,7 +5,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
 
-enum { BOOK_TICK_MS = 10000, BOOK_KEEP_MS = 60000 };
+enum { BOOK_KEEP_MS = 60000 };
 
 void agent_open_book(helio_agent_t *self)
 {
@@ -34,9 +34,8 @@ void agent_close_book(helio_agent_t *self)
     helio_book_destroy(&self->settings.book);
 }
 
-static void on_clock(void *arg)
+bool agent_tick_book(helio_agent_t *self)
 {
-    helio_agent_t *self = arg;
     helio_book_t *book = self->settings.book;
     int64_t wall_ms = helio_clock_wall_ms();
     for (uint32_t p = 0; p < self->settings.site.pools.count; p++) {
@@ -47,14 +46,7 @@ static void on_clock(void *arg)
     helio_book_tick(book, wall_ms);
     if (helio_clock_boot_ms() >= self->book_keep_ms)
         keep(self);
-    if (helio_book_news(book, wall_ms))
-        agent_tell_series(self);
-}
-
-void agent_arm_book(helio_agent_t *self)
-{
-    self->book_timer = helio_timer_new(self->parts.loop, on_clock, self);
-    helio_timer_arm(self->book_timer, 0, BOOK_TICK_MS);
+    return helio_book_news(book, wall_ms);
 }
 
 /*  The PUE that is published now is the one that counts from here on. */

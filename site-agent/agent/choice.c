@@ -1,7 +1,7 @@
 /*  choice.c -- which backend a site file means. */
 #include "federation/base/clock.h"
 #include "site-agent/agent/check.h"
-#include "site-agent/backends/local.h"
+#include "site-agent/backends/local/local.h"
 #include "site-agent/backends/slurm/slurm.h"
 
 static void energy_take(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count)

@@ -62,7 +62,7 @@ void agent_tell_series(helio_agent_t *self); /* of the hours to come, as they ar
 /* booked.c: what no job is charged for */
 void agent_open_book(helio_agent_t *self); /* before the backend, which measures by it */
 void agent_close_book(helio_agent_t *self); /* after it */
-void agent_arm_book(helio_agent_t *self);
+bool agent_tick_book(helio_agent_t *self);  /* by the clock; true: it has series to tell */
 /*  The book's series beside those that there are; everything lives in the arena. */
 void agent_add_book(helio_agent_t *self, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *series);
 void agent_on_meter(void *arg, const helio_feed_t *feed, const helio_points_t *points);

@@ -6,7 +6,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
 
-enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000 };
+enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000, BOOK_TICK_MS = 10000 };
 
 /* ---- the brokers ----------------------------------------------------------------------------------------- */
 
@@ -227,6 +227,12 @@ static void on_tick(void *arg)
     agent_step(arg, HELIO_AGENT_EV_TICK, &nothing);
 }
 
+static void on_book_tick(void *arg)
+{
+    if (agent_tick_book(arg))
+        agent_tell_series(arg);
+}
+
 void agent_make_timers(helio_agent_t *self)
 {
     helio_loop_t *loop = self->parts.loop;
@@ -235,7 +241,8 @@ void agent_make_timers(helio_agent_t *self)
     self->feeds_source =
         helio_source_new(loop, helio_feeds_fd(self->feeds), HELIO_LOOP_IN, process_feeds, self);
     self->backend_timer = helio_timer_new(loop, process_backend, self);
-    agent_arm_book(self);
+    self->book_timer = helio_timer_new(loop, on_book_tick, self);
+    helio_timer_arm(self->book_timer, 0, BOOK_TICK_MS);
     int fd = self->backend->class->fd(self->backend);
     if (fd >= 0)
         self->backend_source = helio_source_new(loop, fd, HELIO_LOOP_IN, process_backend, self);

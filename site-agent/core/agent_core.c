@@ -1,80 +1,29 @@
-/*  agent_core.c -- the tables behind agent_core.h, and the one function that everything goes through. */
+/*  agent_core.c -- the one function that everything goes through. */
 #include "site-agent/core/agent_core.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "site-agent/core/inner.h"
-
-HELIO_RECORD_DEFINE(helio_slot, HELIO_SLOT_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_seen, HELIO_JROW_SEEN_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_acked, HELIO_JROW_ACKED_FIELDS)
-HELIO_RECORD_DEFINE(helio_jrow_meta, HELIO_JROW_META_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_loaded, HELIO_AEV_LOADED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_capacity, HELIO_AEV_CAPACITY_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_hello, HELIO_AFX_HELLO_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_inventory, HELIO_AFX_INVENTORY_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_renew, HELIO_AFX_RENEW_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_start, HELIO_AFX_START_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_forget, HELIO_AFX_FORGET_FIELDS)
-HELIO_RECORD_DEFINE(helio_afx_lease, HELIO_AFX_LEASE_FIELDS)
-
-const helio_step_kind_t helio_agent_events[HELIO_AGENT_EVENT_COUNT] = {
-#define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},
-    HELIO_AGENT_EVENT_TABLE(X)
-#undef X
-};
-
-const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT] = {
-#define X(NAME, record, release) {#NAME, &record##_type, HELIO_RELEASE_##release},
-    HELIO_AGENT_EFFECT_TABLE(X)
-#undef X
-};
-
-#define WORD(name, word) word,
-static const char *const words[] = {HELIO_BACKEND_WORD_TABLE(WORD)};
-
-const char *helio_backend_word_word(uint32_t value)
-{
-    return value < HELIO_BACKEND_WORD_COUNT ? words[value] : "unknown";
-}
-
-helio_rc helio_backend_word_of(helio_text_t word, uint32_t *ret_value)
-{
-    for (uint32_t i = 0; i < HELIO_BACKEND_WORD_COUNT; i++)
-        if (helio_text_is(word, words[i])) {
-            *ret_value = i;
-            return HELIO_OK;
-        }
-    return HELIO_NOT_FOUND;
-}
+#include "site-agent/core/lease.h"
+#include "site-agent/core/life.h"
+#include "site-agent/core/orders.h"
+#include "site-agent/core/reports.h"
+#include "site-agent/core/session.h"
+#include "site-agent/core/summary.h"
 
 helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile)
 {
+    assert(options.attempts_max > 0);
     helio_agent_core_t *self = helio_new(1, sizeof *self);
     self->options = options;
     self->profile_arena = helio_arena_new();
     helio_record_copy(&helio_site_profile_type, self->profile_arena, profile, &self->profile);
     if (options.allocates)
         self->capacity = helio_capacity_new(&self->profile);
+    self->known = helio_known_new();
+    self->reports = helio_reports_new();
+    self->summary = helio_summary_new();
     self->open_batch = 1;
-    self->sent_arena = helio_arena_new();
-    self->spare_arena = helio_arena_new();
-    self->reported_arena = helio_arena_new();
-    self->series.power_w = -1;
-    self->summary_full = true;
     return self;
 }
 
@@ -83,33 +32,23 @@ void helio_agent_core_destroy(helio_agent_core_t **self_p)
     helio_agent_core_t *self = *self_p;
     if (!self)
         return;
-    while (self->first)
-        helio_attempt_remove(self, self->first);
-    helio_reports_clear(self);
-    helio_known_clear(self);
+    while (self->attempts.first)
+        helio_attempt_remove(self, self->attempts.first);
+    helio_reports_destroy(&self->reports);
+    helio_summary_destroy(&self->summary);
+    helio_known_destroy(&self->known);
     helio_capacity_destroy(&self->capacity);
-    helio_arena_destroy(&self->sent_arena);
-    helio_arena_destroy(&self->spare_arena);
-    helio_arena_destroy(&self->reported_arena);
-    helio_arena_destroy(&self->series_arena);
-    free(self->series_sent);
     helio_arena_destroy(&self->profile_arena);
     free(self);
     *self_p = NULL;
-}
-
-void helio_agent_emit(helio_agent_core_t *self, uint32_t kind, const void *record)
-{
-    (void)helio_effects_add(self->effects, kind, helio_agent_effects, self->open_batch, record);
 }
 
 /* ---- loading ------------------------------------------------------------------------------------------- */
 
 static void load_seen(helio_agent_core_t *self, const helio_jrow_seen_t *row)
 {
-    helio_known_t *known = helio_known_get(self, row->key);
-    if (known->epoch < row->epoch)
-        known->epoch = row->epoch;
+    helio_known_t *known = helio_known_get(self->known, row->key);
+    helio_known_raise(known, row->epoch);
     known->wall_ms = row->wall_ms;
 }
 
@@ -122,6 +61,13 @@ static void load_meta(helio_agent_core_t *self, const helio_jrow_meta_t *row)
     self->has_meta = true;
 }
 
+/*  Before anything else in each step: an agent that was asleep stops what it must before it listens. */
+static void enforce_lease(helio_agent_core_t *self)
+{
+    for (uint32_t mode; helio_lease_due(self, &mode);)
+        helio_attempts_stop_leased(self, mode);
+}
+
 static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
 {
     self->loaded = true;
@@ -132,110 +78,86 @@ static void loaded(helio_agent_core_t *self, const helio_aev_loaded_t *event)
         self->meta.report_seq = (uint64_t)self->event->wall_ms * 1024;
     self->meta_changed = !self->has_meta;
     helio_lease_loaded(self);
+    helio_reports_loaded(self);
     helio_attempts_loaded(self);
-    helio_lease_enforce(self);
-}
-
-static bool step_load(helio_agent_core_t *self, const helio_event_t *event)
-{
-    switch (event->kind) {
-    case HELIO_AGENT_EV_LOAD_META:
-        load_meta(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_SEEN:
-        load_seen(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_ATTEMPT:
-        helio_attempt_load(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_REPORT:
-        helio_reports_load(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOADED:
-        loaded(self, event->payload);
-        break;
-    default:
-        return false;
-    }
-    return true;
+    enforce_lease(self);
 }
 
 /* ---- stepping ------------------------------------------------------------------------------------------ */
 
-static void dispatch(helio_agent_core_t *self, const helio_event_t *event)
+static void sealed(helio_agent_core_t *self, const helio_aev_sealed_t *event)
 {
-    switch ((helio_agent_event_t)event->kind) {
-    case HELIO_AGENT_EV_SEALED:
-        assert(((const helio_aev_sealed_t *)event->payload)->batch == self->open_batch);
-        self->open_batch++;
-        self->dispatch_started = self->dispatch_seen;
-        break;
-    case HELIO_AGENT_EV_TICK:
-        break;
-    case HELIO_AGENT_EV_CONNECTED:
-        helio_session_connected(self);
-        break;
-    case HELIO_AGENT_EV_DISCONNECTED:
-        helio_session_disconnected(self);
-        break;
-    case HELIO_AGENT_EV_WELCOME:
-        helio_session_welcome(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_RULINGS:
-        helio_rulings_take(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_ORDERS:
-        helio_orders_take(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_STOPS:
-        helio_stops_take(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_REPORTS_ACK:
-        helio_reports_acknowledge(self, ((const helio_aev_ack_t *)event->payload)->seq);
-        break;
-    case HELIO_AGENT_EV_RENEWED:
-        helio_session_renewed(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_RESYNC:
-        self->summary_full = true;
-        self->next_summary_ms = event->now_ms;
-        break;
-    case HELIO_AGENT_EV_BACKEND:
-        helio_attempt_backend(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_CAPACITY:
-        helio_summary_capacity(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_SERIES:
-        helio_summary_series(self, event->payload);
-        break;
-    case HELIO_AGENT_EV_LOAD_META:
-    case HELIO_AGENT_EV_LOAD_SEEN:
-    case HELIO_AGENT_EV_LOAD_ATTEMPT:
-    case HELIO_AGENT_EV_LOAD_REPORT:
-    case HELIO_AGENT_EV_LOADED:
-    case HELIO_AGENT_EVENT_COUNT:
-        assert(false);
-    }
+    assert(event->batch == self->open_batch);
+    self->open_batch++;
+    self->session.dispatch_started = self->session.dispatch_seen;
 }
+
+/*  LOADING: while the journal is read; LIVE: from then on, with the clocks looked at; SEALING: a batch was committed. */
+typedef enum when { LOADING, LIVE, SEALING } when_t;
+
+/*  NAME, record, when, what is done */
+#define HANDLER_TABLE(X)                                                              \
+    X(LOAD_META, helio_jrow_meta, LOADING, load_meta(self, event))                    \
+    X(LOAD_SEEN, helio_jrow_seen, LOADING, load_seen(self, event))                    \
+    X(LOAD_ATTEMPT, helio_jrow_attempt, LOADING, helio_attempt_load(self, event))     \
+    X(LOAD_REPORT, helio_report, LOADING, helio_reports_load(self, event))            \
+    X(LOADED, helio_aev_loaded, LOADING, loaded(self, event))                         \
+    X(TICK, helio_aev_nothing, LIVE, (void)0)                                         \
+    X(SEALED, helio_aev_sealed, SEALING, sealed(self, event))                         \
+    X(CONNECTED, helio_aev_nothing, LIVE, helio_session_connected(self))              \
+    X(DISCONNECTED, helio_aev_nothing, LIVE, helio_session_disconnected(self))        \
+    X(WELCOME, helio_aev_welcome, LIVE, helio_session_welcome(self, event))           \
+    X(RULINGS, helio_aev_rulings, LIVE, helio_session_rulings(self, event))           \
+    X(ORDERS, helio_aev_orders, LIVE, helio_orders_take(self, event))                 \
+    X(STOPS, helio_aev_stops, LIVE, helio_stops_take(self, event))                    \
+    X(REPORTS_ACK, helio_aev_ack, LIVE, helio_reports_acknowledge(self, event->seq))  \
+    X(RENEWED, helio_aev_renewed, LIVE, helio_session_renewed(self, event))           \
+    X(RESYNC, helio_aev_nothing, LIVE, helio_session_resync(self))                    \
+    X(BACKEND, helio_aev_backend, LIVE, helio_attempt_backend(self, event))           \
+    X(CAPACITY, helio_aev_capacity, LIVE, helio_summary_capacity(self, event))        \
+    X(SERIES, helio_aev_series, LIVE, helio_summary_series(self, event))
+
+#define X(NAME, record, when, call)                                        \
+    static void on_##NAME(helio_agent_core_t *self, const void *payload)   \
+    {                                                                      \
+        const record##_t *event = payload;                                 \
+        (void)self;                                                        \
+        (void)event;                                                       \
+        call;                                                              \
+    }
+HANDLER_TABLE(X)
+#undef X
+
+static const struct {
+    void (*handle)(helio_agent_core_t *self, const void *payload);
+    const helio_record_type_t *type;
+    when_t when;
+} handlers[] = {
+#define X(NAME, record, when, call) [HELIO_AGENT_EV_##NAME] = {on_##NAME, &record##_type, when},
+    HANDLER_TABLE(X)
+#undef X
+};
+#define X(NAME, record, when, call) +1
+_Static_assert(0 HANDLER_TABLE(X) == HELIO_AGENT_EVENT_COUNT, "every event has a handler");
+#undef X
 
 void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event, helio_effects_t *effects)
 {
+    assert(event->kind < HELIO_AGENT_EVENT_COUNT);
+    assert(handlers[event->kind].type == helio_agent_events[event->kind].type);
+    assert(!self->event); /* nobody steps the core out of its own step */
+    when_t when = handlers[event->kind].when;
+    assert(self->loaded == (when != LOADING));
     helio_effects_reset(effects);
     self->event = event;
     self->effects = effects;
-    if (!step_load(self, event)) {
-        assert(self->loaded);
-        if (event->kind != HELIO_AGENT_EV_SEALED) {
-            helio_lease_enforce(self);
-            helio_known_sweep(self);
-        }
-        dispatch(self, event);
-        if (event->kind != HELIO_AGENT_EV_SEALED)
-            helio_session_tick(self);
-    } else {
-        assert(event->kind == HELIO_AGENT_EV_LOADED || !self->loaded);
+    if (when == LIVE) {
+        enforce_lease(self);
+        helio_known_sweep(self->known, event->now_ms, event->wall_ms);
     }
+    handlers[event->kind].handle(self, event->payload);
+    if (when == LIVE)
+        helio_session_tick(self);
     if (self->meta_changed)
         helio_agent_emit(self, HELIO_AGENT_FX_ROW_META, &self->meta);
     self->meta_changed = false;
@@ -245,13 +167,21 @@ void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event,
     self->effects = NULL;
 }
 
+void helio_agent_core_check(const helio_agent_core_t *self)
+{
+    assert(!self->event);
+    helio_attempts_check(self);
+    helio_reports_check(self);
+    helio_session_check(self);
+}
+
 void helio_agent_core_figures(const helio_agent_core_t *self, helio_agent_figures_t *ret_figures)
 {
     *ret_figures = self->figures;
-    ret_figures->attempts = self->attempt_count;
-    ret_figures->reports_pending = self->pending_count;
-    ret_figures->in_session = self->session == HELIO_SESSION_OPEN;
+    ret_figures->attempts = self->attempts.count;
+    ret_figures->reports_pending = helio_reports_count(self);
+    ret_figures->in_session = helio_session_is_open(self);
     ret_figures->open_batch = self->open_batch;
     ret_figures->reconcile_only = self->reconcile_only;
-    ret_figures->found_unknown = self->found_count > 0;
+    ret_figures->found_unknown = self->attempts.found > 0;
 }

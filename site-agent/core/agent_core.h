@@ -6,6 +6,13 @@
  * are refused; nothing starts before the inventory of the session is closed. The core allocates nodes and
  * GPUs of pools whose backend leaves that to it (`local`); a batch scheduler's own queue decides elsewhere.
  *
+ *  The files of this room, lowest first; each calls only those before it:
+ *      records, emit, capacity, known   tables, and what is true of nodes and of job keys
+ *      attempts, reports                what is held, and what the broker has not acknowledged yet
+ *      lease, life                      what happens to attempts
+ *      orders, summary, session         the broker's side
+ *      agent_core                       the step
+ *
  *  Life of an attempt at a site:  ACCEPTED -> STARTING -> RUNNING (-> SUSPENDED -> RUNNING) -> ended (report
  * pending) -> forgotten when acknowledged
  */
@@ -240,6 +247,9 @@ typedef struct helio_agent_core helio_agent_core_t;
 helio_agent_core_t *helio_agent_core_new(helio_agent_options_t options, const helio_site_profile_t *profile);
 void helio_agent_core_destroy(helio_agent_core_t **self_p);
 void helio_agent_core_step(helio_agent_core_t *self, const helio_event_t *event, helio_effects_t *effects);
+/*  Asserts what must hold between two steps: lists, counts, places and reports agree. Time grows with the attempts and
+ * the reports held: for simulations and tests. */
+void helio_agent_core_check(const helio_agent_core_t *self);
 
 typedef struct helio_agent_figures {
     uint64_t attempts;        /* held now */

@@ -1,11 +1,9 @@
-/*  attempts.c -- the life of one attempt. Every change of state goes through advance() or finish(), which
- * hold the table of attempt_state.def, and is a row of the same batch that its effects wait for.
- */
+/*  attempts.c -- the attempts that the site holds, their edges and their rows. What changes them is in life.c. */
+#include "site-agent/core/attempts.h"
+
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "site-agent/core/inner.h"
 
 static const struct {
     uint32_t from, to;
@@ -44,9 +42,17 @@ bool helio_attempt_leased(const helio_attempt_t *attempt)
 
 /* ---- holding ------------------------------------------------------------------------------------------- */
 
+void helio_epoch_seen(helio_agent_core_t *self, helio_known_t *known, uint32_t epoch)
+{
+    helio_known_raise(known, epoch);
+    known->wall_ms = self->event->wall_ms;
+    helio_jrow_seen_t row = {known->key, known->epoch, known->wall_ms};
+    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &row);
+}
+
 helio_attempt_t *helio_attempt_find(const helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
 {
-    const helio_known_t *known = helio_known_find(self, key);
+    const helio_known_t *known = helio_known_find(self->known, key);
     for (helio_attempt_t *attempt = known ? known->attempts : NULL; attempt; attempt = attempt->sibling)
         if (attempt->order.epoch == epoch)
             return attempt;
@@ -66,6 +72,8 @@ static helio_text_t keep(char **at, helio_text_t text)
 helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order,
                                    helio_slot_t *slots, uint32_t slot_count)
 {
+    assert(!helio_attempt_find(self, order->key, order->epoch));
+    assert(!slots == !slot_count);
     size_t bytes = (size_t)order->tenant.size + order->user.size + order->pool.size + order->source.size + 4;
     helio_attempt_t *attempt = helio_new(1, sizeof *attempt + bytes);
     attempt->order = *order;
@@ -78,22 +86,23 @@ helio_attempt_t *helio_attempt_add(helio_agent_core_t *self, uint64_t incarnatio
     attempt->state = HELIO_JOB_ACCEPTED;
     attempt->slots = slots;
     attempt->slot_count = slot_count;
-    attempt->known = helio_known_get(self, order->key);
+    attempt->known = helio_known_get(self->known, order->key);
     attempt->sibling = attempt->known->attempts;
     attempt->known->attempts = attempt;
-    attempt->prev = self->last;
-    if (self->last)
-        self->last->next = attempt;
+    attempt->prev = self->attempts.last;
+    if (self->attempts.last)
+        self->attempts.last->next = attempt;
     else
-        self->first = attempt;
-    self->last = attempt;
-    self->attempt_count++;
-    self->leased_count += helio_attempt_leased(attempt);
+        self->attempts.first = attempt;
+    self->attempts.last = attempt;
+    self->attempts.count++;
+    self->attempts.leased += helio_attempt_leased(attempt);
     return attempt;
 }
 
 void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
 {
+    assert(attempt->over || !self->effects); /* or the core goes, and everything with it */
     for (helio_attempt_t **at = &attempt->known->attempts; *at; at = &(*at)->sibling)
         if (*at == attempt) {
             *at = attempt->sibling;
@@ -102,12 +111,12 @@ void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
     if (attempt->prev)
         attempt->prev->next = attempt->next;
     else
-        self->first = attempt->next;
+        self->attempts.first = attempt->next;
     if (attempt->next)
         attempt->next->prev = attempt->prev;
     else
-        self->last = attempt->prev;
-    self->attempt_count--;
+        self->attempts.last = attempt->prev;
+    self->attempts.count--;
     free(attempt->slots);
     free(attempt);
 }
@@ -127,289 +136,6 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
 }
 
-/* ---- moving -------------------------------------------------------------------------------------------- */
-
-static void advance(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t to)
-{
-    assert(!attempt->over && helio_attempt_edge(attempt->state, to));
-    attempt->state = to;
-    helio_attempt_row(self, attempt);
-}
-
-static helio_report_t report_of(const helio_attempt_t *attempt, uint32_t kind)
-{
-    return (helio_report_t){.key = attempt->order.key,
-                            .epoch = attempt->order.epoch,
-                            .kind = kind,
-                            .started_wall_ms = attempt->started_wall_ms};
-}
-
-static void count_out(helio_agent_core_t *self, const helio_attempt_t *attempt)
-{
-    self->leased_count -= helio_attempt_leased(attempt);
-    if (attempt->found)
-        self->found_count--;
-}
-
-static void finish(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_report_t *report)
-{
-    assert(!attempt->over && helio_attempt_may_end(attempt->state, report->kind));
-    attempt->over = true;
-    attempt->start_due = false;
-    if (self->capacity)
-        helio_capacity_give_back(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
-    count_out(self, attempt);
-    helio_reports_add(self, report);
-}
-
-static void call_backend(helio_agent_core_t *self, uint32_t effect, const helio_attempt_t *attempt)
-{
-    helio_afx_start_t call = {.order = attempt->order, .slots = {attempt->slots, attempt->slot_count}};
-    helio_agent_emit(self, effect, &call);
-}
-
-/*  Also again, for an attempt that the backend has never heard of: the report was made the first time. */
-void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
-{
-    attempt->start_due = false;
-    if (attempt->state == HELIO_JOB_ACCEPTED) {
-        advance(self, attempt, HELIO_JOB_STARTING);
-        helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STARTING);
-        helio_reports_add(self, &report);
-    }
-    call_backend(self, HELIO_AGENT_FX_START, attempt);
-}
-
-static void tell_stop(helio_agent_core_t *self, const helio_attempt_t *attempt)
-{
-    helio_stop_t stop = {.key = attempt->order.key,
-                         .epoch = attempt->order.epoch,
-                         .mode = attempt->stop_mode,
-                         .reason = helio_text_of(attempt->stop_reason)};
-    helio_agent_emit(self, HELIO_AGENT_FX_STOP, &stop);
-}
-
-void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason)
-{
-    if (attempt->over)
-        return;
-    if (attempt->start_due) { /* the backend has nothing of it, and never will */
-        helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STOPPED);
-        report.reason = helio_text_of(reason);
-        finish(self, attempt, &report);
-        return;
-    }
-    bool stopping = attempt->state == HELIO_JOB_STOPPING;
-    if (stopping && (attempt->stop_mode == HELIO_STOP_MODE_KILL || mode == HELIO_STOP_MODE_GRACE))
-        return;
-    attempt->stop_mode = mode;
-    if (!stopping) {
-        (void)helio_text_copy(helio_text_of(reason), attempt->stop_reason, sizeof attempt->stop_reason);
-        advance(self, attempt, HELIO_JOB_STOPPING);
-    } else {
-        helio_attempt_row(self, attempt);
-    }
-    tell_stop(self, attempt);
-}
-
-/* ---- what the backend says ----------------------------------------------------------------------------- */
-
-static void resume(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    advance(self, attempt, HELIO_JOB_RUNNING);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
-}
-
-static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    if (attempt->state == HELIO_JOB_RUNNING)
-        return;                                  /* adopted: known already */
-    if (attempt->state == HELIO_JOB_SUSPENDED) { /* adopted: if it still stands still, that is said next */
-        resume(self, attempt, event);
-        return;
-    }
-    attempt->started_wall_ms = event->started_wall_ms;
-    attempt->start_due = false;
-    if (attempt->state == HELIO_JOB_STOPPING) {
-        /* The order to stop may have been lost with the former agent, or have met nothing yet. */
-        helio_attempt_row(self, attempt);
-        tell_stop(self, attempt);
-        return;
-    }
-    if (attempt->state == HELIO_JOB_ACCEPTED)
-        helio_attempt_start(self, attempt);
-    advance(self, attempt, HELIO_JOB_RUNNING);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_RUNNING);
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
-}
-
-/*  Nothing changes but what the broker can tell of it. */
-static void on_waiting(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    if (attempt->state != HELIO_JOB_STARTING)
-        return;
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STARTING);
-    report.reason = event->reason;
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
-}
-
-static void on_suspended(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    if (attempt->state != HELIO_JOB_RUNNING)
-        return;
-    advance(self, attempt, HELIO_JOB_SUSPENDED);
-    helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_SUSPENDED);
-    report.reason = event->reason;
-    report.local_id = event->local_id;
-    helio_reports_add(self, &report);
-}
-
-static uint64_t gpus_of(const helio_attempt_t *attempt)
-{
-    return (uint64_t)attempt->order.nodes * attempt->order.gpus_per_node;
-}
-
-/*  ended, stopped or lost: by what the backend says and by what we had asked of it. */
-static uint32_t end_kind(const helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    bool stopping = attempt->state == HELIO_JOB_STOPPING;
-    if (event->word == HELIO_BACKEND_WORD_ENDED)
-        return event->stopped ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_ENDED;
-    return stopping ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_LOST;
-}
-
-static helio_text_t end_reason(const helio_attempt_t *attempt, const helio_aev_backend_t *event,
-                               uint32_t kind)
-{
-    if (kind == HELIO_REPORT_KIND_STOPPED && attempt->stop_reason[0])
-        return helio_text_of(attempt->stop_reason);
-    if (event->reason.size)
-        return event->reason;
-    if (kind != HELIO_REPORT_KIND_LOST)
-        return (helio_text_t){0};
-    return event->word == HELIO_BACKEND_WORD_FAILED_TO_START ? HELIO_TEXT("StartFailed")
-                                                             : HELIO_TEXT("Vanished");
-}
-
-static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    if (attempt->state == HELIO_JOB_ACCEPTED) /* it ran under a former agent whose journal did not tell */
-        advance(self, attempt, HELIO_JOB_STARTING);
-    if (attempt->state == HELIO_JOB_SUSPENDED) /* what stands still cannot end */
-        advance(self, attempt, HELIO_JOB_RUNNING);
-    uint32_t kind = end_kind(attempt, event);
-    helio_report_t report = report_of(attempt, kind);
-    if (event->started_wall_ms)
-        report.started_wall_ms = event->started_wall_ms;
-    report.exit_code = event->exit_code;
-    report.limit_reached = event->limit_reached;
-    report.ended_wall_ms = event->ended_wall_ms ? event->ended_wall_ms : self->event->wall_ms;
-    report.run_ms = event->run_ms;
-    report.gpu_ms = event->run_ms * gpus_of(attempt);
-    report.energy_j = event->energy_j;
-    report.units_done = event->units_done;
-    report.saved_run_ms = event->saved_run_ms < event->run_ms ? event->saved_run_ms : event->run_ms;
-    report.reason = end_reason(attempt, event, kind);
-    report.local_id = event->local_id;
-    finish(self, attempt, &report);
-}
-
-static void on_absent(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
-{
-    if (attempt->state != HELIO_JOB_STARTING && attempt->state != HELIO_JOB_ACCEPTED) {
-        on_end(self, attempt, event);
-        return;
-    }
-    if (self->session == HELIO_SESSION_OPEN && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
-        helio_attempt_start(self, attempt);
-    else
-        attempt->start_due = true;
-}
-
-/*  The backend runs what the journal does not know (it was damaged): hold it, show it, let the broker rule.
- */
-static void on_found(helio_agent_core_t *self, const helio_aev_backend_t *event)
-{
-    helio_order_t order = {.key = event->key, .epoch = event->epoch};
-    helio_attempt_t *attempt = helio_attempt_add(self, self->meta.incarnation, &order, NULL, 0);
-    attempt->found = true;
-    attempt->state = HELIO_JOB_RUNNING;
-    attempt->started_wall_ms = event->started_wall_ms;
-    self->found_count++;
-    helio_known_t *known = attempt->known;
-    if (known->epoch < event->epoch)
-        known->epoch = event->epoch;
-    known->wall_ms = self->event->wall_ms;
-    helio_jrow_seen_t seen = {known->key, known->epoch, known->wall_ms};
-    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &seen);
-    helio_attempt_row(self, attempt);
-}
-
-void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event)
-{
-    helio_attempt_t *attempt = helio_attempt_find(self, event->key, event->epoch);
-    if (!attempt && event->word == HELIO_BACKEND_WORD_STARTED)
-        on_found(self, event);
-    if (!attempt || attempt->over)
-        return;
-    switch ((helio_backend_word_t)event->word) {
-    case HELIO_BACKEND_WORD_STARTED:
-        on_started(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_ABSENT:
-        on_absent(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_WAITING:
-        on_waiting(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_SUSPENDED:
-        on_suspended(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_RESUMED:
-        if (attempt->state == HELIO_JOB_SUSPENDED)
-            resume(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_ENDED:
-    case HELIO_BACKEND_WORD_FAILED_TO_START:
-    case HELIO_BACKEND_WORD_VANISHED:
-        on_end(self, attempt, event);
-        break;
-    case HELIO_BACKEND_WORD_COUNT:
-        assert(false);
-    }
-}
-
-/* ---- a restart ----------------------------------------------------------------------------------------- */
-
-void helio_attempts_loaded(helio_agent_core_t *self)
-{
-    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next) {
-        const helio_report_t *report = &pending->report;
-        helio_attempt_t *attempt =
-            helio_report_is_end(report->kind) ? helio_attempt_find(self, report->key, report->epoch) : NULL;
-        if (!attempt || attempt->over)
-            continue;
-        attempt->over = true;
-        count_out(self, attempt);
-    }
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next) {
-        if (attempt->over)
-            continue; /* its GPUs were free again, and may be another's by now */
-        if (self->capacity)
-            helio_capacity_retake(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
-        if (attempt->state == HELIO_JOB_ACCEPTED)
-            attempt->start_due = true; /* the backend was never called */
-        else
-            call_backend(self, HELIO_AGENT_FX_ADOPT, attempt);
-        if (attempt->state == HELIO_JOB_STOPPING)
-            tell_stop(self, attempt); /* the former agent may have died before it could */
-    }
-}
-
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row)
 {
     assert(row->state >= HELIO_JOB_ACCEPTED && row->state <= HELIO_JOB_STOPPING);
@@ -422,7 +148,45 @@ void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *ro
     attempt->started_wall_ms = row->started_wall_ms;
     (void)helio_text_copy(row->stop_reason, attempt->stop_reason, sizeof attempt->stop_reason);
     attempt->found = row->order.pool.size == 0;
-    self->found_count += attempt->found;
-    if (attempt->known->epoch < row->order.epoch)
-        attempt->known->epoch = row->order.epoch;
+    self->attempts.found += attempt->found;
+    helio_known_raise(attempt->known, row->order.epoch);
+}
+
+void helio_attempt_over(helio_agent_core_t *self, helio_attempt_t *attempt)
+{
+    assert(!attempt->over);
+    attempt->over = true;
+    attempt->start_due = false;
+    self->attempts.leased -= helio_attempt_leased(attempt);
+    if (attempt->found)
+        self->attempts.found--;
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------ */
+
+static void check_one(const helio_agent_core_t *self, const helio_attempt_t *attempt)
+{
+    assert(attempt->prev ? attempt->prev->next == attempt : self->attempts.first == attempt);
+    assert(attempt->next ? attempt->next->prev == attempt : self->attempts.last == attempt);
+    assert(helio_attempt_find(self, attempt->order.key, attempt->order.epoch) == attempt);
+    assert(attempt->known->epoch >= attempt->order.epoch);
+    assert(attempt->state >= HELIO_JOB_ACCEPTED && attempt->state <= HELIO_JOB_STOPPING);
+    assert((attempt->state == HELIO_JOB_STOPPING) == (attempt->stop_reason[0] != '\0'));
+    assert(!attempt->over || !attempt->start_due);
+    assert(!attempt->start_due || attempt->state <= HELIO_JOB_STARTING);
+    if (self->capacity && self->loaded && !attempt->over)
+        assert(helio_capacity_holds(self->capacity, &attempt->order, attempt->slots, attempt->slot_count));
+}
+
+void helio_attempts_check(const helio_agent_core_t *self)
+{
+    uint32_t count = 0, leased = 0, found = 0;
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next) {
+        check_one(self, attempt);
+        count++;
+        leased += !attempt->over && helio_attempt_leased(attempt);
+        found += !attempt->over && attempt->found;
+    }
+    assert(count == self->attempts.count);
+    assert(leased == self->attempts.leased && found == self->attempts.found);
 }

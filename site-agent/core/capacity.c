@@ -170,6 +170,16 @@ helio_rc helio_capacity_take(helio_capacity_t *self, const helio_order_t *order,
     return HELIO_OK;
 }
 
+/*  Of the GPUs that the slot names, those that the pool has. */
+static uint64_t mask_of(const helio_pool_t *pool, const helio_slot_t *slot)
+{
+    uint64_t mask = 0;
+    for (uint32_t g = 0; g < slot->gpus.count; g++)
+        if (slot->gpus.items[g] < pool->gpus_per_node)
+            mask |= UINT64_C(1) << slot->gpus.items[g];
+    return mask;
+}
+
 static void mark(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
                  uint32_t count, bool free_again)
 {
@@ -182,10 +192,7 @@ static void mark(helio_capacity_t *self, const helio_order_t *order, const helio
         if (slots[i].node >= pool->profile->nodes)
             continue;
         helio_node_t *node = &pool->nodes[slots[i].node];
-        uint64_t mask = 0;
-        for (uint32_t g = 0; g < slots[i].gpus.count; g++)
-            if (slots[i].gpus.items[g] < pool->profile->gpus_per_node)
-                mask |= UINT64_C(1) << slots[i].gpus.items[g];
+        uint64_t mask = mask_of(pool->profile, &slots[i]);
         node->free_gpus = free_again ? node->free_gpus | mask : node->free_gpus & ~mask;
         node->cpus_used += sign * order->cpus_per_node;
         node->memory_used += sign * (int64_t)(order->memory_bytes_per_node & INT64_MAX);
@@ -204,9 +211,24 @@ void helio_capacity_give_back(helio_capacity_t *self, const helio_order_t *order
     mark(self, order, slots, count, true);
 }
 
+bool helio_capacity_holds(const helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
+                          uint32_t count)
+{
+    uint32_t p = helio_site_pool_index(self->site, order->pool);
+    if (p == UINT32_MAX)
+        return true;
+    const helio_node_pool_t *pool = &self->pools[p];
+    for (uint32_t i = 0; i < count; i++)
+        if (slots[i].node < pool->profile->nodes &&
+            pool->nodes[slots[i].node].free_gpus & mask_of(pool->profile, &slots[i]))
+            return false;
+    return true;
+}
+
 void helio_capacity_pool(const helio_capacity_t *self, uint32_t index, helio_arena_t *arena,
                          helio_pool_capacity_t *ret_capacity)
 {
+    assert(index < self->site->pools.count);
     const helio_node_pool_t *pool = &self->pools[index];
     const helio_pool_t *profile = pool->profile;
     helio_pool_capacity_t capacity = {.pool = profile->name, .nodes_up = profile->nodes};

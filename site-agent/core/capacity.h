@@ -26,6 +26,10 @@ void helio_capacity_retake(helio_capacity_t *self, const helio_order_t *order, c
 void helio_capacity_give_back(helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
                               uint32_t count);
 
+/*  Whether all of it is taken, but for parts that the site no longer has. */
+bool helio_capacity_holds(const helio_capacity_t *self, const helio_order_t *order, const helio_slot_t *slots,
+                          uint32_t count);
+
 /*  As a summary says it, except for jobs; free_nodes lies in the arena. Order of pools: the profile's. */
 void helio_capacity_pool(const helio_capacity_t *self, uint32_t pool, helio_arena_t *arena,
                          helio_pool_capacity_t *ret_capacity);

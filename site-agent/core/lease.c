@@ -1,10 +1,11 @@
 /*  lease.c -- how long attempts under `lease` and `eager` may run without word from the broker.
  *
  *  The lease counts from our own sending, on CLOCK_BOOTTIME, so it ends here before the broker declares it
- * ended. It is looked at before anything else in each step: an agent that was asleep stops what it must
- * before it listens.
+ * ended. What it ends is stopped by whoever asks helio_lease_due.
  */
-#include "site-agent/core/inner.h"
+#include "site-agent/core/lease.h"
+
+#include <assert.h>
 
 enum { STAGE_VALID, STAGE_STOPPED, STAGE_KILLED };
 
@@ -37,11 +38,12 @@ void helio_lease_grant(helio_agent_core_t *self, int64_t from_boot_ms, uint64_t 
     int64_t until = from_boot_ms + (int64_t)lease_ms;
     if (from_boot_ms > self->event->now_ms || until <= self->meta.lease_boot_ms)
         return;
+    assert(self->loaded);
     self->meta.lease_boot_ms = until;
     self->meta.lease_wall_ms = self->event->wall_ms + (until - self->event->now_ms);
     self->meta.lease_ms = lease_ms;
     self->lease_stage = STAGE_VALID;
-    if (self->leased_count)
+    if (self->attempts.leased)
         self->meta_changed = true; /* without such attempts a restart has nothing to count for */
     helio_afx_lease_t lease = {stop_at_ms(self)};
     helio_agent_emit(self, HELIO_AGENT_FX_LEASE, &lease);
@@ -60,30 +62,26 @@ void helio_lease_loaded(helio_agent_core_t *self)
         self->meta.lease_boot_ms = 1; /* ended before this machine started: 0 would say that there was none */
 }
 
-static void stop_leased(helio_agent_core_t *self, uint32_t mode)
+bool helio_lease_due(helio_agent_core_t *self, uint32_t *ret_mode)
 {
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
-        if (!attempt->over && !attempt->start_due && helio_attempt_leased(attempt))
-            helio_attempt_stop(self, attempt, mode, "LeaseExpired");
-}
-
-void helio_lease_enforce(helio_agent_core_t *self)
-{
-    if (!self->loaded || !self->meta.lease_boot_ms)
-        return;
+    if (!self->meta.lease_boot_ms)
+        return false;
     if (self->lease_stage == STAGE_VALID && self->event->now_ms >= stop_at_ms(self)) {
         self->lease_stage = STAGE_STOPPED;
-        stop_leased(self, HELIO_STOP_MODE_GRACE);
+        *ret_mode = HELIO_STOP_MODE_GRACE;
+        return true;
     }
     if (self->lease_stage == STAGE_STOPPED && self->event->now_ms >= kill_at_ms(self)) {
         self->lease_stage = STAGE_KILLED;
-        stop_leased(self, HELIO_STOP_MODE_KILL);
+        *ret_mode = HELIO_STOP_MODE_KILL;
+        return true;
     }
+    return false;
 }
 
 int64_t helio_lease_wake_ms(const helio_agent_core_t *self)
 {
-    if (!self->meta.lease_boot_ms || self->lease_stage == STAGE_KILLED || !self->leased_count)
+    if (!self->meta.lease_boot_ms || self->lease_stage == STAGE_KILLED || !self->attempts.leased)
         return INT64_MAX;
     return self->lease_stage == STAGE_VALID ? stop_at_ms(self) : kill_at_ms(self);
 }

@@ -1,27 +1,22 @@
-/*  orders.c -- what the broker wants: orders, stops and rulings. The guards stand in the order of the
+/*  orders.c -- what the broker wants: orders and stops. The guards stand in the order of the
  * promises: an older incarnation has no say, a repeated order changes nothing, an older epoch never starts.
  */
+#include "site-agent/core/orders.h"
+
 #include <stdio.h>
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/lease.h"
+#include "site-agent/core/life.h"
+#include "site-agent/core/reports.h"
 
 /*  Reports that a broker does not acknowledge must not fill the disk: beyond this it is given nothing more.
  */
 enum { PENDING_MAX = 200000 };
 
-static void remember(helio_agent_core_t *self, helio_known_t *known, uint32_t epoch)
-{
-    if (known->epoch < epoch)
-        known->epoch = epoch;
-    known->wall_ms = self->event->wall_ms;
-    helio_jrow_seen_t row = {known->key, known->epoch, known->wall_ms};
-    helio_agent_emit(self, HELIO_AGENT_FX_ROW_SEEN, &row);
-}
-
 static void refuse(helio_agent_core_t *self, const helio_order_t *order, const char *reason)
 {
     self->figures.refusals_total++;
-    remember(self, helio_known_get(self, order->key), order->epoch);
+    helio_epoch_seen(self, helio_known_get(self->known, order->key), order->epoch);
     helio_report_t report = {.key = order->key,
                              .epoch = order->epoch,
                              .kind = HELIO_REPORT_KIND_REFUSED,
@@ -34,13 +29,13 @@ static const char *not_ready(const helio_agent_core_t *self, const helio_order_t
 {
     if (self->reconcile_only)
         return "NotReady: the site's journal was damaged and is being reconciled";
-    if (self->session != HELIO_SESSION_OPEN)
+    if (!helio_session_is_open(self))
         return "NotReady: the inventory is not closed";
-    if (self->found_count)
+    if (self->attempts.found)
         return "NotReady: an attempt of unknown size runs here";
     if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
         return "NotReady: the site holds no lease";
-    if (self->attempt_count >= self->options.attempts_max)
+    if (self->attempts.count >= self->options.attempts_max)
         return "TooMany: this site holds as many attempts as it may";
     return NULL;
 }
@@ -77,7 +72,7 @@ static void accept(helio_agent_core_t *self, uint64_t incarnation, const helio_o
         return;
     }
     helio_attempt_t *attempt = helio_attempt_add(self, incarnation, order, slots, slot_count);
-    remember(self, attempt->known, order->epoch);
+    helio_epoch_seen(self, attempt->known, order->epoch);
     helio_attempt_row(self, attempt);
     helio_report_t report = {.key = order->key, .epoch = order->epoch, .kind = HELIO_REPORT_KIND_ACCEPTED};
     helio_reports_add(self, &report);
@@ -87,9 +82,9 @@ static void accept(helio_agent_core_t *self, uint64_t incarnation, const helio_o
 static void take_order(helio_agent_core_t *self, uint64_t incarnation, const helio_order_t *order)
 {
     self->figures.orders_total++;
-    if (self->session == HELIO_SESSION_OPEN && self->dispatch_seen < order->dispatch_seq)
-        self->dispatch_seen = order->dispatch_seq;
-    const helio_known_t *known = helio_known_find(self, order->key);
+    if (helio_session_is_open(self) && self->session.dispatch_seen < order->dispatch_seq)
+        self->session.dispatch_seen = order->dispatch_seq;
+    const helio_known_t *known = helio_known_find(self->known, order->key);
     if (known && known->epoch == order->epoch) {
         self->figures.replays_total++;
         /* Over, and acknowledged: only a broker whose database went back asks for it, and it wants another epoch. */
@@ -113,7 +108,7 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
 
 void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders)
 {
-    if (orders->incarnation < self->meta.incarnation || self->pending_count > PENDING_MAX) {
+    if (orders->incarnation < self->meta.incarnation || helio_reports_count(self) > PENDING_MAX) {
         self->figures.ignored_total++;
         return;
     }
@@ -124,13 +119,13 @@ void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *order
 /*  A copy that is not here has stopped, and a late order for it must not start it. */
 static void stop_unknown(helio_agent_core_t *self, const helio_stop_t *stop)
 {
-    if (self->session != HELIO_SESSION_OPEN || self->reconcile_only || self->pending_count > PENDING_MAX) {
+    if (!helio_session_is_open(self) || self->reconcile_only || helio_reports_count(self) > PENDING_MAX) {
         self->figures.ignored_total++;
         return;
     }
     if (helio_reports_resend(self, stop->key, stop->epoch))
         return;
-    remember(self, helio_known_get(self, stop->key), stop->epoch);
+    helio_epoch_seen(self, helio_known_get(self->known, stop->key), stop->epoch);
     helio_report_t report = {.key = stop->key,
                              .epoch = stop->epoch,
                              .kind = HELIO_REPORT_KIND_STOPPED,
@@ -146,7 +141,7 @@ void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
         if (!attempt) {
             stop_unknown(self, stop);
         } else if (attempt->over) {
-            if (self->session == HELIO_SESSION_OPEN)
+            if (helio_session_is_open(self))
                 (void)helio_reports_resend(self, stop->key, stop->epoch);
         } else {
             char reason[65];
@@ -154,30 +149,4 @@ void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
             helio_attempt_stop(self, attempt, stop->mode, reason[0] ? reason : "Stopped");
         }
     }
-}
-
-static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
-{
-    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
-    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
-        return;
-    if (ruling->verdict == HELIO_VERDICT_FENCED) {
-        attempt->fenced = true;
-        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
-    } else {
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
-    }
-}
-
-void helio_rulings_take(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
-{
-    if (self->session != HELIO_SESSION_INVENTORY) {
-        self->figures.ignored_total++;
-        return;
-    }
-    for (uint32_t i = 0; i < rulings->rulings.count; i++)
-        rule(self, &rulings->rulings.items[i]);
-    if (rulings->last)
-        helio_session_open(self);
 }

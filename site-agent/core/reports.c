@@ -1,8 +1,45 @@
 /*  reports.c -- reports in the order of their numbers: appended at the tail, acknowledged from the head. */
+#include "site-agent/core/reports.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
-#include "site-agent/core/inner.h"
+/*  A report that is not yet acknowledged. */
+typedef struct helio_pending {
+    helio_report_t report; /* its texts are the arrays below */
+    char reason[257];
+    char local_id[65];
+    struct helio_pending *next;
+} helio_pending_t;
+
+struct helio_reports {
+    helio_pending_t *first, *last;
+    uint32_t count;
+};
+
+helio_reports_t *helio_reports_new(void)
+{
+    return helio_new(1, sizeof(helio_reports_t));
+}
+
+void helio_reports_destroy(helio_reports_t **self_p)
+{
+    helio_reports_t *self = *self_p;
+    if (!self)
+        return;
+    while (self->first) {
+        helio_pending_t *pending = self->first;
+        self->first = pending->next;
+        free(pending);
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+uint32_t helio_reports_count(const helio_agent_core_t *self)
+{
+    return self->reports->count;
+}
 
 bool helio_report_is_end(uint32_t kind)
 {
@@ -21,45 +58,57 @@ static void keep_text(helio_text_t *text, char *into, size_t capacity)
     *text = helio_text_of(into);
 }
 
-static helio_pending_t *append(helio_agent_core_t *self, const helio_report_t *report)
+static helio_pending_t *append(helio_reports_t *self, const helio_report_t *report)
 {
     helio_pending_t *pending = helio_new(1, sizeof *pending);
     pending->report = *report;
     keep_text(&pending->report.reason, pending->reason, sizeof pending->reason);
     keep_text(&pending->report.local_id, pending->local_id, sizeof pending->local_id);
-    if (self->pending_last)
-        self->pending_last->next = pending;
+    if (self->last)
+        self->last->next = pending;
     else
-        self->pending_first = pending;
-    self->pending_last = pending;
-    self->pending_count++;
+        self->first = pending;
+    self->last = pending;
+    self->count++;
     return pending;
 }
 
 void helio_reports_add(helio_agent_core_t *self, const helio_report_t *report)
 {
-    helio_pending_t *pending = append(self, report);
+    assert(report->kind < HELIO_REPORT_KIND_COUNT);
+    helio_pending_t *pending = append(self->reports, report);
     pending->report.seq = ++self->meta.report_seq;
     pending->report.wall_ms = self->event->wall_ms;
     self->meta_changed = true;
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_REPORT, &pending->report);
-    if (self->session == HELIO_SESSION_OPEN)
+    if (helio_session_is_open(self))
         helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
 }
 
 void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
 {
-    assert(!self->pending_last ||
-           self->pending_last->report.seq < report->seq); /* the journal loads in order */
-    append(self, report);
+    assert(!self->reports->last ||
+           self->reports->last->report.seq < report->seq); /* the journal loads in order */
+    append(self->reports, report);
     if (report->seq > self->meta.report_seq)
         self->meta.report_seq = report->seq;
+}
+
+void helio_reports_loaded(helio_agent_core_t *self)
+{
+    for (const helio_pending_t *pending = self->reports->first; pending; pending = pending->next) {
+        const helio_report_t *report = &pending->report;
+        helio_attempt_t *attempt =
+            helio_report_is_end(report->kind) ? helio_attempt_find(self, report->key, report->epoch) : NULL;
+        if (attempt && !attempt->over)
+            helio_attempt_over(self, attempt);
+    }
 }
 
 bool helio_reports_resend(helio_agent_core_t *self, helio_job_key_t key, uint32_t epoch)
 {
     bool held = false;
-    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next)
+    for (const helio_pending_t *pending = self->reports->first; pending; pending = pending->next)
         if (pending->report.epoch == epoch && helio_job_key_equal(pending->report.key, key)) {
             helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
             held = true;
@@ -69,7 +118,7 @@ bool helio_reports_resend(helio_agent_core_t *self, helio_job_key_t key, uint32_
 
 void helio_reports_resend_all(helio_agent_core_t *self)
 {
-    for (const helio_pending_t *pending = self->pending_first; pending; pending = pending->next)
+    for (const helio_pending_t *pending = self->reports->first; pending; pending = pending->next)
         helio_agent_emit(self, HELIO_AGENT_FX_SEND_REPORT, &pending->report);
 }
 
@@ -97,12 +146,12 @@ void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq)
         return;
     }
     bool any = false;
-    while (self->pending_first && self->pending_first->report.seq <= seq) {
-        helio_pending_t *pending = self->pending_first;
-        self->pending_first = pending->next;
-        if (!self->pending_first)
-            self->pending_last = NULL;
-        self->pending_count--;
+    while (self->reports->first && self->reports->first->report.seq <= seq) {
+        helio_pending_t *pending = self->reports->first;
+        self->reports->first = pending->next;
+        if (!self->reports->first)
+            self->reports->last = NULL;
+        self->reports->count--;
         forget(self, &pending->report);
         free(pending);
         any = true;
@@ -113,12 +162,23 @@ void helio_reports_acknowledge(helio_agent_core_t *self, uint64_t seq)
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ACKED, &row);
 }
 
-void helio_reports_clear(helio_agent_core_t *self)
+void helio_reports_check(const helio_agent_core_t *self)
 {
-    while (self->pending_first) {
-        helio_pending_t *pending = self->pending_first;
-        self->pending_first = pending->next;
-        free(pending);
+    uint32_t count = 0, over = 0, ends = 0;
+    uint64_t seq = 0;
+    for (const helio_pending_t *pending = self->reports->first; pending; pending = pending->next) {
+        const helio_report_t *report = &pending->report;
+        assert(report->seq > seq && report->seq <= self->meta.report_seq);
+        assert(pending->next || pending == self->reports->last);
+        seq = report->seq;
+        count++;
+        const helio_attempt_t *attempt =
+            helio_report_is_end(report->kind) ? helio_attempt_find(self, report->key, report->epoch) : NULL;
+        assert(!attempt || attempt->over || !self->loaded);
+        ends += attempt != NULL;
     }
-    self->pending_last = NULL;
+    assert(count == self->reports->count);
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
+        over += attempt->over;
+    assert(over == ends || !self->loaded);
 }

@@ -1,22 +1,29 @@
 /*  session.c -- HELLO, WELCOME, inventory, rulings, then everything else; and the clocks of an open session.
  */
-#include "site-agent/core/inner.h"
+#include "site-agent/core/session.h"
+
+#include <assert.h>
+
+#include "site-agent/core/lease.h"
+#include "site-agent/core/life.h"
+#include "site-agent/core/reports.h"
+#include "site-agent/core/summary.h"
 
 enum { HOLDINGS_PER_MESSAGE = 1000, CLOCK_LEAST_MS = 100, CLOCK_MOST_MS = 3600 * 1000 };
 
 static void close_session(helio_agent_core_t *self)
 {
-    self->session = HELIO_SESSION_NONE;
+    self->session.phase = HELIO_SESSION_NONE;
     /* dispatches are numbered per session */
-    self->dispatch_seen = self->dispatch_started = self->dispatch_told = 0;
+    self->session.dispatch_seen = self->session.dispatch_started = self->session.dispatch_told = 0;
     helio_summary_forget_session(self);
 }
 
 void helio_session_connected(helio_agent_core_t *self)
 {
     close_session(self);
-    self->session = HELIO_SESSION_HELLO;
-    self->hello_ms = self->event->now_ms;
+    self->session.phase = HELIO_SESSION_HELLO;
+    self->session.hello_ms = self->event->now_ms;
     helio_afx_hello_t hello = {self->meta.incarnation, self->meta.broker_epoch, self->reconcile_only};
     helio_agent_emit(self, HELIO_AGENT_FX_SEND_HELLO, &hello);
 }
@@ -28,8 +35,8 @@ void helio_session_disconnected(helio_agent_core_t *self)
 
 static void send_inventory(helio_agent_core_t *self)
 {
-    const helio_attempt_t *attempt = self->first;
-    uint32_t left = self->attempt_count;
+    const helio_attempt_t *attempt = self->attempts.first;
+    uint32_t left = self->attempts.count;
     do {
         uint32_t count = left < HOLDINGS_PER_MESSAGE ? left : HOLDINGS_PER_MESSAGE;
         helio_afx_inventory_t part = {0};
@@ -59,77 +66,111 @@ static uint64_t clamp_clock(uint64_t ms)
 
 void helio_session_welcome(helio_agent_core_t *self, const helio_aev_welcome_t *welcome)
 {
-    if (self->session != HELIO_SESSION_HELLO || is_stale(self, welcome)) {
+    if (self->session.phase != HELIO_SESSION_HELLO || is_stale(self, welcome)) {
         self->figures.ignored_total++;
         return;
     }
-    self->welcome = *welcome;
-    self->welcome.renew_ms = clamp_clock(welcome->renew_ms);
-    self->welcome.summary_ms = clamp_clock(welcome->summary_ms);
+    self->session.welcome = *welcome;
+    self->session.welcome.renew_ms = clamp_clock(welcome->renew_ms);
+    self->session.welcome.summary_ms = clamp_clock(welcome->summary_ms);
     if (welcome->incarnation != self->meta.incarnation || welcome->broker_epoch != self->meta.broker_epoch) {
         self->meta.incarnation = welcome->incarnation;
         self->meta.broker_epoch = welcome->broker_epoch;
         self->meta_changed = true;
     }
-    self->session = HELIO_SESSION_INVENTORY;
+    self->session.phase = HELIO_SESSION_INVENTORY;
     send_inventory(self);
 }
 
 static void renew(helio_agent_core_t *self)
 {
-    self->next_renew_ms = self->event->now_ms + (int64_t)self->welcome.renew_ms;
+    self->session.next_renew_ms = self->event->now_ms + (int64_t)self->session.welcome.renew_ms;
     helio_afx_renew_t ask = {self->event->now_ms};
     helio_agent_emit(self, HELIO_AGENT_FX_SEND_RENEW, &ask);
 }
 
 static void summarise(helio_agent_core_t *self)
 {
-    self->next_summary_ms = self->event->now_ms + (int64_t)self->welcome.summary_ms;
+    self->session.next_summary_ms = self->event->now_ms + (int64_t)self->session.welcome.summary_ms;
     helio_summary_send(self);
 }
 
-static void start_what_is_due(helio_agent_core_t *self)
-{
-    for (helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
-        if (attempt->start_due && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
-            helio_attempt_start(self, attempt);
-}
-
 /*  Every holding has been ruled on: what was waiting for that goes out, reports first. */
-void helio_session_open(helio_agent_core_t *self)
+static void open_session(helio_agent_core_t *self)
 {
-    self->session = HELIO_SESSION_OPEN;
+    self->session.phase = HELIO_SESSION_OPEN;
     self->reconcile_only = false;
     helio_reports_resend_all(self);
     /* The broker answered our HELLO after we sent it, so a lease from then on is one that it has granted. */
-    helio_lease_grant(self, self->hello_ms, self->welcome.lease_ms);
+    helio_lease_grant(self, self->session.hello_ms, self->session.welcome.lease_ms);
     renew(self);
-    self->summary_full = true;
-    start_what_is_due(self);
+    helio_summary_ask_all(self);
+    helio_attempts_start_due(self);
     summarise(self);
+}
+
+static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
+{
+    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
+    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
+        return;
+    if (ruling->verdict == HELIO_VERDICT_FENCED) {
+        attempt->fenced = true;
+        /* A newer copy runs or may run elsewhere: this one must not write beside it. */
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
+    } else {
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
+    }
+}
+
+void helio_session_rulings(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
+{
+    if (self->session.phase != HELIO_SESSION_INVENTORY) {
+        self->figures.ignored_total++;
+        return;
+    }
+    for (uint32_t i = 0; i < rulings->rulings.count; i++)
+        rule(self, &rulings->rulings.items[i]);
+    if (rulings->last)
+        open_session(self);
 }
 
 void helio_session_renewed(helio_agent_core_t *self, const helio_aev_renewed_t *renewed)
 {
-    if (self->session != HELIO_SESSION_OPEN)
+    if (!helio_session_is_open(self))
         return;
     helio_lease_grant(self, renewed->sent_boot_ms, renewed->lease_ms);
-    start_what_is_due(self);
+    helio_attempts_start_due(self);
+}
+
+void helio_session_resync(helio_agent_core_t *self)
+{
+    helio_summary_ask_all(self);
+    self->session.next_summary_ms = self->event->now_ms;
 }
 
 void helio_session_tick(helio_agent_core_t *self)
 {
-    if (self->session != HELIO_SESSION_OPEN)
+    if (!helio_session_is_open(self))
         return;
-    if (self->event->now_ms >= self->next_renew_ms)
+    if (self->event->now_ms >= self->session.next_renew_ms)
         renew(self);
-    if (self->event->now_ms >= self->next_summary_ms)
+    if (self->event->now_ms >= self->session.next_summary_ms)
         summarise(self);
 }
 
 int64_t helio_session_wake_ms(const helio_agent_core_t *self)
 {
-    if (self->session != HELIO_SESSION_OPEN)
+    if (!helio_session_is_open(self))
         return INT64_MAX;
-    return self->next_renew_ms < self->next_summary_ms ? self->next_renew_ms : self->next_summary_ms;
+    return self->session.next_renew_ms < self->session.next_summary_ms ? self->session.next_renew_ms : self->session.next_summary_ms;
+}
+
+void helio_session_check(const helio_agent_core_t *self)
+{
+    const helio_session_t *session = &self->session;
+    assert(session->phase == HELIO_SESSION_NONE || self->loaded);
+    assert(session->phase != HELIO_SESSION_OPEN || !self->reconcile_only);
+    assert(session->dispatch_told <= session->dispatch_started);
+    assert(session->dispatch_started <= session->dispatch_seen);
 }

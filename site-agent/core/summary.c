@@ -2,18 +2,59 @@
  * empty change is sent as well: it is the sign of life, and carries the last dispatch that the figures
  * contain.
  */
+#include "site-agent/core/summary.h"
+
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/reports.h"
 
 /*  A frame holds 1 MiB; a series of 192 points with its band takes about 5 KiB. The rest goes with the next
  * one. */
 enum { SERIES_PER_SUMMARY = 64 };
 
+struct helio_summary {
+    uint64_t seq;
+    bool full; /* the next one names everything */
+    helio_arena_t *sent_arena, *spare_arena;
+    helio_pool_capacity_t *sent_pools; /* as last sent in this session */
+    uint32_t sent_count;
+    helio_arena_t *series_arena;
+    helio_aev_series_t series;
+    bool *series_sent;
+    helio_arena_t *reported_arena; /* CAPACITY of a backend with a scheduler of its own */
+    helio_aev_capacity_t reported;
+};
+
+helio_summary_t *helio_summary_new(void)
+{
+    helio_summary_t *self = helio_new(1, sizeof *self);
+    self->sent_arena = helio_arena_new();
+    self->spare_arena = helio_arena_new();
+    self->reported_arena = helio_arena_new();
+    self->series.power_w = -1;
+    self->full = true;
+    return self;
+}
+
+void helio_summary_destroy(helio_summary_t **self_p)
+{
+    helio_summary_t *self = *self_p;
+    if (!self)
+        return;
+    helio_arena_destroy(&self->sent_arena);
+    helio_arena_destroy(&self->spare_arena);
+    helio_arena_destroy(&self->reported_arena);
+    helio_arena_destroy(&self->series_arena);
+    free(self->series_sent);
+    free(self);
+    *self_p = NULL;
+}
+
 static void count_jobs(const helio_agent_core_t *self, helio_pool_capacity_t *pools)
 {
-    for (const helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next) {
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next) {
         if (attempt->over || attempt->start_due)
             continue;
         uint32_t p = helio_site_pool_index(&self->profile, attempt->order.pool);
@@ -25,8 +66,8 @@ static void count_jobs(const helio_agent_core_t *self, helio_pool_capacity_t *po
 static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacity_t **ret_pools)
 {
     if (!self->capacity) {
-        *ret_pools = self->reported.pools.items;
-        return self->reported.pools.count;
+        *ret_pools = self->summary->reported.pools.items;
+        return self->summary->reported.pools.count;
     }
     uint32_t count = self->profile.pools.count;
     helio_pool_capacity_t *pools = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
@@ -39,18 +80,19 @@ static uint32_t current_pools(const helio_agent_core_t *self, helio_pool_capacit
 
 bool helio_agent_core_pool_use(const helio_agent_core_t *self, uint32_t pool, helio_pool_use_t *ret_use)
 {
+    assert(pool < self->profile.pools.count);
     helio_pool_use_t use = {0};
     uint32_t allocated = 0;
     bool known = self->capacity != NULL;
     const helio_pool_t *info = &self->profile.pools.items[pool];
     use.total = info->nodes * info->gpus_per_node;
-    for (uint32_t i = 0; !self->capacity && i < self->reported.pools.count; i++)
-        if (helio_text_equal(self->reported.pools.items[i].pool, info->name)) {
+    for (uint32_t i = 0; !self->capacity && i < self->summary->reported.pools.count; i++)
+        if (helio_text_equal(self->summary->reported.pools.items[i].pool, info->name)) {
             known = true;
-            use.total = self->reported.pools.items[i].gpus_total;
-            allocated = self->reported.pools.items[i].gpus_allocated;
+            use.total = self->summary->reported.pools.items[i].gpus_total;
+            allocated = self->summary->reported.pools.items[i].gpus_allocated;
         }
-    for (const helio_attempt_t *attempt = self->first; attempt; attempt = attempt->next)
+    for (const helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
         if (!attempt->over && attempt->started_wall_ms && helio_text_equal(attempt->order.pool, info->name))
             use.ours += attempt->order.nodes * attempt->order.gpus_per_node;
     use.others = allocated > use.ours ? allocated - use.ours : 0;
@@ -61,29 +103,29 @@ bool helio_agent_core_pool_use(const helio_agent_core_t *self, uint32_t pool, he
 
 static bool was_sent(const helio_agent_core_t *self, const helio_pool_capacity_t *pool)
 {
-    for (uint32_t i = 0; i < self->sent_pool_count; i++)
-        if (helio_record_equal(&helio_pool_capacity_type, &self->sent_pools[i], pool))
+    for (uint32_t i = 0; i < self->summary->sent_count; i++)
+        if (helio_record_equal(&helio_pool_capacity_type, &self->summary->sent_pools[i], pool))
             return true;
     return false;
 }
 
 static void keep_sent(helio_agent_core_t *self, const helio_pool_capacity_t *pools, uint32_t count)
 {
-    helio_arena_t *arena = self->spare_arena;
-    self->spare_arena = self->sent_arena;
-    self->sent_arena = arena;
+    helio_arena_t *arena = self->summary->spare_arena;
+    self->summary->spare_arena = self->summary->sent_arena;
+    self->summary->sent_arena = arena;
     helio_arena_reset(arena);
-    self->sent_pools = helio_arena_alloc(arena, count, sizeof *self->sent_pools);
-    self->sent_pool_count = count;
+    self->summary->sent_pools = helio_arena_alloc(arena, count, sizeof *self->summary->sent_pools);
+    self->summary->sent_count = count;
     for (uint32_t i = 0; i < count; i++)
-        helio_record_copy(&helio_pool_capacity_type, arena, &pools[i], &self->sent_pools[i]);
+        helio_record_copy(&helio_pool_capacity_type, arena, &pools[i], &self->summary->sent_pools[i]);
 }
 
 /*  Told by telemetry, or else modelled from the pools: allocated GPUs at full use, the others idle. */
 static double power_w(const helio_agent_core_t *self, const helio_pool_capacity_t *pools, uint32_t count)
 {
-    if (self->series.power_w > 0)
-        return self->series.power_w;
+    if (self->summary->series.power_w > 0)
+        return self->summary->series.power_w;
     double sum = 0;
     bool known = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -102,35 +144,36 @@ static double power_w(const helio_agent_core_t *self, const helio_pool_capacity_
 
 static void add_series(helio_agent_core_t *self, helio_site_summary_t *summary)
 {
-    if (self->summary_full && self->series.series.count)
-        memset(self->series_sent, 0, self->series.series.count * sizeof(bool));
-    uint32_t count = self->series.series.count;
+    if (self->summary->full && self->summary->series.series.count)
+        memset(self->summary->series_sent, 0, self->summary->series.series.count * sizeof(bool));
+    uint32_t count = self->summary->series.series.count;
     summary->series.items =
         helio_arena_alloc(self->effects->arena, SERIES_PER_SUMMARY, sizeof *summary->series.items);
     for (uint32_t i = 0; i < count && summary->series.count < SERIES_PER_SUMMARY; i++)
-        if (!self->series_sent[i]) {
-            summary->series.items[summary->series.count++] = self->series.series.items[i];
-            self->series_sent[i] = true;
+        if (!self->summary->series_sent[i]) {
+            summary->series.items[summary->series.count++] = self->summary->series.series.items[i];
+            self->summary->series_sent[i] = true;
         }
 }
 
 void helio_summary_send(helio_agent_core_t *self)
 {
+    assert(helio_session_is_open(self));
     helio_pool_capacity_t *pools = NULL;
     uint32_t count = current_pools(self, &pools);
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
-                                    .base_seq = self->summary_full ? 0 : self->summary_seq,
-                                    .dispatch_seen = self->capacity ? self->dispatch_seen : self->dispatch_told,
+                                    .base_seq = self->summary->full ? 0 : self->summary->seq,
+                                    .dispatch_seen = self->capacity ? self->session.dispatch_seen : self->session.dispatch_told,
                                     .power_w = power_w(self, pools, count),
-                                    .reports_pending = self->pending_count};
-    summary.seq = ++self->summary_seq;
+                                    .reports_pending = helio_reports_count(self)};
+    summary.seq = ++self->summary->seq;
     summary.pools.items = helio_arena_alloc(self->effects->arena, count, sizeof *pools);
     for (uint32_t i = 0; i < count; i++)
-        if (self->summary_full || !was_sent(self, &pools[i]))
+        if (self->summary->full || !was_sent(self, &pools[i]))
             summary.pools.items[summary.pools.count++] = pools[i];
     add_series(self, &summary);
     keep_sent(self, pools, count);
-    self->summary_full = false;
+    self->summary->full = false;
     helio_agent_emit(self, HELIO_AGENT_FX_SEND_SUMMARY, &summary);
 }
 
@@ -160,34 +203,39 @@ void helio_summary_series(helio_agent_core_t *self, const helio_aev_series_t *se
     bool *sent = helio_new(fresh.series.count, sizeof *sent);
     uint32_t index = 0;
     for (uint32_t i = 0; i < fresh.series.count; i++) {
-        const helio_series_t *old = find_series(&self->series, &fresh.series.items[i], &index);
-        sent[i] = old && self->series_sent[index] &&
+        const helio_series_t *old = find_series(&self->summary->series, &fresh.series.items[i], &index);
+        sent[i] = old && self->summary->series_sent[index] &&
                   helio_record_equal(&helio_series_type, old, &fresh.series.items[i]);
     }
-    for (uint32_t i = 0; i < self->series.series.count; i++)
-        if (!find_series(&fresh, &self->series.series.items[i], &index))
-            self->summary_full = true;
-    helio_arena_destroy(&self->series_arena);
-    free(self->series_sent);
-    self->series_arena = arena;
-    self->series = fresh;
-    self->series_sent = sent;
+    for (uint32_t i = 0; i < self->summary->series.series.count; i++)
+        if (!find_series(&fresh, &self->summary->series.series.items[i], &index))
+            self->summary->full = true;
+    helio_arena_destroy(&self->summary->series_arena);
+    free(self->summary->series_sent);
+    self->summary->series_arena = arena;
+    self->summary->series = fresh;
+    self->summary->series_sent = sent;
 }
 
 void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t *capacity)
 {
-    if (capacity->pools.count < self->reported.pools.count)
-        self->summary_full = true; /* a change cannot say that a pool is gone */
+    if (capacity->pools.count < self->summary->reported.pools.count)
+        self->summary->full = true; /* a change cannot say that a pool is gone */
     /* Reported pools may be borrowed by the effects of this step: the former ones live until the next event.
      */
-    helio_arena_reset(self->reported_arena);
-    helio_record_copy(&helio_aev_capacity_type, self->reported_arena, capacity, &self->reported);
-    self->dispatch_told = self->dispatch_started;
+    helio_arena_reset(self->summary->reported_arena);
+    helio_record_copy(&helio_aev_capacity_type, self->summary->reported_arena, capacity, &self->summary->reported);
+    self->session.dispatch_told = self->session.dispatch_started;
 }
 
 void helio_summary_forget_session(helio_agent_core_t *self)
 {
-    self->summary_seq = 0;
-    self->summary_full = true;
-    self->sent_pool_count = 0;
+    self->summary->seq = 0;
+    self->summary->full = true;
+    self->summary->sent_count = 0;
+}
+
+void helio_summary_ask_all(helio_agent_core_t *self)
+{
+    self->summary->full = true;
 }

@@ -3,8 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static char **find(char **list, uint32_t count, const char *name, size_t size)
+static char **find(char **list, uint32_t count, const char *name)
 {
+    size_t size = strlen(name);
     for (uint32_t i = 0; i < count; i++)
         if (strncmp(list[i], name, size) == 0 && list[i][size] == '=')
             return &list[i];
@@ -34,7 +35,7 @@ void helio_environment_read(helio_environment_t *self, helio_text_t entries)
         add(self, bytes + at);
 }
 
-void helio_environment_set(helio_environment_t *self, const char *name, helio_text_t value)
+static char *entry_of(helio_environment_t *self, const char *name, helio_text_t value)
 {
     size_t size = strlen(name);
     char *entry = helio_arena_alloc(self->arena, size + 1 + value.size + 1, 1);
@@ -42,28 +43,42 @@ void helio_environment_set(helio_environment_t *self, const char *name, helio_te
     entry[size] = '=';
     if (value.size)
         memcpy(entry + size + 1, value.data, value.size);
-    char **there = find(self->items, self->count, name, size);
-    if (there)
-        *there = entry;
-    else
-        add(self, entry);
+    return entry;
 }
 
-void helio_environment_set_number(helio_environment_t *self, const char *name, uint32_t value)
+void helio_environment_set(helio_environment_t *self, helio_variable_t variable, helio_text_t value)
+{
+    const char *name = helio_variable_name(variable);
+    char **there = find(self->items, self->count, name);
+    if (there)
+        *there = entry_of(self, name, value);
+    else
+        add(self, entry_of(self, name, value));
+}
+
+void helio_environment_set_number(helio_environment_t *self, helio_variable_t variable, uint32_t value)
 {
     char text[16];
     (void)snprintf(text, sizeof text, "%u", value);
-    helio_environment_set(self, name, helio_text_of(text));
+    helio_environment_set(self, variable, helio_text_of(text));
 }
 
-const char *helio_environment_get(const helio_environment_t *self, const char *name)
+void helio_environment_add(helio_environment_t *self, const char *name, helio_text_t value)
 {
-    char **there = find(self->items, self->count, name, strlen(name));
+    if (!find(self->items, self->count, name))
+        add(self, entry_of(self, name, value));
+}
+
+const char *helio_environment_get(const helio_environment_t *self, helio_variable_t variable)
+{
+    const char *name = helio_variable_name(variable);
+    char **there = find(self->items, self->count, name);
     return there ? *there + strlen(name) + 1 : NULL;
 }
 
-const char *helio_environ_get(char *const *list, const char *name)
+const char *helio_environ_get(char *const *list, helio_variable_t variable)
 {
+    const char *name = helio_variable_name(variable);
     size_t size = strlen(name);
     for (size_t i = 0; list && list[i]; i++)
         if (strncmp(list[i], name, size) == 0 && list[i][size] == '=')

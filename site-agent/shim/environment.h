@@ -3,7 +3,7 @@
 #ifndef HELIO_SHIM_ENVIRONMENT_H
 #define HELIO_SHIM_ENVIRONMENT_H
 
-#include "federation/base/memory.h"
+#include "site-agent/shim/variables.h"
 
 typedef struct helio_environment {
     helio_arena_t *arena;
@@ -13,12 +13,14 @@ typedef struct helio_environment {
 
 /*  Takes NUL-terminated entries one after the other, as the file `env` holds them. */
 void helio_environment_read(helio_environment_t *self, helio_text_t entries);
-void helio_environment_set(helio_environment_t *self, const char *name, helio_text_t value);
-void helio_environment_set_number(helio_environment_t *self, const char *name, uint32_t value);
-/*  NULL: there is none of that name. */
-const char *helio_environment_get(const helio_environment_t *self, const char *name);
+void helio_environment_set(helio_environment_t *self, helio_variable_t variable, helio_text_t value);
+void helio_environment_set_number(helio_environment_t *self, helio_variable_t variable, uint32_t value);
+/*  Unless there is one of that name. */
+void helio_environment_add(helio_environment_t *self, const char *name, helio_text_t value);
+/*  NULL: it is not set. */
+const char *helio_environment_get(const helio_environment_t *self, helio_variable_t variable);
 /*  The same of a plain list; NULL list = none. */
-const char *helio_environ_get(char *const *list, const char *name);
+const char *helio_environ_get(char *const *list, helio_variable_t variable);
 /*  An independent list with the same entries. */
 helio_environment_t helio_environment_copy(const helio_environment_t *self);
 

@@ -5,55 +5,42 @@
 #include <unistd.h>
 
 #include "site-agent/shim/hostlist.h"
+#include "site-agent/shim/variables.h"
 
 enum { PATH_SIZE = 4096, HOSTS_MAX_BYTES = 100000 };
 
-/*  Names of what a node's task was given; Slurm sets those of the GPUs' maker. */
-static const char *const device_names[] = {"CUDA_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL",
-                                           "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "SLURMD_NODENAME"};
-
-/*  Of a job submitted with --export=NONE: an srun inside would take them for its own --export=NONE, and its
- * tasks would find none of their job's environment. */
-static const char *const dropped_names[] = {"SLURM_EXPORT_ENV", "SLURM_GET_USER_ENV"};
-
-static bool is_among(const char *entry, const char *const *names, size_t count)
+/*  Of Slurm's environment, what a rank is given. */
+static bool is_passed(helio_text_t name)
 {
-    for (size_t i = 0; i < count; i++) {
-        size_t size = strlen(names[i]);
-        if (strncmp(entry, names[i], size) == 0 && entry[size] == '=')
-            return true;
-    }
-    return false;
+    const helio_variable_doc_t *row = helio_variable_find(name);
+    return row && (row->kind == HELIO_VARIABLE_PASSED || row->kind == HELIO_VARIABLE_BATCH ||
+                   row == &helio_variables[HELIO_VARIABLE_CUDA_DEVICES]);
 }
-
-#define AMONG(entry, names) is_among(entry, names, sizeof(names) / sizeof(names)[0])
 
 static void add_missing(char *const *list, helio_environment_t *env)
 {
     for (size_t i = 0; list && list[i]; i++) {
         const char *equals = strchr(list[i], '=');
         char name[256];
-        bool wanted = (strncmp(list[i], "SLURM_", 6) == 0 && !AMONG(list[i], dropped_names)) ||
-                      AMONG(list[i], device_names);
-        if (!wanted || !equals || (size_t)(equals - list[i]) >= sizeof name)
+        size_t size = equals ? (size_t)(equals - list[i]) : 0;
+        if (!size || size >= sizeof name || !is_passed((helio_text_t){list[i], (uint32_t)size}))
             continue;
-        memcpy(name, list[i], (size_t)(equals - list[i]));
-        name[equals - list[i]] = '\0';
-        if (!helio_environment_get(env, name))
-            helio_environment_set(env, name, helio_text_of(equals + 1));
+        memcpy(name, list[i], size);
+        name[size] = '\0';
+        helio_environment_add(env, name, helio_text_of(equals + 1));
     }
 }
 
 const char *helio_slurm_job_id(char *const *environ_list)
 {
-    const char *id = helio_environ_get(environ_list, "SLURM_JOB_ID");
+    const char *id = helio_environ_get(environ_list, HELIO_VARIABLE_SLURM_JOB_ID);
     return id ? id : "";
 }
 
 bool helio_slurm_node_rank(char *const *environ_list, uint32_t *ret_rank)
 {
     int64_t rank;
-    const char *text = helio_environ_get(environ_list, "SLURM_NODEID");
+    const char *text = helio_environ_get(environ_list, HELIO_VARIABLE_SLURM_NODEID);
     if (!text || !helio_mark_number(helio_text_of(text), 0, HELIO_PLAN_NODES_MAX - 1, &rank))
         return false;
     *ret_rank = (uint32_t)rank;
@@ -77,7 +64,7 @@ static bool add_host(void *arg, helio_text_t name)
 
 static helio_rc set_hosts(char *const *list, helio_environment_t *env, helio_error_t *err)
 {
-    const char *nodes = helio_environ_get(list, "SLURM_JOB_NODELIST");
+    const char *nodes = helio_environ_get(list, HELIO_VARIABLE_SLURM_JOB_NODELIST);
     hosts_t hosts = {0};
     hosts.text.max = HOSTS_MAX_BYTES; /* the kernel takes 128 KiB of one variable */
     helio_rc rc = HELIO_OK;
@@ -87,9 +74,9 @@ static helio_rc set_hosts(char *const *list, helio_environment_t *env, helio_err
     else {
         char count[16];
         (void)snprintf(count, sizeof count, "%u", hosts.count);
-        helio_environment_set(env, "HELIO_NODES", helio_text_of(count));
+        helio_environment_set(env, HELIO_VARIABLE_NODES, helio_text_of(count));
         /* So many nodes with so long names: SLURM_JOB_NODELIST says the same, shorter. */
-        helio_environment_set(env, "HELIO_HOSTS",
+        helio_environment_set(env, HELIO_VARIABLE_HOSTS,
                               hosts.text.overflow ? helio_text_of(nodes) : helio_buffer_view(&hosts.text));
     }
     helio_buffer_clear(&hosts.text);
@@ -119,7 +106,7 @@ static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path
     static const char usual[] = "/usr/local/bin:/usr/bin:/bin:/opt/slurm/bin:/usr/local/slurm/bin";
     if (plan->srun.size)
         return helio_text_copy(plan->srun, ret_path, PATH_SIZE);
-    return find_program(helio_environ_get(list, "PATH"), "srun", ret_path) ||
+    return find_program(helio_environ_get(list, HELIO_VARIABLE_PATH), "srun", ret_path) ||
            find_program(usual, "srun", ret_path);
 }
 
@@ -137,7 +124,7 @@ static uint32_t gpu_count(const char *devices)
 static void make_srun_reachable(const helio_plan_t *plan, char *const *list, helio_environment_t *env)
 {
     char path[PATH_SIZE], longer[2 * PATH_SIZE];
-    const char *own = helio_environment_get(env, "PATH");
+    const char *own = helio_environment_get(env, HELIO_VARIABLE_PATH);
     if (!find_srun(plan, list, path))
         return;
     char *slash = strrchr(path, '/');
@@ -146,7 +133,7 @@ static void make_srun_reachable(const helio_plan_t *plan, char *const *list, hel
         return;
     *slash = '\0';
     (void)snprintf(longer, sizeof longer, "%s%s%s", own ? own : "", own ? ":" : "", path);
-    helio_environment_set(env, "PATH", helio_text_of(longer));
+    helio_environment_set(env, HELIO_VARIABLE_PATH, helio_text_of(longer));
 }
 
 helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *environ_list, uint32_t rank,
@@ -156,17 +143,18 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
     helio_rc rc = set_hosts(environ_list, env, err);
     if (rc)
         return rc;
-    const char *devices = helio_environ_get(environ_list, "CUDA_VISIBLE_DEVICES");
-    helio_environment_set(env, "CUDA_VISIBLE_DEVICES", helio_text_of(devices ? devices : ""));
-    helio_environment_set_number(env, "HELIO_NODE_RANK", rank);
-    helio_environment_set_number(env, "HELIO_GPUS", gpu_count(devices));
+    const char *devices = helio_environ_get(environ_list, HELIO_VARIABLE_CUDA_DEVICES);
+    helio_environment_set(env, HELIO_VARIABLE_CUDA_DEVICES, helio_text_of(devices ? devices : ""));
+    helio_environment_set_number(env, HELIO_VARIABLE_NODE_RANK, rank);
+    helio_environment_set_number(env, HELIO_VARIABLE_GPUS, gpu_count(devices));
     if (!plan->batch_script)
         return HELIO_OK;
-    if (helio_environment_get(env, "SLURM_ARRAY_TASK_ID") && !helio_environment_get(env, "SLURM_ARRAY_JOB_ID"))
-        helio_environment_set(env, "SLURM_ARRAY_JOB_ID", helio_text_of(helio_slurm_job_id(environ_list)));
-    const char *tmp = helio_environ_get(environ_list, "TMPDIR");
-    if (tmp && !helio_environment_get(env, "TMPDIR"))
-        helio_environment_set(env, "TMPDIR", helio_text_of(tmp));
+    if (helio_environment_get(env, HELIO_VARIABLE_ARRAY_TASK_ID) &&
+        !helio_environment_get(env, HELIO_VARIABLE_ARRAY_JOB_ID))
+        helio_environment_set(env, HELIO_VARIABLE_ARRAY_JOB_ID, helio_text_of(helio_slurm_job_id(environ_list)));
+    const char *tmp = helio_environ_get(environ_list, HELIO_VARIABLE_TMPDIR);
+    if (tmp && !helio_environment_get(env, HELIO_VARIABLE_TMPDIR))
+        helio_environment_set(env, HELIO_VARIABLE_TMPDIR, helio_text_of(tmp));
     make_srun_reachable(plan, environ_list, env);
     return HELIO_OK;
 }
@@ -175,8 +163,8 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
 
 void helio_slurm_own_environment(char *const *environ_list, helio_environment_t *env)
 {
-    const char *path = helio_environ_get(environ_list, "PATH");
-    helio_environment_set(env, "PATH", helio_text_of(path ? path : "/usr/local/bin:/usr/bin:/bin"));
+    const char *path = helio_environ_get(environ_list, HELIO_VARIABLE_PATH);
+    helio_environment_set(env, HELIO_VARIABLE_PATH, helio_text_of(path ? path : "/usr/local/bin:/usr/bin:/bin"));
     add_missing(environ_list, env);
 }
 
@@ -189,7 +177,7 @@ helio_rc helio_slurm_srun(const helio_plan_t *plan, char *const *environ_list, c
     if (!find_srun(plan, environ_list, path))
         return helio_fail(err, HELIO_NOT_FOUND,
                           "srun is not found on this node, neither by Slurm's PATH nor where it usually is");
-    const char *cpus = helio_environ_get(environ_list, "SLURM_CPUS_PER_TASK");
+    const char *cpus = helio_environ_get(environ_list, HELIO_VARIABLE_SLURM_CPUS_PER_TASK);
     helio_text_t words[ARGS_MAX] = {
         helio_text_of(path),
         helio_arena_printf(arena, "--nodes=%u", plan->nodes),

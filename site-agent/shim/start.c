@@ -68,9 +68,9 @@ static void equip_local(helio_shim_t *self, kit_t *kit)
 {
     for (; kit->count < self->plan.rank_count; kit->count++) {
         helio_environment_t env = helio_environment_copy(&kit->base);
-        helio_environment_set_number(&env, "HELIO_NODE_RANK", kit->count);
-        helio_environment_set_number(&env, "HELIO_GPUS", gpu_count(self->plan.ranks[kit->count]));
-        helio_environment_set(&env, "CUDA_VISIBLE_DEVICES", self->plan.ranks[kit->count]);
+        helio_environment_set_number(&env, HELIO_VARIABLE_NODE_RANK, kit->count);
+        helio_environment_set_number(&env, HELIO_VARIABLE_GPUS, gpu_count(self->plan.ranks[kit->count]));
+        helio_environment_set(&env, HELIO_VARIABLE_CUDA_DEVICES, self->plan.ranks[kit->count]);
         kit->envs[kit->count] = env.items;
     }
     kit->argv = helio_ranks_program(kit->arena, self->call->folder);
@@ -110,13 +110,13 @@ static helio_rc open_copy(helio_shim_t *self, const kit_t *kit, uint32_t stream,
     (void)gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = '\0';
     (void)helio_text_copy(self->plan.user, user, sizeof user);
-    const char *title = helio_environment_get(&kit->base, "SLURM_JOB_NAME");
+    const char *title = helio_environment_get(&kit->base, HELIO_VARIABLE_JOB_NAME);
     if (!title)
-        title = helio_environ_get(self->call->environ_list, "SLURM_JOB_NAME");
-    const char *task = helio_environment_get(&kit->base, "HELIO_ARRAY_INDEX");
+        title = helio_environ_get(self->call->environ_list, HELIO_VARIABLE_JOB_NAME);
+    const char *task = helio_environment_get(&kit->base, HELIO_VARIABLE_ARRAY_INDEX);
     helio_pattern_t values = {
         helio_slurm_job_id(self->call->environ_list),           task, title ? title : "", user, host,
-        helio_environment_get(&kit->base, "SLURM_ARRAY_JOB_ID")};
+        helio_environment_get(&kit->base, HELIO_VARIABLE_ARRAY_JOB_ID)};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {.max = PATH_SIZE - 1};
     if (pattern.data[0] != '/')
         helio_buffer_printf(&path, "%.*s/", HELIO_TEXT_ARGS(self->plan.workdir));

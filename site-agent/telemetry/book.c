@@ -10,6 +10,40 @@
 enum { LATE_MS = 10000, GAP_MS = 3 * 3600000, BLIND_MS = 600000 };
 static const int64_t HOUR_MS = 3600000;
 
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+helio_book_t *helio_book_new(const helio_book_options_t *options)
+{
+    helio_book_t *self = helio_new(1, sizeof *self);
+    self->profile = options->profile;
+    self->nvml = options->nvml && options->profile->pools.count ? options->nvml : NULL;
+    self->state_dir = options->state_dir ? helio_strdup(options->state_dir) : NULL;
+    self->pue = 1;
+    helio_book_pue(self, options->profile->pue);
+    self->began_ms = self->tick_ms = options->wall_ms;
+    self->told_hour = INT64_MIN;
+    self->pools = helio_new(options->profile->pools.count + 1, sizeof *self->pools);
+    for (uint32_t p = 0; p < options->profile->pools.count; p++) /* the meter's has none */
+        (void)helio_text_copy(options->profile->pools.items[p].name, self->pools[p].name, sizeof self->pools[p].name);
+    if (self->nvml)
+        self->gpu_count = options->profile->pools.items[0].gpus_per_node;
+    if (self->gpu_count > HELIO_NVML_GPUS_MAX)
+        self->gpu_count = HELIO_NVML_GPUS_MAX;
+    helio_book_load(self, options->wall_ms);
+    return self;
+}
+
+void helio_book_destroy(helio_book_t **self_p)
+{
+    helio_book_t *self = *self_p;
+    if (!self)
+        return;
+    free(self->pools);
+    free(self->state_dir);
+    free(self);
+    *self_p = NULL;
+}
+
 /* ---- hours --------------------------------------------------------------------------------------------- */
 
 /*  The hour's place, emptied when another hour was there; NULL: it is too old to be kept. */
@@ -148,7 +182,7 @@ uint64_t helio_book_give(helio_book_t *self, const char *attempt, bool ran, int6
 
 void helio_book_pue(helio_book_t *self, double pue)
 {
-    if (isfinite(pue) && pue >= 1 && pue <= 10)
+    if (helio_book_is_pue(pue))
         self->pue = pue;
 }
 

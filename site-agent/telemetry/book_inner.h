@@ -2,6 +2,8 @@
 #ifndef HELIO_TELEMETRY_BOOK_INNER_H
 #define HELIO_TELEMETRY_BOOK_INNER_H
 
+#include <math.h>
+
 #include "site-agent/telemetry/book.h"
 
 typedef struct book_hour {
@@ -47,5 +49,13 @@ struct helio_book {
     book_meter_t meter; /* its hours are the first part of pools[profile->pools.count] */
     book_pool_t *pools;
 };
+
+static inline bool helio_book_is_pue(double pue)
+{
+    return isfinite(pue) && pue >= 1 && pue <= 10;
+}
+
+/*  book_keep.c: the book as its file has it, where there is one that holds. */
+void helio_book_load(helio_book_t *self, int64_t wall_ms);
 
 #endif

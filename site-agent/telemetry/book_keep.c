@@ -74,7 +74,8 @@ static void take_over(helio_book_t *self, const header_t *header, const book_poo
 {
     self->began_ms = header->began_ms;
     self->tick_ms = header->tick_ms;
-    helio_book_pue(self, header->pue);
+    if (helio_book_is_pue(header->pue))
+        self->pue = header->pue;
     if (header->gpu_count == self->gpu_count)
         memcpy(self->gpus, header->gpus, sizeof self->gpus);
     self->meter = header->meter;
@@ -87,9 +88,11 @@ static void take_over(helio_book_t *self, const header_t *header, const book_poo
                 self->pools[p] = pools[n];
 }
 
-static void load(helio_book_t *self, int64_t wall_ms)
+void helio_book_load(helio_book_t *self, int64_t wall_ms)
 {
     char path[PATH_SIZE];
+    if (!self->state_dir)
+        return;
     path_of(self, "energy.book", path);
     FILE *file = fopen(path, "re");
     if (!file)
@@ -105,37 +108,4 @@ static void load(helio_book_t *self, int64_t wall_ms)
     (void)fclose(file);
     free(pools);
     free(header);
-}
-
-helio_book_t *helio_book_new(const helio_book_options_t *options)
-{
-    helio_book_t *self = helio_new(1, sizeof *self);
-    self->profile = options->profile;
-    self->nvml = options->nvml && options->profile->pools.count ? options->nvml : NULL;
-    self->state_dir = options->state_dir ? helio_strdup(options->state_dir) : NULL;
-    self->pue = 1;
-    helio_book_pue(self, options->profile->pue);
-    self->began_ms = self->tick_ms = options->wall_ms;
-    self->told_hour = INT64_MIN;
-    self->pools = helio_new(options->profile->pools.count + 1, sizeof *self->pools);
-    for (uint32_t p = 0; p < options->profile->pools.count; p++) /* the meter's has none */
-        (void)helio_text_copy(options->profile->pools.items[p].name, self->pools[p].name, sizeof self->pools[p].name);
-    if (self->nvml)
-        self->gpu_count = options->profile->pools.items[0].gpus_per_node;
-    if (self->gpu_count > HELIO_NVML_GPUS_MAX)
-        self->gpu_count = HELIO_NVML_GPUS_MAX;
-    if (self->state_dir)
-        load(self, options->wall_ms);
-    return self;
-}
-
-void helio_book_destroy(helio_book_t **self_p)
-{
-    helio_book_t *self = *self_p;
-    if (!self)
-        return;
-    free(self->pools);
-    free(self->state_dir);
-    free(self);
-    *self_p = NULL;
 }

@@ -2,7 +2,7 @@
 #ifndef HELIO_TESTS_LOCAL_FIXTURE_H
 #define HELIO_TESTS_LOCAL_FIXTURE_H
 
-#include "site-agent/backends/local.h"
+#include "site-agent/backends/local/local.h"
 
 enum { SITE_EVENTS_MAX = 64, SITE_USERS_MAX = 4 };
 

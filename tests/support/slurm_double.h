@@ -4,7 +4,7 @@
 #ifndef HELIO_TESTS_SLURM_DOUBLE_H
 #define HELIO_TESTS_SLURM_DOUBLE_H
 
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/slurm.h"
 
 enum { LAB_EVENTS_MAX = 64 };

@@ -1,7 +1,6 @@
-/*  slurm_end.c -- how an attempt ended: by `done`; else by accounting; else by scontrol; else by the queue,
+/*  slurm_end.c -- how an attempt ended of which `done` does not say it: by accounting; else by scontrol; else by the queue,
  * and by a controller that is up and has never heard of it, asked three lists apart.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,44 +25,6 @@ typedef struct fact {
     int64_t cancelled_by; /* uid; -1 = not told */
     helio_text_t reason;
 } fact_t;
-
-/* ---- by `done` ----------------------------------------------------------------------------------------- */
-
-void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
-                             const helio_progress_t *progress)
-{
-    attempt->end = (helio_aev_backend_t){.exit_code = done->exit_code,
-                                         .limit_reached = done->limit_reached,
-                                         .stopped = done->stopped,
-                                         .started_wall_ms = done->started_wall_ms,
-                                         .ended_wall_ms = done->ended_wall_ms,
-                                         .run_ms = done->run_ms,
-                                         .units_done = done->failed ? 0 : progress->units,
-                                         .saved_run_ms = done->failed ? 0 : progress->saved_run_ms};
-    if (done->failed) {
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", done->reason);
-        return;
-    }
-    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || helio_slurm_begins(done->reason, "LeaseExpired");
-    /* Slurm kills process by process, and helio-shim may outlive its ranks by long enough to tell of it. */
-    bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
-    if ((!done->stopped && !signalled) || done->limit_reached || asked) {
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", done->reason);
-        return;
-    }
-    /* Told to stop, but not by us: whoever did it at the site, Slurm knows. */
-    if (attempt->phase != HELIO_SLURM_AT_LEAVING)
-        helio_slurm_leave(attempt);
-    attempt->leaving.done_read = true;
-    attempt->leaving.signalled = signalled;
-}
-
-void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
-{
-    attempt->end = (helio_aev_backend_t){
-        .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", "");
-}
 
 /* ---- by Slurm ------------------------------------------------------------------------------------------ */
 
@@ -419,12 +380,6 @@ static void ask_sacct(helio_slurm_attempt_t *attempt)
 }
 
 /* ---- the loop's side ----------------------------------------------------------------------------------- */
-
-void helio_slurm_leave(helio_slurm_attempt_t *attempt)
-{
-    helio_slurm_advance(attempt, HELIO_SLURM_AT_LEAVING);
-    attempt->leaving = (helio_slurm_leaving_t){.since_ms = attempt->backend->now_boot_ms};
-}
 
 void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt)
 {

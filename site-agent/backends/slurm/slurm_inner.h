@@ -1,25 +1,30 @@
 /*  slurm_inner.h -- what the files of the backend `slurm` share.
  *
- *  slurm.c          the door: start, adopt, stop, …; the loop's side; life
- *  slurm_table.c    the attempts by key; their states; what is said of them
- *  slurm_poll.c     squeue for everybody, nodes, partitions, reservations; capacity and series
- *  slurm_submit.c   the folder, sbatch, and what its answer means
- *  slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
- *  slurm_watch.c    what a list and the marks mean for one attempt
- *  slurm_wait.c     what it waits for in Slurm's queue, and when it is taken back; suspension
- *  slurm_whose.c    whose a job of an attempt's name is
- *  slurm_end.c      how an attempt ended when `done` does not say so
- *  slurm_books.c    what is booked of it: marks held against what their writer cannot write
- *  slurm_stop.c     stopping, and tidying what Slurm still holds
- *  slurm_place.c    helio-shim and the batch script in the shared folder
- *  slurm_settings.c keys of the site file
- *  slurm_site.c     what the site file leaves out; slurm_check.c: helio-agent check
+ *  One attempt's way, lowest first; each calls only those before it:
+ *      slurm_table.c    the attempts by key; their states; what is said of them
+ *      slurm_commands.c asking the cluster, and scancel
+ *      slurm_whose.c    whose a job of an attempt's name is
+ *      slurm_books.c    what is booked of it: marks held against what their writer cannot write
+ *      slurm_marks.c    what the marks in its folder say
+ *      slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
+ *      slurm_submit.c   the folder, sbatch, and what its answer means
+ *      slurm_wait.c     what it waits for in Slurm's queue, and when it is taken back; suspension
+ *      slurm_end.c      how it ended when `done` does not say so
+ *      slurm_stop.c     stopping, and tidying what Slurm still holds
+ *      slurm_watch.c    what a list and the clock mean for it
+ *      slurm_poll.c     squeue for everybody, nodes, partitions, reservations; capacity and series
+ *      slurm.c          the door: start, adopt, stop, …; the loop's side; life
+ *  The site's:
+ *      slurm_settings.c keys of the site file; slurm_site.c: what it leaves out; slurm_check.c: helio-agent check
+ *      slurm_place.c    helio-shim and the batch script in the shared folder
  */
 #ifndef HELIO_BACKENDS_SLURM_INNER_H
 #define HELIO_BACKENDS_SLURM_INNER_H
 
+#include <string.h>
+
 #include "site-agent/backends/command.h"
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/capacity.h"
 #include "site-agent/backends/slurm/listing.h"
 #include "site-agent/backends/slurm/slurm.h"
@@ -234,6 +239,11 @@ static inline helio_slurm_t *helio_slurm_of(helio_backend_t *base)
     return (helio_slurm_t *)(void *)base;
 }
 
+static inline bool helio_slurm_begins(const char *text, const char *head)
+{
+    return strncmp(text, head, strlen(head)) == 0;
+}
+
 /* ---- slurm_table.c */
 helio_slurm_attempt_t *helio_slurm_find(const helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
 helio_slurm_attempt_t *helio_slurm_add(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);
@@ -249,6 +259,33 @@ void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, const char *
 void helio_slurm_say_started(helio_slurm_attempt_t *attempt);
 /*  Says the end; the attempt is GONE or freed then. */
 void helio_slurm_say_end(helio_slurm_attempt_t *attempt);
+void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
+/*  Stopped before a shim came, and the folder is closed. */
+void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
+
+/* ---- slurm_commands.c */
+/*  A command of the cluster: asks, never acts; answers come to `done` with `arg`. False: too many wait.
+ * urgent: before those that wait. */
+bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes, bool urgent,
+                     helio_command_done_fn *done, void *arg);
+/*  Of the attempt's name and that number alone; two more options, or NULL. False: too many wait. */
+bool helio_slurm_scancel(helio_slurm_attempt_t *attempt, const char *first, const char *second, const char *id,
+                         helio_command_done_fn *done);
+/*  A second job of the attempt's name that waits: nobody needs it. */
+void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
+/*  A job that holds nodes although its folder is closed: it has nothing to run. */
+void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
+/*  The same without KillWait: nobody pays for what runs by now. */
+void helio_slurm_cancel_at_once(helio_slurm_attempt_t *attempt, const char *id);
+
+/* ---- slurm_marks.c */
+/*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
+ * there is one. One that is locked says nothing: then Slurm alone does. */
+bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
+/*  Its shim has shown life lately: whatever Slurm says, it runs. */
+bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
+/*  Claims it for nobody. CONFLICT: a shim has it (attempt->claimed). */
+HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
 
 /* ---- slurm_site.c */
 /*  Whether programs of the cluster's run between a job's start and its own (Prolog, PrologSlurmctld, nodes
@@ -299,10 +336,6 @@ void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_poll_serve(helio_slurm_t *self);
 int64_t helio_slurm_poll_next_ms(const helio_slurm_t *self);
 void helio_slurm_poll_clear(helio_slurm_t *self);
-/*  A command of the cluster: asks, never acts; answers come to `done` with `arg`. False: too many wait.
- * urgent: before those that wait. */
-bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes, bool urgent,
-                     helio_command_done_fn *done, void *arg);
 
 /* ---- slurm_watch.c */
 void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_t *job);
@@ -310,16 +343,8 @@ void helio_slurm_note_job(helio_slurm_attempt_t *attempt, const helio_slurm_job_
 void helio_slurm_on_list(helio_slurm_attempt_t *attempt);
 /*  What is due by the clock; may free the attempt. */
 void helio_slurm_serve(helio_slurm_attempt_t *attempt);
-/*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
- * there is one. One that is locked says nothing: then Slurm alone does. */
-bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
-/*  Its shim has shown life lately: whatever Slurm says, it runs. */
-bool helio_slurm_is_alive(const helio_slurm_attempt_t *attempt);
-/*  Claims it for nobody. CONFLICT: a shim has it (attempt->claimed). */
-HELIO_MUST_CHECK helio_rc helio_slurm_close(helio_slurm_attempt_t *attempt, helio_error_t *err);
 
 /* ---- slurm_wait.c */
-bool helio_slurm_begins(const char *text, const char *head);
 /*  What a whole list means for one that waits, or is suspended. True: it was taken back, and is OVER. */
 bool helio_slurm_wait_on_list(helio_slurm_attempt_t *attempt);
 
@@ -330,15 +355,10 @@ void helio_slurm_note_owner(helio_slurm_attempt_t *attempt, int folder); /* the 
 bool helio_slurm_is_ours(helio_slurm_attempt_t *attempt, uint32_t uid);
 
 /* ---- slurm_end.c */
-void helio_slurm_leave(helio_slurm_attempt_t *attempt); /* to LEAVING */
 void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt);
-void helio_slurm_end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done,
-                             const helio_progress_t *progress);
 /*  Claimed, and pending again. */
 void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
-/*  Stopped before a shim came, and the folder is closed. */
-void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_books.c */
 void helio_slurm_witness(helio_slurm_attempt_t *attempt); /* of a whole list */
@@ -355,10 +375,6 @@ void helio_slurm_book(helio_slurm_attempt_t *attempt);
 /* ---- slurm_stop.c */
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);
 void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt);
-/*  A second job of the attempt's name that waits: nobody needs it. */
-void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id);
-/*  A job that holds nodes although its folder is closed. */
-void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
 /*  A job waits that nobody asks for, as after a restart: its attempt, GONE, if its folder is closed, so that
  * it is cancelled; else NULL: another federation's, maybe. */
 helio_slurm_attempt_t *helio_slurm_leftover(helio_slurm_t *self, helio_job_key_t key, uint32_t epoch);

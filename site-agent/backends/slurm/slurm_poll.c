@@ -23,20 +23,6 @@ enum {
     SERIES_HOURS = 48
 };
 
-bool helio_slurm_ask(helio_slurm_t *self, const char *const *argv, size_t max_bytes, bool urgent,
-                     helio_command_done_fn *done, void *arg)
-{
-    static const char *const env[] = {"SLURM_TIME_FORMAT=%s",
-                                      NULL}; /* not for sbatch: jobs would inherit it */
-    helio_command_t command = {.argv = argv,
-                               .env = env,
-                               .timeout_ms = self->settings.timeout_ms,
-                               .max_bytes = max_bytes,
-                               .done = done,
-                               .arg = arg};
-    return helio_commands_run(self->commands, &command, urgent, NULL) == HELIO_OK;
-}
-
 /*  A list that may be believed. */
 static bool is_whole(const helio_command_result_t *result)
 {

@@ -21,49 +21,7 @@ enum {
     GONE_MOST_MS = 3600000
 };
 
-/* ---- scancel ------------------------------------------------------------------------------------------- */
-
-static bool scancel(helio_slurm_attempt_t *attempt, const char *first, const char *second, const char *id,
-                    helio_command_done_fn *done)
-{
-    helio_slurm_t *self = attempt->backend;
-    char name[HELIO_ATTEMPT_NAME_SIZE + 8];
-    (void)snprintf(name, sizeof name, "--name=%s", attempt->name);
-    const char *argv[6] = {"scancel", name};
-    int count = 2;
-    if (first)
-        argv[count++] = first;
-    if (second)
-        argv[count++] = second;
-    argv[count] = id;
-    helio_command_t command = {.argv = argv,
-                               .timeout_ms = self->settings.timeout_ms,
-                               .max_bytes = 4096,
-                               .done = done,
-                               .arg = attempt};
-    return helio_commands_run(self->commands, &command, true, NULL) == HELIO_OK;
-}
-
-static void on_cancelled(void *arg, const helio_command_result_t *result)
-{
-    helio_slurm_attempt_t *attempt = arg;
-    (void)result; /* the next list says whether it is gone */
-    attempt->cancel_out = false;
-}
-
-/*  Only while it is pending: one that has begun finds the folder taken, and ends by itself. */
-void helio_slurm_cancel_pending(helio_slurm_attempt_t *attempt, const char *id)
-{
-    if (!attempt->cancel_out)
-        attempt->cancel_out = scancel(attempt, "--state=PENDING", NULL, id, on_cancelled);
-}
-
-/*  Of a folder that is closed: it has nothing to run. */
-void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id)
-{
-    if (!attempt->cancel_out)
-        attempt->cancel_out = scancel(attempt, NULL, NULL, id, on_cancelled);
-}
+/* ---- telling the shim ---------------------------------------------------------------------------------- */
 
 /*  scancel exits with 0 also for what it did not find; then the lists will tell. */
 static bool was_said(const helio_command_result_t *result)
@@ -105,9 +63,9 @@ static void send_stop(helio_slurm_attempt_t *attempt)
     /* Slurm passes no signal to a suspended job; its own cancelling wakes it. */
     bool suspended = attempt->seen.live && attempt->seen.state == HELIO_SLURM_SUSPENDED;
     if (attempt->stop_sent || suspended) /* it had its time */
-        sent = scancel(attempt, NULL, NULL, attempt->id, on_signalled);
+        sent = helio_slurm_scancel(attempt, NULL, NULL, attempt->id, on_signalled);
     else
-        sent = scancel(attempt, "--batch",
+        sent = helio_slurm_scancel(attempt, "--batch",
                        attempt->stop_mode == HELIO_STOP_MODE_KILL ? "--signal=USR2" : "--signal=TERM",
                        attempt->id, on_signalled);
     attempt->stop_out = sent;
@@ -203,10 +161,11 @@ void helio_slurm_gone_on_list(helio_slurm_attempt_t *attempt)
         helio_slurm_remove(attempt);
     } else if (for_ms >= GONE_STUCK_MS && !attempt->cancel_out) {
         /* Nobody pays for what runs by now: no KillWait, which the plain form grants. */
-        bool kill = !attempt->gone_killed;
+        if (attempt->gone_killed)
+            helio_slurm_cancel_held(attempt, held->id);
+        else
+            helio_slurm_cancel_at_once(attempt, held->id);
         attempt->gone_killed = true;
-        attempt->cancel_out =
-            scancel(attempt, kill ? "--full" : NULL, kill ? "--signal=KILL" : NULL, held->id, on_cancelled);
     }
 }
 

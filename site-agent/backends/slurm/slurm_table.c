@@ -187,3 +187,16 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     }
     self->sink.on_event(self->sink.arg, &end);
 }
+
+void helio_slurm_leave(helio_slurm_attempt_t *attempt)
+{
+    helio_slurm_advance(attempt, HELIO_SLURM_AT_LEAVING);
+    attempt->leaving = (helio_slurm_leaving_t){.since_ms = attempt->backend->now_boot_ms};
+}
+
+void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
+{
+    attempt->end = (helio_aev_backend_t){
+        .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
+    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", "");
+}

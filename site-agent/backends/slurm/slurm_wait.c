@@ -18,11 +18,6 @@ enum {
 
 /* ---- what Slurm's words mean --------------------------------------------------------------------------- */
 
-bool helio_slurm_begins(const char *text, const char *head)
-{
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
 /*  Only another job file, or another configuration of the cluster, would let it start. */
 static bool is_for_ever(const char *reason)
 {

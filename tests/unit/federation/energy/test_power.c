@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "federation/energy/power.h"
+#include "tests/support/golden.h"
 
 static void power__is_found_by_the_pools_name_of_the_gpu(void **state)
 {
@@ -54,12 +55,21 @@ static void power__fills_only_pools_that_say_nothing(void **state)
     assert_true(unknown.base_w == 0);
 }
 
+static void power__page_is_that_of_the_table(void **state)
+{
+    (void)state;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
+    helio_power_page(&page);
+    golden_check("docs/reference/power.md", helio_buffer_view(&page));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(power__is_found_by_the_pools_name_of_the_gpu),
         cmocka_unit_test(power__every_row_is_within_what_its_board_can_draw),
         cmocka_unit_test(power__fills_only_pools_that_say_nothing),
+        cmocka_unit_test(power__page_is_that_of_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

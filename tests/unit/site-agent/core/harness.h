@@ -55,6 +55,7 @@ static inline void step(site_t *site, uint32_t kind, const void *payload)
     helio_event_t event = {kind, site->now_ms, site->wall_ms, payload ? payload : &nothing};
     helio_effects_reset(site->effects);
     helio_agent_core_step(site->core, &event, site->effects);
+    helio_agent_core_check(site->core);
     for (uint32_t i = 0; i < site->effects->count; i++) {
         const helio_effect_t *effect = &site->effects->items[i];
         assert_true(effect->release == helio_agent_effects[effect->kind].release);
@@ -122,6 +123,7 @@ static inline void commit(site_t *site)
     helio_event_t event = {HELIO_AGENT_EV_SEALED, site->now_ms, site->wall_ms, &sealed};
     helio_effects_reset(site->effects);
     helio_agent_core_step(site->core, &event, site->effects);
+    helio_agent_core_check(site->core);
     assert_int_equal(site->effects->count, 0);
     site->batch++;
     for (uint32_t i = 0; i < site->open_count; i++)

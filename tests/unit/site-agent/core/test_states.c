@@ -2,7 +2,7 @@
  * words against the broker's. */
 #include "harness.h"
 
-#include "site-agent/core/inner.h"
+#include "site-agent/core/attempts.h"
 
 typedef enum what { NONE, DUE, STARTING, RUNNING, STANDING, STOPPING, KILLING, OVER, WHAT_COUNT } what_t;
 static const char *const what_words[] = {"none",     "due",      "starting", "running",

@@ -4,7 +4,7 @@
 #include "harness.h"
 
 #include "federation/base/rng.h"
-#include "site-agent/core/inner.h"
+#include "site-agent/core/attempts.h"
 
 enum { KEYS = 12, EPOCHS = 24, STEPS = 5000, SEEDS = 8 };
 
@@ -169,7 +169,7 @@ static void move(world_t *world)
 static void check_gpus(const world_t *world)
 {
     uint64_t taken[4] = {0};
-    for (const helio_attempt_t *attempt = world->site->core->first; attempt; attempt = attempt->next) {
+    for (const helio_attempt_t *attempt = world->site->core->attempts.first; attempt; attempt = attempt->next) {
         if (attempt->over)
             continue;
         assert_int_equal(attempt->slot_count, attempt->order.nodes);

@@ -1,4 +1,4 @@
-/*  folder_tidy.c -- folders of attempts that nobody asks for any more.
+/*  tidy.c -- folders of attempts that nobody asks for any more.
  *
  *  What was acknowledged is noted where the job's user cannot write: in the attempt's folder where that is the
  * agent's, else in forgotten/.
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 enum { SWEEP_MAX = 256, SWEEP_MS = 60000, SWEEP_ON_MS = 5000, STEPS_MAX = 4096, NAMES_MAX = 64 };
 

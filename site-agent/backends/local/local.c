@@ -1,4 +1,4 @@
-#include "site-agent/backends/local.h"
+#include "site-agent/backends/local/local.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/local_inner.h"
+#include "site-agent/backends/local/inner.h"
 
 enum { PATH_SIZE = 4096, EVENTS_MAX = 256 };
 

@@ -1,4 +1,4 @@
-/*  folder_prepare.c -- from an order to a folder that a shim can run. */
+/*  prepare.c -- from an order to a folder that a shim can run. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 /* ---- the user ------------------------------------------------------------------------------------------ */
 

@@ -1,8 +1,8 @@
-/*  folder_inner.h -- what the files of the noun "attempt folder" share. */
+/*  inner.h -- what the files of the noun "attempt folder" share. */
 #ifndef HELIO_BACKENDS_FOLDER_INNER_H
 #define HELIO_BACKENDS_FOLDER_INNER_H
 
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 
 enum { HELIO_FOLDER_PATH_SIZE = 4096 };
 
@@ -34,10 +34,10 @@ typedef struct helio_folder_job {
     uint32_t ranks; /* LOCAL; 0 otherwise */
 } helio_folder_job_t;
 
-/*  folder_tidy.c: its end was acknowledged. */
+/*  tidy.c: its end was acknowledged. */
 bool helio_folders_is_forgotten(const helio_folders_t *self, const char *name);
 
-/*  folder_environment.c: appends the NUL-terminated "NAME=value" entries of every rank. They may hold
+/*  environment.c: appends the NUL-terminated "NAME=value" entries of every rank. They may hold
  * secrets: wipe them. On failure the error's text is a reason. */
 HELIO_MUST_CHECK helio_rc helio_folder_environment(const helio_folder_job_t *job, helio_buffer_t *out,
                                                    helio_error_t *err);

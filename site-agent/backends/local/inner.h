@@ -1,9 +1,9 @@
-/*  local_inner.h -- what the files of the backend `local` share. */
+/*  inner.h -- what the files of the backend `local` share. */
 #ifndef HELIO_BACKENDS_LOCAL_INNER_H
 #define HELIO_BACKENDS_LOCAL_INNER_H
 
-#include "site-agent/backends/folder.h"
-#include "site-agent/backends/local.h"
+#include "site-agent/backends/folder/folder.h"
+#include "site-agent/backends/local/local.h"
 
 typedef enum helio_local_state {
     HELIO_LOCAL_SPAWNED, /* a shim exists; the `started` mark does not, as far as we know */
@@ -49,7 +49,7 @@ typedef struct helio_local {
     int64_t sweep_ms;
 } helio_local_t;
 
-/*  local_look.c: what the folder of an attempt and the processes tell together. */
+/*  look.c: what the folder of an attempt and the processes tell together. */
 typedef enum helio_local_found {
     HELIO_LOCAL_ABSENT, /* and it will stay so until start is called: an unclaimed folder was closed and put
                            aside */
@@ -74,7 +74,7 @@ int64_t helio_local_started_wall_ms(int folder);
 /*  Kills what a dead shim left; true when nothing is left. */
 bool helio_local_kill_left(int folder);
 
-/*  local_watch.c */
+/*  watch.c */
 helio_local_attempt_t *helio_local_find(const helio_local_t *self, helio_job_key_t key, uint32_t epoch);
 helio_local_attempt_t *helio_local_add(helio_local_t *self, helio_job_key_t key, uint32_t epoch);
 void helio_local_unlink(helio_local_t *self, helio_local_attempt_t *attempt);

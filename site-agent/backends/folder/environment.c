@@ -1,4 +1,4 @@
-/*  folder_environment.c -- what the ranks of an attempt find in their environment, made from nothing. */
+/*  environment.c -- what the ranks of an attempt find in their environment, made from nothing. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
+#include "site-agent/shim/variables.h"
 
 enum { SECRET_MAX = 64 << 10, ENV_NAMES_MAX = 1024 };
 
@@ -48,10 +49,15 @@ static helio_rc set(environment_t *self, helio_text_t name, helio_text_t value, 
     return HELIO_OK;
 }
 
-static bool is_ours(helio_text_t name)
+/*  What we set is in the table of variables, and nowhere else. */
+typedef struct given {
+    helio_variable_t variable;
+    helio_text_t value;
+} given_t;
+
+static helio_rc give(environment_t *self, helio_variable_t variable, helio_text_t value, helio_error_t *err)
 {
-    return (name.size >= 6 && memcmp(name.data, "HELIO_", 6) == 0) ||
-           helio_text_is(name, "CUDA_VISIBLE_DEVICES");
+    return set(self, helio_text_of(helio_variable_name(variable)), value, err);
 }
 
 static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_user, helio_text_t name,
@@ -95,7 +101,7 @@ static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, hel
     helio_text_t unix_user = helio_text_of(job->account->name);
     for (uint32_t i = 0; i < task->spec->env.count; i++) {
         const helio_pair_t *pair = &task->spec->env.items[i];
-        helio_rc rc = is_ours(pair->name) ? HELIO_OK : set(env, pair->name, pair->value, err);
+        helio_rc rc = helio_variable_is_ours(pair->name) ? HELIO_OK : set(env, pair->name, pair->value, err);
         if (rc)
             return rc;
     }
@@ -103,7 +109,7 @@ static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, hel
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t value = {0};
         helio_text_t name = task->spec->secrets.items[i].text;
         helio_rc rc = read_secret(rules, unix_user, name, &value, err);
-        if (!rc && !is_ours(name))
+        if (!rc && !helio_variable_is_ours(name))
             rc = set(env, name, helio_buffer_view(&value), err);
         if (value.size)
             explicit_bzero(value.data, value.size);
@@ -119,15 +125,15 @@ static helio_rc set_nodes(const helio_folder_job_t *job, environment_t *env, hel
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t hosts = {0};
     for (uint32_t i = 0; i < job->ranks; i++)
         helio_buffer_text(&hosts, i ? ",localhost" : "localhost");
-    helio_rc rc = set(env, HELIO_TEXT("HELIO_NODES"), helio_arena_printf(env->arena, "%u", job->ranks), err);
-    return rc ? rc : set(env, HELIO_TEXT("HELIO_HOSTS"), helio_buffer_view(&hosts), err);
+    helio_rc rc = give(env, HELIO_VARIABLE_NODES, helio_arena_printf(env->arena, "%u", job->ranks), err);
+    return rc ? rc : give(env, HELIO_VARIABLE_HOSTS, helio_buffer_view(&hosts), err);
 }
 
-static helio_rc set_all(environment_t *env, const variable_t *items, size_t count, helio_error_t *err)
+static helio_rc give_all(environment_t *env, const given_t *items, size_t count, helio_error_t *err)
 {
     helio_rc rc = HELIO_OK;
     for (size_t i = 0; i < count && !rc; i++)
-        rc = set(env, items[i].name, items[i].value, err);
+        rc = give(env, items[i].variable, items[i].value, err);
     return rc;
 }
 
@@ -138,26 +144,24 @@ static helio_rc set_helio(const helio_folder_job_t *job, environment_t *env, hel
     const helio_order_t *order = job->task->order;
     char id[HELIO_ID_SIZE];
     helio_uuid_text(order->key.job, id);
-    const variable_t own[] = {
-        {HELIO_TEXT("HELIO_JOB_ID"), helio_text_of(id)},
-        {HELIO_TEXT("HELIO_EPOCH"), helio_arena_printf(env->arena, "%u", order->epoch)},
-        {HELIO_TEXT("HELIO_SITE"), job->folders->site},
-        {HELIO_TEXT("HELIO_CHECKPOINT_DIR"), job->places.checkpoints},
-        {HELIO_TEXT("HELIO_OUTPUT_DIR"), job->places.output},
-        {HELIO_TEXT("HELIO_RESUME"), order->resume ? HELIO_TEXT("1") : HELIO_TEXT("0")},
-        {HELIO_TEXT("HELIO_REPORT"),
+    const given_t own[] = {
+        {HELIO_VARIABLE_JOB_ID, helio_text_of(id)},
+        {HELIO_VARIABLE_EPOCH, helio_arena_printf(env->arena, "%u", order->epoch)},
+        {HELIO_VARIABLE_SITE, job->folders->site},
+        {HELIO_VARIABLE_CHECKPOINT_DIR, job->places.checkpoints},
+        {HELIO_VARIABLE_OUTPUT_DIR, job->places.output},
+        {HELIO_VARIABLE_RESUME, order->resume ? HELIO_TEXT("1") : HELIO_TEXT("0")},
+        {HELIO_VARIABLE_REPORT,
          helio_arena_printf(env->arena, "%.*s/report", HELIO_TEXT_ARGS(job->places.folder))},
     };
-    helio_rc rc = set_all(env, own, COUNT(own), err);
+    helio_rc rc = give_all(env, own, COUNT(own), err);
     if (!rc && order->key.task != HELIO_NO_TASK)
-        rc = set(env, HELIO_TEXT("HELIO_ARRAY_INDEX"), helio_arena_printf(env->arena, "%d", order->key.task),
+        rc = give(env, HELIO_VARIABLE_ARRAY_INDEX, helio_arena_printf(env->arena, "%d", order->key.task),
                  err);
     return rc || !job->ranks ? rc : set_nodes(job, env, err);
 }
 
-/* ---- what a script for a batch system looks for
- * --------------------------------------------------------------
- */
+/* ---- what a script for a batch system looks for ----------------------------------------------------- */
 
 static uint32_t task_step(const helio_job_spec_t *spec)
 {
@@ -185,16 +189,16 @@ static helio_rc set_array(const helio_folder_job_t *job, environment_t *env, hel
     const helio_job_spec_t *spec = job->task->spec;
     if (job->task->order->key.task == HELIO_NO_TASK || !spec->tasks.count)
         return HELIO_OK;
-    const variable_t own[] = {
-        {HELIO_TEXT("SLURM_ARRAY_JOB_ID"), array_number(job, env->arena)},
-        {HELIO_TEXT("SLURM_ARRAY_TASK_ID"), helio_arena_printf(env->arena, "%d", job->task->order->key.task)},
-        {HELIO_TEXT("SLURM_ARRAY_TASK_COUNT"), helio_arena_printf(env->arena, "%u", spec->tasks.count)},
-        {HELIO_TEXT("SLURM_ARRAY_TASK_MIN"), helio_arena_printf(env->arena, "%u", spec->tasks.items[0])},
-        {HELIO_TEXT("SLURM_ARRAY_TASK_MAX"),
+    const given_t own[] = {
+        {HELIO_VARIABLE_ARRAY_JOB_ID, array_number(job, env->arena)},
+        {HELIO_VARIABLE_ARRAY_TASK_ID, helio_arena_printf(env->arena, "%d", job->task->order->key.task)},
+        {HELIO_VARIABLE_ARRAY_TASK_COUNT, helio_arena_printf(env->arena, "%u", spec->tasks.count)},
+        {HELIO_VARIABLE_ARRAY_TASK_MIN, helio_arena_printf(env->arena, "%u", spec->tasks.items[0])},
+        {HELIO_VARIABLE_ARRAY_TASK_MAX,
          helio_arena_printf(env->arena, "%u", spec->tasks.items[spec->tasks.count - 1])},
-        {HELIO_TEXT("SLURM_ARRAY_TASK_STEP"), helio_arena_printf(env->arena, "%u", task_step(spec))},
+        {HELIO_VARIABLE_ARRAY_TASK_STEP, helio_arena_printf(env->arena, "%u", task_step(spec))},
     };
-    return set_all(env, own, COUNT(own), err);
+    return give_all(env, own, COUNT(own), err);
 }
 
 /*  The job is called as its script calls it, whatever the attempt's own name is. Without a Slurm the other
@@ -205,38 +209,36 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
     helio_text_t title = job->task->spec->name;
     helio_rc rc = set_array(job, env, err);
     if (!rc)
-        rc = set(env, HELIO_TEXT("SLURM_JOB_NAME"), title.size ? title : helio_text_of(job->name), err);
+        rc = give(env, HELIO_VARIABLE_JOB_NAME, title.size ? title : helio_text_of(job->name), err);
     if (!rc)
-        rc = set(env, HELIO_TEXT("SLURM_SUBMIT_DIR"), job->places.workdir, err);
+        rc = give(env, HELIO_VARIABLE_SUBMIT_DIR, job->places.workdir, err);
     if (rc || job->how->launcher != HELIO_LAUNCHER_LOCAL)
         return rc;
     static const helio_text_t one = {"1", 1}, zero = {"0", 1};
-    const variable_t own[] = {{HELIO_TEXT("SLURM_JOB_ID"), helio_text_of(job->name)},
-                              {HELIO_TEXT("SLURM_NNODES"), one},
-                              {HELIO_TEXT("SLURM_JOB_NUM_NODES"), one},
-                              {HELIO_TEXT("SLURM_NTASKS"), one},
-                              {HELIO_TEXT("SLURM_JOB_NODELIST"), HELIO_TEXT("localhost")},
-                              {HELIO_TEXT("SLURM_NODEID"), zero},
-                              {HELIO_TEXT("SLURM_PROCID"), zero},
-                              {HELIO_TEXT("SLURM_LOCALID"), zero}};
-    rc = set_all(env, own, COUNT(own), err);
+    const given_t own[] = {{HELIO_VARIABLE_SLURM_JOB_ID, helio_text_of(job->name)},
+                              {HELIO_VARIABLE_SLURM_NNODES, one},
+                              {HELIO_VARIABLE_SLURM_JOB_NUM_NODES, one},
+                              {HELIO_VARIABLE_SLURM_NTASKS, one},
+                              {HELIO_VARIABLE_SLURM_JOB_NODELIST, HELIO_TEXT("localhost")},
+                              {HELIO_VARIABLE_SLURM_NODEID, zero},
+                              {HELIO_VARIABLE_SLURM_PROCID, zero},
+                              {HELIO_VARIABLE_SLURM_LOCALID, zero}};
+    rc = give_all(env, own, COUNT(own), err);
     if (!rc && order->cpus_per_node)
-        rc = set(env, HELIO_TEXT("SLURM_CPUS_PER_TASK"),
+        rc = give(env, HELIO_VARIABLE_SLURM_CPUS_PER_TASK,
                  helio_arena_printf(env->arena, "%u", order->cpus_per_node), err);
     return rc;
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- all of it -------------------------------------------------------------------------------------- */
 
 static helio_rc fill(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
 {
-    const variable_t base[] = {{HELIO_TEXT("PATH"), job->folders->rules.path},
-                               {HELIO_TEXT("HOME"), helio_text_of(job->account->home)},
-                               {HELIO_TEXT("USER"), helio_text_of(job->account->name)},
-                               {HELIO_TEXT("LANG"), HELIO_TEXT("C.UTF-8")}};
-    helio_rc rc = set_all(env, base, COUNT(base), err);
+    const given_t base[] = {{HELIO_VARIABLE_PATH, job->folders->rules.path},
+                               {HELIO_VARIABLE_HOME, helio_text_of(job->account->home)},
+                               {HELIO_VARIABLE_USER, helio_text_of(job->account->name)},
+                               {HELIO_VARIABLE_LANG, HELIO_TEXT("C.UTF-8")}};
+    helio_rc rc = give_all(env, base, COUNT(base), err);
     if (!rc)
         rc = set_asked(job, env, err);
     if (!rc && job->how->batch_script)

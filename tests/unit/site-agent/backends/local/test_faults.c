@@ -1,5 +1,5 @@
 /*  test_local_faults.c -- agents and shims that die, leases that end, disks that are full. */
-#include "tests/unit/site-agent/backends/local_testing.h"
+#include "tests/unit/site-agent/backends/local/local_testing.h"
 
 static long shim_of(const site_t *site, uint32_t epoch)
 {

@@ -1,4 +1,4 @@
-/*  slurm_shim_testing.h -- a folder of an attempt, an srun that is none, and the real shim.
+/*  shim_testing.h -- a folder of an attempt, an srun that is none, and the real shim.
  *
  *  helio-shim as Slurm starts it: alone, as a batch script's parent, and as the head of several nodes whose srun is a
  *  script of the test's own.
@@ -25,7 +25,7 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "tests/support/local_fixture.h"
 
 enum { ENV_MAX = 24 };

@@ -1,5 +1,5 @@
 /*  test_local_users.c -- whose user a job runs as on this machine, and which secrets it gets. */
-#include "tests/unit/site-agent/backends/local_testing.h"
+#include "tests/unit/site-agent/backends/local/local_testing.h"
 
 /* ---- users and secrets --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*  test_slurm_shim_gang.c -- the shim on several nodes, and under a lease of another machine. */
-#include "tests/unit/site-agent/backends/slurm_shim_testing.h"
+#include "tests/unit/site-agent/backends/slurm/shim_testing.h"
 
 /* ---- several nodes ------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /*  test_slurm_shim.c -- the shim under Slurm on one node. */
-#include "tests/unit/site-agent/backends/slurm_shim_testing.h"
+#include "tests/unit/site-agent/backends/slurm/shim_testing.h"
 
 /* ---- one node ------------------------------------------------------------------------------------------ */
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
 #include "tests/support/local_fixture.h"
 
 #define SKIP_LOUDLY(why)                     \

@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 #include "federation/base/clock.h"
-#include "site-agent/backends/folder.h"
+#include "site-agent/backends/folder/folder.h"
+#include "site-agent/shim/variables.h"
 #include "tests/support/local_fixture.h"
 
 static void expect_end(const heard_t *heard, int exit_code)
@@ -148,6 +149,11 @@ static void local__environment_is_exactly_what_the_contract_says(void **state)
     WANT("ODD=a b\n$(id)\"'");
     WANT("PATH=/usr/bin:/bin");
     WANT("USER=%s", site.self_name);
+    for (uint32_t i = 0; i < count; i++) { /* docs/reference/environment.md tells of all but the job's own */
+        bool own = strncmp(want[i], "LR=", 3) == 0 || strncmp(want[i], "ODD=", 4) == 0;
+        helio_text_t variable = {want[i], (uint32_t)strcspn(want[i], "=")};
+        assert_true(own == (helio_variable_find(variable) == NULL));
+    }
 
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     (void)snprintf(path, sizeof path, "%s/attempts/%s/log", site.dir, name);

@@ -1,4 +1,4 @@
-/*  local_watch.c -- one attempt under the eyes of the agent: its shim by pidfd, its marks when something
+/*  watch.c -- one attempt under the eyes of the agent: its shim by pidfd, its marks when something
  *  happened. The folder is the truth; what is held here is only what has still to be said.
  */
 #include <assert.h>
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "site-agent/backends/local_inner.h"
+#include "site-agent/backends/local/inner.h"
 
 enum {
     STARTED_LOOK_MS = 10, /* until the mark is there; a shim needs a few syncs of the disk */

@@ -1,4 +1,4 @@
-/*  folder_report.c -- what a job tells of its progress in HELIO_REPORT. The file is the user's: hostile until
+/*  report.c -- what a job tells of its progress in HELIO_REPORT. The file is the user's: hostile until
  * read. */
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "site-agent/backends/folder_inner.h"
+#include "site-agent/backends/folder/inner.h"
 
 enum {
     TAIL_MAX = 256 << 10, /* a running total stands near the end */

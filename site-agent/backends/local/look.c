@@ -1,8 +1,8 @@
-/*  local_look.c -- what an attempt's folder and the processes of this machine tell of it together. */
+/*  look.c -- what an attempt's folder and the processes of this machine tell of it together. */
 #include <string.h>
 #include <unistd.h>
 
-#include "site-agent/backends/local_inner.h"
+#include "site-agent/backends/local/inner.h"
 
 /*  A claim is there. The end mark is looked for again after the shim was seen dead: it may have been written
  * between. */

@@ -1,0 +1,280 @@
+/*  life.c -- what happens to one attempt: it is started, stopped, heard of and over. Every change of state goes through
+ *  advance() or finish(), which hold the table of attempt_state.def, and is a row of the same batch that its effects
+ *  wait for.
+ */
+#include "site-agent/core/life.h"
+
+#include <assert.h>
+
+#include "site-agent/core/lease.h"
+#include "site-agent/core/reports.h"
+
+/* ---- moving -------------------------------------------------------------------------------------------- */
+
+static void advance(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t to)
+{
+    assert(!attempt->over && helio_attempt_edge(attempt->state, to));
+    attempt->state = to;
+    helio_attempt_row(self, attempt);
+}
+
+static helio_report_t report_of(const helio_attempt_t *attempt, uint32_t kind)
+{
+    return (helio_report_t){.key = attempt->order.key,
+                            .epoch = attempt->order.epoch,
+                            .kind = kind,
+                            .started_wall_ms = attempt->started_wall_ms};
+}
+
+static void finish(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_report_t *report)
+{
+    assert(!attempt->over && helio_attempt_may_end(attempt->state, report->kind));
+    helio_attempt_over(self, attempt);
+    if (self->capacity)
+        helio_capacity_give_back(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
+    helio_reports_add(self, report);
+}
+
+static void call_backend(helio_agent_core_t *self, uint32_t effect, const helio_attempt_t *attempt)
+{
+    helio_afx_start_t call = {.order = attempt->order, .slots = {attempt->slots, attempt->slot_count}};
+    helio_agent_emit(self, effect, &call);
+}
+
+/*  Also again, for an attempt that the backend has never heard of: the report was made the first time. */
+void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt)
+{
+    assert(!attempt->over);
+    assert(attempt->state == HELIO_JOB_ACCEPTED || attempt->state == HELIO_JOB_STARTING);
+    attempt->start_due = false;
+    if (attempt->state == HELIO_JOB_ACCEPTED) {
+        advance(self, attempt, HELIO_JOB_STARTING);
+        helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STARTING);
+        helio_reports_add(self, &report);
+    }
+    call_backend(self, HELIO_AGENT_FX_START, attempt);
+}
+
+static void tell_stop(helio_agent_core_t *self, const helio_attempt_t *attempt)
+{
+    helio_stop_t stop = {.key = attempt->order.key,
+                         .epoch = attempt->order.epoch,
+                         .mode = attempt->stop_mode,
+                         .reason = helio_text_of(attempt->stop_reason)};
+    helio_agent_emit(self, HELIO_AGENT_FX_STOP, &stop);
+}
+
+void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason)
+{
+    assert(mode < HELIO_STOP_MODE_COUNT && reason[0]);
+    if (attempt->over)
+        return;
+    if (attempt->start_due) { /* the backend has nothing of it, and never will */
+        helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STOPPED);
+        report.reason = helio_text_of(reason);
+        finish(self, attempt, &report);
+        return;
+    }
+    bool stopping = attempt->state == HELIO_JOB_STOPPING;
+    if (stopping && (attempt->stop_mode == HELIO_STOP_MODE_KILL || mode == HELIO_STOP_MODE_GRACE))
+        return;
+    attempt->stop_mode = mode;
+    if (!stopping) {
+        (void)helio_text_copy(helio_text_of(reason), attempt->stop_reason, sizeof attempt->stop_reason);
+        advance(self, attempt, HELIO_JOB_STOPPING);
+    } else {
+        helio_attempt_row(self, attempt);
+    }
+    tell_stop(self, attempt);
+}
+
+/* ---- what the backend says ----------------------------------------------------------------------------- */
+
+/*  Reports the state that the attempt is in, with the backend's own words. */
+static void tell(helio_agent_core_t *self, const helio_attempt_t *attempt, uint32_t kind,
+                 const helio_aev_backend_t *event)
+{
+    helio_report_t report = report_of(attempt, kind);
+    report.local_id = event->local_id;
+    if (kind != HELIO_REPORT_KIND_RUNNING)
+        report.reason = event->reason;
+    helio_reports_add(self, &report);
+}
+
+static void run(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    advance(self, attempt, HELIO_JOB_RUNNING);
+    tell(self, attempt, HELIO_REPORT_KIND_RUNNING, event);
+}
+
+static void on_started(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state == HELIO_JOB_RUNNING)
+        return;                                  /* adopted: known already */
+    if (attempt->state == HELIO_JOB_SUSPENDED) { /* adopted: if it is still suspended, the next event says so */
+        run(self, attempt, event);
+        return;
+    }
+    attempt->started_wall_ms = event->started_wall_ms;
+    attempt->start_due = false;
+    if (attempt->state == HELIO_JOB_STOPPING) {
+        /* The order to stop may have been lost with the former agent, or have met nothing yet. */
+        helio_attempt_row(self, attempt);
+        tell_stop(self, attempt);
+        return;
+    }
+    if (attempt->state == HELIO_JOB_ACCEPTED)
+        helio_attempt_start(self, attempt);
+    run(self, attempt, event);
+}
+
+/*  The state stays: the report says what the scheduler waits for. */
+static void on_waiting(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state == HELIO_JOB_STARTING)
+        tell(self, attempt, HELIO_REPORT_KIND_STARTING, event);
+}
+
+static void on_suspended(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state != HELIO_JOB_RUNNING)
+        return;
+    advance(self, attempt, HELIO_JOB_SUSPENDED);
+    tell(self, attempt, HELIO_REPORT_KIND_SUSPENDED, event);
+}
+
+static void on_resumed(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state == HELIO_JOB_SUSPENDED)
+        run(self, attempt, event);
+}
+
+static uint64_t gpus_of(const helio_attempt_t *attempt)
+{
+    return (uint64_t)attempt->order.nodes * attempt->order.gpus_per_node;
+}
+
+/*  ended, stopped or lost: by what the backend says and by what we had asked of it. */
+static uint32_t end_kind(const helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    bool stopping = attempt->state == HELIO_JOB_STOPPING;
+    if (event->word == HELIO_BACKEND_WORD_ENDED)
+        return event->stopped ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_ENDED;
+    return stopping ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_LOST;
+}
+
+static helio_text_t end_reason(const helio_attempt_t *attempt, const helio_aev_backend_t *event,
+                               uint32_t kind)
+{
+    if (kind == HELIO_REPORT_KIND_STOPPED && attempt->stop_reason[0])
+        return helio_text_of(attempt->stop_reason);
+    if (event->reason.size)
+        return event->reason;
+    if (kind != HELIO_REPORT_KIND_LOST)
+        return (helio_text_t){0};
+    return event->word == HELIO_BACKEND_WORD_FAILED_TO_START ? HELIO_TEXT("StartFailed")
+                                                             : HELIO_TEXT("Vanished");
+}
+
+static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state == HELIO_JOB_ACCEPTED) /* it ran under a former agent whose journal did not tell */
+        advance(self, attempt, HELIO_JOB_STARTING);
+    if (attempt->state == HELIO_JOB_SUSPENDED) /* what stands still cannot end */
+        advance(self, attempt, HELIO_JOB_RUNNING);
+    uint32_t kind = end_kind(attempt, event);
+    helio_report_t report = report_of(attempt, kind);
+    if (event->started_wall_ms)
+        report.started_wall_ms = event->started_wall_ms;
+    report.exit_code = event->exit_code;
+    report.limit_reached = event->limit_reached;
+    report.ended_wall_ms = event->ended_wall_ms ? event->ended_wall_ms : self->event->wall_ms;
+    report.run_ms = event->run_ms;
+    report.gpu_ms = event->run_ms * gpus_of(attempt);
+    report.energy_j = event->energy_j;
+    report.units_done = event->units_done;
+    report.saved_run_ms = event->saved_run_ms < event->run_ms ? event->saved_run_ms : event->run_ms;
+    report.reason = end_reason(attempt, event, kind);
+    report.local_id = event->local_id;
+    finish(self, attempt, &report);
+}
+
+static void on_absent(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
+{
+    if (attempt->state != HELIO_JOB_STARTING && attempt->state != HELIO_JOB_ACCEPTED) {
+        on_end(self, attempt, event);
+        return;
+    }
+    if (helio_session_is_open(self) && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
+        helio_attempt_start(self, attempt);
+    else
+        attempt->start_due = true;
+}
+
+/*  The backend runs what the journal does not know (it was damaged): hold it, show it, let the broker rule.
+ */
+static void on_found(helio_agent_core_t *self, const helio_aev_backend_t *event)
+{
+    helio_order_t order = {.key = event->key, .epoch = event->epoch};
+    helio_attempt_t *attempt = helio_attempt_add(self, self->meta.incarnation, &order, NULL, 0);
+    attempt->found = true;
+    attempt->state = HELIO_JOB_RUNNING;
+    attempt->started_wall_ms = event->started_wall_ms;
+    self->attempts.found++;
+    helio_epoch_seen(self, attempt->known, event->epoch);
+    helio_attempt_row(self, attempt);
+}
+
+typedef void on_word_fn(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event);
+static on_word_fn *const on_word[HELIO_BACKEND_WORD_COUNT] = {
+    [HELIO_BACKEND_WORD_STARTED] = on_started,     [HELIO_BACKEND_WORD_ENDED] = on_end,
+    [HELIO_BACKEND_WORD_FAILED_TO_START] = on_end, [HELIO_BACKEND_WORD_VANISHED] = on_end,
+    [HELIO_BACKEND_WORD_ABSENT] = on_absent,       [HELIO_BACKEND_WORD_WAITING] = on_waiting,
+    [HELIO_BACKEND_WORD_SUSPENDED] = on_suspended, [HELIO_BACKEND_WORD_RESUMED] = on_resumed,
+};
+_Static_assert(HELIO_BACKEND_WORD_COUNT == 8, "a new word of backends needs its function here");
+
+void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event)
+{
+    helio_attempt_t *attempt = helio_attempt_find(self, event->key, event->epoch);
+    if (!attempt && event->word == HELIO_BACKEND_WORD_STARTED)
+        on_found(self, event);
+    if (!attempt || attempt->over)
+        return;
+    assert(event->word < HELIO_BACKEND_WORD_COUNT);
+    on_word[event->word](self, attempt, event);
+}
+
+/* ---- a restart ----------------------------------------------------------------------------------------- */
+
+void helio_attempts_loaded(helio_agent_core_t *self)
+{
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next) {
+        if (attempt->over)
+            continue; /* its GPUs were free again, and may be another's by now */
+        if (self->capacity)
+            helio_capacity_retake(self->capacity, &attempt->order, attempt->slots, attempt->slot_count);
+        if (attempt->state == HELIO_JOB_ACCEPTED)
+            attempt->start_due = true; /* the backend was never called */
+        else
+            call_backend(self, HELIO_AGENT_FX_ADOPT, attempt);
+        if (attempt->state == HELIO_JOB_STOPPING)
+            tell_stop(self, attempt); /* the former agent may have died before it could */
+    }
+}
+
+/* ---- every attempt at once ----------------------------------------------------------------------------- */
+
+void helio_attempts_start_due(helio_agent_core_t *self)
+{
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
+        if (attempt->start_due && (!helio_attempt_leased(attempt) || helio_lease_is_valid(self)))
+            helio_attempt_start(self, attempt);
+}
+
+void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode)
+{
+    for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
+        if (!attempt->over && !attempt->start_due && helio_attempt_leased(attempt))
+            helio_attempt_stop(self, attempt, mode, "LeaseExpired");
+}

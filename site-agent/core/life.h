@@ -1,0 +1,16 @@
+/*  life.h -- what happens to attempts: they are started, stopped, heard of by the backend, and taken up after a restart. */
+#ifndef HELIO_AGENT_LIFE_H
+#define HELIO_AGENT_LIFE_H
+
+#include "site-agent/core/attempts.h"
+
+void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt);
+/*  Nothing happens to one that is over, or is stopped no less firmly already. */
+void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason);
+void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event);
+
+void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what may still run */
+void helio_attempts_start_due(helio_agent_core_t *self);
+void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode); /* the lease is ending */
+
+#endif

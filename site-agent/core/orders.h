@@ -1,0 +1,10 @@
+/*  orders.h -- what the broker wants: each order accepted or refused, each stop heeded or answered. */
+#ifndef HELIO_AGENT_ORDERS_H
+#define HELIO_AGENT_ORDERS_H
+
+#include "site-agent/core/inner.h"
+
+void helio_orders_take(helio_agent_core_t *self, const helio_aev_orders_t *orders);
+void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops);
+
+#endif
