@@ -149,8 +149,8 @@ static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *a
 bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
 {
     json_error_t error;
-    json_t *object = self->body.size
-                         ? json_loadb(self->body.data, self->body.size, JSON_REJECT_DUPLICATES, &error)
+    json_t *object = self->body.bytes.size
+                         ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
                          : json_object();
     if (!json_is_object(object)) {
         if (object)

@@ -1,30 +1,13 @@
 /*  desk.h -- the thread where requests wait: one actor, one bounded ring, one owner of all that is suspended.
  *
- *  It posts operations to engine and reader, hands results to the next step, keeps the deadlines that the
- * library does not keep for suspended connections, and wakes streams. When a deadline passes, the request is
- * answered and its operation is left to itself: an operation owns everything it points to and is freed when
- * its answer comes, however late.
+ *  It posts operations (operation.h) to engine and reader, hands results to the next step, keeps the deadlines that the
+ * library does not keep for suspended connections, and wakes streams. When a deadline passes, the request is answered and its
+ * operation is left to itself until its answer comes, however late.
  */
 #ifndef HELIO_BROKER_HTTP_DESK_H
 #define HELIO_BROKER_HTTP_DESK_H
 
 #include "broker/http/exchange.h"
-
-struct helio_operation {
-    enum { HELIO_OPERATION_CALL, HELIO_OPERATION_READ } kind;
-    helio_call_t call;
-    helio_read_t read;
-    helio_desk_t *desk;
-    helio_exchange_t *exchange; /* the desk's; NULL: nobody waits any more */
-    helio_arena_t *arena;       /* everything that call or read point to */
-    helio_buffer_t body;        /* documents that the payload points into */
-    uint64_t body_reserved;
-    helio_result_t result;
-    helio_operation_t *prev, *next; /* all that are under way */
-};
-
-helio_operation_t *helio_operation_new(helio_http_t *http);
-void helio_operation_destroy(helio_operation_t **self_p);
 
 /*  resume: gives an exchange back to the library (tests do without one). */
 helio_desk_t *helio_desk_new(helio_http_t *http, void (*resume)(helio_exchange_t *exchange));

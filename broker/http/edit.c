@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/desk.h"
+#include "broker/http/job_command.h"
 #include "broker/http/route.h"
 #include "federation/spec/spec.h"
 
@@ -113,11 +113,26 @@ static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edi
     return true;
 }
 
+/*  The exchange may be gone before the core has read it: a copy that is the operation's. */
+static void *payload(helio_exchange_t *self, helio_job_key_t key, const void *edit)
+{
+    helio_arena_t *arena = helio_await_arena(self);
+    helio_ev_edit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    helio_record_copy(&helio_ev_edit_type, arena, edit, event);
+    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
+    event->user = helio_text_of(self->token->user);
+    event->role = self->token->role;
+    event->key = key;
+    return event;
+}
+
+static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", payload};
+
 void helio_jobs_edit(helio_exchange_t *self)
 {
     json_error_t error;
-    json_t *body = self->body.size
-                       ? json_loadb(self->body.data, self->body.size, JSON_REJECT_DUPLICATES, &error)
+    json_t *body = self->body.bytes.size
+                       ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
                        : json_object();
     helio_ev_edit_t *edit = helio_arena_alloc(self->arena, 1, sizeof *edit), nulls = {0};
     if (!json_is_object(body)) {
@@ -129,22 +144,8 @@ void helio_jobs_edit(helio_exchange_t *self)
     } else {
         take_nulls(body, &nulls);
         if (read_values(self, body, &nulls, edit)) {
-            self->stream.edit = edit;
-            helio_jobs_command(self);
+            helio_job_command(self, &verb, edit);
         }
     }
     json_decref(body);
-}
-
-/*  The exchange may be gone before the core has read it: a copy that is the operation's. */
-void *helio_jobs_edit_event(helio_exchange_t *self, helio_job_key_t key)
-{
-    helio_arena_t *arena = helio_await_arena(self);
-    helio_ev_edit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    helio_record_copy(&helio_ev_edit_type, arena, self->stream.edit, event);
-    event->tenant = helio_text_of(self->token->tenant); /* the table's: outlives the operation */
-    event->user = helio_text_of(self->token->user);
-    event->role = self->token->role;
-    event->key = key;
-    return event;
 }

@@ -23,15 +23,29 @@ enum {
     RETRY_MS = 1000       /* after a failed read */
 };
 
+/*  What one subscriber has. */
+typedef struct subscription {
+    uint64_t after;      /* the last seq that was sent or passed over */
+    uint64_t asked_upto; /* durable for certain when the read in progress was posted */
+    int64_t not_before_ms;
+    int64_t heartbeat_ms; /* the next one is due */
+} subscription_t;
+
+static subscription_t *subscription_of(helio_exchange_t *self)
+{
+    return helio_exchange_state(self, sizeof(subscription_t));
+}
+
 static void want(helio_exchange_t *self);
 
 static void heartbeat(helio_exchange_t *self, int64_t now_ms)
 {
-    if (now_ms < self->stream.events.heartbeat_ms)
+    subscription_t *stream = subscription_of(self);
+    if (now_ms < stream->heartbeat_ms)
         return;
     if (!self->answer.size)
         helio_buffer_text(&self->answer, ": heartbeat\n\n");
-    self->stream.events.heartbeat_ms = now_ms + HEARTBEAT_MS;
+    stream->heartbeat_ms = now_ms + HEARTBEAT_MS;
 }
 
 static void append_event(helio_exchange_t *self, const json_t *event)
@@ -42,14 +56,14 @@ static void append_event(helio_exchange_t *self, const json_t *event)
         helio_buffer_printf(&self->answer, "id: %lld\nevent: transition\ndata: ", (long long)seq);
         helio_buffer_text(&self->answer, data);
         helio_buffer_text(&self->answer, "\n\n");
-        self->stream.events.after = (uint64_t)seq;
+        subscription_of(self)->after = (uint64_t)seq;
     }
     free(data);
 }
 
 static void on_events(helio_exchange_t *self, const helio_result_t *result)
 {
-    helio_event_stream_t *stream = &self->stream.events;
+    subscription_t *stream = subscription_of(self);
     int64_t now_ms = helio_clock_boot_ms();
     json_t *events =
         result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
@@ -73,8 +87,9 @@ static void on_events(helio_exchange_t *self, const helio_result_t *result)
 static void read_more(helio_exchange_t *self, uint64_t upto)
 {
     char after[24], page[12];
-    self->stream.events.asked_upto = upto;
-    (void)snprintf(after, sizeof after, "%llu", (unsigned long long)self->stream.events.after);
+    subscription_t *stream = subscription_of(self);
+    stream->asked_upto = upto;
+    (void)snprintf(after, sizeof after, "%llu", (unsigned long long)stream->after);
     (void)snprintf(page, sizeof page, "%d", PAGE);
     helio_await_read(self, on_events, "read_events", 3,
                      (const char *[]){after, helio_exchange_tenant(self), page});
@@ -82,7 +97,7 @@ static void read_more(helio_exchange_t *self, uint64_t upto)
 
 static void want(helio_exchange_t *self)
 {
-    helio_event_stream_t *stream = &self->stream.events;
+    subscription_t *stream = subscription_of(self);
     int64_t now_ms = helio_clock_boot_ms();
     uint64_t upto = helio_desk_seq(self->http->desk);
     bool beat = now_ms >= stream->heartbeat_ms;
@@ -110,8 +125,8 @@ static void on_last(helio_exchange_t *self, const helio_result_t *result)
     /* later than the last: an id of another life of this database */
     bool resync = after > seq || seq - after > BEHIND_MAX;
     int64_t now_ms = helio_clock_boot_ms();
-    self->stream.events =
-        (helio_event_stream_t){.after = resync ? seq : after,
+    *subscription_of(self) =
+        (subscription_t){.after = resync ? seq : after,
                                .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
     helio_answer_stream(self, "text/event-stream", want);
     helio_buffer_text(&self->answer, "retry: 2000\n");

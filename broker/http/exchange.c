@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/desk.h"
 #include "broker/http/route.h"
 #include "federation/base/json.h"
 #include "federation/spec/value.h"
@@ -18,6 +17,7 @@ helio_exchange_t *helio_exchange_new(helio_http_t *http, helio_text_t raw_target
     self->arena = helio_arena_new();
     self->raw_target = helio_arena_string(self->arena, raw_target);
     self->content_type = self->idempotency_key = self->last_event_id = "";
+    self->body.held = &http->metrics.bodies_bytes;
     self->fd = -1;
     return self;
 }
@@ -29,15 +29,20 @@ void helio_exchange_destroy(helio_exchange_t **self_p)
         return;
     if (self->counted_stream)
         (void)atomic_fetch_sub_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
-    (void)atomic_fetch_sub_explicit(&self->http->metrics.bodies_bytes, self->body_reserved,
-                                    memory_order_relaxed);
     helio_operation_destroy(&self->operation);
-    helio_buffer_clear(&self->body);
+    helio_body_clear(&self->body);
     helio_buffer_clear(&self->answer);
     helio_arena_destroy(&self->kept);
     helio_arena_destroy(&self->arena);
     free(self);
     *self_p = NULL;
+}
+
+void *helio_exchange_state(helio_exchange_t *self, size_t size)
+{
+    if (!self->state)
+        self->state = helio_arena_alloc(self->arena, 1, size);
+    return self->state;
 }
 
 void helio_exchange_header(helio_exchange_t *self, const char *name, const char *value)
@@ -189,7 +194,7 @@ void helio_answer_stream(helio_exchange_t *self, const char *type, void (*want)(
 static helio_operation_t *prepare(helio_exchange_t *self)
 {
     if (!self->operation)
-        self->operation = helio_operation_new(self->http);
+        self->operation = helio_operation_new();
     return self->operation;
 }
 
@@ -198,26 +203,20 @@ helio_arena_t *helio_await_arena(helio_exchange_t *self)
     return prepare(self)->arena;
 }
 
-void helio_await_take_body(helio_exchange_t *self)
+helio_text_t helio_await_body(helio_exchange_t *self)
 {
     helio_operation_t *operation = prepare(self);
-    assert(!operation->body.data);
-    operation->body = self->body;
-    operation->body_reserved = self->body_reserved;
-    self->body = (helio_buffer_t){0};
-    self->body_reserved = 0;
+    helio_body_move(&operation->body, &self->body);
+    return helio_buffer_view(&operation->body.bytes);
 }
 
 void helio_await_keep(helio_exchange_t *self)
 {
     helio_operation_t *operation = prepare(self);
-    assert(!self->kept && !self->body.data);
+    assert(!self->kept);
     self->kept = operation->arena;
     operation->arena = helio_arena_new();
-    self->body = operation->body;
-    self->body_reserved = operation->body_reserved;
-    operation->body = (helio_buffer_t){0};
-    operation->body_reserved = 0;
+    helio_body_move(&self->body, &operation->body);
 }
 
 void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, const char *query, uint32_t count,
@@ -244,17 +243,16 @@ void helio_await_event(helio_exchange_t *self, helio_exchange_step_fn *next, uin
     self->next = next;
 }
 
-void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, const helio_log_stream_t *where,
-                     uint32_t size_max)
+void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, helio_log_place_t place)
 {
     helio_operation_t *operation = prepare(self);
     operation->kind = HELIO_OPERATION_CALL;
     operation->call.kind = HELIO_CALL_LOG_READ;
-    operation->call.site = helio_arena_string(operation->arena, helio_text_of(where->site));
-    operation->call.key = where->key;
-    operation->call.epoch = where->epoch;
-    operation->call.offset = where->offset;
-    operation->call.size_max = size_max;
+    operation->call.site = helio_arena_string(operation->arena, helio_text_of(place.site));
+    operation->call.key = place.key;
+    operation->call.epoch = place.epoch;
+    operation->call.offset = place.offset;
+    operation->call.size_max = place.size_max;
     self->next = next;
 }
 

@@ -12,53 +12,16 @@
 #ifndef HELIO_BROKER_HTTP_EXCHANGE_H
 #define HELIO_BROKER_HTTP_EXCHANGE_H
 
-#include "broker/http/depends.h"
 #include "broker/http/http.h"
 #include "broker/http/metrics.h"
+#include "broker/http/operation.h"
 #include "broker/http/target.h"
 #include "broker/http/token.h"
 
-typedef struct helio_exchange helio_exchange_t;
-typedef struct helio_operation helio_operation_t;
 typedef struct helio_route helio_route_t;
 typedef struct helio_desk helio_desk_t;
 
-/*  What an operation came back with; owned by it, borrowed for the step. */
-typedef struct helio_result {
-    helio_rc rc;
-    char reason[65];            /* of an EVENT's answer */
-    char text[513];             /* for people; "" = nothing to add */
-    helio_buffer_t data;        /* READ: JSON; LOG_READ: bytes */
-    helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
-    uint32_t job_count;
-    helio_planned_t *plan; /* EVENT: PLAN; in the operation's arena */
-    helio_prospect_t *prospect; /* EVENT: PLAN, EXPLAIN; there too */
-    uint64_t offset;       /* LOG_READ */
-    bool end;
-    helio_engine_figures_t figures; /* FIGURES */
-} helio_result_t;
-
 typedef void helio_exchange_step_fn(helio_exchange_t *self, const helio_result_t *result);
-
-typedef struct helio_event_stream {
-    uint64_t after;      /* the last seq that was sent or passed over */
-    uint64_t asked_upto; /* durable for certain when the read in progress was posted */
-    int64_t not_before_ms;
-    int64_t heartbeat_ms; /* the next one is due */
-} helio_event_stream_t;
-
-typedef struct helio_log_stream {
-    char job[HELIO_KEY_SIZE];
-    char site[HELIO_SITE_NAME_MAX + 1]; /* "" = not placed yet */
-    helio_job_key_t key;
-    uint32_t epoch;
-    uint64_t offset;
-    bool fixed_epoch;
-    bool follow;
-    bool over;         /* the job's state is terminal */
-    uint32_t pause_ms; /* back-off */
-    int64_t look_ms;   /* when to look again where the job is */
-} helio_log_stream_t;
 
 enum { HELIO_EXCHANGE_HEADERS_MAX = 6, HELIO_COMMAND_BODY_MAX = 64 << 10 };
 
@@ -80,8 +43,7 @@ struct helio_exchange {
     const char *idempotency_key; /* "" = none */
     const char *last_event_id;   /* "" = none */
     bool head;                   /* HEAD: headers alone */
-    helio_buffer_t body;
-    uint64_t body_reserved; /* of http's budget */
+    helio_body_t body;
     uint32_t body_max;
     uint64_t received_bytes;
     uint64_t discarded_bytes; /* of those, since it was refused */
@@ -113,28 +75,13 @@ struct helio_exchange {
     int64_t wake_ms;                      /* idle until then */
     bool wants_bell;                      /* or until something happened */
     bool ended, broken, counted_stream;
-    /*  what a handler keeps between its steps */
-    union {
-        helio_event_stream_t events;
-        helio_log_stream_t logs;
-        struct {
-            helio_engine_figures_t figures;
-            bool known;
-        } scrape;
-        struct {
-            helio_ev_submit_t *event; /* kept, see helio_await_keep */
-            helio_depends_t depends;
-            uint32_t looks;
-            uint32_t kind; /* SUBMIT or PLAN */
-            helio_exchange_step_fn *done;
-        } submit;
-        const helio_ev_edit_t *edit; /* as it was read; the exchange's arena */
-        const char *explained; /* what the database says, as JSON; the exchange's arena */
-    } stream;
+    void *state; /* what a handler keeps between its steps: helio_exchange_state */
 };
 
 helio_exchange_t *helio_exchange_new(helio_http_t *http, helio_text_t raw_target);
 void helio_exchange_destroy(helio_exchange_t **self_p);
+/*  The handler's own, zeroed when it is first asked for. A handler always names the same size. */
+void *helio_exchange_state(helio_exchange_t *self, size_t size);
 
 /*  ---- answering: any step, once ---- */
 
@@ -165,12 +112,19 @@ void helio_await_read(helio_exchange_t *self, helio_exchange_step_fn *next, cons
 /*  An event of the core. `payload` and all it points to live in the operation's arena (helio_await_arena). */
 void helio_await_event(helio_exchange_t *self, helio_exchange_step_fn *next, uint32_t event, void *payload);
 helio_arena_t *helio_await_arena(helio_exchange_t *self); /* of the operation to be awaited next */
-void helio_await_take_body(helio_exchange_t *self);       /* the body now lives as long as that operation */
+helio_text_t helio_await_body(helio_exchange_t *self);    /* the body, which now lives as long as that operation */
 /*  What was made in the arena of the operation to be awaited next, and its body, now live as long as the exchange:
  *  something else is awaited first. Once. */
 void helio_await_keep(helio_exchange_t *self);
-void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, const helio_log_stream_t *where,
-                     uint32_t size_max);
+/*  Which piece of an attempt's log. */
+typedef struct helio_log_place {
+    const char *site;
+    helio_job_key_t key;
+    uint32_t epoch;
+    uint64_t offset;
+    uint32_t size_max;
+} helio_log_place_t;
+void helio_await_log(helio_exchange_t *self, helio_exchange_step_fn *next, helio_log_place_t place);
 void helio_await_figures(helio_exchange_t *self, helio_exchange_step_fn *next);
 /*  Streams: nothing to do until wake_ms, or until the bell rings. */
 void helio_await_idle(helio_exchange_t *self, int64_t wake_ms, bool bell);

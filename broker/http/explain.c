@@ -3,7 +3,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "broker/http/desk.h"
+#include "broker/http/job_command.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
 
@@ -62,12 +62,17 @@ void helio_prospect_put(helio_json_writer_t *json, const helio_prospect_t *prosp
     put_hints(json, prospect);
 }
 
+typedef struct explanation {
+    helio_text_t of_database; /* JSON; the exchange's arena */
+} explanation_t;
+
 static void answer(helio_exchange_t *self, const helio_prospect_t *prospect)
 {
+    const explanation_t *explanation = helio_exchange_state(self, sizeof *explanation);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
-    helio_json_put_members(&json, helio_text_of(self->stream.explained));
+    helio_json_put_members(&json, explanation->of_database);
     helio_prospect_put(&json, prospect);
     helio_json_end(&json);
     helio_answer_json(self, 200, helio_buffer_view(&text));
@@ -92,19 +97,19 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
 {
     helio_text_t text = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result,
-                             helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
+        helio_answer_failure(self, result, helio_job_of_path(self));
         return;
     }
     if (helio_answer_ambiguous(self, text))
         return;
-    self->stream.explained = helio_arena_string(self->arena, text);
     json_t *json = json_loadb(text.data, text.size, 0, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
         helio_answer_problem(self, 500, NULL, "the database's answer explains nothing");
         return;
     }
+    explanation_t *explanation = helio_exchange_state(self, sizeof *explanation);
+    explanation->of_database = helio_arena_text(self->arena, text);
     const char *id = json_string_value(json_object_get(json, "id"));
     helio_job_key_t key;
     bool asks = is_ahead(json_string_value(json_object_get(json, "state"))) && id &&
@@ -124,7 +129,7 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
 
 void helio_jobs_explain(helio_exchange_t *self)
 {
-    if (helio_jobs_check_id(self))
+    if (helio_job_id_check(self))
         helio_await_read(self, on_read, "read_explain", 2,
                          (const char *[]){self->parameter, helio_exchange_tenant(self)});
 }

@@ -31,11 +31,22 @@ void helio_ready(helio_exchange_t *self)
     helio_await_figures(self, on_ready);
 }
 
+typedef struct scrape {
+    helio_engine_figures_t figures;
+    bool known;
+} scrape_t;
+
+static scrape_t *scrape_of(helio_exchange_t *self)
+{
+    return helio_exchange_state(self, sizeof(scrape_t));
+}
+
 static void render(helio_exchange_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const scrape_t *scrape = scrape_of(self);
     helio_metrics_sources_t sources = {
-        .engine = self->stream.scrape.known ? &self->stream.scrape.figures : NULL,
+        .engine = scrape->known ? &scrape->figures : NULL,
         .sites_json = helio_buffer_view(&self->http->sites_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),
         .forecasts_json = helio_buffer_view(&self->http->forecasts_json),
@@ -85,8 +96,7 @@ static void on_sites(helio_exchange_t *self, const helio_result_t *result)
 
 static void on_figures(helio_exchange_t *self, const helio_result_t *result)
 {
-    self->stream.scrape.known = result->rc == HELIO_OK;
-    self->stream.scrape.figures = result->figures;
+    *scrape_of(self) = (scrape_t){result->figures, result->rc == HELIO_OK};
     if (self->http->sites_at_ms && helio_clock_boot_ms() - self->http->sites_at_ms < SITES_FRESH_MS)
         render(self);
     else

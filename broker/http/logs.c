@@ -18,11 +18,30 @@ enum {
     LOOK_MS = 5000 /* how often to look where the job is while its site says nothing new */
 };
 
+/*  Where a reader of logs is. */
+typedef struct log_stream {
+    char job[HELIO_KEY_SIZE];
+    char site[HELIO_SITE_NAME_MAX + 1]; /* "" = not placed yet */
+    helio_job_key_t key;
+    uint32_t epoch;
+    uint64_t offset;
+    bool fixed_epoch;
+    bool follow;
+    bool over;         /* the job's state is terminal */
+    uint32_t pause_ms; /* back-off */
+    int64_t look_ms;   /* when to look again where the job is */
+} log_stream_t;
+
+static log_stream_t *stream_of(helio_exchange_t *self)
+{
+    return helio_exchange_state(self, sizeof(log_stream_t));
+}
+
 static void want(helio_exchange_t *self);
 static void on_piece(helio_exchange_t *self, const helio_result_t *result);
 static void on_where(helio_exchange_t *self, const helio_result_t *result);
 
-static void pause_more(helio_log_stream_t *stream)
+static void pause_more(log_stream_t *stream)
 {
     stream->pause_ms = stream->pause_ms ? stream->pause_ms * 2 : PAUSE_LEAST_MS;
     if (stream->pause_ms > PAUSE_MOST_MS)
@@ -31,7 +50,7 @@ static void pause_more(helio_log_stream_t *stream)
 
 static void look(helio_exchange_t *self)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     char epoch[12];
     (void)snprintf(epoch, sizeof epoch, "%u", stream->epoch);
     stream->look_ms = helio_clock_boot_ms() + LOOK_MS;
@@ -40,16 +59,24 @@ static void look(helio_exchange_t *self)
                      (const char *[]){stream->job, helio_exchange_tenant(self), epoch});
 }
 
+static void read_piece(helio_exchange_t *self)
+{
+    const log_stream_t *stream = stream_of(self);
+    helio_await_log(self, on_piece,
+                    (helio_log_place_t){stream->site, stream->key, stream->epoch, stream->offset, PIECE_BYTES});
+}
+
 static void idle(helio_exchange_t *self)
 {
-    pause_more(&self->stream.logs);
-    helio_await_idle(self, helio_clock_boot_ms() + self->stream.logs.pause_ms, true);
+    log_stream_t *stream = stream_of(self);
+    pause_more(stream);
+    helio_await_idle(self, helio_clock_boot_ms() + stream->pause_ms, true);
 }
 
 /*  The answer's headers: from here on failures can only end the stream. */
 static void begin_stream(helio_exchange_t *self)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     char text[24];
     if (self->want)
         return;
@@ -62,7 +89,7 @@ static void begin_stream(helio_exchange_t *self)
 
 static void want(helio_exchange_t *self)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     int64_t now_ms = helio_clock_boot_ms();
     if (!helio_token_in_force(self->token, helio_clock_wall_ms()))
         self->ended = true;
@@ -71,13 +98,13 @@ static void want(helio_exchange_t *self)
     else if (!stream->site[0] || now_ms >= stream->look_ms)
         look(self);
     else
-        helio_await_log(self, on_piece, stream, PIECE_BYTES);
+        read_piece(self);
 }
 
 /*  Nothing comes from there, now or ever again. */
 static void on_no_piece(helio_exchange_t *self, const helio_result_t *result)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     if (!self->want && !stream->follow && (result->rc != HELIO_NOT_FOUND || stream->over)) {
         if (result->rc == HELIO_NOT_FOUND)
             helio_answer_problem(self, 404, NULL, "site %s keeps no log of job %s, attempt %u", stream->site,
@@ -95,7 +122,7 @@ static void on_no_piece(helio_exchange_t *self, const helio_result_t *result)
 
 static void on_piece(helio_exchange_t *self, const helio_result_t *result)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     if (result->rc != HELIO_OK) {
         on_no_piece(self, result);
         return;
@@ -130,7 +157,7 @@ static bool refuse(helio_exchange_t *self, uint32_t status, const char *text)
  * answered or the stream ended. */
 static bool learn(helio_exchange_t *self, const json_t *where)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     const char *id = json_string_value(json_object_get(where, "id"));
     const char *site = json_string_value(json_object_get(where, "site"));
     const char *state = json_string_value(json_object_get(where, "state"));
@@ -160,7 +187,7 @@ static bool learn(helio_exchange_t *self, const json_t *where)
 
 static void on_where(helio_exchange_t *self, const helio_result_t *result)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     if (result->rc != HELIO_OK) {
         if (self->want)
             idle(self);
@@ -185,7 +212,7 @@ static void on_where(helio_exchange_t *self, const helio_result_t *result)
         else
             idle(self);
     } else if (first || epoch != stream->epoch || stream->over) {
-        helio_await_log(self, on_piece, stream, PIECE_BYTES);
+        read_piece(self);
     } else {
         idle(self);
     }
@@ -193,7 +220,7 @@ static void on_where(helio_exchange_t *self, const helio_result_t *result)
 
 void helio_jobs_logs(helio_exchange_t *self)
 {
-    helio_log_stream_t *stream = &self->stream.logs;
+    log_stream_t *stream = stream_of(self);
     const char *follow = helio_exchange_query(self, "follow");
     uint64_t epoch;
     stream->follow = follow && strcmp(follow, "0") != 0 && strcmp(follow, "false") != 0;

@@ -1,10 +1,10 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
 #include <stdio.h>
 
-#include "broker/http/desk.h"
 #include "broker/http/prospect.h"
 #include "broker/http/route.h"
 #include "broker/http/submission.h"
+#include "broker/http/submit.h"
 #include "federation/base/clock.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
@@ -200,8 +200,7 @@ static void on_planned(helio_exchange_t *self, const helio_result_t *result)
 void helio_plans_make(helio_exchange_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
-    helio_text_t body = helio_buffer_view(&self->body);
-    helio_await_take_body(self);
+    helio_text_t body = helio_await_body(self);
     helio_ev_submit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     event->tenant = helio_text_of(self->token->tenant);
     event->user = helio_text_of(self->token->user);
@@ -211,5 +210,5 @@ void helio_plans_make(helio_exchange_t *self)
         helio_answer_diagnostics(self, &wrong, document);
         return;
     }
-    helio_jobs_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
+    helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);
 }

@@ -163,7 +163,7 @@ static bool check_body(helio_exchange_t *self, const helio_request_headers_t *he
     static const char *const jobs[] = {"application/yaml",     "text/yaml",
                                        "application/x-yaml",   "application/json",
                                        "application/x-ndjson", NULL};
-    helio_body_t body = self->route->body;
+    helio_body_kind_t body = self->route->body;
     self->body_max = body == HELIO_BODY_JOBS ? self->http->options.body_max : HELIO_COMMAND_BODY_MAX;
     uint64_t length = 0;
     if (headers->content_length &&
@@ -243,35 +243,22 @@ static bool crawls(const helio_exchange_t *self, int64_t now_us)
     return now_us - self->started_us > grace_us + earned_us;
 }
 
-/*  What was kept of a refused body, and its share of the budget. */
-static void drop_body(helio_exchange_t *self)
-{
-    (void)atomic_fetch_sub_explicit(&self->http->metrics.bodies_bytes, self->body_reserved,
-                                    memory_order_relaxed);
-    self->body_reserved = 0;
-    helio_buffer_clear(&self->body);
-}
-
 bool helio_request_take(helio_exchange_t *self, const char *bytes, size_t size, int64_t now_us)
 {
     if (crawls(self, now_us))
         return false;
     self->received_bytes += size;
-    if (!self->status && (size > self->body_max || self->body.size > self->body_max - size))
-        helio_answer_problem(self, 413, NULL, "the body may have %u bytes", self->body_max);
     if (!self->status) {
-        uint64_t held =
-            atomic_fetch_add_explicit(&self->http->metrics.bodies_bytes, size, memory_order_relaxed) + size;
-        self->body_reserved += size;
-        if (held > self->http->options.bodies_max)
+        helio_rc rc = helio_body_append(&self->body, bytes, size, self->body_max, self->http->options.bodies_max);
+        if (rc == HELIO_TOO_BIG)
+            helio_answer_problem(self, 413, NULL, "the body may have %u bytes", self->body_max);
+        else if (rc != HELIO_OK)
             helio_answer_problem(self, 503, "Busy", "too many large requests at a time; try again shortly");
     }
     if (self->status) {
-        drop_body(self);
+        helio_body_clear(&self->body);
         self->discarded_bytes += size;
         return self->discarded_bytes <= DISCARD_MAX;
     }
-    self->body.max = self->body_max;
-    helio_buffer_append(&self->body, bytes, size);
     return true;
 }

@@ -13,17 +13,17 @@ typedef enum helio_access {
     HELIO_ACCESS_ADMIN
 } helio_access_t;
 
-typedef enum helio_body {
+typedef enum helio_body_kind {
     HELIO_BODY_NONE,
     HELIO_BODY_JSON, /* one small object, may be absent */
     HELIO_BODY_JOBS  /* documents */
-} helio_body_t;
+} helio_body_kind_t;
 
 struct helio_route {
     const char *method;
     const char *pattern; /* "/v1/jobs/{id}": a segment in braces matches any one segment */
     helio_access_t access;
-    helio_body_t body;
+    helio_body_kind_t body;
     const char *query;    /* names of its parameters, separated by spaces */
     const char *produces; /* media type of the answer that is not an error */
     bool stream;
@@ -42,21 +42,14 @@ const helio_route_t *helio_route_find(const char *method, const helio_target_t *
 bool helio_route_takes_query(const helio_route_t *route, const char *name);
 
 /*  jobs.c */
-bool helio_jobs_check_id(helio_exchange_t *exchange); /* the parameter may be a job's id; false: answered */
-/*  SUBMIT or PLAN, once what the documents depend on was looked up. event: of helio_await_arena. */
-void helio_jobs_ask(helio_exchange_t *exchange, helio_ev_submit_t *event, uint32_t kind, helio_exchange_step_fn *done);
-void helio_jobs_submit(helio_exchange_t *exchange);
+void helio_jobs_submit(helio_exchange_t *exchange); /* submit.c */
 void helio_jobs_list(helio_exchange_t *exchange);
 void helio_jobs_show(helio_exchange_t *exchange);
 void helio_jobs_explain(helio_exchange_t *exchange); /* explain.c */
 void helio_plans_make(helio_exchange_t *exchange); /* plans.c */
 void helio_jobs_cancel(helio_exchange_t *exchange);
 void helio_jobs_release(helio_exchange_t *exchange);
-/*  CANCEL, RELEASE or EDIT by the route, of the job that the path names, once that is known. */
-void helio_jobs_command(helio_exchange_t *exchange);
-/*  edit.c */
-void helio_jobs_edit(helio_exchange_t *exchange);
-void *helio_jobs_edit_event(helio_exchange_t *exchange, helio_job_key_t key); /* in the arena of the next operation */
+void helio_jobs_edit(helio_exchange_t *exchange); /* edit.c */
 /*  logs.c, events.c */
 void helio_jobs_logs(helio_exchange_t *exchange);
 void helio_events_follow(helio_exchange_t *exchange);

@@ -347,7 +347,7 @@ static void body__that_crawls_is_cut(void **state)
     exchange->body_max = 1000;
     assert_true(helio_request_take(exchange, "a", 1, 900000));
     assert_false(helio_request_take(exchange, "b", 1, 1100000));
-    assert_int_equal(exchange->body.size, 1);
+    assert_int_equal(exchange->body.bytes.size, 1);
     helio_exchange_destroy(&exchange);
     helio_http_destroy(&http);
 }
