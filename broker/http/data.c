@@ -1,6 +1,6 @@
 /*  /v1/data and /v1/links. Names and figures are judged by the core; here they are only kept from becoming others. */
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 
 static void on_changed(helio_exchange_t *self, const helio_result_t *result)
 {

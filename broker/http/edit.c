@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "broker/http/job_command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/spec/spec.h"
 
 typedef struct patch {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "broker/http/desk.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/base/clock.h"
 #include "federation/base/json.h"
 #include "federation/spec/value.h"

@@ -12,14 +12,10 @@
 #ifndef HELIO_BROKER_HTTP_EXCHANGE_H
 #define HELIO_BROKER_HTTP_EXCHANGE_H
 
-#include "broker/http/http.h"
-#include "broker/http/metrics.h"
+#include "broker/http/context.h"
 #include "broker/http/operation.h"
 #include "broker/http/target.h"
-#include "broker/http/token.h"
 
-typedef struct helio_route helio_route_t;
-typedef struct helio_desk helio_desk_t;
 
 typedef void helio_exchange_step_fn(helio_exchange_t *self, const helio_result_t *result);
 
@@ -140,27 +136,5 @@ helio_exchange_tenant(const helio_exchange_t *self); /* what the caller may see;
 
 /*  One of subscribers_max places, until the exchange ends. false: a problem was answered. */
 bool helio_exchange_take_place(helio_exchange_t *self);
-
-/*  The context that exchanges share: http.c's struct, seen by this room only. */
-struct helio_http {
-    helio_http_options_t options;
-    char listen[64];
-    helio_log_t *log;
-    helio_http_ports_t ports;
-    helio_token_table_t *tokens;
-    helio_metrics_t metrics;
-    helio_desk_t *desk;
-    void *daemon; /* struct MHD_Daemon */
-    uint16_t port;
-    atomic_bool stopping;
-    atomic_bool leading; /* tokens are loaded: one that is not known is wrong */
-    _Atomic int64_t open; /* exchanges that the library has begun and not completed */
-    int idle_fd;          /* while stopping: readable once none is open */
-    /*  the desk's own: the sites' figures for /metrics, so that scrapes do not become queries */
-    helio_buffer_t sites_json;
-    int64_t sites_at_ms;
-    helio_buffer_t balance_json, forecasts_json, retention_json; /* change by the hour */
-    int64_t hourly_at_ms;
-};
 
 #endif

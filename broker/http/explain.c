@@ -5,7 +5,7 @@
 
 #include "broker/http/job_command.h"
 #include "broker/http/prospect.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 
 static void put_ahead(helio_json_writer_t *json, const helio_prospect_t *prospect)
 {

@@ -1,7 +1,8 @@
 /*  /healthz, /readyz, /metrics and the page at /: what machines look at, without a token. */
 #include <string.h>
 
-#include "broker/http/route.h"
+#include "broker/http/metrics.h"
+#include "broker/http/routes.h"
 #include "federation/base/clock.h"
 
 enum {
@@ -46,6 +47,7 @@ static void render(helio_exchange_t *self)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     const scrape_t *scrape = scrape_of(self);
     helio_metrics_sources_t sources = {
+        .routes = self->http->routes,
         .engine = scrape->known ? &scrape->figures : NULL,
         .sites_json = helio_buffer_view(&self->http->sites_json),
         .balance_json = helio_buffer_view(&self->http->balance_json),

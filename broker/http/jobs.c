@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "broker/http/job_command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 
 static void on_job_read(helio_exchange_t *self, const helio_result_t *result)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "broker/http/desk.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
 

@@ -5,59 +5,38 @@
 #include "broker/http/exposition.h"
 #include "broker/http/route.h"
 
-static const double bucket_s[HELIO_METRICS_BUCKETS] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05,
-                                                       0.1,   0.25,   0.5,   1,    2.5,   10};
-
-void helio_metrics_request(helio_metrics_t *self, uint32_t route, uint32_t status, uint64_t duration_us)
-{
-    helio_route_counters_t *counters = &self->routes[route];
-    (void)atomic_fetch_add_explicit(&counters->codes[helio_status_index(status)], 1, memory_order_relaxed);
-    if (duration_us == UINT64_MAX) /* a stream: how long it is watched is no latency */
-        return;
-    uint32_t bucket = 0;
-    while (bucket < HELIO_METRICS_BUCKETS && (double)duration_us > bucket_s[bucket] * 1e6)
-        bucket++;
-    (void)atomic_fetch_add_explicit(&counters->buckets[bucket], 1, memory_order_relaxed);
-    (void)atomic_fetch_add_explicit(&counters->us_sum, duration_us, memory_order_relaxed);
-}
-
 static double load(const _Atomic uint64_t *counter)
 {
     return (double)atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-static void route_labels(helio_buffer_t *out, uint32_t route)
+static void route_labels(helio_buffer_t *out, const helio_route_table_t *table, uint32_t place)
 {
-    uint32_t count;
-    const helio_route_t *routes = helio_routes(&count);
-    helio_buffer_printf(out, "{route=\"%s%s%s\"", route < count ? routes[route].method : "",
-                        route < count ? " " : "none", route < count ? routes[route].pattern : "");
+    const helio_route_t *route = place < table->count ? &table->items[place] : NULL;
+    helio_buffer_printf(out, "{route=\"%s%s%s\"", route ? route->method : "", route ? " " : "none",
+                        route ? route->pattern : "");
 }
 
-static void requests_text(const helio_metrics_t *self, helio_buffer_t *out)
+static void requests_text(const helio_metrics_t *self, const helio_route_table_t *table, helio_buffer_t *out)
 {
-    uint32_t count;
-    (void)helio_routes(&count);
     helio_metric_head(out, "http_requests_total", "counter", "Requests answered, by route and status code.");
-    for (uint32_t route = 0; route <= count; route++)
+    for (uint32_t route = 0; route <= table->count; route++)
         for (uint32_t code = 0; code < HELIO_STATUS_COUNT; code++) {
             uint64_t value = atomic_load_explicit(&self->routes[route].codes[code], memory_order_relaxed);
             if (!value)
                 continue;
             helio_buffer_text(out, "helio_http_requests_total");
-            route_labels(out, route);
+            route_labels(out, table, route);
             helio_buffer_printf(out, ",code=\"%u\"} %" PRIu64 "\n", helio_status_at(code), value);
         }
 }
 
-static void durations_text(const helio_metrics_t *self, helio_buffer_t *out)
+static void durations_text(const helio_metrics_t *self, const helio_route_table_t *table, helio_buffer_t *out)
 {
     static const char name[] = "helio_http_request_duration_seconds";
-    uint32_t count;
-    (void)helio_routes(&count);
     helio_metric_head(out, "http_request_duration_seconds", "histogram",
                       "From the request line to the end of the answer; streams excepted.");
-    for (uint32_t route = 0; route <= count; route++) {
+    for (uint32_t route = 0; route <= table->count; route++) {
         const helio_route_counters_t *counters = &self->routes[route];
         uint64_t sum = 0, total = 0;
         for (uint32_t i = 0; i <= HELIO_METRICS_BUCKETS; i++)
@@ -67,17 +46,17 @@ static void durations_text(const helio_metrics_t *self, helio_buffer_t *out)
         for (uint32_t i = 0; i < HELIO_METRICS_BUCKETS; i++) {
             sum += atomic_load_explicit(&counters->buckets[i], memory_order_relaxed);
             helio_buffer_printf(out, "%s_bucket", name);
-            route_labels(out, route);
-            helio_buffer_printf(out, ",le=\"%g\"} %" PRIu64 "\n", bucket_s[i], sum < total ? sum : total);
+            route_labels(out, table, route);
+            helio_buffer_printf(out, ",le=\"%g\"} %" PRIu64 "\n", helio_metrics_bucket_s[i], sum < total ? sum : total);
         }
         helio_buffer_printf(out, "%s_bucket", name);
-        route_labels(out, route);
+        route_labels(out, table, route);
         helio_buffer_printf(out, ",le=\"+Inf\"} %" PRIu64 "\n%s_sum", total, name);
-        route_labels(out, route);
+        route_labels(out, table, route);
         helio_buffer_text(out, "} ");
         helio_metric_number(out, load(&counters->us_sum) / 1e6);
         helio_buffer_printf(out, "%s_count", name);
-        route_labels(out, route);
+        route_labels(out, table, route);
         helio_buffer_printf(out, "} %" PRIu64 "\n", total);
     }
 }
@@ -116,6 +95,6 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         helio_metric_single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
-    requests_text(self, out);
-    durations_text(self, out);
+    requests_text(self, sources->routes, out);
+    durations_text(self, sources->routes, out);
 }

@@ -1,6 +1,6 @@
 /*  /v1/overflows. */
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 
 void helio_overflows_list(helio_exchange_t *self)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "broker/http/prospect.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "broker/http/submission.h"
 #include "broker/http/submit.h"
 #include "federation/base/clock.h"

@@ -1,6 +1,6 @@
 /*  /v1/principals: whom tokens and keys stand for, and users that are disabled. */
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/base/clock.h"
 
 void helio_principals_list(helio_exchange_t *self)

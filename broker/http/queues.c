@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/base/char.h"
 #include "federation/base/suggest.h"
 #include "federation/energy/zone.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 
 void helio_quotas_list(helio_exchange_t *self)
 {

@@ -84,7 +84,7 @@ static bool find_route(helio_exchange_t *self, const char *method)
     }
     char allow[HELIO_ALLOW_SIZE];
     const char *parameter = NULL;
-    const helio_route_t *route = helio_route_find(method, &self->target, &parameter, allow);
+    const helio_route_t *route = helio_route_find(self->http->routes, method, &self->target, &parameter, allow);
     if (!route && !allow[0]) {
         helio_answer_problem(self, 404, NULL,
                              "there is nothing at this path; docs/openapi.yaml lists what there is");

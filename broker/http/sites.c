@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "broker/http/command.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "federation/base/clock.h"
 
 static void on_read(helio_exchange_t *self, const helio_result_t *result)

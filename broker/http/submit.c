@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "broker/http/depends.h"
-#include "broker/http/route.h"
+#include "broker/http/routes.h"
 #include "broker/http/submission.h"
 #include "federation/base/json.h"
 
