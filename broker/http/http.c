@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/http/desk.h"
-#include "broker/http/request.h"
-#include "broker/http/routes.h"
+#include "broker/http/request/desk.h"
+#include "broker/http/request/request.h"
+#include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
 

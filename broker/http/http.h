@@ -12,7 +12,7 @@
 #ifndef HELIO_BROKER_HTTP_H
 #define HELIO_BROKER_HTTP_H
 
-#include "broker/http/options.h"
+#include "broker/http/request/options.h"
 #include "federation/base/log.h"
 
 typedef struct helio_http helio_http_t;

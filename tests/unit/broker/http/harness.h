@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "broker/http/http.h"
-#include "broker/http/token.h"
+#include "broker/http/request/token.h"
 #include "federation/base/clock.h"
 
 enum { SCRIPT_MAX = 16, CLIENT_TIMEOUT_MS = 20000 };

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/metrics.h"
-#include "broker/http/routes.h"
+#include "broker/http/metrics/metrics.h"
+#include "broker/http/routes/routes.h"
 #include "tests/support/golden.h"
 
 static const char page_head[] = "# Metrics\n\n"

@@ -13,9 +13,9 @@
 #include <yaml.h>
 
 #include "broker/http/http.h"
-#include "broker/http/request.h"
-#include "broker/http/routes.h"
-#include "broker/http/submission.h"
+#include "broker/http/request/request.h"
+#include "broker/http/routes/routes.h"
+#include "broker/http/routes/submission.h"
 
 /* ---- targets ------------------------------------------------------------------------------------------- */
 
