@@ -295,7 +295,8 @@ bool helio_exchange_number(helio_exchange_t *self, const char *name, uint64_t fa
 
 const char *helio_exchange_tenant(const helio_exchange_t *self)
 {
-    return self->token->role >= HELIO_ROLE_OPERATOR ? NULL : self->token->tenant;
+    assert(self->route->access != HELIO_ACCESS_MEMBER); /* shows nothing that belongs to tenants */
+    return helio_access_grant(self->route->access, self->token) == HELIO_GRANT_ALL ? NULL : self->token->tenant;
 }
 
 bool helio_exchange_take_place(helio_exchange_t *self)

@@ -131,8 +131,8 @@ const char *helio_exchange_query(const helio_exchange_t *self, const char *name)
 /*  Decimal within bounds; absent: fallback. false: a problem was answered. */
 bool helio_exchange_number(helio_exchange_t *self, const char *name, uint64_t fallback, uint64_t most,
                            uint64_t *ret_value);
-const char *
-helio_exchange_tenant(const helio_exchange_t *self); /* what the caller may see; NULL = everything */
+/*  Whose things the caller sees and touches, by the route's access (route.h); NULL = everybody's. */
+const char *helio_exchange_tenant(const helio_exchange_t *self);
 
 /*  One of subscribers_max places, until the exchange ends. false: a problem was answered. */
 bool helio_exchange_take_place(helio_exchange_t *self);

@@ -104,7 +104,7 @@ static bool find_route(helio_exchange_t *self, const char *method)
 static bool admit(helio_exchange_t *self, const char *authorization)
 {
     helio_access_t access = self->route->access;
-    if (access == HELIO_ACCESS_ANYONE)
+    if (helio_access_grant(access, NULL) != HELIO_GRANT_UNKNOWN)
         return true;
     if (!authorization) {
         helio_answer_problem(self, 401, NULL, "this needs a token: Authorization: Bearer hel_…");
@@ -125,10 +125,10 @@ static bool admit(helio_exchange_t *self, const char *authorization)
         helio_answer_problem(self, 401, NULL, "the token is not known, or no longer valid");
         return false;
     }
-    uint32_t needed = access == HELIO_ACCESS_ADMIN      ? HELIO_ROLE_ADMIN
-                      : access == HELIO_ACCESS_OPERATOR ? HELIO_ROLE_OPERATOR
-                                                        : HELIO_ROLE_USER;
-    if (self->token->role < needed) {
+    if (helio_access_grant(access, self->token) == HELIO_GRANT_REFUSED) {
+        uint32_t needed = self->token->role;
+        while (helio_access_grant_of_role(access, needed) == HELIO_GRANT_REFUSED)
+            needed++;
         helio_answer_problem(self, 403, NULL, "this needs the role %s; the token has the role %s",
                              helio_role_word(needed), helio_role_word(self->token->role));
         return false;

@@ -3,6 +3,28 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NOBODY, USER, OPERATOR, ADMIN, CALLERS };
+
+static const helio_grant_t grants[HELIO_ACCESS_COUNT][CALLERS] = {
+#define X(NAME, nobody, user, operator_, admin)                                         \
+    [HELIO_ACCESS_##NAME] = {[NOBODY] = HELIO_GRANT_##nobody,                           \
+                             [USER] = HELIO_GRANT_##user,                               \
+                             [OPERATOR] = HELIO_GRANT_##operator_,                      \
+                             [ADMIN] = HELIO_GRANT_##admin},
+    HELIO_ACCESS_TABLE(X)
+#undef X
+};
+
+helio_grant_t helio_access_grant_of_role(helio_access_t access, uint32_t role)
+{
+    return grants[access][role >= HELIO_ROLE_ADMIN ? ADMIN : role == HELIO_ROLE_OPERATOR ? OPERATOR : USER];
+}
+
+helio_grant_t helio_access_grant(helio_access_t access, const helio_token_t *token)
+{
+    return token ? helio_access_grant_of_role(access, token->role) : grants[access][NOBODY];
+}
+
 uint32_t helio_route_index(const helio_route_table_t *table, const helio_route_t *route)
 {
     return route ? (uint32_t)(route - table->items) : table->count;

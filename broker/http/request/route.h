@@ -6,11 +6,32 @@
 
 #include "broker/http/request/exchange.h"
 
+/*  What a caller gets of a route. */
+typedef enum helio_grant {
+    HELIO_GRANT_UNKNOWN, /* 401: a token is needed */
+    HELIO_GRANT_REFUSED, /* 403: another role is */
+    HELIO_GRANT_OWN,     /* what belongs to its tenant; anything else is not found */
+    HELIO_GRANT_ALL
+} helio_grant_t;
+
+/*  Who may call a route, and whose things it then shows and touches: the only place where that is said. A row is what a
+ *  route's access can be, a column is a caller. Handlers ask helio_exchange_tenant, the core gets tenant and role. */
+/* clang-format off */
+#define HELIO_ACCESS_TABLE(X)                                                                              \
+    /* access  no token  user     operator  admin */                                                       \
+    X(ANYONE,  ALL,      ALL,     ALL,      ALL) /* asks for no token */                                    \
+    X(MEMBER,  UNKNOWN,  ALL,     ALL,      ALL) /* the federation's, the same for every token */           \
+    X(SELF,    UNKNOWN,  OWN,     OWN,      OWN) /* done as the token's own tenant and user */              \
+    X(TENANT,  UNKNOWN,  OWN,     ALL,      ALL) /* belongs to tenants; operators see all of them */        \
+    X(OPERATOR, UNKNOWN, REFUSED, ALL,      ALL)                                                            \
+    X(ADMIN,   UNKNOWN,  REFUSED, REFUSED,  ALL)
+/* clang-format on */
+
 typedef enum helio_access {
-    HELIO_ACCESS_ANYONE, /* no token */
-    HELIO_ACCESS_USER,   /* any token; sees its tenant */
-    HELIO_ACCESS_OPERATOR,
-    HELIO_ACCESS_ADMIN
+#define X(NAME, nobody, user, operator_, admin) HELIO_ACCESS_##NAME,
+    HELIO_ACCESS_TABLE(X)
+#undef X
+        HELIO_ACCESS_COUNT
 } helio_access_t;
 
 typedef enum helio_body_kind {
@@ -30,6 +51,10 @@ struct helio_route {
     void (*start)(helio_exchange_t *exchange);
     const char *doc;
 };
+
+/*  token NULL = none. */
+helio_grant_t helio_access_grant(helio_access_t access, const helio_token_t *token);
+helio_grant_t helio_access_grant_of_role(helio_access_t access, uint32_t role); /* of a token with it */
 
 struct helio_route_table {
     const helio_route_t *items;
