@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/http/desk.h"
-#include "broker/http/request.h"
-#include "broker/http/route.h"
+#include "broker/http/request/desk.h"
+#include "broker/http/request/request.h"
+#include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
 
@@ -63,7 +63,7 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     if (!exchange)
         return;
     if (exchange->status)
-        helio_metrics_request(&self->metrics, helio_route_index(exchange->route), exchange->status,
+        helio_metrics_request(&self->metrics, helio_route_index(self->routes, exchange->route), exchange->status,
                               exchange->want ? UINT64_MAX
                                              : (uint64_t)(helio_clock_boot_us() - exchange->started_us));
     helio_exchange_destroy(&exchange);
@@ -220,6 +220,7 @@ helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *l
     own->idle_timeout_ms = or_default(own->idle_timeout_ms, 30000);
     own->request_timeout_ms = or_default(own->request_timeout_ms, 15000);
     self->log = log;
+    self->routes = helio_routes();
     self->tokens = helio_token_table_new();
     self->desk = helio_desk_new(self, resume);
     atomic_init(&self->stopping, false);

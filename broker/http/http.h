@@ -7,39 +7,15 @@
  *
  *  Order of life: new -> listener goes into helio_engine_new -> start -> (engine runs) -> stop -> engine and
  * reader end
- *  -> destroy. Routes are one table (route.h); docs/openapi.yaml is compared with it by a test.
+ *  -> destroy. Routes are one table (routes.h); docs/openapi.yaml is compared with it by a test.
  */
 #ifndef HELIO_BROKER_HTTP_H
 #define HELIO_BROKER_HTTP_H
 
-#include "broker/engine/engine.h"
-#include "broker/store/reader.h"
+#include "broker/http/request/options.h"
 #include "federation/base/log.h"
 
 typedef struct helio_http helio_http_t;
-
-/*  0 or NULL = the value in the comment. */
-typedef struct helio_http_options {
-    const char *listen; /* numeric "ADDRESS:PORT", "[V6]:PORT"; port 0 = any free one; "127.0.0.1:7480" */
-    uint32_t threads;   /* 2 */
-    uint32_t connections_max; /* 1,024; at most 4,096 */
-    uint32_t per_address_max; /* connections of one client address; 0 = connections_max (all may sit behind a
-                                 proxy) */
-    uint32_t subscribers_max; /* event and log streams; 256 */
-    uint32_t body_max;        /* bytes of one request; 16 MiB */
-    uint64_t bodies_max;      /* bytes of all requests being held; 256 MiB */
-    uint32_t idle_timeout_ms; /* a connection without traffic, a body that crawls; 30 s */
-    uint32_t request_timeout_ms; /* from the whole request to its answer: then 504; 15 s */
-} helio_http_options_t;
-
-/*  The two ways out of this room, behind pointers so that tests can stand in for engine and database. Any
- * thread; contracts of helio_engine_post and helio_reader_post. */
-typedef struct helio_http_ports {
-    helio_rc (*post)(void *engine, helio_call_t *call);
-    helio_rc (*read)(void *reader, helio_read_t *read);
-    void *engine;
-    void *reader;
-} helio_http_ports_t;
 
 /*  The real ones. */
 helio_http_ports_t helio_http_ports(helio_engine_t *engine, helio_reader_t *reader);

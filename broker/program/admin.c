@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "broker/engine/recorder.h"
-#include "broker/http/token.h"
+#include "broker/http/request/token.h"
 #include "broker/program/commands.h"
 #include "federation/base/clock.h"
 #include "federation/net/curve.h"

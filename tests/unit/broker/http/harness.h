@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #include "broker/http/http.h"
-#include "broker/http/token.h"
+#include "broker/http/request/token.h"
 #include "federation/base/clock.h"
 
 enum { SCRIPT_MAX = 16, CLIENT_TIMEOUT_MS = 20000 };
@@ -59,6 +59,7 @@ typedef struct world {
     helio_call_t *held;
     uint32_t events;    /* how many EVENT calls came */
     uint32_t event;     /* the last one */
+    uint32_t role;      /* of the last command on a job */
     uint32_t submitted; /* jobs in the last SUBMIT */
     char tenant[64], user_name[80], key_text[64], site[64], reason[300], public_key[64];
     char sources[4][256], keys[4][160];
@@ -75,6 +76,7 @@ typedef struct world {
     uint8_t token_hash[32];
     uint32_t read_calls;
     char last_query[64];
+    uint32_t last_param_count;
     char last_params[HELIO_READ_PARAMS_MAX][128]; /* "<null>" for null */
     uint64_t log_offset;
     uint32_t log_epoch;
@@ -146,6 +148,7 @@ static inline void record_edit(world_t *w, const helio_ev_edit_t *event)
     helio_job_key_text(event->key, w->key_text);
     keep(event->tenant, w->tenant, sizeof w->tenant);
     keep(event->user, w->user_name, sizeof w->user_name);
+    w->role = event->role;
 }
 
 static inline void record_tenant(world_t *w, const helio_ev_tenant_t *event)
@@ -208,6 +211,7 @@ static inline void record_event(world_t *w, helio_call_t *call)
         const helio_ev_command_t *event = call->payload;
         helio_job_key_text(event->key, w->key_text);
         keep(event->tenant, w->tenant, sizeof w->tenant);
+        w->role = event->role;
         break;
     }
     default:
@@ -343,6 +347,7 @@ static inline helio_rc fake_read(void *reader, helio_read_t *read)
     (void)pthread_mutex_lock(&w->mutex);
     w->read_calls++;
     keep(helio_text_of(read->query), w->last_query, sizeof w->last_query);
+    w->last_param_count = read->param_count;
     for (uint32_t i = 0; i < read->param_count; i++)
         keep(helio_text_of(read->params[i] ? read->params[i] : "<null>"), w->last_params[i],
              sizeof w->last_params[i]);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/prospect.h"
+#include "broker/http/routes/prospect.h"
 #include "broker/store/reader.h"
 #include "broker/store/store.h"
 #include "federation/base/clock.h"

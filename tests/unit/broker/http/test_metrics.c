@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/metrics.h"
+#include "broker/http/metrics/metrics.h"
+#include "broker/http/routes/routes.h"
 #include "tests/support/golden.h"
 
 static const char page_head[] = "# Metrics\n\n"
@@ -32,6 +33,7 @@ static void everything(helio_buffer_t *out)
     figures.frames_bad_total[0].why = "malformed";
     helio_metrics_request(&metrics, 0, 200, 900);
     helio_metrics_sources_t sources = {
+        .routes = helio_routes(),
         .engine = &figures,
         .sites_json = HELIO_TEXT("[{\"site\":\"a\",\"state\":\"ready\",\"refused\":null,\"seen_s\":1,\"gpus_"
                                  "total\":1,\"gpus_free\":1,"

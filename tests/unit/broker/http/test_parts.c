@@ -12,9 +12,10 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "broker/http/request.h"
-#include "broker/http/route.h"
-#include "broker/http/submission.h"
+#include "broker/http/http.h"
+#include "broker/http/request/request.h"
+#include "broker/http/routes/routes.h"
+#include "broker/http/routes/submission.h"
 
 /* ---- targets ------------------------------------------------------------------------------------------- */
 
@@ -347,7 +348,7 @@ static void body__that_crawls_is_cut(void **state)
     exchange->body_max = 1000;
     assert_true(helio_request_take(exchange, "a", 1, 900000));
     assert_false(helio_request_take(exchange, "b", 1, 1100000));
-    assert_int_equal(exchange->body.size, 1);
+    assert_int_equal(exchange->body.bytes.size, 1);
     helio_exchange_destroy(&exchange);
     helio_http_destroy(&http);
 }
@@ -375,8 +376,8 @@ static yaml_node_t *member(yaml_document_t *document, yaml_node_t *mapping, cons
  * many. */
 static uint32_t compare_path(yaml_document_t *document, const char *pattern, yaml_node_t *path)
 {
-    uint32_t count, described = 0;
-    const helio_route_t *routes = helio_routes(&count);
+    uint32_t count = helio_routes()->count, described = 0;
+    const helio_route_t *routes = helio_routes()->items;
     for (yaml_node_pair_t *pair = path->data.mapping.pairs.start; pair < path->data.mapping.pairs.top;
          pair++) {
         const char *word = scalar(document, pair->key);
@@ -407,8 +408,7 @@ static void route__table_and_published_description_agree(void **state)
     assert_int_equal(yaml_parser_load(&parser, &document), 1);
     yaml_node_t *paths = member(&document, yaml_document_get_root_node(&document), "paths");
     assert_non_null(paths);
-    uint32_t count, described = 0;
-    (void)helio_routes(&count);
+    uint32_t count = helio_routes()->count, described = 0;
     for (yaml_node_pair_t *pair = paths->data.mapping.pairs.start; pair < paths->data.mapping.pairs.top;
          pair++)
         described += compare_path(&document, scalar(&document, pair->key),
@@ -423,8 +423,8 @@ static void route__table_and_published_description_agree(void **state)
 static void route__every_route_is_found_by_its_own_pattern_alone(void **state)
 {
     (void)state;
-    uint32_t count;
-    const helio_route_t *routes = helio_routes(&count);
+    uint32_t count = helio_routes()->count;
+    const helio_route_t *routes = helio_routes()->items;
     helio_arena_t *arena = helio_arena_new();
     for (uint32_t i = 0; i < count; i++) {
         helio_target_t target;
@@ -432,10 +432,10 @@ static void route__every_route_is_found_by_its_own_pattern_alone(void **state)
         char allow[HELIO_ALLOW_SIZE];
         assert_int_equal(helio_target_parse(helio_text_of(routes[i].pattern), arena, &target, NULL),
                          HELIO_OK);
-        assert_ptr_equal(helio_route_find(routes[i].method, &target, &parameter, allow), &routes[i]);
+        assert_ptr_equal(helio_route_find(helio_routes(), routes[i].method, &target, &parameter, allow), &routes[i]);
         assert_int_equal(parameter != NULL, strchr(routes[i].pattern, '{') != NULL);
         assert_true(routes[i].doc[0]);
-        assert_null(helio_route_find("BREW", &target, &parameter, allow));
+        assert_null(helio_route_find(helio_routes(), "BREW", &target, &parameter, allow));
         assert_true(allow[0]);
     }
     helio_arena_destroy(&arena);

@@ -1,0 +1,160 @@
+/*  metrics_engine.c -- what the engine knows of itself. */
+#include <inttypes.h>
+
+#include "broker/http/metrics/exposition.h"
+#include "broker/http/metrics/metrics.h"
+
+static void jobs_text(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_head(out, "jobs", "gauge", "Jobs that are not over, by state.");
+    for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
+        if (!helio_job_state_is_terminal(state))
+            helio_metric_labelled(out, "jobs", "state", helio_job_state_word(state),
+                                  (double)engine->core.jobs[state]);
+    helio_metric_head(out, "jobs_finished_total", "counter",
+                      "Jobs that came to their end since this broker started, by how.");
+    for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
+        if (helio_job_state_is_terminal(state))
+            helio_metric_labelled(out, "jobs_finished_total", "state", helio_job_state_word(state),
+                                  (double)engine->core.jobs[state]);
+}
+
+static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    const struct {
+        const char *name, *type, *help;
+        double value;
+    } rows[] = {
+        {"broker_leader", "gauge", "1 when this broker decides.", engine->leader},
+        {"broker_ready", "gauge", "1 when it leads, has loaded and reaches its database.", engine->ready},
+        {"broker_epoch", "gauge", "The epoch under which it writes.", (double)engine->broker_epoch},
+        {"sites", "gauge", "Sites that are known.", (double)engine->core.sites},
+        {"sites_ready", "gauge", "Sites that take work.", (double)engine->core.sites_ready},
+        {"job_classes", "gauge", "Classes of equal jobs that wait.", (double)engine->core.classes},
+        {"placements_total", "counter", "Placements decided.", (double)engine->core.placements_total},
+        {"reserve_shortfall_gpu_seconds_total", "counter",
+         "GPUs kept by windows of sites that other work still held, times seconds.",
+         (double)engine->core.reserve_shortfall_gpu_ms / 1000},
+        {"refusals_total", "counter", "Offers that a site refused.", (double)engine->core.refusals_total},
+        {"reports_stale_total", "counter", "Reports of an epoch that was not current.",
+         (double)engine->core.stale_reports_total},
+        {"reports_illegal_total", "counter", "Reports that would have been an unlisted transition.",
+         (double)engine->core.illegal_reports_total},
+        {"db_batches_total", "counter", "Batches committed.", (double)engine->store.batches_total},
+        {"db_rows_total", "counter", "Rows committed.", (double)engine->store.rows_total},
+        {"db_reconnects_total", "counter", "Connections to the database that were lost and made again.",
+         (double)engine->store.reconnects_total},
+        {"db_commit_last_seconds", "gauge", "How long the last batch took from sealed to committed.",
+         (double)engine->store.commit_us_last / 1e6},
+        {"engine_held_effects", "gauge", "Answers and instructions that wait for their commit.",
+         (double)engine->held_effects},
+        {"engine_step_max_seconds", "gauge", "The longest step of the core since the last scrape.",
+         (double)engine->step_us_max / 1e6},
+        {"agent_sessions", "gauge", "Sites in session.", (double)engine->sessions},
+        {"agent_sessions_total", "counter", "Sessions that sites began: connects and reconnects.",
+         (double)engine->sessions_total},
+        {"agent_spool_reports", "gauge",
+         "Reports that agents hold and this broker has not acknowledged, as they said last.",
+         (double)engine->core.reports_pending},
+        {"engine_calls_total", "counter", "Calls from this HTTP service.", (double)engine->calls_total},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        helio_metric_single(out, rows[i].name, rows[i].type, rows[i].help, rows[i].value);
+}
+
+static void decisions(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_head(out, "preemptions_total", "counter", "Running jobs that were told to leave, by why.");
+    for (uint32_t why = 0; why < HELIO_EVICT_WHY_COUNT; why++)
+        helio_metric_labelled(out, "preemptions_total", "reason", helio_evict_why_word(why),
+                              (double)engine->core.preemptions_total[why]);
+    helio_metric_head(
+        out, "candidates_rejected_total", "counter",
+        "Sites and pools that decisions passed over, by why; a decision that repeats itself counts once.");
+    for (uint32_t why = HELIO_REJECTION_NONE + 1; why < HELIO_REJECTION_COUNT; why++)
+        helio_metric_labelled(out, "candidates_rejected_total", "reason", helio_rejection_word(why),
+                              (double)engine->tally.rejected[why]);
+    helio_metric_head(
+        out, "placement_duration_seconds", "histogram",
+        "Steps of the core that placed jobs: how long each took. Their commit: db_commit_seconds.");
+    helio_metric_histogram(out, "placement_duration_seconds", NULL, NULL, &engine->tally.placing_us,
+                           &helio_tally_placing_bounds, 1e6);
+    helio_metric_head(out, "job_wait_seconds", "histogram",
+                      "From a job's submission to its first start, by the tier of its queue.");
+    for (uint32_t tier = 0; tier < HELIO_TIER_COUNT; tier++)
+        helio_metric_histogram(out, "job_wait_seconds", "tier", helio_tier_word(tier),
+                               &engine->core.wait_ms[tier], &helio_broker_wait_bounds, 1e3);
+}
+
+/*  Their names are in helio_report.budgets: tenants are no label, since there may be any number of them. */
+static void budgets(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_head(
+        out, "budgets", "gauge",
+        "Budgets of tenants and their queues, by kind and how much is gone or committed: low, high (4/5), full.");
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
+        for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
+            helio_buffer_printf(out, "helio_budgets{kind=\"%s\",level=\"%s\"} %" PRIu64 "\n",
+                                helio_budget_kind_word(kind), helio_budget_level_word(level),
+                                engine->core.budgets[kind][level]);
+}
+
+/*  Base units; a price that is negative takes from the cost, a site that is worse from what was avoided. */
+static void accounts(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    const helio_tally_t *tally = &engine->tally;
+    helio_metric_single(out, "gpu_seconds_total", "counter", "GPU time booked since this broker started.",
+                        (double)tally->gpu_ms / 1e3);
+    helio_metric_single(out, "energy_joules_total", "counter",
+                        "Energy booked to jobs since this broker started.", (double)tally->energy_j);
+    helio_metric_single(out, "emissions_grams_total", "counter",
+                        "CO2e booked to jobs since this broker started.", (double)tally->carbon_mg / 1e3);
+    helio_metric_single(out, "cost_usd", "gauge", "Money booked to jobs since this broker started.",
+                        (double)tally->cost_micro_usd / 1e6);
+    helio_metric_head(
+        out, "emissions_avoided_grams", "gauge",
+        "CO2e that jobs which ended since this broker started would have emitted more, by baseline.");
+    helio_metric_labelled(out, "emissions_avoided_grams", "baseline", "home",
+                          (double)tally->home.carbon_mg_saved / 1e3);
+    helio_metric_labelled(out, "emissions_avoided_grams", "baseline", "least-wait",
+                          (double)tally->least_wait.carbon_mg_saved / 1e3);
+    helio_metric_head(out, "cost_saved_usd", "gauge", "The same, of money.");
+    helio_metric_labelled(out, "cost_saved_usd", "baseline", "home",
+                          (double)tally->home.micro_usd_saved / 1e6);
+    helio_metric_labelled(out, "cost_saved_usd", "baseline", "least-wait",
+                          (double)tally->least_wait.micro_usd_saved / 1e6);
+}
+
+static void frames(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    helio_metric_head(out, "agent_frames_bad_total", "counter",
+                      "Frames from sites that were refused, by why.");
+    for (uint32_t i = 0; i < HELIO_ENGINE_BAD_FRAMES_MAX && engine->frames_bad_total[i].why; i++)
+        helio_metric_labelled(out, "agent_frames_bad_total", "reason", engine->frames_bad_total[i].why,
+                              (double)engine->frames_bad_total[i].count);
+    helio_metric_head(out, "agent_frames_total", "counter", "Frames exchanged with sites.");
+    helio_metric_labelled(out, "agent_frames_total", "direction", "in", (double)engine->frames_in_total);
+    helio_metric_labelled(out, "agent_frames_total", "direction", "out", (double)engine->frames_out_total);
+}
+
+/*  Sum and count: a mean over any window. */
+static void summary(helio_buffer_t *out, const char *name, const char *help, uint64_t us_sum, uint64_t count)
+{
+    helio_metric_head(out, name, "summary", help);
+    helio_buffer_printf(out, "helio_%s_sum ", name);
+    helio_metric_number(out, (double)us_sum / 1e6);
+    helio_buffer_printf(out, "helio_%s_count %" PRIu64 "\n", name, count);
+}
+
+void helio_metrics_engine(const helio_engine_figures_t *engine, helio_buffer_t *out)
+{
+    singles(engine, out);
+    decisions(engine, out);
+    budgets(engine, out);
+    accounts(engine, out);
+    frames(engine, out);
+    summary(out, "db_commit_seconds", "From sealed to committed.", engine->store.commit_us_sum,
+            engine->store.batches_total);
+    summary(out, "engine_step_seconds", "Steps of the core.", engine->step_us_sum, engine->steps_total);
+    jobs_text(engine, out);
+}

@@ -1,0 +1,93 @@
+#include "broker/http/request/operation.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void back(helio_operation_t *operation)
+{
+    helio_rc rc = helio_ring_push(operation->returns, operation);
+    assert(rc == HELIO_OK); /* the desk posts no more than it has room for */
+    (void)rc;
+}
+
+static void on_answer(helio_call_t *call, const helio_fx_answer_t *answer)
+{
+    helio_operation_t *operation = call->arg;
+    helio_result_t *result = &operation->result;
+    result->rc = (helio_rc)answer->rc;
+    (void)helio_text_copy(answer->reason, result->reason, sizeof result->reason);
+    (void)helio_text_copy(answer->text, result->text, sizeof result->text);
+    if (answer->jobs.count) {
+        result->jobs = helio_new(answer->jobs.count, sizeof *result->jobs);
+        memcpy(result->jobs, answer->jobs.items, answer->jobs.count * sizeof *result->jobs);
+        result->job_count = answer->jobs.count;
+    }
+    if (operation->call.event == HELIO_BROKER_EV_PLAN && answer->rc == HELIO_OK) {
+        result->plan = helio_arena_alloc(operation->arena, 1, sizeof *result->plan);
+        helio_record_copy(&helio_planned_type, operation->arena, &answer->plan, result->plan);
+    }
+    bool foresees = operation->call.event == HELIO_BROKER_EV_PLAN || operation->call.event == HELIO_BROKER_EV_EXPLAIN;
+    if (foresees && answer->rc == HELIO_OK) {
+        result->prospect = helio_arena_alloc(operation->arena, 1, sizeof *result->prospect);
+        helio_record_copy(&helio_prospect_type, operation->arena, &answer->prospect, result->prospect);
+    }
+    back(operation);
+}
+
+static void on_log(helio_call_t *call, helio_rc rc, const helio_log_piece_t *piece)
+{
+    helio_operation_t *operation = call->arg;
+    operation->result.rc = rc;
+    if (rc == HELIO_OK) {
+        operation->result.offset = piece->offset;
+        operation->result.end = piece->end;
+        helio_buffer_append(&operation->result.data, piece->data.data, piece->data.size);
+    }
+    back(operation);
+}
+
+static void on_figures(helio_call_t *call, const helio_engine_figures_t *figures)
+{
+    helio_operation_t *operation = call->arg;
+    operation->result.rc = HELIO_OK;
+    operation->result.figures = *figures;
+    back(operation);
+}
+
+static void on_read(helio_read_t *read, helio_rc rc, helio_text_t json, const helio_error_t *err)
+{
+    helio_operation_t *operation = read->arg;
+    operation->result.rc = rc;
+    /* of a bad parameter the text is for the caller; of anything else it may speak of the database's insides
+     */
+    if (rc == HELIO_INVALID && err)
+        (void)helio_text_copy(helio_text_of(err->text), operation->result.text,
+                              sizeof operation->result.text);
+    if (rc == HELIO_OK)
+        helio_buffer_append(&operation->result.data, json.data, json.size);
+    back(operation);
+}
+
+helio_operation_t *helio_operation_new(void)
+{
+    helio_operation_t *self = helio_new(1, sizeof *self);
+    self->arena = helio_arena_new();
+    self->call =
+        (helio_call_t){.on_answer = on_answer, .on_log = on_log, .on_figures = on_figures, .arg = self};
+    self->read = (helio_read_t){.done = on_read, .arg = self};
+    return self;
+}
+
+void helio_operation_destroy(helio_operation_t **self_p)
+{
+    helio_operation_t *self = *self_p;
+    if (!self)
+        return;
+    helio_body_clear(&self->body);
+    helio_buffer_clear(&self->result.data);
+    free(self->result.jobs);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}

@@ -1,0 +1,61 @@
+/*  problem.h -- status codes that this room uses, result codes as statuses, and errors as
+ * application/problem+json (RFC 9457).
+ *
+ *  Members: type ("about:blank"), title (the status in words), status, detail, reason (a closed word that
+ * programs branch on), and for a rejected document: document, line, column, path, code, hint, diagnostic (the
+ * whole text with its caret).
+ */
+#ifndef HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
+#define HELIO_BROKER_HTTP_REQUEST_PROBLEM_H
+
+#include "federation/base/memory.h"
+#include "federation/spec/diagnostic.h"
+
+/*  status, title, reason when nothing better is known */
+#define HELIO_STATUS_TABLE(X)                                \
+    X(200, "OK", "")                                         \
+    X(201, "Created", "")                                    \
+    X(202, "Accepted", "")                                   \
+    X(204, "No Content", "")                                 \
+    X(400, "Bad Request", "Invalid")                         \
+    X(401, "Unauthorized", "Unauthenticated")                \
+    X(403, "Forbidden", "Forbidden")                         \
+    X(404, "Not Found", "NotFound")                          \
+    X(405, "Method Not Allowed", "MethodNotAllowed")         \
+    X(406, "Not Acceptable", "NotAcceptable")                \
+    X(408, "Request Timeout", "Timeout")                     \
+    X(409, "Conflict", "Conflict")                           \
+    X(411, "Length Required", "LengthRequired")              \
+    X(413, "Content Too Large", "TooBig")                    \
+    X(414, "URI Too Long", "TooBig")                         \
+    X(415, "Unsupported Media Type", "UnsupportedMediaType") \
+    X(422, "Unprocessable Content", "NeverFits")             \
+    X(429, "Too Many Requests", "Busy")                      \
+    X(500, "Internal Server Error", "Internal")              \
+    X(503, "Service Unavailable", "Unavailable")             \
+    X(504, "Gateway Timeout", "Timeout")
+
+enum {
+#define X(status, title, reason) HELIO_STATUS_INDEX_##status,
+    HELIO_STATUS_TABLE(X)
+#undef X
+        HELIO_STATUS_COUNT
+};
+
+uint32_t helio_status_of_rc(helio_rc rc);     /* never 0 */
+uint32_t helio_status_index(uint32_t status); /* into the table; that of 500 when it is not there */
+uint32_t helio_status_at(uint32_t index);
+const char *helio_status_title(uint32_t status);
+const char *helio_status_reason(uint32_t status);
+uint32_t helio_status_retry_after_s(uint32_t status); /* 0 = no such header */
+
+/*  reason NULL or "": the status' own. */
+void helio_problem_json(uint32_t status, const char *reason, const char *detail, helio_buffer_t *out);
+/*  The same with the members of another object, which is JSON already. */
+void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out);
+/*  Of one error at least: the first one's place and text are the problem's, all are in `errors` and, as text,
+ * in `diagnostic`. document: which of several, from 0; -1 = the only one. */
+void helio_problem_of_diagnostics(uint32_t status, const helio_diagnostics_t *wrong, int document,
+                                  helio_buffer_t *out);
+
+#endif

@@ -1,0 +1,30 @@
+/*  target.h -- a request's target as received, taken apart: path segments and query parameters.
+ *
+ *  Strict where laxness is an attack: a bad escape, a NUL or control character, an empty, "." or ".."
+ * segment, an escaped slash, a parameter given twice are errors. Pure; everything lives in the caller's
+ * arena.
+ */
+#ifndef HELIO_BROKER_HTTP_REQUEST_TARGET_H
+#define HELIO_BROKER_HTTP_REQUEST_TARGET_H
+
+#include "federation/base/memory.h"
+
+enum { HELIO_TARGET_MAX = 4096, HELIO_TARGET_SEGMENTS_MAX = 8, HELIO_TARGET_QUERY_MAX = 16 };
+
+typedef struct helio_target {
+    const char *segments[HELIO_TARGET_SEGMENTS_MAX]; /* decoded; none for "/" */
+    uint32_t segment_count;
+    struct {
+        const char *name;
+        const char *value; /* decoded, "" when there is no '=' */
+    } query[HELIO_TARGET_QUERY_MAX];
+    uint32_t query_count;
+} helio_target_t;
+
+/*  HELIO_TOO_BIG over a bound, HELIO_INVALID otherwise; err says what. *ret_target is untouched on failure.
+ */
+HELIO_MUST_CHECK helio_rc helio_target_parse(helio_text_t text, helio_arena_t *arena,
+                                             helio_target_t *ret_target, helio_error_t *err);
+const char *helio_target_query(const helio_target_t *self, const char *name); /* NULL = absent */
+
+#endif

@@ -1,0 +1,172 @@
+#include "broker/http/routes/command.h"
+#include "federation/base/char.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "federation/base/suggest.h"
+
+static const char *expected(const helio_member_t *member)
+{
+    switch (member->kind) {
+    case HELIO_MEMBER_TEXT:
+        return "a text";
+    case HELIO_MEMBER_WORD:
+        return "a text, not too long, or null for none";
+    case HELIO_MEMBER_BOOL:
+        return "true or false";
+    case HELIO_MEMBER_LIMIT:
+        return "a whole number, not negative, or null for no limit";
+    case HELIO_MEMBER_MILLI:
+    case HELIO_MEMBER_MICRO:
+        return "a number, not negative";
+    case HELIO_MEMBER_WORDS:
+        return "a list of texts, not too long and not too many";
+    case HELIO_MEMBER_NUMBER:
+    default:
+        return "a whole number, not negative";
+    }
+}
+
+static bool fill_number(helio_member_t *member, const json_t *value)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < 0 || json_integer_value(value) > (INT64_C(1) << 53))
+        return false;
+    member->number = (uint64_t)json_integer_value(value);
+    return true;
+}
+
+static bool fill_text(const helio_member_t *member, const json_t *value, helio_arena_t *arena, helio_text_t *ret_text)
+{
+    if (!json_is_string(value) || json_string_length(value) > member->bytes_max)
+        return false;
+    helio_text_t text =
+        helio_arena_text(arena, (helio_text_t){json_string_value(value), (uint32_t)json_string_length(value)});
+    for (uint32_t i = 0; i < text.size; i++)
+        if ((unsigned char)text.data[i] < 0x20 || text.data[i] == 0x7f)
+            return false;
+    *ret_text = text;
+    return true;
+}
+
+static bool fill_words(helio_member_t *member, const json_t *value, helio_arena_t *arena)
+{
+    if (!json_is_array(value) || json_array_size(value) > member->words_max)
+        return false;
+    member->word_count = (uint32_t)json_array_size(value);
+    member->words = helio_arena_alloc(arena, member->word_count, sizeof *member->words);
+    for (uint32_t i = 0; i < member->word_count; i++)
+        if (!fill_text(member, json_array_get(value, i), arena, &member->words[i].text))
+            return false;
+    return true;
+}
+
+static bool fill_fraction(helio_member_t *member, const json_t *value, double parts)
+{
+    if (!json_is_number(value) || !(json_number_value(value) >= 0 && json_number_value(value) <= 1e9))
+        return false;
+    member->number = (uint64_t)(json_number_value(value) * parts + 0.5);
+    return true;
+}
+
+static bool fill(helio_member_t *member, const json_t *value, helio_arena_t *arena)
+{
+    member->given = true;
+    switch (member->kind) {
+    case HELIO_MEMBER_TEXT:
+        return fill_text(member, value, arena, &member->text);
+    case HELIO_MEMBER_WORD:
+        member->flag = json_is_null(value);
+        return member->flag || fill_text(member, value, arena, &member->text);
+    case HELIO_MEMBER_WORDS:
+        return fill_words(member, value, arena);
+    case HELIO_MEMBER_BOOL:
+        member->flag = json_is_true(value);
+        return json_is_boolean(value);
+    case HELIO_MEMBER_MILLI:
+        return fill_fraction(member, value, 1e3);
+    case HELIO_MEMBER_MICRO:
+        return fill_fraction(member, value, 1e6);
+    case HELIO_MEMBER_LIMIT:
+        member->flag = json_is_null(value);
+        return member->flag || fill_number(member, value);
+    case HELIO_MEMBER_NUMBER:
+    default:
+        return fill_number(member, value);
+    }
+}
+
+static helio_member_t *member_of(helio_member_t *members, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(members[i].name, name) == 0)
+            return &members[i];
+    return NULL;
+}
+
+static void answer_unknown(helio_exchange_t *self, const char *name, const helio_member_t *members, uint32_t count)
+{
+    helio_suggestion_t suggestion = {.written = helio_text_of(name)};
+    for (uint32_t i = 0; i < count; i++)
+        helio_suggestion_offer(&suggestion, members[i].name);
+    if (suggestion.best)
+        helio_answer_problem(self, 400, NULL, "unknown key '%.64s': did you mean '%s'?", name, suggestion.best);
+    else
+        helio_answer_problem(self, 400, NULL, "unknown key '%.64s'", name);
+}
+
+static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
+                        uint32_t count)
+{
+    const char *name;
+    json_t *value;
+    json_object_foreach(object, name, value)
+    {
+        helio_member_t *member = member_of(members, count, name);
+        if (!member) {
+            answer_unknown(self, name, members, count);
+            return false;
+        }
+        if (!fill(member, value, arena)) {
+            if (member->kind == HELIO_MEMBER_TEXT)
+                helio_answer_problem(self, 400, NULL,
+                                     "'%s' must be a text of at most %u bytes without control characters",
+                                     name, member->bytes_max);
+            else
+                helio_answer_problem(self, 400, NULL, "'%s' must be %s", name, expected(member));
+            return false;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (members[i].required && !members[i].given) {
+            helio_answer_problem(self, 400, NULL, "the key '%s' is missing", members[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
+{
+    json_error_t error;
+    json_t *object = self->body.bytes.size
+                         ? json_loadb(self->body.bytes.data, self->body.bytes.size, JSON_REJECT_DUPLICATES, &error)
+                         : json_object();
+    if (!json_is_object(object)) {
+        if (object)
+            helio_answer_problem(self, 400, NULL, "the body must be a JSON object");
+        else
+            helio_answer_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+                                 error.column, error.text);
+        json_decref(object);
+        return false;
+    }
+    bool good = read_object(self, object, arena, members, count);
+    json_decref(object);
+    return good;
+}
+
+bool helio_command_name(helio_text_t text, uint32_t bytes_max)
+{
+    return helio_is_name(text, bytes_max);
+}

@@ -1,0 +1,116 @@
+/*  /v1/data and /v1/links. Names and figures are judged by the core; here they are only kept from becoming others. */
+#include "broker/http/routes/command.h"
+#include "broker/http/routes/routes.h"
+
+static void on_changed(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, NULL);
+        return;
+    }
+    helio_answer_status(self, 200, NULL, NULL, result->text);
+}
+
+void helio_data_list(helio_exchange_t *self)
+{
+    helio_await_read(self, helio_answer_read, "read_data", 1, (const char *[]){helio_exchange_tenant(self)});
+}
+
+void helio_links_list(helio_exchange_t *self)
+{
+    helio_await_read(self, helio_answer_read, "read_links", 0, NULL);
+}
+
+static helio_ev_data_t *data_event(helio_exchange_t *self, helio_arena_t *arena)
+{
+    helio_ev_data_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->user = helio_text_of(self->token->user);
+    event->role = self->token->role;
+    return event;
+}
+
+void helio_data_set(helio_exchange_t *self)
+{
+    helio_member_t members[] = {
+        {.name = "prefix", .kind = HELIO_MEMBER_TEXT, .bytes_max = HELIO_DATA_PREFIX_MAX, .required = true},
+        {.name = "sites",
+         .kind = HELIO_MEMBER_WORDS,
+         .bytes_max = 32,
+         .words_max = HELIO_DATA_SITES_MAX,
+         .required = true},
+        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32}};
+    helio_arena_t *arena = helio_await_arena(self);
+    if (!helio_command_read(self, arena, members, 3))
+        return;
+    if (!members[1].word_count) {
+        helio_answer_problem(self, 400, NULL, "'sites' names none; DELETE takes a prefix out of the catalogue");
+        return;
+    }
+    helio_ev_data_t *event = data_event(self, arena);
+    event->prefix = members[0].text;
+    event->sites.items = members[1].words;
+    event->sites.count = members[1].word_count;
+    event->tenant_given = members[2].given && members[2].text.size;
+    event->tenant = members[2].text;
+    helio_await_event(self, on_changed, HELIO_BROKER_EV_DATA, event);
+}
+
+/*  A text of the query, in the call's arena; NULL: it is absent or too long, and that was answered. */
+static const char *query(helio_exchange_t *self, helio_arena_t *arena, const char *name, uint32_t bytes_max)
+{
+    helio_text_t value = helio_text_of(helio_exchange_query(self, name));
+    if (value.size && value.size <= bytes_max)
+        return helio_arena_string(arena, value);
+    helio_answer_problem(self, 400, NULL, "the query parameter '%s' must be 1 to %u bytes", name, bytes_max);
+    return NULL;
+}
+
+void helio_data_remove(helio_exchange_t *self)
+{
+    helio_arena_t *arena = helio_await_arena(self);
+    const char *prefix = query(self, arena, "prefix", HELIO_DATA_PREFIX_MAX);
+    if (!prefix)
+        return;
+    helio_ev_data_t *event = data_event(self, arena);
+    event->prefix = helio_text_of(prefix);
+    helio_await_event(self, on_changed, HELIO_BROKER_EV_DATA, event);
+}
+
+static helio_ev_link_t *link_event(helio_exchange_t *self, helio_arena_t *arena, helio_text_t from, helio_text_t to)
+{
+    helio_ev_link_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->user = helio_text_of(self->token->user);
+    event->role = self->token->role;
+    event->from = from;
+    event->to = to;
+    return event;
+}
+
+void helio_links_set(helio_exchange_t *self)
+{
+    helio_member_t members[] = {{.name = "from", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
+                                {.name = "to", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
+                                {.name = "gbps", .kind = HELIO_MEMBER_MILLI, .required = true},
+                                {.name = "egress_usd_per_gb", .kind = HELIO_MEMBER_MICRO},
+                                {.name = "rtt_ms", .kind = HELIO_MEMBER_NUMBER}};
+    helio_arena_t *arena = helio_await_arena(self);
+    if (!helio_command_read(self, arena, members, 5))
+        return;
+    helio_ev_link_t *event = link_event(self, arena, members[0].text, members[1].text);
+    event->mbps = members[2].number;
+    event->egress_micro_usd_per_gb = (int64_t)members[3].number;
+    event->rtt_ms = members[4].number < UINT32_MAX ? (uint32_t)members[4].number : UINT32_MAX;
+    helio_await_event(self, on_changed, HELIO_BROKER_EV_LINK, event);
+}
+
+void helio_links_remove(helio_exchange_t *self)
+{
+    helio_arena_t *arena = helio_await_arena(self);
+    const char *from = query(self, arena, "from", 32);
+    const char *to = from ? query(self, arena, "to", 32) : NULL;
+    if (!to)
+        return;
+    helio_ev_link_t *event = link_event(self, arena, helio_text_of(from), helio_text_of(to));
+    event->removed = true;
+    helio_await_event(self, on_changed, HELIO_BROKER_EV_LINK, event);
+}

@@ -1,0 +1,154 @@
+/*  GET /v1/events: transitions as server-sent events.
+ *
+ *  The database is the buffer: the engine only rings when something has become durable, and each subscriber
+ * reads what is new to it and its own to see. So a slow subscriber costs no memory, and nothing the engine
+ * does waits for one. Who has fallen too far behind gets `resync` (look at the state itself) instead of a
+ * history.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "broker/http/request/desk.h"
+#include "broker/http/routes/routes.h"
+#include "federation/base/clock.h"
+#include "federation/base/json.h"
+#include "federation/spec/value.h"
+
+enum {
+    PAGE = 500,
+    BEHIND_MAX = 100000,  /* events: further back is not replayed */
+    HEARTBEAT_MS = 15000, /* also a read without a ring: another broker may be the one that leads */
+    PAUSE_MS = 100,       /* between two reads of one subscriber */
+    RETRY_MS = 1000       /* after a failed read */
+};
+
+/*  What one subscriber has. */
+typedef struct subscription {
+    uint64_t after;      /* the last seq that was sent or passed over */
+    uint64_t asked_upto; /* durable for certain when the read in progress was posted */
+    int64_t not_before_ms;
+    int64_t heartbeat_ms; /* the next one is due */
+} subscription_t;
+
+static subscription_t *subscription_of(helio_exchange_t *self)
+{
+    return helio_exchange_state(self, sizeof(subscription_t));
+}
+
+static void want(helio_exchange_t *self);
+
+static void heartbeat(helio_exchange_t *self, int64_t now_ms)
+{
+    subscription_t *stream = subscription_of(self);
+    if (now_ms < stream->heartbeat_ms)
+        return;
+    if (!self->answer.size)
+        helio_buffer_text(&self->answer, ": heartbeat\n\n");
+    stream->heartbeat_ms = now_ms + HEARTBEAT_MS;
+}
+
+static void append_event(helio_exchange_t *self, const json_t *event)
+{
+    json_int_t seq = json_integer_value(json_object_get(event, "seq"));
+    char *data = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
+    if (data && seq > 0) {
+        helio_buffer_printf(&self->answer, "id: %lld\nevent: transition\ndata: ", (long long)seq);
+        helio_buffer_text(&self->answer, data);
+        helio_buffer_text(&self->answer, "\n\n");
+        subscription_of(self)->after = (uint64_t)seq;
+    }
+    free(data);
+}
+
+static void on_events(helio_exchange_t *self, const helio_result_t *result)
+{
+    subscription_t *stream = subscription_of(self);
+    int64_t now_ms = helio_clock_boot_ms();
+    json_t *events =
+        result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
+    size_t index;
+    const json_t *event;
+    json_array_foreach(events, index, event) append_event(self, event);
+    heartbeat(self, now_ms);
+    if (!json_is_array(events)) {
+        stream->not_before_ms = now_ms + RETRY_MS;
+    } else if (json_array_size(events) < PAGE) {
+        stream->not_before_ms = now_ms + PAUSE_MS;
+        if (stream->asked_upto > stream->after)
+            stream->after = stream->asked_upto; /* what lies between is other tenants' */
+    } else {
+        stream->not_before_ms = stream->heartbeat_ms = now_ms; /* there is more, ring or not */
+    }
+    json_decref(events);
+    helio_await_idle(self, stream->not_before_ms, false);
+}
+
+static void read_more(helio_exchange_t *self, uint64_t upto)
+{
+    char after[24], page[12];
+    subscription_t *stream = subscription_of(self);
+    stream->asked_upto = upto;
+    (void)snprintf(after, sizeof after, "%llu", (unsigned long long)stream->after);
+    (void)snprintf(page, sizeof page, "%d", PAGE);
+    helio_await_read(self, on_events, "read_events", 3,
+                     (const char *[]){after, helio_exchange_tenant(self), page});
+}
+
+static void want(helio_exchange_t *self)
+{
+    subscription_t *stream = subscription_of(self);
+    int64_t now_ms = helio_clock_boot_ms();
+    uint64_t upto = helio_desk_seq(self->http->desk);
+    bool beat = now_ms >= stream->heartbeat_ms;
+    if (!helio_token_in_force(self->token, helio_clock_wall_ms()))
+        self->ended = true;
+    else if (now_ms < stream->not_before_ms)
+        helio_await_idle(self, stream->not_before_ms, false);
+    else if (upto > stream->after || beat)
+        read_more(self, upto);
+    else
+        helio_await_idle(self, stream->heartbeat_ms, true);
+}
+
+static void on_last(helio_exchange_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK) {
+        helio_answer_failure(self, result, NULL);
+        return;
+    }
+    json_t *last = json_loadb(result->data.data, result->data.size, 0, NULL);
+    uint64_t seq = (uint64_t)json_integer_value(json_object_get(last, "seq")), after = seq;
+    json_decref(last);
+    if (self->last_event_id[0] && helio_u64_parse(helio_text_of(self->last_event_id), &after) != HELIO_OK)
+        after = seq;
+    /* later than the last: an id of another life of this database */
+    bool resync = after > seq || seq - after > BEHIND_MAX;
+    int64_t now_ms = helio_clock_boot_ms();
+    *subscription_of(self) =
+        (subscription_t){.after = resync ? seq : after,
+                               .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
+    helio_answer_stream(self, "text/event-stream", want);
+    helio_buffer_text(&self->answer, "retry: 2000\n");
+    if (!resync) {
+        helio_buffer_printf(&self->answer, ": after %llu\n\n", (unsigned long long)after);
+        return;
+    }
+    helio_buffer_printf(&self->answer, "id: %llu\nevent: resync\ndata: ", (unsigned long long)seq);
+    helio_json_writer_t json = helio_json_into(&self->answer);
+    helio_json_begin_object(&json, NULL);
+    helio_json_put_u64(&json, "seq", seq);
+    helio_json_end(&json);
+    helio_buffer_text(&self->answer, "\n\n");
+}
+
+void helio_events_follow(helio_exchange_t *self)
+{
+    uint64_t after;
+    if (self->last_event_id[0] && helio_u64_parse(helio_text_of(self->last_event_id), &after) != HELIO_OK) {
+        helio_answer_problem(self, 400, NULL, "Last-Event-ID is not one of this stream's ids");
+        return;
+    }
+    if (helio_exchange_take_place(self))
+        helio_await_read(self, on_last, "read_last_event", 0, NULL);
+}

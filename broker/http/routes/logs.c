@@ -1,0 +1,237 @@
+/*  GET /v1/jobs/{id}/logs: what an attempt printed, from the site that has it. With follow=1 until the job is
+ * over, across attempts and sites. The site is asked again and again, with growing pauses while nothing
+ * comes: logs are no messages.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/http/request/desk.h"
+#include "broker/http/routes/routes.h"
+#include "federation/base/clock.h"
+#include "federation/spec/value.h"
+
+enum {
+    PIECE_BYTES = 64 << 10,
+    PAUSE_LEAST_MS = 200,
+    PAUSE_MOST_MS = 2000,
+    LOOK_MS = 5000 /* how often to look where the job is while its site says nothing new */
+};
+
+/*  Where a reader of logs is. */
+typedef struct log_stream {
+    char job[HELIO_KEY_SIZE];
+    char site[HELIO_SITE_NAME_MAX + 1]; /* "" = not placed yet */
+    helio_job_key_t key;
+    uint32_t epoch;
+    uint64_t offset;
+    bool fixed_epoch;
+    bool follow;
+    bool over;         /* the job's state is terminal */
+    uint32_t pause_ms; /* back-off */
+    int64_t look_ms;   /* when to look again where the job is */
+} log_stream_t;
+
+static log_stream_t *stream_of(helio_exchange_t *self)
+{
+    return helio_exchange_state(self, sizeof(log_stream_t));
+}
+
+static void want(helio_exchange_t *self);
+static void on_piece(helio_exchange_t *self, const helio_result_t *result);
+static void on_where(helio_exchange_t *self, const helio_result_t *result);
+
+static void pause_more(log_stream_t *stream)
+{
+    stream->pause_ms = stream->pause_ms ? stream->pause_ms * 2 : PAUSE_LEAST_MS;
+    if (stream->pause_ms > PAUSE_MOST_MS)
+        stream->pause_ms = PAUSE_MOST_MS;
+}
+
+static void look(helio_exchange_t *self)
+{
+    log_stream_t *stream = stream_of(self);
+    char epoch[12];
+    (void)snprintf(epoch, sizeof epoch, "%u", stream->epoch);
+    stream->look_ms = helio_clock_boot_ms() + LOOK_MS;
+    helio_await_read(self, on_where, stream->fixed_epoch ? "read_attempt_where" : "read_job_where",
+                     stream->fixed_epoch ? 3 : 2,
+                     (const char *[]){stream->job, helio_exchange_tenant(self), epoch});
+}
+
+static void read_piece(helio_exchange_t *self)
+{
+    const log_stream_t *stream = stream_of(self);
+    helio_await_log(self, on_piece,
+                    (helio_log_place_t){stream->site, stream->key, stream->epoch, stream->offset, PIECE_BYTES});
+}
+
+static void idle(helio_exchange_t *self)
+{
+    log_stream_t *stream = stream_of(self);
+    pause_more(stream);
+    helio_await_idle(self, helio_clock_boot_ms() + stream->pause_ms, true);
+}
+
+/*  The answer's headers: from here on failures can only end the stream. */
+static void begin_stream(helio_exchange_t *self)
+{
+    log_stream_t *stream = stream_of(self);
+    char text[24];
+    if (self->want)
+        return;
+    (void)snprintf(text, sizeof text, "%llu", (unsigned long long)stream->offset);
+    helio_exchange_header(self, "X-Helio-Log-Offset", text);
+    (void)snprintf(text, sizeof text, "%u", stream->epoch);
+    helio_exchange_header(self, "X-Helio-Log-Epoch", text);
+    helio_answer_stream(self, "text/plain; charset=utf-8", want);
+}
+
+static void want(helio_exchange_t *self)
+{
+    log_stream_t *stream = stream_of(self);
+    int64_t now_ms = helio_clock_boot_ms();
+    if (!helio_token_in_force(self->token, helio_clock_wall_ms()))
+        self->ended = true;
+    else if (self->wake_ms > now_ms) /* a bell, or the client took what there was: not yet */
+        helio_await_idle(self, self->wake_ms, true);
+    else if (!stream->site[0] || now_ms >= stream->look_ms)
+        look(self);
+    else
+        read_piece(self);
+}
+
+/*  Nothing comes from there, now or ever again. */
+static void on_no_piece(helio_exchange_t *self, const helio_result_t *result)
+{
+    log_stream_t *stream = stream_of(self);
+    if (!self->want && !stream->follow && (result->rc != HELIO_NOT_FOUND || stream->over)) {
+        if (result->rc == HELIO_NOT_FOUND)
+            helio_answer_problem(self, 404, NULL, "site %s keeps no log of job %s, attempt %u", stream->site,
+                                 stream->job, stream->epoch);
+        else
+            helio_answer_failure(self, result, NULL);
+        return;
+    }
+    begin_stream(self);
+    if (!stream->follow || stream->over)
+        self->ended = true;
+    else
+        idle(self);
+}
+
+static void on_piece(helio_exchange_t *self, const helio_result_t *result)
+{
+    log_stream_t *stream = stream_of(self);
+    if (result->rc != HELIO_OK) {
+        on_no_piece(self, result);
+        return;
+    }
+    begin_stream(self);
+    helio_buffer_append(&self->answer, result->data.data, result->data.size);
+    stream->offset = result->offset + result->data.size;
+    bool last = result->end || (!result->data.size && (!stream->follow || stream->over));
+    if (last && (!stream->follow || stream->fixed_epoch || stream->over)) {
+        self->ended = true;
+    } else if (result->end) {
+        stream->look_ms = 0; /* over here: is it over, or elsewhere? */
+        idle(self);
+    } else if (result->data.size) {
+        stream->pause_ms = 0;
+        helio_await_idle(self, 0, false);
+    } else {
+        idle(self);
+    }
+}
+
+static bool refuse(helio_exchange_t *self, uint32_t status, const char *text)
+{
+    if (self->want) /* too late for a status */
+        self->ended = true;
+    else
+        helio_answer_problem(self, status, NULL, "%s", text);
+    return false;
+}
+
+/*  Reads {id, array, site, epoch, state, newest (of one attempt)}. false: it is of no use, a problem was
+ * answered or the stream ended. */
+static bool learn(helio_exchange_t *self, const json_t *where)
+{
+    log_stream_t *stream = stream_of(self);
+    const char *id = json_string_value(json_object_get(where, "id"));
+    const char *site = json_string_value(json_object_get(where, "site"));
+    const char *state = json_string_value(json_object_get(where, "state"));
+    uint32_t epoch = (uint32_t)json_integer_value(json_object_get(where, "epoch")), known;
+    if (!id || !state || helio_job_key_parse(helio_text_of(id), &stream->key) != HELIO_OK ||
+        helio_job_state_of(helio_text_of(state), &known) != HELIO_OK) {
+        return refuse(self, 500, "the database's answer is not understood");
+    }
+    if (json_is_true(json_object_get(where, "array")) && stream->key.task == HELIO_NO_TASK) {
+        char text[96];
+        (void)snprintf(text, sizeof text, "the job is an array: name one of its tasks, as in ID.%u",
+                       (uint32_t)json_integer_value(json_object_get(where, "first")));
+        return refuse(self, 409, text);
+    }
+    (void)helio_text_copy(helio_text_of(id), stream->job, sizeof stream->job);
+    (void)helio_text_copy(helio_text_of(site), stream->site, sizeof stream->site);
+    bool past = (uint32_t)json_integer_value(json_object_get(where, "newest")) > stream->epoch;
+    stream->over = helio_job_state_is_terminal(known) || (stream->fixed_epoch && past);
+    if (!stream->fixed_epoch && epoch != stream->epoch) {
+        if (self->want) /* a new attempt's log begins at its beginning */
+            stream->offset = 0;
+        stream->epoch = epoch;
+        stream->pause_ms = 0;
+    }
+    return true;
+}
+
+static void on_where(helio_exchange_t *self, const helio_result_t *result)
+{
+    log_stream_t *stream = stream_of(self);
+    if (result->rc != HELIO_OK) {
+        if (self->want)
+            idle(self);
+        else
+            helio_answer_failure(self, result,
+                                 helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
+        return;
+    }
+    helio_text_t json = helio_buffer_view(&result->data);
+    if (!self->want && helio_answer_ambiguous(self, json))
+        return;
+    json_t *where = json_loadb(json.data, json.size, 0, NULL);
+    uint32_t epoch = stream->epoch;
+    bool first = !self->want, learned = learn(self, where);
+    json_decref(where);
+    if (!learned)
+        return;
+    if (!stream->site[0]) { /* never placed: nothing was ever printed */
+        begin_stream(self);
+        if (!stream->follow || stream->over)
+            self->ended = true;
+        else
+            idle(self);
+    } else if (first || epoch != stream->epoch || stream->over) {
+        read_piece(self);
+    } else {
+        idle(self);
+    }
+}
+
+void helio_jobs_logs(helio_exchange_t *self)
+{
+    log_stream_t *stream = stream_of(self);
+    const char *follow = helio_exchange_query(self, "follow");
+    uint64_t epoch;
+    stream->follow = follow && strcmp(follow, "0") != 0 && strcmp(follow, "false") != 0;
+    stream->fixed_epoch = helio_exchange_query(self, "epoch") != NULL;
+    if (!helio_exchange_number(self, "offset", 0, INT64_MAX, &stream->offset) ||
+        !helio_exchange_number(self, "epoch", 0, INT32_MAX, &epoch) || !helio_exchange_take_place(self))
+        return;
+    stream->epoch = (uint32_t)epoch;
+    if (!helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job)) {
+        helio_answer_problem(self, 404, NULL, "there is no job '%.64s'", self->parameter);
+        return;
+    }
+    look(self);
+}

@@ -1,0 +1,55 @@
+/*  /v1/overflows. */
+#include "broker/http/routes/command.h"
+#include "broker/http/routes/routes.h"
+
+void helio_overflows_list(helio_exchange_t *self)
+{
+    helio_await_read(self, helio_answer_read, "read_overflows", 1, (const char *[]){helio_exchange_tenant(self)});
+}
+
+static void on_set(helio_exchange_t *self, const helio_result_t *result)
+{
+    helio_answer_set(self, result, "overflow group", "name");
+}
+
+static helio_ev_overflow_t *event_of(helio_exchange_t *self, helio_arena_t *arena)
+{
+    if (!helio_command_name(helio_text_of(self->parameter), 32)) {
+        helio_answer_problem(self, 400, NULL,
+                             "'%.64s' is no name of an overflow group: letters, digits, '.', '_' and '-', at "
+                             "most 32, beginning "
+                             "with a letter or digit",
+                             self->parameter);
+        return NULL;
+    }
+    helio_ev_overflow_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->user = helio_text_of(self->token->user);
+    event->role = self->token->role;
+    event->name = helio_arena_text(arena, helio_text_of(self->parameter));
+    return event;
+}
+
+void helio_overflows_set(helio_exchange_t *self)
+{
+    helio_member_t members[] = {
+        {.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
+        {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
+        {.name = "steps", .kind = HELIO_MEMBER_TEXT, .bytes_max = 1024, .required = true}};
+    helio_arena_t *arena = helio_await_arena(self);
+    helio_ev_overflow_t *event = event_of(self, arena);
+    if (!event || !helio_command_read(self, arena, members, 3))
+        return;
+    event->queue = members[0].text;
+    event->tenant = members[1].text;
+    event->steps = members[2].text;
+    helio_await_event(self, on_set, HELIO_BROKER_EV_OVERFLOW, event);
+}
+
+void helio_overflows_remove(helio_exchange_t *self)
+{
+    helio_ev_overflow_t *event = event_of(self, helio_await_arena(self));
+    if (!event)
+        return;
+    event->remove = true;
+    helio_await_event(self, on_set, HELIO_BROKER_EV_OVERFLOW, event);
+}

@@ -1,0 +1,98 @@
+#include "broker/http/routes/submission.h"
+
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { HASH_SIZE = 32 };
+
+/*  SHA-256 of every document that comes with a key: when the key comes again, that says whether it is the
+ * same document. One search for the algorithm a call: OpenSSL's takes locks and as long as hashing. */
+typedef struct hasher {
+    EVP_MD *algorithm;
+    EVP_MD_CTX *context;
+} hasher_t;
+
+static hasher_t hasher_new(void)
+{
+    hasher_t self = {EVP_MD_fetch(NULL, "SHA256", NULL), EVP_MD_CTX_new()};
+    if (!self.algorithm || !self.context)
+        abort(); /* no memory */
+    return self;
+}
+
+static void hasher_clear(hasher_t *self)
+{
+    EVP_MD_CTX_free(self->context);
+    EVP_MD_free(self->algorithm);
+}
+
+static helio_text_t hash_of(hasher_t *self, helio_text_t text, helio_arena_t *arena)
+{
+    unsigned char *hash = helio_arena_alloc(arena, HASH_SIZE, 1);
+    unsigned size = 0;
+    int good = EVP_DigestInit_ex2(self->context, self->algorithm, NULL) == 1 &&
+               EVP_DigestUpdate(self->context, text.data, text.size) == 1 &&
+               EVP_DigestFinal_ex(self->context, hash, &size) == 1;
+    if (!good || size != HASH_SIZE)
+        abort(); /* no memory: nothing else can fail here */
+    return (helio_text_t){(const char *)hash, HASH_SIZE};
+}
+
+static helio_text_t key_of(const char *key, uint32_t index, uint32_t count, helio_arena_t *arena)
+{
+    if (!*key)
+        return (helio_text_t){0};
+    return count == 1 ? helio_arena_text(arena, helio_text_of(key))
+                      : helio_arena_printf(arena, "%s#%u", key, index);
+}
+
+static helio_rc too_many(uint32_t count, helio_diagnostics_t *ret_wrong)
+{
+    helio_diagnostic_t diagnostic = {.problem = HELIO_SPEC_TOO_BIG_PROBLEM, .span = 1};
+    (void)helio_text_copy(HELIO_TEXT("request"), diagnostic.source_name, sizeof diagnostic.source_name);
+    (void)snprintf(diagnostic.message, sizeof diagnostic.message, "%u jobs in one request; at most %d", count,
+                   HELIO_SUBMISSION_JOBS_MAX);
+    (void)helio_text_copy(HELIO_TEXT("send them in several requests"), diagnostic.hint,
+                          sizeof diagnostic.hint);
+    ret_wrong->items[0] = diagnostic;
+    return HELIO_TOO_BIG;
+}
+
+helio_rc helio_submission_read(helio_text_t body, const char *idempotency_key, helio_arena_t *arena,
+                               helio_ev_submit_t *ret_event, helio_diagnostics_t *ret_wrong,
+                               int *ret_document)
+{
+    helio_spec_parts_t parts;
+    *ret_document = -1;
+    ret_wrong->count = 1;
+    ret_wrong->more = false;
+    helio_rc rc = helio_spec_split((helio_spec_source_t){.text = body, .name = "request"}, arena, &parts,
+                                   &ret_wrong->items[0]);
+    if (rc != HELIO_OK)
+        return rc;
+    if (parts.count > HELIO_SUBMISSION_JOBS_MAX)
+        return too_many(parts.count, ret_wrong);
+    helio_submission_t *jobs = helio_arena_alloc(arena, parts.count, sizeof *jobs);
+    helio_job_spec_t defaults;
+    helio_spec_defaults(&helio_spec_job_table, arena, &defaults);
+    HELIO_AUTO(hasher_clear) hasher_t hasher = hasher_new();
+    for (uint32_t i = 0; i < parts.count; i++) {
+        rc = helio_spec_read_from(&helio_spec_job_table, &defaults, parts.items[i], HELIO_JOB_SOURCE_MAX,
+                                  arena, &jobs[i].spec, &ret_wrong->items[0]);
+        if (rc != HELIO_OK) {
+            /* Read again for all that is wrong with it: the way of good documents stays the short one. */
+            rc = helio_spec_judge(&helio_spec_job_table, parts.items[i], HELIO_JOB_SOURCE_MAX, arena,
+                                  &jobs[i].spec, ret_wrong);
+            *ret_document = parts.count == 1 ? -1 : (int)i;
+            return rc;
+        }
+        jobs[i].source = parts.items[i].text;
+        jobs[i].idempotency_key = key_of(idempotency_key, i, parts.count, arena);
+        if (jobs[i].idempotency_key.size)
+            jobs[i].spec_hash = hash_of(&hasher, jobs[i].source, arena);
+    }
+    ret_event->jobs.items = jobs;
+    ret_event->jobs.count = parts.count;
+    return HELIO_OK;
+}
