@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "client/lib/client.h"
+#include "client/lib/program.h"
 
 /*  A handler can reach nothing but globals. */
 static volatile sig_atomic_t presses;

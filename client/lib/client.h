@@ -1,7 +1,5 @@
-/*  client.h -- the `helio` command as a function: what it may touch of the process comes in, an exit code
- * goes out.
- *
- *  main.c gives it the real streams, environment and signals, a test gives its own. One thread.
+/*  client.h -- what a command works with: the process's streams, environment and signals, the command line, the
+ *  settings and the broker. main.c gives the real ones, a test gives its own. One thread.
  */
 #ifndef HELIO_CLIENT_CLIENT_H
 #define HELIO_CLIENT_CLIENT_H
@@ -50,10 +48,12 @@ typedef struct helio_client_io {
 typedef struct helio_settings helio_settings_t;
 typedef struct helio_remote helio_remote_t;
 typedef struct helio_command helio_command_t;
+typedef struct helio_command_table helio_command_table_t;
 
 /*  What a command's handler works with; everything borrowed for the call. */
 typedef struct helio_client {
     const helio_client_io_t *io;
+    const helio_command_table_t *commands; /* all there are, for help and completion */
     const helio_command_t *command;
     const helio_arguments_t *arguments; /* positionals without the command's own name */
     const helio_settings_t *settings;   /* NULL for commands that need none */
@@ -61,9 +61,6 @@ typedef struct helio_client {
     helio_output_t output;
     helio_arena_t *arena;
 } helio_client_t;
-
-/*  Runs one command line. argv[0] is skipped. Returns the exit code. */
-int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io);
 
 /*  ---- for handlers ---- */
 

@@ -1,5 +1,5 @@
-/*  command.h -- the command table: dispatch, help, manual page and completion all read it, so they cannot
- * differ. */
+/*  command.h -- what a command is, and how one is found in the table of them (commands.h). Dispatch, help, manual page
+ *  and completion all read that table, so they cannot differ. */
 #ifndef HELIO_CLIENT_COMMAND_H
 #define HELIO_CLIENT_COMMAND_H
 
@@ -36,82 +36,19 @@ struct helio_command {
     int (*handler)(helio_client_t *client); /* returns the exit code */
 };
 
-const helio_command_t *helio_commands(size_t *ret_count);
+struct helio_command_table {
+    const helio_command_t *items;
+    size_t count;
+};
+
 /*  The command that the first words name, and how many words that took; NULL when none. */
-const helio_command_t *helio_command_find(const char *const *words, uint32_t count, uint32_t *ret_taken);
+const helio_command_t *helio_command_find(const helio_command_table_t *self, const char *const *words, uint32_t count,
+                                          uint32_t *ret_taken);
 /*  Whether the words behind this first one follow another program's rules. */
-bool helio_command_has_own_words(const char *word);
+bool helio_command_has_own_words(const helio_command_table_t *self, const char *word);
 /*  The nearest known name, NULL = none is near. */
-const char *helio_command_suggest(const char *word);
+const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
 /*  Whether this is the first word of two-word commands ("token"). */
-bool helio_command_is_group(const char *word);
-
-/*  ---- help.c, completion.c ---- */
-void helio_help_overview(helio_buffer_t *out);
-void helio_help_command(const helio_command_t *command, helio_buffer_t *out);
-void helio_help_group(const char *word, helio_buffer_t *out);
-void helio_help_roff(helio_buffer_t *out);
-/*  docs/reference/helio.md */
-void helio_help_page(helio_buffer_t *out); /* help_page.c */
-/*  False for a shell it does not know. */
-bool helio_completion(const char *shell, helio_buffer_t *out);
-
-/*  ---- handlers, by file ---- */
-int helio_cmd_submit(helio_client_t *client); /* submit.c */
-int helio_cmd_sbatch(helio_client_t *client); /* sbatch.c */
-int helio_cmd_convert(helio_client_t *client);
-int helio_sbatch_take_options(helio_client_t *client, helio_arguments_t *arguments);
-int helio_cmd_ls(helio_client_t *client); /* jobs.c */
-int helio_cmd_show(helio_client_t *client);
-int helio_cmd_cancel(helio_client_t *client);
-int helio_cmd_release(helio_client_t *client);
-int helio_cmd_top(helio_client_t *client);
-int helio_cmd_tenants(helio_client_t *client); /* quota.c */
-int helio_cmd_tenants_set(helio_client_t *client);
-int helio_cmd_edit(helio_client_t *client); /* edit.c */
-/*  What was edited of a job, if anything was: a table below the job's own lines. */
-helio_rc helio_edits_print(const helio_client_t *client, const json_t *job);
-int helio_cmd_plan(helio_client_t *client);    /* plan.c */
-int helio_cmd_explain(helio_client_t *client); /* explain.c */
-int helio_cmd_run(helio_client_t *client);     /* wait.c */
-int helio_cmd_wait(helio_client_t *client);
-int helio_cmd_logs(helio_client_t *client);
-int helio_cmd_events(helio_client_t *client); /* watch.c */
-int helio_cmd_sites(helio_client_t *client);  /* fleet.c */
-int helio_cmd_gpus(helio_client_t *client);
-int helio_cmd_forecast(helio_client_t *client); /* forecast.c */
-int helio_cmd_queues(helio_client_t *client);   /* queues.c */
-int helio_cmd_queues_set(helio_client_t *client);
-int helio_cmd_queues_schedule(helio_client_t *client);
-int helio_cmd_queues_rm(helio_client_t *client);
-int helio_cmd_overflow_list(helio_client_t *client); /* overflow.c */
-int helio_cmd_overflow_set(helio_client_t *client);
-int helio_cmd_overflow_rm(helio_client_t *client);
-int helio_cmd_quota(helio_client_t *client); /* quota.c */
-int helio_cmd_quota_set(helio_client_t *client);
-int helio_cmd_data_list(helio_client_t *client); /* data.c */
-int helio_cmd_data_set(helio_client_t *client);
-int helio_cmd_data_rm(helio_client_t *client);
-int helio_cmd_links_list(helio_client_t *client);
-int helio_cmd_links_set(helio_client_t *client);
-int helio_cmd_links_rm(helio_client_t *client);
-int helio_cmd_report(helio_client_t *client); /* fleet.c */
-int helio_cmd_drain(helio_client_t *client);
-int helio_cmd_undrain(helio_client_t *client);
-int helio_cmd_attest(helio_client_t *client);
-int helio_cmd_keys_add(helio_client_t *client); /* admin.c */
-int helio_cmd_keys_new(helio_client_t *client);
-int helio_cmd_token_add(helio_client_t *client);
-int helio_cmd_token_ls(helio_client_t *client);
-int helio_cmd_token_revoke(helio_client_t *client);
-int helio_cmd_user_ls(helio_client_t *client);
-int helio_cmd_user_disable(helio_client_t *client);
-int helio_cmd_user_enable(helio_client_t *client);
-int helio_cmd_audit(helio_client_t *client);
-int helio_cmd_audit_verify(helio_client_t *client);
-int helio_cmd_doctor(helio_client_t *client); /* doctor.c */
-int helio_cmd_help(helio_client_t *client);   /* self.c */
-int helio_cmd_completion(helio_client_t *client);
-int helio_cmd_version(helio_client_t *client);
+bool helio_command_is_group(const helio_command_table_t *self, const char *word);
 
 #endif

@@ -2,7 +2,7 @@
  */
 #include <string.h>
 
-#include "client/lib/command.h"
+#include "client/lib/help.h"
 
 static const char *words_command(helio_words_t words)
 {
@@ -34,13 +34,12 @@ static void option_words(helio_buffer_t *out, helio_options_t options)
 }
 
 /*  First words once each, or the second words of a group. */
-static void command_words(helio_buffer_t *out, const char *group)
+static void command_words(const helio_command_table_t *table, helio_buffer_t *out, const char *group)
 {
-    size_t count, size = group ? strlen(group) : 0;
-    const helio_command_t *commands = helio_commands(&count);
+    size_t size = group ? strlen(group) : 0;
     const char *last = "";
-    for (size_t i = 0; i < count; i++) {
-        const char *name = commands[i].name;
+    for (size_t i = 0; i < table->count; i++) {
+        const char *name = table->items[i].name;
         size_t first = strcspn(name, " ");
         if (group) {
             if (first == size && strncmp(name, group, size) == 0 && name[first])
@@ -54,7 +53,7 @@ static void command_words(helio_buffer_t *out, const char *group)
 }
 
 /*  The part of the bash function that serves one command. */
-static void bash_case(helio_buffer_t *out, const helio_command_t *command)
+static void bash_case(const helio_command_table_t *table, helio_buffer_t *out, const helio_command_t *command)
 {
     helio_buffer_printf(out, "    '%s')\n      words='", command->name);
     option_words(out, command->options | HELIO_OPTIONS_EVERYWHERE);
@@ -63,28 +62,26 @@ static void bash_case(helio_buffer_t *out, const helio_command_t *command)
         helio_buffer_text(out, "      files=1\n");
     else if (command->words == HELIO_WORDS_COMMANDS) {
         helio_buffer_text(out, "      [[ $cur == -* ]] || words='");
-        command_words(out, NULL);
+        command_words(table, out, NULL);
         helio_buffer_text(out, "'\n");
     } else if (words_command(command->words))
         helio_buffer_printf(out, "      [[ $cur == -* ]] || words=$(%s)\n", words_command(command->words));
     helio_buffer_text(out, "      ;;\n");
 }
 
-static void bash_groups(helio_buffer_t *out)
+static void bash_groups(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     const char *last = "";
-    for (size_t i = 0; i < count; i++) {
-        size_t first = strcspn(commands[i].name, " ");
-        if (!commands[i].name[first] || strncmp(last, commands[i].name, first + 1) == 0)
+    for (size_t i = 0; i < table->count; i++) {
+        size_t first = strcspn(table->items[i].name, " ");
+        if (!table->items[i].name[first] || strncmp(last, table->items[i].name, first + 1) == 0)
             continue;
-        last = commands[i].name;
+        last = table->items[i].name;
         helio_buffer_printf(out, "    %.*s)\n      words='", (int)first, last);
         helio_text_t group = {last, (uint32_t)first};
         char name[32];
         (void)helio_text_copy(group, name, sizeof name);
-        command_words(out, name);
+        command_words(table, out, name);
         helio_buffer_text(out, "'\n      ;;\n");
     }
 }
@@ -108,10 +105,8 @@ static void bash_choices(helio_buffer_t *out)
     }
 }
 
-static void bash(helio_buffer_t *out)
+static void bash(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_buffer_text(out,
                       "_helio() {\n  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                       "  local words= files= first= second= word\n  COMPREPLY=()\n  case $prev in\n");
@@ -122,21 +117,21 @@ static void bash(helio_buffer_t *out)
              "    if [[ -z $first ]]; then first=$word; elif [[ -z $second ]]; then second=$word; fi\n"
              "  done\n  case $first in keys|token|user) first=\"$first${second:+ $second}\" ;; esac\n"
              "  case $first in\n    '')\n      words='");
-    command_words(out, NULL);
+    command_words(table, out, NULL);
     helio_buffer_text(out, "'\n      ;;\n");
-    for (size_t i = 0; i < count; i++)
-        bash_case(out, &commands[i]);
-    bash_groups(out);
+    for (size_t i = 0; i < table->count; i++)
+        bash_case(table, out, &table->items[i]);
+    bash_groups(table, out);
     helio_buffer_text(out,
                       "  esac\n  [[ -n $files && $cur != -* ]] && compopt -o default && return\n"
                       "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\ncomplete -F _helio helio\n");
 }
 
 /*  zsh runs the bash function through its own emulation. */
-static void zsh(helio_buffer_t *out)
+static void zsh(const helio_command_table_t *table, helio_buffer_t *out)
 {
     helio_buffer_text(out, "#compdef helio\nautoload -U +X bashcompinit && bashcompinit\n");
-    bash(out);
+    bash(table, out);
 }
 
 static void fish_quoted(helio_buffer_t *out, const char *text)
@@ -194,16 +189,14 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
         helio_buffer_printf(out, "complete -c helio -f %s\n", condition);
 }
 
-bool helio_completion(const char *shell, helio_buffer_t *out)
+bool helio_completion(const helio_command_table_t *table, const char *shell, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     if (strcmp(shell, "bash") == 0) {
-        bash(out);
+        bash(table, out);
         return true;
     }
     if (strcmp(shell, "zsh") == 0) {
-        zsh(out);
+        zsh(table, out);
         return true;
     }
     if (strcmp(shell, "fish") != 0)
@@ -211,7 +204,7 @@ bool helio_completion(const char *shell, helio_buffer_t *out)
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++)
         if (HELIO_OPTIONS_EVERYWHERE & (UINT64_C(1) << id))
             fish_option(out, id, "");
-    for (size_t i = 0; i < count; i++)
-        fish_command(out, &commands[i]);
+    for (size_t i = 0; i < table->count; i++)
+        fish_command(out, &table->items[i]);
     return true;
 }

@@ -3,7 +3,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/remote.h"
 
 static int print(helio_client_t *client, const json_t *rows, helio_columns_t columns)

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "client/lib/answer.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/humanise.h"
 #include "client/lib/settings.h"
 #include "federation/base/clock.h"

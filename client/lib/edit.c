@@ -6,7 +6,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 
 static void put(json_t *body, const char *key, json_t *value)
 {

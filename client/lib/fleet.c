@@ -4,7 +4,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/humanise.h"
 
 static int list(helio_client_t *client, const char *path, const char *key, helio_columns_t columns)

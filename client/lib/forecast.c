@@ -6,7 +6,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/humanise.h"
 #include "federation/base/clock.h"
 

@@ -1,7 +1,7 @@
 /*  Help and the manual page, both from the command table. */
 #include <string.h>
 
-#include "client/lib/command.h"
+#include "client/lib/help.h"
 
 static bool is_ascii(const char *at)
 {
@@ -93,27 +93,24 @@ static void option_lines(helio_buffer_t *out, helio_options_t options)
     }
 }
 
-void helio_help_overview(helio_buffer_t *out)
+void helio_help_overview(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_buffer_text(
         out, "helio sends jobs to the site and the hour where they fit best\n\nusage: helio COMMAND …\n\n");
-    for (size_t i = 0; i < count; i++)
-        command_line(out, &commands[i]);
+    for (size_t i = 0; i < table->count; i++)
+        command_line(out, &table->items[i]);
     helio_buffer_text(out, "\nEverywhere:\n");
     option_lines(out, HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, "\n`helio help COMMAND` explains one, `helio doctor` checks the settings.\n");
 }
 
-void helio_help_group(const char *word, helio_buffer_t *out)
+void helio_help_group(const helio_command_table_t *table, const char *word, helio_buffer_t *out)
 {
-    size_t count, size = strlen(word);
-    const helio_command_t *commands = helio_commands(&count);
+    size_t size = strlen(word);
     helio_buffer_printf(out, "usage: helio %s …\n\n", word);
-    for (size_t i = 0; i < count; i++)
-        if (strncmp(commands[i].name, word, size) == 0 && commands[i].name[size] == ' ')
-            command_line(out, &commands[i]);
+    for (size_t i = 0; i < table->count; i++)
+        if (strncmp(table->items[i].name, word, size) == 0 && table->items[i].name[size] == ' ')
+            command_line(out, &table->items[i]);
 }
 
 void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
@@ -213,10 +210,8 @@ static void roff_command(helio_buffer_t *out, const helio_command_t *command)
     }
 }
 
-void helio_help_roff(helio_buffer_t *out)
+void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_buffer_printf(
         out,
         ".TH HELIO 1 \"\" \"heliostat %s\" \"Heliostat\"\n.SH NAME\nhelio \\- submit jobs to a federation "
@@ -225,8 +220,8 @@ void helio_help_roff(helio_buffer_t *out)
         HELIO_RELEASE);
     roff_options(out, HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, ".SH COMMANDS\n");
-    for (size_t i = 0; i < count; i++)
-        roff_command(out, &commands[i]);
+    for (size_t i = 0; i < table->count; i++)
+        roff_command(out, &table->items[i]);
     helio_buffer_text(out, ".SH EXIT STATUS\n.B run\nand\n.B wait\nexit with the job's own code. Else:\n");
 #define ROFF_EXIT(name, code, meaning) helio_buffer_text(out, ".TP\n.B " #code "\n" meaning "\n");
     HELIO_EXIT_TABLE(ROFF_EXIT)

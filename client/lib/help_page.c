@@ -1,7 +1,7 @@
 /*  The command line's reference page, from the command table. */
 #include <string.h>
 
-#include "client/lib/command.h"
+#include "client/lib/help.h"
 
 /*  Bars part the cells of a table. */
 static void cell(helio_buffer_t *out, const char *text)
@@ -51,20 +51,18 @@ static void command_section(helio_buffer_t *out, const helio_command_t *command)
         helio_buffer_printf(out, "\nExample: `%s`\n", command->example);
 }
 
-void helio_help_page(helio_buffer_t *out)
+void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out)
 {
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_buffer_text(
         out, "# The command line `helio`\n\n"
              "<!-- Generated from client/lib/command.c; the test of the commands writes it. -->\n\n"
              "The same is in `helio help COMMAND` and in the manual page helio(1). Data goes to standard "
              "output, progress and\nprompts to standard error.\n\n| command | |\n|---|---|\n");
-    for (size_t i = 0; i < count; i++) {
-        helio_buffer_printf(out, "| [`%s`](#", commands[i].name);
-        anchor(out, commands[i].name);
+    for (size_t i = 0; i < table->count; i++) {
+        helio_buffer_printf(out, "| [`%s`](#", table->items[i].name);
+        anchor(out, table->items[i].name);
         helio_buffer_text(out, ") | ");
-        cell(out, commands[i].summary);
+        cell(out, table->items[i].summary);
         helio_buffer_text(out, " |\n");
     }
     helio_buffer_text(out, "\n## Every command\n\n");
@@ -74,6 +72,6 @@ void helio_help_page(helio_buffer_t *out)
 #define EXIT_ROW(name, code, meaning) helio_buffer_text(out, "| " #code " | " meaning " |\n");
     HELIO_EXIT_TABLE(EXIT_ROW)
 #undef EXIT_ROW
-    for (size_t i = 0; i < count; i++)
-        command_section(out, &commands[i]);
+    for (size_t i = 0; i < table->count; i++)
+        command_section(out, &table->items[i]);
 }

@@ -5,7 +5,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "federation/base/suggest.h"
 
 enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };

@@ -1,7 +1,7 @@
 /*  Commands on overflow groups. */
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 
 int helio_cmd_overflow_list(helio_client_t *client)
 {

@@ -3,11 +3,11 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/humanise.h"
 #include "client/lib/instant.h"
 #include "client/lib/prospect.h"
-#include "client/lib/submit.h"
+#include "client/lib/drafts.h"
 #include "client/lib/why.h"
 #include "federation/base/clock.h"
 

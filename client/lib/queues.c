@@ -3,7 +3,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 
 static int get_queues(helio_client_t *client, json_t **ret_answer, json_t **ret_rows)
 {

@@ -5,7 +5,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 
 /*  As many decimals as people look at: "1234567", "12.3", "0.125". */
 static void put_figure(json_t *row, const char *key, const json_t *value)

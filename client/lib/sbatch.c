@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/lib/command.h"
-#include "client/lib/submit.h"
+#include "client/lib/commands.h"
+#include "client/lib/drafts.h"
 
 /*  ---- the caller's time zone ---- */
 

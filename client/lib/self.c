@@ -1,7 +1,8 @@
 /*  Commands about the command itself. */
 #include <string.h>
 
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
+#include "client/lib/help.h"
 
 int helio_cmd_help(helio_client_t *client)
 {
@@ -9,18 +10,18 @@ int helio_cmd_help(helio_client_t *client)
     const helio_arguments_t *arguments = client->arguments;
     uint32_t taken = 0;
     if (helio_client_has(client, HELIO_OPTION_MAN)) {
-        helio_help_roff(&text);
+        helio_help_roff(client->commands, &text);
     } else if (arguments->positional_count == 0) {
-        helio_help_overview(&text);
+        helio_help_overview(client->commands, &text);
     } else {
         const char *word = arguments->positionals[0];
         const helio_command_t *command =
-            helio_command_find(arguments->positionals, arguments->positional_count, &taken);
-        const char *near = helio_command_suggest(word);
+            helio_command_find(client->commands, arguments->positionals, arguments->positional_count, &taken);
+        const char *near = helio_command_suggest(client->commands, word);
         if (command)
             helio_help_command(command, &text);
-        else if (helio_command_is_group(word))
-            helio_help_group(word, &text);
+        else if (helio_command_is_group(client->commands, word))
+            helio_help_group(client->commands, word, &text);
         else
             return helio_client_fail(client, HELIO_EXIT_USAGE, "unknown command '%.64s'%s%s%s", word,
                                      near ? "\nhelp: did you mean '" : "", near ? near : "",
@@ -34,7 +35,7 @@ int helio_cmd_completion(helio_client_t *client)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     const char *shell = client->arguments->positionals[0];
-    if (!helio_completion(shell, &text))
+    if (!helio_completion(client->commands, shell, &text))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "no completion for '%.32s'; there is one for bash, zsh and fish", shell);
     fputs(text.data, client->io->out);

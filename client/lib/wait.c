@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "client/lib/answer.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/follow.h"
 #include "client/lib/humanise.h"
 #include "client/lib/joblog.h"
-#include "client/lib/submit.h"
+#include "client/lib/drafts.h"
 #include "federation/base/clock.h"
 
 enum { TURN_MS = 60000, TURN_WITH_LOG_MS = 1000 };

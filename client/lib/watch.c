@@ -4,7 +4,7 @@
 
 #include "client/lib/answer.h"
 #include "client/lib/columns.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
 #include "client/lib/events.h"
 #include "client/lib/settings.h"
 #include "federation/base/clock.h"

@@ -14,7 +14,7 @@
 #include <fcntl.h>
 #include <locale.h>
 
-#include "client/lib/client.h"
+#include "client/lib/program.h"
 #include "client/lib/remote.h"
 #include "client/lib/settings.h"
 #include "federation/base/clock.h"

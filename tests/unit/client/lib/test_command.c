@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "client/lib/answer.h"
-#include "client/lib/command.h"
+#include "client/lib/commands.h"
+#include "client/lib/help.h"
+#include "client/lib/program.h"
 #include "tests/support/golden.h"
 
 /*  Runs a command line without an environment. *ret_* are the caller's to free. */
@@ -40,16 +42,14 @@ static int run(const char *const *words, char **ret_out, char **ret_err)
 static void commands__are_whole_and_each_is_found(void **state)
 {
     (void)state;
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
-    assert_true(count > 20);
-    for (size_t i = 0; i < count; i++) {
-        const helio_command_t *command = &commands[i];
+    assert_true(helio_commands.count > 20);
+    for (size_t i = 0; i < helio_commands.count; i++) {
+        const helio_command_t *command = &helio_commands.items[i];
         char first[32], second[32] = "";
         int words = sscanf(command->name, "%31s %31s", first, second);
         const char *const argv[] = {first, second};
         uint32_t taken = 0;
-        assert_ptr_equal(helio_command_find(argv, (uint32_t)words, &taken), command);
+        assert_ptr_equal(helio_command_find(&helio_commands, argv, (uint32_t)words, &taken), command);
         assert_int_equal(taken, words);
         assert_non_null(command->handler);
         assert_true(command->least <= command->most);
@@ -69,7 +69,7 @@ static void commands__not_there_yet_are_not_listed(void **state)
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++) {
         char *out, *err;
         uint32_t taken;
-        assert_null(helio_command_find(&absent[i], 1, &taken));
+        assert_null(helio_command_find(&helio_commands, &absent[i], 1, &taken));
         assert_int_equal(run(WORDS(absent[i]), &out, &err), HELIO_EXIT_USAGE);
         free(out);
         free(err);
@@ -79,11 +79,9 @@ static void commands__not_there_yet_are_not_listed(void **state)
 static void options__have_unlike_names_and_letters_and_are_used(void **state)
 {
     (void)state;
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_options_t used = HELIO_OPTIONS_EVERYWHERE | HELIO_OPTION(VERSION);
-    for (size_t i = 0; i < count; i++)
-        used |= commands[i].options;
+    for (size_t i = 0; i < helio_commands.count; i++)
+        used |= helio_commands.items[i].options;
     for (uint32_t a = 0; a < HELIO_OPTION_COUNT; a++) {
         assert_true(used & (UINT64_C(1) << a));
         for (uint32_t b = 0; b < a; b++) {
@@ -96,26 +94,24 @@ static void options__have_unlike_names_and_letters_and_are_used(void **state)
 static void help__manual_and_completion_name_every_command_and_option(void **state)
 {
     (void)state;
-    size_t count;
-    const helio_command_t *commands = helio_commands(&count);
     helio_buffer_t overview = {0}, roff = {0}, scripts[3] = {{0}, {0}, {0}};
     static const char *const shells[] = {"bash", "zsh", "fish"};
-    helio_help_overview(&overview);
-    helio_help_roff(&roff);
+    helio_help_overview(&helio_commands, &overview);
+    helio_help_roff(&helio_commands, &roff);
     for (size_t s = 0; s < 3; s++)
-        assert_true(helio_completion(shells[s], &scripts[s]));
-    for (size_t i = 0; i < count; i++) {
+        assert_true(helio_completion(&helio_commands, shells[s], &scripts[s]));
+    for (size_t i = 0; i < helio_commands.count; i++) {
         char line[64];
-        (void)snprintf(line, sizeof line, "\n  %s ", commands[i].name);
+        (void)snprintf(line, sizeof line, "\n  %s ", helio_commands.items[i].name);
         assert_non_null(strstr(overview.data, line));
-        (void)snprintf(line, sizeof line, ".SS helio %s ", commands[i].name);
+        (void)snprintf(line, sizeof line, ".SS helio %s ", helio_commands.items[i].name);
         assert_non_null(strstr(roff.data, line));
-        (void)snprintf(line, sizeof line, "'%s')", commands[i].name);
+        (void)snprintf(line, sizeof line, "'%s')", helio_commands.items[i].name);
         assert_non_null(strstr(scripts[0].data, line));
         assert_non_null(strstr(scripts[1].data, line));
-        assert_non_null(strstr(scripts[2].data, strrchr(commands[i].name, ' ')
-                                                    ? strrchr(commands[i].name, ' ')
-                                                    : commands[i].name));
+        assert_non_null(strstr(scripts[2].data, strrchr(helio_commands.items[i].name, ' ')
+                                                    ? strrchr(helio_commands.items[i].name, ' ')
+                                                    : helio_commands.items[i].name));
     }
     assert_non_null(strstr(roff.data, ".B 125\n"));
     assert_null(strstr(roff.data, "\n..")); /* would end a macro */
@@ -131,7 +127,7 @@ static void help__the_reference_page_is_that_of_the_table(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t page = {0};
-    helio_help_page(&page);
+    helio_help_page(&helio_commands, &page);
     golden_check("docs/reference/helio.md", helio_buffer_view(&page));
 }
 
@@ -140,7 +136,7 @@ static void completion__bash_script_is_syntactically_whole(void **state)
     (void)state;
     char path[] = "/tmp/helio-completion-XXXXXX";
     helio_buffer_t script = {0};
-    assert_true(helio_completion("bash", &script));
+    assert_true(helio_completion(&helio_commands, "bash", &script));
     int fd = mkstemp(path);
     assert_true(fd >= 0 && write(fd, script.data, script.size) == (ssize_t)script.size);
     close(fd);

@@ -9,7 +9,7 @@
 #include <dirent.h>
 #include <locale.h>
 
-#include "client/lib/client.h"
+#include "client/lib/program.h"
 #include "tests/support/golden.h"
 #include "tests/unit/client/lib/broker_double.h"
 

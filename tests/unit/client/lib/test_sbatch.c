@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "client/lib/client.h"
+#include "client/lib/program.h"
 #include "tests/unit/client/lib/broker_double.h"
 
 #define ID "01k9x2m4q8r7aaaabbbbccccdd"

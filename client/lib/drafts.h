@@ -1,6 +1,6 @@
-/*  submit.h -- job files in, accepted jobs out; shared by `submit` and `run`. */
-#ifndef HELIO_CLIENT_SUBMIT_H
-#define HELIO_CLIENT_SUBMIT_H
+/*  drafts.h -- job files in, accepted jobs out: what `submit`, `run`, `sbatch` and `plan` share. */
+#ifndef HELIO_CLIENT_DRAFTS_H
+#define HELIO_CLIENT_DRAFTS_H
 
 #include "client/lib/client.h"
 #include "federation/base/id.h"
