@@ -32,15 +32,22 @@ declare -A may=(
   [site-agent/shim]="federation/base"
   [site-agent]="federation/base federation/model federation/spec federation/net site-agent/core site-agent/backends site-agent/telemetry site-agent/journal site-agent/uplink site-agent/agent"
   [client/sbatch]="federation/base federation/model federation/spec"
-  [client/lib]="federation/base federation/model federation/energy federation/spec client/sbatch"
-  [client]="federation/base client/lib"
+  [client/output]="federation/base federation/energy"
+  [client/invocation]="federation/base federation/spec client/output"
+  [client/transport]="federation/base federation/spec client/output client/invocation"
+  [client/jobs]="federation/base federation/model federation/spec client/output client/invocation client/transport"
+  [client/reasons]="federation/base client/output client/invocation"
+  [client/help]="federation/base client/invocation"
+  [client/commands]="federation/base client/sbatch client/output client/invocation client/transport client/jobs client/reasons client/help"
+  [client/program]="federation/base client/output client/invocation client/transport client/help client/commands"
+  [client]="federation/base client/program"
   [simulator]="federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
 )
 # A library's header and the only rooms that may see it.
 declare -A owner=(
   [zmq.h]="federation/net" [czmq.h]="federation/net" [libpq-fe.h]="broker/store" [msgpack.h]="federation/wire"
   [yaml.h]="federation/spec" [microhttpd.h]="broker/http" [sqlite3.h]="site-agent/journal"
-  [curl/curl.h]="client/lib site-agent/feeds" [libsmartcols/libsmartcols.h]="client/lib" [dlfcn.h]="site-agent/telemetry"
+  [curl/curl.h]="client/transport site-agent/feeds" [libsmartcols/libsmartcols.h]="client/output" [dlfcn.h]="site-agent/telemetry"
 )
 
 faults=0
