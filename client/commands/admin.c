@@ -50,9 +50,9 @@ static int read_key(helio_client_t *client, const char *word, char ret_key[KEY_C
 int helio_cmd_keys_add(helio_client_t *client)
 {
     char key[KEY_CHARS + 1];
-    const char *site = client->arguments->positionals[0];
+    const char *site = client->arguments->words[0];
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    int code = read_key(client, client->arguments->positionals[1], key);
+    int code = read_key(client, client->arguments->words[1], key);
     if (code != HELIO_EXIT_OK)
         return code;
     json_t *body = json_pack("{s:s, s:s}", "site", site, "public_key", key);
@@ -109,8 +109,8 @@ int helio_cmd_token_add(helio_client_t *client)
 int helio_cmd_token_revoke(helio_client_t *client)
 {
     int worst = HELIO_EXIT_OK;
-    for (uint32_t i = 0; i < client->arguments->positional_count; i++) {
-        const char *id = client->arguments->positionals[i];
+    for (uint32_t i = 0; i < client->arguments->word_count; i++) {
+        const char *id = client->arguments->words[i];
         HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
         helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/tokens/", id, "")};
         int code = helio_ask(client, &request, &answer);
@@ -127,7 +127,7 @@ int helio_cmd_token_revoke(helio_client_t *client)
 static int set_disabled(helio_client_t *client, bool disabled)
 {
     const char *tenant = helio_client_value(client, HELIO_OPTION_TENANT);
-    const char *user = client->arguments->positionals[0];
+    const char *user = client->arguments->words[0];
     if (!tenant)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--tenant says whose user it is");
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;

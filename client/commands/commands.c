@@ -21,7 +21,7 @@ static const helio_command_t commands[] = {
      "key, so that an answer lost on the way never leads to a second job; give your own to make repeating "
      "the whole "
      "command safe.",
-     "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER,
+     "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_WORDS_MAX, HELIO_NEEDS_BROKER,
      HELIO_WORDS_FILES, helio_cmd_submit},
     {"plan", "FILE", "Say where a job would go, when, and at what cost",
      "The broker judges the job file by the code that places jobs, and stores nothing: every site with its "
@@ -43,7 +43,7 @@ static const helio_command_t commands[] = {
             "--idempotency-key also behind it. docs/sites/sbatch.md says what becomes of each option.",
      .example = "helio sbatch --gres=gpu:2 train.sh --epochs 3",
      .options = O(IDEMPOTENCY_KEY),
-     .most = HELIO_POSITIONALS_MAX,
+     .most = HELIO_WORDS_MAX,
      .needs = HELIO_NEEDS_BROKER,
      .words = HELIO_WORDS_BATCH,
      .handler = helio_cmd_sbatch},
@@ -54,14 +54,14 @@ static const helio_command_t commands[] = {
             "here.",
      .example = "helio convert train.sh >train.yaml",
      .options = O(IDEMPOTENCY_KEY),
-     .most = HELIO_POSITIONALS_MAX,
+     .most = HELIO_WORDS_MAX,
      .words = HELIO_WORDS_BATCH,
      .handler = helio_cmd_convert},
     {"ls", "", "List jobs, the newest first",
      "Tables show the last 8 characters of an id; every command accepts them.", "helio ls --state running",
      O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_ls},
-    {"show", "ID…", "Show jobs with their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_POSITIONALS_MAX,
+    {"show", "ID…", "Show jobs with their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_WORDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_show},
     {"explain", "ID", "Say why a job waits, or why it is where it is",
      "State and expected start, the dominant reason, why this site against the next best, every rejected "
@@ -81,10 +81,10 @@ static const helio_command_t commands[] = {
      "goes "
      "away is waited "
      "for.",
-     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_POSITIONALS_MAX,
+     "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_WORDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_wait},
     {"cancel", "ID…", "Cancel jobs", "A running job gets its grace time first.", "helio cancel 4q8r7xyz", 0,
-     1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_cancel},
+     1, HELIO_WORDS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_cancel},
     {"edit", "ID…", "Change what jobs ask for that wait",
      "Of a job that is queued or held, and of an array as a whole: its tasks that have a place go on as they are. What "
      "is not given stays. --priority orders a job among its own tenant's jobs of its queue, -100 to 100 (0 unless "
@@ -93,11 +93,11 @@ static const helio_command_t commands[] = {
      "was edited, when and by whom.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
      O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1,
-     HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_edit},
+     HELIO_WORDS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS, helio_cmd_edit},
     {"release", "ID…", "Let held jobs be placed again",
      "A job is held when it keeps failing for reasons that are not its own; `helio explain` shows the "
      "evidence.",
-     "helio release 4q8r7xyz", 0, 1, HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS,
+     "helio release 4q8r7xyz", 0, 1, HELIO_WORDS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_JOBS,
      helio_cmd_release},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_sites},
@@ -173,7 +173,7 @@ static const helio_command_t commands[] = {
      "the links. What is said takes the place of what was said of the prefix before. With --tenant it is for that "
      "tenant's jobs alone, and nobody else's users read of it, until --tenant '*' makes it everybody's. Operators "
      "only.",
-     "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_POSITIONALS_MAX,
+     "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_WORDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_WORDS_SITES, helio_cmd_data_set},
     {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.",
      "helio data rm s3://acme-eu/corpus", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_data_rm},
@@ -235,7 +235,7 @@ static const helio_command_t commands[] = {
     {"token ls", "", "List tokens", "", "helio token ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE,
      helio_cmd_token_ls},
     {"token revoke", "TOKEN-ID…", "Revoke tokens, at once", "", "helio token revoke 7c1d0f2a", 0, 1,
-     HELIO_POSITIONALS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_token_revoke},
+     HELIO_WORDS_MAX, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_token_revoke},
     {"user ls", "", "List users and sites that may ask something of the broker", "Administrators only.",
      "helio user ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_WORDS_NONE, helio_cmd_user_ls},
     {"user disable", "USER", "Stop every token of a user, at once",

@@ -11,7 +11,7 @@ extern const helio_command_table_t helio_commands;
 int helio_cmd_submit(helio_client_t *client); /* submit.c */
 int helio_cmd_sbatch(helio_client_t *client); /* sbatch.c */
 int helio_cmd_convert(helio_client_t *client);
-int helio_sbatch_take_options(helio_client_t *client, helio_arguments_t *arguments);
+int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *arguments);
 int helio_cmd_ls(helio_client_t *client); /* jobs.c */
 int helio_cmd_show(helio_client_t *client);
 int helio_cmd_cancel(helio_client_t *client);

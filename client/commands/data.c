@@ -67,23 +67,23 @@ static int change(helio_client_t *client, const char *method, const char *path, 
 
 int helio_cmd_data_set(helio_client_t *client)
 {
-    const helio_arguments_t *arguments = client->arguments;
+    const helio_command_line_t *arguments = client->arguments;
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     json_t *sites = json_array();
-    bool good = json_object_set_new(body, "prefix", json_string(arguments->positionals[0])) == 0;
-    for (uint32_t i = 1; i < arguments->positional_count; i++)
-        good = json_array_append_new(sites, json_string(arguments->positionals[i])) == 0 && good;
+    bool good = json_object_set_new(body, "prefix", json_string(arguments->words[0])) == 0;
+    for (uint32_t i = 1; i < arguments->word_count; i++)
+        good = json_array_append_new(sites, json_string(arguments->words[i])) == 0 && good;
     good = json_object_set_new(body, "sites", sites) == 0 && good;
     const char *tenant = helio_client_value(client, HELIO_OPTION_TENANT);
     good = (!tenant || json_object_set_new(body, "tenant", json_string(tenant)) == 0) && good;
     if (!good)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "PREFIX, SITE and --tenant must be UTF-8");
-    return change(client, "PUT", "/v1/data", body, arguments->positionals[0]);
+    return change(client, "PUT", "/v1/data", body, arguments->words[0]);
 }
 
 int helio_cmd_data_rm(helio_client_t *client)
 {
-    const char *prefix = client->arguments->positionals[0];
+    const char *prefix = client->arguments->words[0];
     return change(client, "DELETE", helio_path(client, "/v1/data?prefix=", prefix, ""), NULL, prefix);
 }
 
@@ -104,7 +104,7 @@ static bool put_number(helio_client_t *client, uint32_t option, const char *name
 
 int helio_cmd_links_set(helio_client_t *client)
 {
-    const char *from = client->arguments->positionals[0], *to = client->arguments->positionals[1];
+    const char *from = client->arguments->words[0], *to = client->arguments->words[1];
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     uint64_t rtt_ms;
     if (!helio_client_value(client, HELIO_OPTION_GBPS))
@@ -123,7 +123,7 @@ int helio_cmd_links_set(helio_client_t *client)
 
 int helio_cmd_links_rm(helio_client_t *client)
 {
-    const char *from = client->arguments->positionals[0], *to = client->arguments->positionals[1];
+    const char *from = client->arguments->words[0], *to = client->arguments->words[1];
     const char *path = helio_path(client, helio_path(client, "/v1/links?from=", from, "&to="), to, "");
     return change(client, "DELETE", path, NULL, helio_arena_printf(client->arena, "%s -> %s", from, to).data);
 }

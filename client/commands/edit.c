@@ -41,7 +41,7 @@ static bool put_text(const helio_client_t *client, uint32_t option, const char *
                         : json_string(text);
     if (!value) {
         (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s: it is not UTF-8",
-                                helio_option(option)->name);
+                                helio_client_options.items[option].name);
         return false;
     }
     put(body, key, value);
@@ -60,7 +60,7 @@ static bool read_body(const helio_client_t *client, json_t *body)
 
 int helio_cmd_edit(helio_client_t *client)
 {
-    const helio_arguments_t *arguments = client->arguments;
+    const helio_command_line_t *arguments = client->arguments;
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     if (!read_body(client, body))
         return HELIO_EXIT_USAGE;
@@ -72,8 +72,8 @@ int helio_cmd_edit(helio_client_t *client)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_output_json(body, false, &text);
     int worst = HELIO_EXIT_OK;
-    for (uint32_t i = 0; i < arguments->positional_count; i++) {
-        const char *id = arguments->positionals[i];
+    for (uint32_t i = 0; i < arguments->word_count; i++) {
+        const char *id = arguments->words[i];
         HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
         helio_request_t request = {.method = "PATCH",
                                    .path = helio_path(client, "/v1/jobs/", id, ""),

@@ -156,7 +156,7 @@ static void print_array(const helio_client_t *client, const json_t *explained)
 int helio_cmd_explain(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
-    const char *id = client->arguments->positionals[0];
+    const char *id = client->arguments->words[0];
     int code = helio_ask_get(client, helio_path(client, "/v1/jobs/", id, "/explain"), &explained);
     if (code != HELIO_EXIT_OK)
         return code;

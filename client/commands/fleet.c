@@ -149,7 +149,7 @@ int helio_cmd_report(helio_client_t *client)
 
 static int change_site(helio_client_t *client, const char *action, json_t *body, const char *done)
 {
-    const char *site = client->arguments->positionals[0];
+    const char *site = client->arguments->words[0];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     helio_buffer_printf(&after, "/%s", action);
@@ -181,7 +181,7 @@ int helio_cmd_undrain(helio_client_t *client)
 int helio_cmd_attest(helio_client_t *client)
 {
     char question[160];
-    const char *site = client->arguments->positionals[0];
+    const char *site = client->arguments->words[0];
     if (!helio_client_has(client, HELIO_OPTION_DEAD))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
                                  "attest what?\nhelp: helio attest %.64s --dead --reason 'how you know'", site);

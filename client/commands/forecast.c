@@ -341,8 +341,8 @@ int helio_cmd_forecast(helio_client_t *client)
                                  "--hours is a whole number from 1 to %d: sites tell that many ahead",
                                  (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
-    int code = client->arguments->positional_count
-                   ? add_site(client, client->arguments->positionals[0], (uint32_t)hours, rows)
+    int code = client->arguments->word_count
+                   ? add_site(client, client->arguments->words[0], (uint32_t)hours, rows)
                    : add_sites(client, (uint32_t)hours, rows);
     if (code != HELIO_EXIT_OK)
         return code;

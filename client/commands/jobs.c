@@ -203,13 +203,13 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
 
 int helio_cmd_show(helio_client_t *client)
 {
-    const helio_arguments_t *arguments = client->arguments;
+    const helio_command_line_t *arguments = client->arguments;
     bool table = client->output.format <= HELIO_FORMAT_WIDE;
     HELIO_AUTO(helio_json_clear) json_t *jobs = json_array();
     int worst = HELIO_EXIT_OK;
-    for (uint32_t i = 0; i < arguments->positional_count; i++) {
+    for (uint32_t i = 0; i < arguments->word_count; i++) {
         json_t *job;
-        int code = ask_job(client, arguments->positionals[i], &job);
+        int code = ask_job(client, arguments->words[i], &job);
         if (code == HELIO_EXIT_OK && json_array_append_new(jobs, job) != 0)
             abort();
         if (code != HELIO_EXIT_OK)
@@ -227,7 +227,7 @@ int helio_cmd_show(helio_client_t *client)
         if (table && rc == HELIO_OK)
             rc = print_job(client, job);
     }
-    if (!table && arguments->positional_count == 1 && json_array_size(jobs))
+    if (!table && arguments->word_count == 1 && json_array_size(jobs))
         rc = helio_output_object(&client->output, json_array_get(jobs, 0), helio_columns_of_job());
     else if (!table && json_array_size(jobs))
         rc = helio_output_rows(&client->output, jobs, helio_columns_of_job());
@@ -239,10 +239,10 @@ int helio_cmd_show(helio_client_t *client)
 static int each_job(helio_client_t *client, const char *method, const char *before, const char *after,
                     const char *done)
 {
-    const helio_arguments_t *arguments = client->arguments;
+    const helio_command_line_t *arguments = client->arguments;
     int worst = HELIO_EXIT_OK;
-    for (uint32_t i = 0; i < arguments->positional_count; i++) {
-        const char *id = arguments->positionals[i];
+    for (uint32_t i = 0; i < arguments->word_count; i++) {
+        const char *id = arguments->words[i];
         HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
         helio_request_t request = {.method = method, .path = helio_path(client, before, id, after)};
         if (strcmp(method, "POST") == 0)

@@ -85,7 +85,7 @@ int helio_cmd_plan(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *plan = NULL;
     helio_drafts_t drafts;
-    int code = helio_drafts_read(client, client->arguments->positionals, 1, &drafts);
+    int code = helio_drafts_read(client, client->arguments->words, 1, &drafts);
     if (code != HELIO_EXIT_OK)
         return code;
     if (drafts.count != 1)

@@ -55,7 +55,7 @@ static int send_put(helio_client_t *client, const char *after, const json_t *bod
 {
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    const char *queue = client->arguments->positionals[0];
+    const char *queue = client->arguments->words[0];
     helio_output_json(body, false, &text);
     helio_request_t request = {.method = "PUT",
                                .path = helio_path(client, "/v1/queues/", queue, after),
@@ -110,7 +110,7 @@ static int list_rules(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     json_t *rows, *row, *rules = NULL, *rule;
     size_t i;
-    const char *queue = client->arguments->positionals[0];
+    const char *queue = client->arguments->words[0];
     int code = get_queues(client, &answer, &rows);
     if (code != HELIO_EXIT_OK)
         return code;
@@ -136,7 +136,7 @@ int helio_cmd_queues_schedule(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     bool remove = helio_client_has(client, HELIO_OPTION_REMOVE),
          set = helio_client_has(client, HELIO_OPTION_PRIORITY);
-    if (client->arguments->positional_count < 2) {
+    if (client->arguments->word_count < 2) {
         if (remove || set || helio_client_has(client, HELIO_OPTION_REGION))
             return helio_client_fail(
                 client, HELIO_EXIT_USAGE,
@@ -149,7 +149,7 @@ int helio_cmd_queues_schedule(helio_client_t *client)
                                  "which priority?\nhelp: --priority N sets the rule, --remove removes it");
     if ((remove && json_object_set_new(body, "priority", json_null()) != 0) ||
         !put_number(client, HELIO_OPTION_PRIORITY, "priority", body) ||
-        !put_text(client, client->arguments->positionals[1], "schedule", body) ||
+        !put_text(client, client->arguments->words[1], "schedule", body) ||
         !put_text(client, helio_client_value(client, HELIO_OPTION_REGION), "region", body))
         return HELIO_EXIT_USAGE;
     return send_put(client, "/rules", body);
@@ -158,7 +158,7 @@ int helio_cmd_queues_schedule(helio_client_t *client)
 int helio_cmd_queues_rm(helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    const char *queue = client->arguments->positionals[0];
+    const char *queue = client->arguments->words[0];
     helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/queues/", queue, "")};
     int code = helio_ask(client, &request, &answer);
     if (code == HELIO_EXIT_OK)

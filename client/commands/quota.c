@@ -55,7 +55,7 @@ int helio_cmd_quota(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     json_t *all, *row;
     size_t i;
-    const char *tenant = client->arguments->positional_count ? client->arguments->positionals[0] : NULL;
+    const char *tenant = client->arguments->word_count ? client->arguments->words[0] : NULL;
     int code = helio_ask_get(client, "/v1/quotas", &answer);
     if (code == HELIO_EXIT_OK)
         code = helio_answer_list(client, answer, "quotas", &all);
@@ -101,12 +101,12 @@ static bool put_weight(const helio_client_t *client, json_t *body)
 
 static bool put_budgets(const helio_client_t *client, json_t *body)
 {
-    const helio_arguments_t *arguments = client->arguments;
-    if (!arguments->budget_count)
+    const helio_option_values_t *given = &client->arguments->values[HELIO_OPTION_BUDGET];
+    if (!given->count)
         return true;
     json_t *budgets = json_array();
-    for (uint32_t i = 0; i < arguments->budget_count; i++)
-        if (json_array_append_new(budgets, json_string(arguments->budgets[i])) != 0) {
+    for (uint32_t i = 0; i < given->count; i++)
+        if (json_array_append_new(budgets, json_string(given->items[i])) != 0) {
             json_decref(budgets);
             (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--budget is not UTF-8");
             return false;
@@ -116,7 +116,7 @@ static bool put_budgets(const helio_client_t *client, json_t *body)
 
 int helio_cmd_quota_set(helio_client_t *client)
 {
-    const char *tenant = client->arguments->positionals[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
+    const char *tenant = client->arguments->words[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
     const char *burst = helio_client_value(client, HELIO_OPTION_BURST);
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
@@ -161,7 +161,7 @@ int helio_cmd_tenants(helio_client_t *client)
 
 int helio_cmd_tenants_set(helio_client_t *client)
 {
-    const char *tenant = client->arguments->positionals[0], *home = helio_client_value(client, HELIO_OPTION_HOME);
+    const char *tenant = client->arguments->words[0], *home = helio_client_value(client, HELIO_OPTION_HOME);
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     json_t *body = json_pack("{s:s}", "tenant", tenant);
     json_t *site = home && strcmp(home, "none") != 0 ? json_string(home) : json_null();

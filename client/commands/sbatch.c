@@ -29,18 +29,18 @@ static bool from_local(const struct tm *local, int64_t *ret_wall_ms)
 
 /*  ---- words ---- */
 
-static int read_words(helio_client_t *client, const helio_arguments_t *arguments,
+static int read_words(helio_client_t *client, const helio_command_line_t *arguments,
                       helio_sbatch_words_t *ret_words)
 {
     helio_diagnostic_t diagnostic;
-    if (helio_sbatch_words(arguments->positionals, arguments->positional_count, client->arena, ret_words,
+    if (helio_sbatch_words(arguments->words, arguments->word_count, client->arena, ret_words,
                            &diagnostic) == HELIO_OK)
         return HELIO_EXIT_OK;
     helio_diagnostic_print(client, &diagnostic);
     return HELIO_EXIT_USAGE;
 }
 
-int helio_sbatch_take_options(helio_client_t *client, helio_arguments_t *arguments)
+int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *arguments)
 {
     helio_sbatch_words_t words;
     helio_error_t err;
@@ -51,7 +51,7 @@ int helio_sbatch_take_options(helio_client_t *client, helio_arguments_t *argumen
             option->policy == HELIO_SBATCH_CLIENT || id == HELIO_SBATCH_HELP || id == HELIO_SBATCH_QUIET;
         const char *name = id == HELIO_SBATCH_USAGE ? "help" : shared ? option->name : NULL;
         if (words.values[id] && name &&
-            helio_arguments_take(arguments, name, words.values[id], &err) != HELIO_OK)
+            helio_command_line_take(arguments, name, words.values[id], &err) != HELIO_OK)
             code = helio_client_fail(client, HELIO_EXIT_USAGE, "%s", err.text);
     }
     return code;
@@ -88,12 +88,12 @@ static const char *directory(helio_client_t *client)
 static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
 {
     helio_sbatch_words_t words;
-    const helio_arguments_t *arguments = client->arguments;
+    const helio_command_line_t *arguments = client->arguments;
     int code = read_words(client, arguments, &words);
     if (code != HELIO_EXIT_OK)
         return code;
-    const char *const *rest = arguments->positionals + words.taken;
-    uint32_t rest_count = arguments->positional_count - words.taken;
+    const char *const *rest = arguments->words + words.taken;
+    uint32_t rest_count = arguments->word_count - words.taken;
     bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
     if (wrap && rest_count)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
@@ -138,8 +138,9 @@ int helio_cmd_convert(helio_client_t *client)
 
 static int wait_for(const helio_client_t *client, const char *id)
 {
-    helio_arguments_t arguments = {.positionals = &id, .positional_count = 1};
-    arguments.values[HELIO_OPTION_QUIET] = client->arguments->values[HELIO_OPTION_QUIET];
+    helio_command_line_t arguments = *client->arguments;
+    arguments.words = &id;
+    arguments.word_count = 1;
     helio_client_t waiter = *client;
     waiter.arguments = &arguments;
     (void)fflush(client->io->out);

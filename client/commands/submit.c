@@ -5,7 +5,7 @@
 int helio_cmd_submit(helio_client_t *client)
 {
     helio_drafts_t drafts;
-    int code = helio_drafts_read(client, client->arguments->positionals, client->arguments->positional_count,
+    int code = helio_drafts_read(client, client->arguments->words, client->arguments->word_count,
                                  &drafts);
     if (code != HELIO_EXIT_OK)
         return code;

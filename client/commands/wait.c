@@ -113,8 +113,8 @@ int helio_cmd_wait(helio_client_t *client)
     if (!take_deadline(&watcher))
         return HELIO_EXIT_USAGE;
     HELIO_AUTO(destroy_follow) helio_follow_t *follow = helio_follow_new(client, false, on_change, &watcher);
-    for (uint32_t i = 0; i < client->arguments->positional_count; i++)
-        helio_follow_add(follow, client->arguments->positionals[i]);
+    for (uint32_t i = 0; i < client->arguments->word_count; i++)
+        helio_follow_add(follow, client->arguments->words[i]);
     int interrupts = helio_client_interrupts(client->io);
     while (!helio_follow_is_done(follow)) {
         int code = helio_follow_turn(follow, wait_ms(&watcher));
@@ -221,7 +221,7 @@ int helio_cmd_run(helio_client_t *client)
     helio_drafts_t drafts;
     if (!take_deadline(&watcher))
         return HELIO_EXIT_USAGE;
-    int code = helio_drafts_read(client, client->arguments->positionals, 1, &drafts);
+    int code = helio_drafts_read(client, client->arguments->words, 1, &drafts);
     if (code != HELIO_EXIT_OK)
         return code;
     if (drafts.count != 1)
@@ -339,7 +339,7 @@ static int follow_log(helio_client_t *client, const char *id)
 
 int helio_cmd_logs(helio_client_t *client)
 {
-    const char *id = client->arguments->positionals[0];
+    const char *id = client->arguments->words[0];
     uint64_t epoch;
     if (!helio_client_number(client, HELIO_OPTION_EPOCH, 0, &epoch))
         return HELIO_EXIT_USAGE;

@@ -27,9 +27,9 @@ static void option_words(helio_buffer_t *out, helio_options_t options)
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
         if (!(options & (UINT64_C(1) << id)))
             continue;
-        if (helio_option(id)->letter)
-            helio_buffer_printf(out, " -%c", helio_option(id)->letter);
-        helio_buffer_printf(out, " --%s", helio_option(id)->name);
+        if (helio_client_options.items[id].letter)
+            helio_buffer_printf(out, " -%c", helio_client_options.items[id].letter);
+        helio_buffer_printf(out, " --%s", helio_client_options.items[id].name);
     }
 }
 
@@ -89,7 +89,7 @@ static void bash_groups(const helio_command_table_t *table, helio_buffer_t *out)
 static void bash_choices(helio_buffer_t *out)
 {
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
-        const helio_option_t *option = helio_option(id);
+        const helio_option_t *option = &helio_client_options.items[id];
         if (!option->value)
             continue;
         helio_buffer_text(out, "    ");
@@ -147,7 +147,7 @@ static void fish_quoted(helio_buffer_t *out, const char *text)
 
 static void fish_option(helio_buffer_t *out, uint32_t id, const char *condition)
 {
-    const helio_option_t *option = helio_option(id);
+    const helio_option_t *option = &helio_client_options.items[id];
     helio_buffer_printf(out, "complete -c helio %s -l %s", condition, option->name);
     if (option->letter)
         helio_buffer_printf(out, " -s %c", option->letter);

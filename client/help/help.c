@@ -64,35 +64,6 @@ static void command_line(helio_buffer_t *out, const helio_command_t *command)
     helio_buffer_clear(&name);
 }
 
-static void option_head(helio_buffer_t *out, const helio_option_t *option)
-{
-    if (option->letter)
-        helio_buffer_printf(out, "-%c, ", option->letter);
-    else
-        helio_buffer_text(out, "    ");
-    helio_buffer_printf(out, "--%s", option->name);
-    if (option->value)
-        helio_buffer_printf(out, " %s", option->value);
-}
-
-static void option_lines(helio_buffer_t *out, helio_options_t options)
-{
-    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
-        if (!(options & (UINT64_C(1) << id)))
-            continue;
-        const helio_option_t *option = helio_option(id);
-        helio_buffer_t head = {0};
-        option_head(&head, option);
-        helio_buffer_printf(out, "  %s", head.data);
-        pad(out, head.size, 28);
-        helio_buffer_printf(out, " %s", option->doc);
-        if (option->choices)
-            helio_buffer_printf(out, " (%s)", option->choices);
-        helio_buffer_text(out, "\n");
-        helio_buffer_clear(&head);
-    }
-}
-
 void helio_help_overview(const helio_command_table_t *table, helio_buffer_t *out)
 {
     helio_buffer_text(
@@ -100,7 +71,7 @@ void helio_help_overview(const helio_command_table_t *table, helio_buffer_t *out
     for (size_t i = 0; i < table->count; i++)
         command_line(out, &table->items[i]);
     helio_buffer_text(out, "\nEverywhere:\n");
-    option_lines(out, HELIO_OPTIONS_EVERYWHERE);
+    helio_option_lines(&helio_client_options, HELIO_OPTIONS_EVERYWHERE, out);
     helio_buffer_text(out, "\n`helio help COMMAND` explains one, `helio doctor` checks the settings.\n");
 }
 
@@ -124,10 +95,10 @@ void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
     }
     if (command->options) {
         helio_buffer_text(out, "\nOptions:\n");
-        option_lines(out, command->options);
+        helio_option_lines(&helio_client_options, command->options, out);
     }
     helio_buffer_text(out, "\nEverywhere:\n");
-    option_lines(out, HELIO_OPTIONS_EVERYWHERE);
+    helio_option_lines(&helio_client_options, HELIO_OPTIONS_EVERYWHERE, out);
     if (command->example[0])
         helio_buffer_printf(out, "\nExample:\n  $ %s\n", command->example);
 }
@@ -174,7 +145,7 @@ static void roff_options(helio_buffer_t *out, helio_options_t options)
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
         if (!(options & (UINT64_C(1) << id)))
             continue;
-        const helio_option_t *option = helio_option(id);
+        const helio_option_t *option = &helio_client_options.items[id];
         helio_buffer_text(out, ".TP\n.B ");
         if (option->letter)
             helio_buffer_printf(out, "\\-%c, ", option->letter);

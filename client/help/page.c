@@ -16,7 +16,7 @@ static void options_table(helio_buffer_t *out, helio_options_t options)
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
         if (!(options & (UINT64_C(1) << id)))
             continue;
-        const helio_option_t *option = helio_option(id);
+        const helio_option_t *option = &helio_client_options.items[id];
         helio_buffer_text(out, "| `");
         if (option->letter)
             helio_buffer_printf(out, "-%c`, `", option->letter);

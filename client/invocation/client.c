@@ -68,21 +68,21 @@ int helio_client_confirm(const helio_client_t *self, const char *question)
 
 bool helio_client_has(const helio_client_t *self, uint32_t option)
 {
-    return self->arguments->values[option] != NULL;
+    return helio_command_line_has(self->arguments, option);
 }
 
 const char *helio_client_value(const helio_client_t *self, uint32_t option)
 {
-    return self->arguments->values[option];
+    return helio_command_line_value(self->arguments, option);
 }
 
 bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback, uint64_t *ret_number)
 {
-    const char *value = self->arguments->values[option];
+    const char *value = helio_command_line_value(self->arguments, option);
     uint64_t number = fallback;
     if (value && helio_u64_parse(helio_text_of(value), &number) != HELIO_OK) {
         (void)helio_client_fail(self, HELIO_EXIT_USAGE, "--%s takes a whole number, not '%.64s'",
-                                helio_option(option)->name, value);
+                                helio_client_options.items[option].name, value);
         return false;
     }
     *ret_number = number;
@@ -92,12 +92,12 @@ bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t f
 bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
                            uint64_t *ret_ms)
 {
-    const char *value = self->arguments->values[option];
+    const char *value = helio_command_line_value(self->arguments, option);
     uint64_t ms = fallback_ms;
     if (value && helio_duration_parse(helio_text_of(value), &ms) != HELIO_OK) {
         (void)helio_client_fail(self, HELIO_EXIT_USAGE,
                                 "--%s takes a duration such as 90s, 15m or 6h, not '%.64s'",
-                                helio_option(option)->name, value);
+                                helio_client_options.items[option].name, value);
         return false;
     }
     *ret_ms = ms;

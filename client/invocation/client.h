@@ -55,7 +55,7 @@ typedef struct helio_client {
     const helio_client_io_t *io;
     const helio_command_table_t *commands; /* all there are, for help and completion */
     const helio_command_t *command;
-    const helio_arguments_t *arguments; /* positionals without the command's own name */
+    const helio_command_line_t *arguments; /* words without the command's own name */
     const helio_settings_t *settings;   /* NULL for commands that need none */
     helio_remote_t *remote;             /* NULL for commands that speak to nobody */
     helio_output_t output;

@@ -1,16 +1,9 @@
-/*  option.h -- the flags of the command line: one table for all commands, so that a flag means the same
- * everywhere.
- *
- *  Pure. Parsing borrows argv: what it returns lives as long as argv does.
- */
+/*  option.h -- the options of the command line: one table for all commands, so that an option means the same
+ *  everywhere. */
 #ifndef HELIO_CLIENT_OPTION_H
 #define HELIO_CLIENT_OPTION_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "federation/base/error.h"
-#include "federation/base/memory.h"
+#include "federation/arguments/command_line.h"
 
 /*  name, long form, letter (0 = none), value (NULL = a switch), choices separated by spaces (NULL = any), doc
  */
@@ -79,48 +72,20 @@ typedef enum helio_option_id {
         HELIO_OPTION_COUNT
 } helio_option_id_t;
 
-/*  A set of options. */
-typedef uint64_t helio_options_t;
+/*  The set of one. */
 #define HELIO_OPTION(name) (UINT64_C(1) << HELIO_OPTION_##name)
 /*  What every command takes. */
 #define HELIO_OPTIONS_EVERYWHERE                                                                       \
     (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) | \
      HELIO_OPTION(OUTPUT) | HELIO_OPTION(COLOR) | HELIO_OPTION(QUIET) | HELIO_OPTION(HELP))
 
-typedef struct helio_option {
-    const char *name;
-    char letter;
-    const char *value;
-    const char *choices;
-    const char *doc;
-} helio_option_t;
+extern const helio_option_table_t helio_client_options;
 
-const helio_option_t *helio_option(uint32_t id); /* id < HELIO_OPTION_COUNT */
+enum { HELIO_WORDS_MAX = 4096 };
 
-enum { HELIO_POSITIONALS_MAX = 4096, HELIO_STEPS_MAX = 8 };
-
-typedef struct helio_arguments {
-    const char *values[HELIO_OPTION_COUNT]; /* NULL = absent; "" for a switch */
-    helio_options_t present;
-    const char *steps[HELIO_STEPS_MAX]; /* of --step and --budget, the flags that may be given several times */
-    uint32_t step_count;
-    const char *budgets[HELIO_STEPS_MAX];
-    uint32_t budget_count;
-    const char **positionals; /* in the arena */
-    uint32_t positional_count;
-} helio_arguments_t;
-
-/*  For commands whose words follow another program's rules: everything behind the first word that `is_own` is
- * true of is a positional, as it stands. NULL = there is none. */
-typedef bool helio_arguments_own_fn(const char *word);
-
-/*  Flags may stand anywhere; `--` ends them; the last of several wins. Errors: HELIO_INVALID with a text that
- * names the flag and the nearest known one. */
-HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_own_fn *is_own,
-                                                helio_arena_t *arena, helio_arguments_t *ret_arguments,
-                                                helio_error_t *err);
-/*  Takes one more option by its long name, as if it had been given. */
-HELIO_MUST_CHECK helio_rc helio_arguments_take(helio_arguments_t *self, const char *name, const char *value,
-                                               helio_error_t *err);
+/*  takes_rest: of the command whose words follow another program's rules. */
+HELIO_MUST_CHECK helio_rc helio_client_options_parse(int argc, char *const *argv,
+                                                     bool (*takes_rest)(const char *first_word), helio_arena_t *arena,
+                                                     helio_command_line_t *ret_line, helio_error_t *err);
 
 #endif

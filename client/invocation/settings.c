@@ -115,7 +115,7 @@ enum { LAYERS_MAX = 12 };
 
 typedef struct loading {
     const helio_client_io_t *io;
-    const helio_arguments_t *arguments;
+    const helio_command_line_t *arguments;
     helio_arena_t *arena;
     helio_buffer_t *complaint;
     layer_t layers[LAYERS_MAX];
@@ -224,7 +224,7 @@ static layer_t *add_layer(loading_t *self, const char *from)
 
 static const char *flag(const loading_t *self, uint32_t option)
 {
-    return self->arguments->values[option];
+    return helio_command_line_value(self->arguments, option);
 }
 
 static void add_flags_and_variables(loading_t *self)
@@ -397,7 +397,7 @@ static helio_rc resolve(loading_t *self, helio_settings_t *settings)
     return rc;
 }
 
-helio_rc helio_settings_load(const helio_client_io_t *io, const helio_arguments_t *arguments,
+helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
                              helio_arena_t *arena, helio_settings_t *ret_settings, helio_buffer_t *complaint)
 {
     loading_t loading = {.io = io, .arguments = arguments, .arena = arena, .complaint = complaint};

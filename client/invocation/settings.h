@@ -33,7 +33,7 @@ struct helio_settings {
 /*  HELIO_INVALID with the whole complaint (with a caret where a file is wrong) in `complaint`. Everything
  * lives in the arena. An absent broker or token is no error here: not every command
  * needs them. */
-HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_client_io_t *io, const helio_arguments_t *arguments,
+HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
                                               helio_arena_t *arena, helio_settings_t *ret_settings,
                                               helio_buffer_t *complaint);
 

@@ -18,10 +18,10 @@ static int usage(const helio_client_t *self, const helio_command_t *command, con
         command->name, command->synopsis[0] ? " " : "", command->synopsis, command->name);
 }
 
-static int find_command(helio_client_t *self, helio_arguments_t *arguments)
+static int find_command(helio_client_t *self, helio_command_line_t *arguments)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    if (arguments->positional_count == 0) {
+    if (arguments->word_count == 0) {
         const char *const help[] = {"help"};
         uint32_t none;
         if (helio_client_has(self, HELIO_OPTION_VERSION)) {
@@ -37,11 +37,11 @@ static int find_command(helio_client_t *self, helio_arguments_t *arguments)
         return HELIO_EXIT_USAGE;
     }
     uint32_t taken = 0;
-    const char *word = arguments->positionals[0];
-    self->command = helio_command_find(self->commands, arguments->positionals, arguments->positional_count, &taken);
+    const char *word = arguments->words[0];
+    self->command = helio_command_find(self->commands, arguments->words, arguments->word_count, &taken);
     if (self->command) {
-        arguments->positionals += taken;
-        arguments->positional_count -= taken;
+        arguments->words += taken;
+        arguments->word_count -= taken;
         return HELIO_EXIT_OK;
     }
     if (helio_command_is_group(self->commands, word)) {
@@ -60,19 +60,19 @@ static int find_command(helio_client_t *self, helio_arguments_t *arguments)
 static int check_words(const helio_client_t *self)
 {
     const helio_command_t *command = self->command;
-    const helio_arguments_t *arguments = self->arguments;
+    const helio_command_line_t *arguments = self->arguments;
     helio_options_t allowed = command->options | HELIO_OPTIONS_EVERYWHERE;
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
         char what[160];
-        if (!(arguments->present & ~allowed & (UINT64_C(1) << id)))
+        if ((allowed & (UINT64_C(1) << id)) || !helio_command_line_has(arguments, id))
             continue;
         (void)snprintf(what, sizeof what, "`helio %s` does not take --%s", command->name,
-                       helio_option(id)->name);
+                       helio_client_options.items[id].name);
         return usage(self, command, what);
     }
-    if (arguments->positional_count < command->least)
+    if (arguments->word_count < command->least)
         return usage(self, command, "a word is missing");
-    if (arguments->positional_count > command->most)
+    if (arguments->word_count > command->most)
         return usage(self, command, "there is a word too many");
     return HELIO_EXIT_OK;
 }
@@ -106,7 +106,7 @@ static int prepare(helio_client_t *self, helio_settings_t *settings)
     return HELIO_EXIT_OK;
 }
 
-static int dispatch(helio_client_t *self, helio_arguments_t *arguments)
+static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
 {
     helio_settings_t settings;
     int code = find_command(self, arguments);
@@ -142,14 +142,15 @@ static bool has_own_words(const char *word)
 int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
 {
     HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
-    helio_arguments_t arguments = {0};
+    helio_command_line_t arguments;
+    helio_command_line_init(&arguments, &helio_client_options, arena);
     helio_client_t client = {.io = io, .commands = &helio_commands, .arguments = &arguments, .arena = arena};
     HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, "TZ"));
     client.output.zone = zone;
     client.output.stream = io->out;
     client.output.wall_ms = helio_clock_wall_ms();
     helio_error_t err;
-    if (helio_arguments_parse(argc, argv, has_own_words, arena, &arguments, &err) != HELIO_OK)
+    if (helio_client_options_parse(argc, argv, has_own_words, arena, &arguments, &err) != HELIO_OK)
         return helio_client_fail(&client, HELIO_EXIT_USAGE, "%s", err.text);
     int code = dispatch(&client, &arguments);
     if ((fflush(io->out) != 0 || ferror(io->out)) && code == HELIO_EXIT_OK)

@@ -115,7 +115,7 @@ static const char *remedy(const helio_client_t *client, long status, const char 
         return "\nhelp: the token is wrong, expired or revoked; `helio doctor` says where it comes from";
     if (status == 403)
         return "\nhelp: this needs another role; `helio doctor` says which one your token has";
-    if (status == 404 && client->arguments->positional_count && !strstr(said, "`helio "))
+    if (status == 404 && client->arguments->word_count && !strstr(said, "`helio "))
         return where_listed(client->command->name);
     if (status == 503)
         return "\nhelp: the broker is up but not ready (starting, or without its database); try again "

@@ -7,6 +7,7 @@ cd "$top" || exit 2
 
 declare -A may=(
   [federation/base]=""
+  [federation/arguments]="federation/base"
   [federation/model]="federation/base"
   [federation/energy]="federation/base federation/model"
   [federation/policy]="federation/base federation/model federation/energy"
@@ -33,7 +34,7 @@ declare -A may=(
   [site-agent]="federation/base federation/model federation/spec federation/net site-agent/core site-agent/backends site-agent/telemetry site-agent/journal site-agent/uplink site-agent/agent"
   [client/sbatch]="federation/base federation/model federation/spec"
   [client/output]="federation/base federation/energy"
-  [client/invocation]="federation/base federation/spec client/output"
+  [client/invocation]="federation/base federation/arguments federation/spec client/output"
   [client/transport]="federation/base federation/spec client/output client/invocation"
   [client/jobs]="federation/base federation/model federation/spec client/output client/invocation client/transport"
   [client/reasons]="federation/base client/output client/invocation"

@@ -18,7 +18,7 @@ typedef struct world {
     char system_path[128];
     char *environment[16];
     int variables;
-    helio_arguments_t arguments;
+    helio_command_line_t arguments;
     helio_arena_t *arena;
     helio_settings_t settings;
     helio_buffer_t complaint;
@@ -45,6 +45,11 @@ static void set_variable(world_t *world, const char *text)
     world->environment[world->variables++] = strdup(text);
 }
 
+static void give(world_t *world, const char *option, const char *value)
+{
+    assert_int_equal(helio_command_line_take(&world->arguments, option, value, NULL), HELIO_OK);
+}
+
 static int set_up(void **state)
 {
     world_t *world = helio_new(1, sizeof *world);
@@ -62,6 +67,7 @@ static int set_up(void **state)
     (void)snprintf(path, sizeof path, "XDG_CONFIG_HOME=%s/config", world->root);
     set_variable(world, path);
     world->arena = helio_arena_new();
+    helio_command_line_init(&world->arguments, &helio_client_options, world->arena);
     *state = world;
     return 0;
 }
@@ -135,7 +141,7 @@ static void settings__each_source_beats_the_next(void **state)
     load_well(world);
     assert_string_equal(world->settings.broker, "http://variable");
     assert_string_equal(world->settings.broker_from, "HELIO_BROKER");
-    world->arguments.values[HELIO_OPTION_BROKER] = "https://flag:8443/base/";
+    give(world, "broker", "https://flag:8443/base/");
     load_well(world);
     assert_string_equal(world->settings.broker, "https://flag:8443/base");
     assert_string_equal(world->settings.output, "csv");
@@ -165,7 +171,7 @@ static void settings__contexts_are_chosen_by_flag_variable_or_file(void **state)
     set_variable(world, "HELIO_CONTEXT=b");
     load_well(world);
     assert_string_equal(world->settings.broker, "http://b");
-    world->arguments.values[HELIO_OPTION_CONTEXT] = "c";
+    give(world, "context", "c");
     load_badly(world, "no settings file has this context");
 }
 
@@ -183,7 +189,7 @@ static void settings__a_directory_never_gets_a_token_for_another_broker(void **s
     load_well(world);
     assert_string_equal(world->settings.token, "hel_mine");
     put_in(world, "here/.helio.yaml", "broker: http://evil\n", 0644);
-    world->arguments.values[HELIO_OPTION_BROKER] = "http://evil";
+    give(world, "broker", "http://evil");
     load_well(world);
     assert_string_equal(world->settings.token, "hel_mine");
 }

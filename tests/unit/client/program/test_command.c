@@ -85,8 +85,8 @@ static void options__have_unlike_names_and_letters_and_are_used(void **state)
     for (uint32_t a = 0; a < HELIO_OPTION_COUNT; a++) {
         assert_true(used & (UINT64_C(1) << a));
         for (uint32_t b = 0; b < a; b++) {
-            assert_string_not_equal(helio_option(a)->name, helio_option(b)->name);
-            assert_true(!helio_option(a)->letter || helio_option(a)->letter != helio_option(b)->letter);
+            assert_string_not_equal(helio_client_options.items[a].name, helio_client_options.items[b].name);
+            assert_true(!helio_client_options.items[a].letter || helio_client_options.items[a].letter != helio_client_options.items[b].letter);
         }
     }
 }
@@ -209,15 +209,15 @@ static void options__stand_anywhere_and_the_last_wins(void **state)
                     (char *)(uintptr_t) "ls",    (char *)(uintptr_t) "--limit=5", (char *)(uintptr_t) "-l7",
                     (char *)(uintptr_t) "-",     (char *)(uintptr_t) "--",        (char *)(uintptr_t) "-o"};
     helio_arena_t *arena = helio_arena_new();
-    helio_arguments_t arguments;
+    helio_command_line_t arguments;
     helio_error_t err;
-    assert_int_equal(helio_arguments_parse(9, argv, NULL, arena, &arguments, &err), HELIO_OK);
-    assert_string_equal(arguments.values[HELIO_OPTION_OUTPUT], "json");
-    assert_string_equal(arguments.values[HELIO_OPTION_LIMIT], "7");
-    assert_non_null(arguments.values[HELIO_OPTION_QUIET]);
-    assert_int_equal(arguments.positional_count, 3);
-    assert_string_equal(arguments.positionals[1], "-");
-    assert_string_equal(arguments.positionals[2], "-o");
+    assert_int_equal(helio_client_options_parse(9, argv, NULL, arena, &arguments, &err), HELIO_OK);
+    assert_string_equal(helio_command_line_value(&arguments, HELIO_OPTION_OUTPUT), "json");
+    assert_string_equal(helio_command_line_value(&arguments, HELIO_OPTION_LIMIT), "7");
+    assert_non_null(helio_command_line_value(&arguments, HELIO_OPTION_QUIET));
+    assert_int_equal(arguments.word_count, 3);
+    assert_string_equal(arguments.words[1], "-");
+    assert_string_equal(arguments.words[2], "-o");
     helio_arena_destroy(&arena);
 }
 
