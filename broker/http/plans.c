@@ -9,6 +9,7 @@
 #include "broker/http/submission.h"
 #include "broker/http/values.h"
 #include "federation/base/clock.h"
+#include "federation/base/duration.h"
 
 static json_t *usd(int64_t micro_usd)
 {
@@ -111,17 +112,13 @@ static void put_too_late(json_t *json, const helio_planned_t *plan, const helio_
 {
     int64_t end_ms;
     uint64_t run_ms;
-    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[32];
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (!is_too_late(plan, prospect, &end_ms, &run_ms))
         return;
-    unsigned long long minutes = (run_ms + 59999) / 60000;
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
-    if (minutes < 60)
-        (void)snprintf(run, sizeof run, "%llum", minutes);
-    else
-        (void)snprintf(run, sizeof run, "%lluh%02llum", minutes / 60, minutes % 60);
+    helio_duration_text_up(run_ms, run);
     helio_buffer_printf(&text,
                         "it ends at %.19sZ, and the job, which is taken to run up to %s, is over not "
                         "before %.19sZ, were there room at once. Give a later `deadline` or a shorter `time`",

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/duration.h"
 
 /*  Three significant figures without an exponent. Numbers that round up to the next power of ten are printed
  * as that power, hence the choice by the rounded value. */
@@ -33,32 +34,27 @@ void helio_human_number(double value, char ret_text[HELIO_HUMAN_SIZE])
         significant(value, ret_text, HELIO_HUMAN_SIZE);
 }
 
-void helio_human_duration(double seconds, char ret_text[HELIO_HUMAN_SIZE])
+typedef void duration_text_fn(uint64_t ms, char ret_text[HELIO_DURATION_SIZE]);
+
+static void duration(double seconds, duration_text_fn *text, char ret_text[HELIO_HUMAN_SIZE])
 {
+    char size[HELIO_DURATION_SIZE];
     if (!isfinite(seconds) || fabs(seconds) > 1e15) {
         (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "?");
         return;
     }
-    const char *sign = seconds <= -0.5 ? "-" : "";
-    int64_t s = (int64_t)(fabs(seconds) + 0.5);
-    if (s < 60)
-        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s%ds", sign, (int)s);
-    else if (s < 3600)
-        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s%dm", sign, (int)(s / 60));
-    else if (s < 86400)
-        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s%dh%02dm", sign, (int)(s / 3600), (int)(s / 60 % 60));
-    else
-        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s%lldd%02dh", sign, (long long)(s / 86400),
-                       (int)(s / 3600 % 24));
+    text((uint64_t)(fabs(seconds) + 0.5) * 1000, size);
+    (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%s%.40s", seconds <= -0.5 ? "-" : "", size);
+}
+
+void helio_human_duration(double seconds, char ret_text[HELIO_HUMAN_SIZE])
+{
+    duration(seconds, helio_duration_text_brief, ret_text);
 }
 
 void helio_human_run(double seconds, char ret_text[HELIO_HUMAN_SIZE])
 {
-    int64_t s = isfinite(seconds) && fabs(seconds) < 3600 ? (int64_t)(seconds + 0.5) : 0;
-    if (s > 60 && s < 3600 && s % 60)
-        (void)snprintf(ret_text, HELIO_HUMAN_SIZE, "%dm%02ds", (int)(s / 60), (int)(s % 60));
-    else
-        helio_human_duration(seconds, ret_text);
+    duration(seconds, seconds < 0 ? helio_duration_text_brief : helio_duration_text_brief_seconds, ret_text);
 }
 
 void helio_human_money(double usd, char ret_text[HELIO_HUMAN_SIZE])
