@@ -60,7 +60,7 @@ int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *argu
 /*  As sbatch looks for it: here, else along PATH. */
 static const char *find_script(helio_client_t *client, const char *word)
 {
-    const char *path = helio_client_env(client->io, "PATH");
+    const char *path = helio_client_env(client->io, HELIO_VARIABLE_PATH);
     if (strchr(word, '/') || access(word, R_OK) == 0)
         return word;
     for (const char *at = path ? path : ""; *at; at += *at == ':') {
@@ -77,7 +77,7 @@ static const char *find_script(helio_client_t *client, const char *word)
 static const char *directory(helio_client_t *client)
 {
     char buffer[PATH_MAX];
-    const char *told = helio_client_env(client->io, "PWD");
+    const char *told = helio_client_env(client->io, HELIO_VARIABLE_PWD);
     char *real = told && told[0] == '/' ? realpath(told, buffer) : NULL;
     char here[PATH_MAX];
     if (!getcwd(here, sizeof here))

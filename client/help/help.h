@@ -1,4 +1,4 @@
-/*  help.h -- what is made of the command table: help, manual page, reference page and completion scripts. */
+/*  help.h -- what is made of the tables: help, manual page, reference pages and completion scripts. */
 #ifndef HELIO_CLIENT_HELP_H
 #define HELIO_CLIENT_HELP_H
 
@@ -11,6 +11,8 @@ void helio_help_group(const helio_command_table_t *table, const char *word, heli
 void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out);
 /*  docs/reference/helio.md */
 void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out);
+/*  docs/reference/config.md */
+void helio_settings_page(helio_buffer_t *out);
 /*  False for a shell it does not know. */
 bool helio_completion(const helio_command_table_t *table, const char *shell, helio_buffer_t *out);
 

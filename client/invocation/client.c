@@ -6,8 +6,9 @@
 #include "client/output/humanise.h"
 #include "federation/spec/value.h"
 
-const char *helio_client_env(const helio_client_io_t *io, const char *name)
+const char *helio_client_env(const helio_client_io_t *io, helio_variable_t variable)
 {
+    const char *name = helio_variable_name(variable);
     size_t size = strlen(name);
     for (char *const *at = io->environment; at && *at; at++)
         if (strncmp(*at, name, size) == 0 && (*at)[size] == '=')

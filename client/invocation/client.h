@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "client/invocation/option.h"
+#include "client/invocation/variables.h"
 #include "client/output/output.h"
 #include "federation/base/memory.h"
 
@@ -82,7 +83,8 @@ bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t f
 bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
                            uint64_t *ret_ms);
 
-const char *helio_client_env(const helio_client_io_t *io, const char *name); /* NULL when unset or empty */
+/*  NULL when it is unset or empty. */
+const char *helio_client_env(const helio_client_io_t *io, helio_variable_t variable);
 int helio_client_interrupts(const helio_client_io_t *io);
 
 /*  The exit code that a finished job stands for: its own code; 124 timeout, 130 cancelled, 125 lost.

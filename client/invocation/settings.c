@@ -7,104 +7,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "client/invocation/settings_file.h"
+#include "client/invocation/variables.h"
 #include "client/output/humanise.h"
 #include "federation/spec/spec.h"
-
-/*  What one source says; empty texts are absent. */
-typedef struct source {
-    helio_text_t name; /* of a context */
-    helio_text_t broker;
-    helio_text_t token;
-    helio_text_t token_file;
-    helio_text_t ca_file;
-} source_t;
-
-typedef struct settings_file {
-    source_t top;
-    helio_text_t output;
-    helio_text_t color;
-    helio_text_t context;
-    uint64_t timeout_ms;
-    struct {
-        source_t *items;
-        uint32_t count;
-    } contexts;
-} settings_file_t;
-
-#define SOURCE_FIELDS(struct_type, prefix)                                                          \
-    {.key = "broker",                                                                               \
-     .kind = HELIO_SPEC_TEXT,                                                                       \
-     .offset = offsetof(struct_type, prefix broker),                                                \
-     .most = 1024,                                                                                  \
-     .example = "https://broker.example",                                                           \
-     .doc = "URL of the broker."},                                                                  \
-        {.key = "token",                                                                            \
-         .kind = HELIO_SPEC_TEXT,                                                                   \
-         .offset = offsetof(struct_type, prefix token),                                             \
-         .most = HELIO_TOKEN_MAX,                                                                   \
-         .doc = "The token itself; the file must then be readable by its owner only."},             \
-        {.key = "token_file",                                                                       \
-         .kind = HELIO_SPEC_PATH,                                                                   \
-         .offset = offsetof(struct_type, prefix token_file),                                        \
-         .example = "/home/ana/.config/helio/token",                                                \
-         .doc = "File with the token; relative to this file."},                                     \
-    {                                                                                               \
-        .key = "ca_file", .kind = HELIO_SPEC_PATH, .offset = offsetof(struct_type, prefix ca_file), \
-        .doc = "Certificates to trust instead of the system's; relative to this file."              \
-    }
-
-static const helio_spec_field_t context_fields[] = {
-    {.key = "name",
-     .kind = HELIO_SPEC_TEXT,
-     .offset = offsetof(source_t, name),
-     .required = true,
-     .most = 64,
-     .example = "production",
-     .doc = "What --context calls it."},
-    SOURCE_FIELDS(source_t, ),
-};
-static const helio_spec_table_t context_table = HELIO_SPEC_TABLE("context", source_t, context_fields, NULL);
-
-static const helio_spec_field_t file_fields[] = {
-    SOURCE_FIELDS(settings_file_t, top.),
-    {.key = "output",
-     .kind = HELIO_SPEC_TEXT,
-     .offset = offsetof(settings_file_t, output),
-     .most = 16,
-     .example = "table",
-     .doc = "As --output."},
-    {.key = "color",
-     .kind = HELIO_SPEC_TEXT,
-     .offset = offsetof(settings_file_t, color),
-     .most = 16,
-     .example = "auto",
-     .doc = "As --color."},
-    {.key = "context",
-     .kind = HELIO_SPEC_TEXT,
-     .offset = offsetof(settings_file_t, context),
-     .most = 64,
-     .doc = "The context to use."},
-    {.key = "timeout",
-     .kind = HELIO_SPEC_DURATION,
-     .offset = offsetof(settings_file_t, timeout_ms),
-     .least = 100,
-     .most = 3600000,
-     .example = "30s",
-     .doc = "How long one request may take."},
-    {.key = "contexts",
-     .kind = HELIO_SPEC_LIST,
-     .offset = offsetof(settings_file_t, contexts),
-     .most = 256,
-     .table = &context_table,
-     .doc = "Named brokers and credentials."},
-};
-static const helio_spec_table_t file_table = HELIO_SPEC_TABLE("settings", settings_file_t, file_fields, NULL);
 
 /*  One step of the precedence, highest first. */
 typedef struct layer {
     const char *from;
     const char *folder; /* of a file, for relative paths; NULL = the working directory */
-    source_t source;
+    helio_settings_source_t source;
     const char *output, *color; /* NULL = absent */
     uint64_t timeout_ms;
     bool is_file, is_here; /* is_here: ./.helio.yaml */
@@ -123,7 +35,7 @@ typedef struct loading {
     struct {
         const char *path;
         const char *folder;
-        settings_file_t content;
+        helio_settings_file_t content;
         bool open_to_others;
         bool is_here;
     } files[HELIO_SETTINGS_FILES];
@@ -179,9 +91,9 @@ static helio_rc load_file(loading_t *self, const char *path, bool is_here)
     if (is_here && stat.st_uid != geteuid() && stat.st_uid != 0)
         return complain(
             self, "belongs to somebody else and could send your jobs anywhere; remove it or own it", path);
-    settings_file_t *content = &self->files[self->file_count].content;
+    helio_settings_file_t *content = &self->files[self->file_count].content;
     helio_diagnostic_t diagnostic;
-    rc = helio_spec_read(&file_table, (helio_spec_source_t){.text = text, .name = path},
+    rc = helio_spec_read(&helio_settings_file_table, (helio_spec_source_t){.text = text, .name = path},
                          HELIO_SPEC_SOURCE_MAX, self->arena, content, &diagnostic);
     if (rc != HELIO_OK) {
         helio_diagnostic_text(&diagnostic, false, self->complaint);
@@ -201,8 +113,8 @@ static helio_rc load_files(loading_t *self)
     helio_rc rc = HELIO_OK;
     if (self->io->directory)
         rc = load_file(self, helio_arena_printf(arena, "%s/.helio.yaml", self->io->directory).data, true);
-    const char *config = helio_client_env(self->io, "XDG_CONFIG_HOME");
-    const char *home = helio_client_env(self->io, "HOME");
+    const char *config = helio_client_env(self->io, HELIO_VARIABLE_XDG_CONFIG_HOME);
+    const char *home = helio_client_env(self->io, HELIO_VARIABLE_HOME);
     const char *user = NULL;
     if (config)
         user = helio_arena_printf(arena, "%s/helio/config.yaml", config).data;
@@ -237,17 +149,17 @@ static void add_flags_and_variables(loading_t *self)
     flags->source.ca_file = helio_text_of(flag(self, HELIO_OPTION_CA_FILE));
     flags->output = flag(self, HELIO_OPTION_OUTPUT);
     flags->color = flag(self, HELIO_OPTION_COLOR);
-    add_layer(self, "HELIO_BROKER")->source.broker = helio_text_of(helio_client_env(io, "HELIO_BROKER"));
+    add_layer(self, "HELIO_BROKER")->source.broker = helio_text_of(helio_client_env(io, HELIO_VARIABLE_BROKER));
     layer_t *variables = add_layer(self, "HELIO_TOKEN");
-    variables->source.token = helio_text_of(helio_client_env(io, "HELIO_TOKEN"));
-    variables->source.ca_file = helio_text_of(helio_client_env(io, "HELIO_CA_FILE"));
-    variables->output = helio_client_env(io, "HELIO_OUTPUT");
-    variables->color = helio_client_env(io, "HELIO_COLOR");
+    variables->source.token = helio_text_of(helio_client_env(io, HELIO_VARIABLE_TOKEN));
+    variables->source.ca_file = helio_text_of(helio_client_env(io, HELIO_VARIABLE_CA_FILE));
+    variables->output = helio_client_env(io, HELIO_VARIABLE_OUTPUT);
+    variables->color = helio_client_env(io, HELIO_VARIABLE_COLOR);
     add_layer(self, "HELIO_TOKEN_FILE")->source.token_file =
-        helio_text_of(helio_client_env(io, "HELIO_TOKEN_FILE"));
+        helio_text_of(helio_client_env(io, HELIO_VARIABLE_TOKEN_FILE));
 }
 
-static const source_t *find_context(const loading_t *self, size_t file, const char *name)
+static const helio_settings_source_t *find_context(const loading_t *self, size_t file, const char *name)
 {
     for (uint32_t i = 0; i < self->files[file].content.contexts.count; i++)
         if (helio_text_is(self->files[file].content.contexts.items[i].name, name))
@@ -255,7 +167,7 @@ static const source_t *find_context(const loading_t *self, size_t file, const ch
     return NULL;
 }
 
-static layer_t *add_file_layer(loading_t *self, size_t file, const source_t *source)
+static layer_t *add_file_layer(loading_t *self, size_t file, const helio_settings_source_t *source)
 {
     layer_t *layer = add_layer(self, self->files[file].path);
     layer->folder = self->files[file].folder;
@@ -269,7 +181,7 @@ static layer_t *add_file_layer(loading_t *self, size_t file, const source_t *sou
 static helio_rc add_context(loading_t *self, const char *name)
 {
     for (size_t i = 0; i < self->file_count; i++) {
-        const source_t *context = find_context(self, i, name);
+        const helio_settings_source_t *context = find_context(self, i, name);
         if (context) {
             (void)add_file_layer(self, i, context);
             return HELIO_OK;
@@ -283,11 +195,11 @@ static helio_rc add_files(loading_t *self, const char **ret_context)
 {
     const char *chosen = flag(self, HELIO_OPTION_CONTEXT);
     if (!chosen)
-        chosen = helio_client_env(self->io, "HELIO_CONTEXT");
+        chosen = helio_client_env(self->io, HELIO_VARIABLE_CONTEXT);
     helio_rc rc = chosen ? add_context(self, chosen) : HELIO_OK;
     *ret_context = chosen ? chosen : "";
     for (size_t i = 0; i < self->file_count && rc == HELIO_OK; i++) {
-        const settings_file_t *file = &self->files[i].content;
+        const helio_settings_file_t *file = &self->files[i].content;
         if (!chosen && file->context.size) {
             chosen = *ret_context = helio_arena_string(self->arena, file->context);
             rc = add_context(self, chosen);

@@ -13,7 +13,7 @@
 
 #include "client/invocation/client.h"
 
-enum { HELIO_SETTINGS_FILES = 3, HELIO_TOKEN_MAX = 512 };
+enum { HELIO_SETTINGS_FILES = 3 };
 
 struct helio_settings {
     const char *broker; /* "https://broker.example", no '/' at its end; "" = none is set */

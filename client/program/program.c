@@ -81,8 +81,8 @@ static bool wants_colour(const helio_client_io_t *io, const char *when)
 {
     if (strcmp(when, "auto") != 0)
         return strcmp(when, "always") == 0;
-    const char *term = helio_client_env(io, "TERM");
-    return io->out_tty && !helio_client_env(io, "NO_COLOR") && !(term && strcmp(term, "dumb") == 0);
+    const char *term = helio_client_env(io, HELIO_VARIABLE_TERM);
+    return io->out_tty && !helio_client_env(io, HELIO_VARIABLE_NO_COLOR) && !(term && strcmp(term, "dumb") == 0);
 }
 
 static int prepare(helio_client_t *self, helio_settings_t *settings)
@@ -145,7 +145,7 @@ int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
     helio_command_line_t arguments;
     helio_command_line_init(&arguments, &helio_client_options, arena);
     helio_client_t client = {.io = io, .commands = &helio_commands, .arguments = &arguments, .arena = arena};
-    HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, "TZ"));
+    HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, HELIO_VARIABLE_TZ));
     client.output.zone = zone;
     client.output.stream = io->out;
     client.output.wall_ms = helio_clock_wall_ms();
