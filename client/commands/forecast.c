@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/commands/listing.h"
 #include "client/output/humanise.h"
 #include "federation/base/clock.h"
 
@@ -300,9 +299,7 @@ static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
     HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     json_t *sites, *site;
     size_t i;
-    int code = helio_ask_get(client, "/v1/sites", &answer);
-    if (code == HELIO_EXIT_OK)
-        code = helio_answer_list(client, answer, "sites", &sites);
+    int code = helio_listing_ask(client, "/v1/sites", "sites", &answer, &sites);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(sites, i, site)

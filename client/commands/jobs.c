@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/commands/listing.h"
 #include "federation/base/suggest.h"
 
 enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };
@@ -40,9 +39,7 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
         helio_remote_escape(cursor->data, &path);
     }
     json_t *list;
-    int code = helio_ask_get(client, path.data, &answer);
-    if (code == HELIO_EXIT_OK)
-        code = helio_answer_list(client, answer, "jobs", &list);
+    int code = helio_listing_ask(client, path.data, "jobs", &answer, &list);
     if (code != HELIO_EXIT_OK)
         return code;
     const char *next = helio_output_string(answer, "next");

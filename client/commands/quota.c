@@ -1,11 +1,11 @@
-/*  Commands on tenants and their quotas. */
+/*  quota: what tenants may hold, are owed and may spend. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
+#include "client/commands/change.h"
 #include "client/commands/commands.h"
+#include "client/commands/listing.h"
 
 /*  As many decimals as people look at: "1234567", "12.3", "0.125". */
 static void put_figure(json_t *row, const char *key, const json_t *value)
@@ -56,9 +56,7 @@ int helio_cmd_quota(helio_client_t *client)
     json_t *all, *row;
     size_t i;
     const char *tenant = client->arguments->word_count ? client->arguments->words[0] : NULL;
-    int code = helio_ask_get(client, "/v1/quotas", &answer);
-    if (code == HELIO_EXIT_OK)
-        code = helio_answer_list(client, answer, "quotas", &all);
+    int code = helio_listing_ask(client, "/v1/quotas", "quotas", &answer, &all);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(all, i, row)
@@ -74,109 +72,23 @@ int helio_cmd_quota(helio_client_t *client)
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
-static bool put_gpus(const helio_client_t *client, uint32_t option, const char *key, json_t *body)
-{
-    uint64_t gpus;
-    if (!helio_client_has(client, option))
-        return true;
-    if (!helio_client_number(client, option, 0, &gpus))
-        return false;
-    return json_object_set_new(body, key, json_integer((json_int_t)(gpus & INT64_MAX))) == 0;
-}
-
-static bool put_weight(const helio_client_t *client, json_t *body)
-{
-    const char *value = helio_client_value(client, HELIO_OPTION_WEIGHT);
-    if (!value)
-        return true;
-    char *end;
-    double weight = strtod(value, &end);
-    if (end == value || *end || !(weight > 0 && weight <= 1000)) {
-        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight takes a number above 0, at most 1000, not '%.64s'",
-                                value);
-        return false;
-    }
-    return json_object_set_new(body, "weight", json_real(weight)) == 0;
-}
-
-static bool put_budgets(const helio_client_t *client, json_t *body)
-{
-    const helio_option_values_t *given = &client->arguments->values[HELIO_OPTION_BUDGET];
-    if (!given->count)
-        return true;
-    json_t *budgets = json_array();
-    for (uint32_t i = 0; i < given->count; i++)
-        if (json_array_append_new(budgets, json_string(given->items[i])) != 0) {
-            json_decref(budgets);
-            (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--budget is not UTF-8");
-            return false;
-        }
-    return json_object_set_new(body, "budgets", budgets) == 0;
-}
-
 int helio_cmd_quota_set(helio_client_t *client)
 {
     const char *tenant = client->arguments->words[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
     const char *burst = helio_client_value(client, HELIO_OPTION_BURST);
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
     bool none = burst && strcmp(burst, "none") == 0;
-    if (!put_gpus(client, HELIO_OPTION_GUARANTEED, "guaranteed_gpus", body) ||
+    if (!helio_change_whole(client, HELIO_OPTION_GUARANTEED, "guaranteed_gpus", body) ||
         !(none ? json_object_set_new(body, "burst_gpus", json_null()) == 0
-               : put_gpus(client, HELIO_OPTION_BURST, "burst_gpus", body)) ||
-        !put_weight(client, body) || !put_budgets(client, body))
+               : helio_change_whole(client, HELIO_OPTION_BURST, "burst_gpus", body)) ||
+        !helio_change_weight(client, body) || !helio_change_texts(client, HELIO_OPTION_BUDGET, "budgets", body))
         return HELIO_EXIT_USAGE;
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
             "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
-    if (queue && json_object_set_new(body, "queue", json_string(queue)) != 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue is not UTF-8");
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_output_json(body, false, &text);
-    helio_request_t request = {.method = "PUT",
-                               .path = helio_path(client, "/v1/quotas/", tenant, ""),
-                               .body = helio_buffer_view(&text)};
-    int code = helio_ask(client, &request, &answer);
-    if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s%s%s: %s", tenant, queue ? " in " : "", queue ? queue : "",
-                         helio_output_string(answer, "status"));
-    return code;
-}
-
-/*  ---- tenants ---- */
-
-int helio_cmd_tenants(helio_client_t *client)
-{
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    json_t *rows;
-    int code = helio_ask_get(client, "/v1/tenants", &answer);
-    if (code == HELIO_EXIT_OK)
-        code = helio_answer_list(client, answer, "tenants", &rows);
-    if (code != HELIO_EXIT_OK)
-        return code;
-    return helio_output_rows(&client->output, rows, helio_columns_of_tenants()) == HELIO_OK ? HELIO_EXIT_OK
-                                                                                           : HELIO_EXIT_OWN;
-}
-
-int helio_cmd_tenants_set(helio_client_t *client)
-{
-    const char *tenant = client->arguments->words[0], *home = helio_client_value(client, HELIO_OPTION_HOME);
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    json_t *body = json_pack("{s:s}", "tenant", tenant);
-    json_t *site = home && strcmp(home, "none") != 0 ? json_string(home) : json_null();
-    bool good = body && site && (!home || json_object_set(body, "home", site) == 0);
-    json_decref(site);
-    if (!good) {
-        json_decref(body);
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "the names are not UTF-8");
-    }
-    if (!put_weight(client, body)) {
-        json_decref(body);
+    if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body))
         return HELIO_EXIT_USAGE;
-    }
-    int code = helio_ask_post(client, "/v1/tenants", body, &answer);
-    if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s %s", tenant, helio_output_string(answer, "status"));
-    return code;
+    const char *what = helio_arena_printf(client->arena, "%s%s%s", tenant, queue ? " in " : "", queue ? queue : "").data;
+    return helio_change_send(client, "PUT", helio_path(client, "/v1/quotas/", tenant, ""), body, what);
 }

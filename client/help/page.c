@@ -57,7 +57,8 @@ void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out)
         out, "# The command line `helio`\n\n"
              "<!-- Generated from client/commands/commands.c; the test of the commands writes it. -->\n\n"
              "The same is in `helio help COMMAND` and in the manual page helio(1). Data goes to standard "
-             "output, progress and\nprompts to standard error. Brokers, tokens and defaults are [settings](config.md).\n\n| command | |\n|---|---|\n");
+             "output, progress and\nprompts to standard error. Brokers, tokens and defaults are [settings](config.md).\n\n"
+             "| command | |\n|---|---|\n");
     for (size_t i = 0; i < table->count; i++) {
         helio_buffer_printf(out, "| [`%s`](#", table->items[i].name);
         anchor(out, table->items[i].name);

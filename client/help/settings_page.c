@@ -45,7 +45,7 @@ void helio_settings_page(helio_buffer_t *out)
     for (int i = 0; i < HELIO_VARIABLE_COUNT; i++)
         helio_buffer_printf(out, "| `%s` | %s |\n", helio_variable_name((helio_variable_t)i),
                             helio_variable_doc((helio_variable_t)i));
-    helio_buffer_text(out, "\nlibcurl, which carries the requests, reads `https_proxy`, `http_proxy`, `all_proxy` and `no_proxy`. "
-                           "`helio sbatch` and\n`helio convert` read the variables that sbatch reads, too "
+    helio_buffer_text(out, "\nlibcurl, which carries the requests, reads `https_proxy`, `http_proxy`, `all_proxy` and "
+                           "`no_proxy`. `helio sbatch` and\n`helio convert` read the variables that sbatch reads, too "
                            "([batch scripts](../sites/sbatch.md)).\n");
 }

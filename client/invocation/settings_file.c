@@ -32,7 +32,8 @@ static const helio_spec_field_t context_fields[] = {
      .doc = "What --context calls it."},
     SOURCE_FIELDS(helio_settings_source_t, ),
 };
-static const helio_spec_table_t context_table = HELIO_SPEC_TABLE("context", helio_settings_source_t, context_fields, NULL);
+static const helio_spec_table_t context_table =
+    HELIO_SPEC_TABLE("context", helio_settings_source_t, context_fields, NULL);
 
 static const helio_spec_field_t file_fields[] = {
     SOURCE_FIELDS(helio_settings_file_t, top.),
@@ -68,4 +69,5 @@ static const helio_spec_field_t file_fields[] = {
      .table = &context_table,
      .doc = "Named brokers and credentials."},
 };
-const helio_spec_table_t helio_settings_file_table = HELIO_SPEC_TABLE("settings", helio_settings_file_t, file_fields, NULL);
+const helio_spec_table_t helio_settings_file_table =
+    HELIO_SPEC_TABLE("settings", helio_settings_file_t, file_fields, NULL);
