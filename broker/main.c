@@ -30,15 +30,13 @@ enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 static void help(FILE *out)
 {
-    (void)fprintf(out, "usage: helio-broker [COMMAND] [--config FILE] [FLAGS]\n\ncommands:\n");
+    (void)fprintf(out, "usage: helio-broker [COMMAND] [OPTIONS]\n\ncommands:\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         (void)fprintf(out, "  %-52s %s\n", commands[i].usage, commands[i].doc);
-    (void)fprintf(out,
-                  "\nflags that override the file (%s):\n"
-                  "  --database CONNINFO  --listen-sites tcp://ADDRESS:PORT  --listen-http ADDRESS:PORT\n"
-                  "  --key-file FILE  --record FILE  --log-level debug|info|warn|error\n"
-                  "  --help  --version\n",
-                  HELIO_BROKER_CONFIG_PATH);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t options = {0};
+    helio_option_lines(&helio_broker_options, HELIO_OPTIONS_ALL, &options);
+    (void)fprintf(out, "\noptions (the settings file is %s unless --config names another):\n%s",
+                  HELIO_BROKER_CONFIG_PATH, options.data);
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,5 @@
 /*  helio -- the command. Here is what belongs to the process: streams, environment, signals; all else is
- * client/lib. */
+ * in the rooms of client/. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "client/lib/client.h"
+#include "client/program/program.h"
 
 /*  A handler can reach nothing but globals. */
 static volatile sig_atomic_t presses;

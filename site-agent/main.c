@@ -6,24 +6,37 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "federation/arguments/command_line.h"
 #include "federation/net/curve.h"
 #include "site-agent/agent/agent.h"
 #include "site-agent/agent/check.h"
 #include "site-agent/agent/gpus.h"
 #include "site-agent/agent/host.h"
 
+enum { OPTION_CONFIG, OPTION_PROBE, OPTION_CHECK, OPTION_HELP, OPTION_VERSION, OPTION_COUNT };
+
+static const helio_option_t options[] = {
+    [OPTION_CONFIG] = {"config", 0, "FILE", NULL, "The site file (" HELIO_AGENT_CONFIG_PATH ")"},
+    [OPTION_PROBE] = {"probe", 0, NULL, NULL, "check: also run a job on each pool of a cluster"},
+    [OPTION_CHECK] = {"check", 0, NULL, NULL, "As the command `check`"},
+    [OPTION_HELP] = {"help", 'h', NULL, NULL, "List commands and options"},
+    [OPTION_VERSION] = {"version", 0, NULL, NULL, "Print the version"},
+};
+static const helio_option_table_t option_table = {options, OPTION_COUNT, 0, 0};
+
 static void usage(FILE *out)
 {
-    (void)fprintf(
-        out,
-        "usage: helio-agent [run] [--config FILE]\n"
-        "       helio-agent check [--config FILE] [--probe]\n"
-        "                                             says what `run` would miss, and how to mend it;\n"
-        "                                             --probe: also with a job on each pool of a cluster\n"
-        "       helio-agent keygen PATH               makes the site's secret key; prints the public one\n"
-        "       helio-agent --help | --version\n\n"
-        "The site file is " HELIO_AGENT_CONFIG_PATH " unless --config names another. TERM ends the agent; "
-        "jobs keep running.\n");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t lines = {0};
+    helio_option_lines(&option_table, HELIO_OPTIONS_ALL, &lines);
+    (void)fprintf(out,
+                  "usage: helio-agent [COMMAND] [OPTIONS]\n\n"
+                  "commands:\n"
+                  "  run                          run the site's share of jobs until TERM (the default)\n"
+                  "  check                        say what `run` would miss, and how to mend it\n"
+                  "  keygen PATH                  make the site's secret key and print the public one\n\n"
+                  "options:\n%s\n"
+                  "TERM ends the agent; jobs keep running.\n",
+                  lines.data);
 }
 
 static int complain(const helio_error_t *err)
@@ -128,33 +141,28 @@ typedef struct arguments {
 } arguments_t;
 
 /*  "check" and "--check" mean the same. */
-static bool parse(int argc, char **argv, arguments_t *ret)
+static helio_rc parse(int argc, char **argv, arguments_t *ret, helio_error_t *err)
 {
-    *ret = (arguments_t){.config = HELIO_AGENT_CONFIG_PATH};
-    for (int i = 1; i < argc; i++) {
-        const char *word = argv[i];
-        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-            ret->help = true;
-        else if (strcmp(word, "--version") == 0)
-            ret->version = true;
-        else if (strcmp(word, "--config") == 0 && i + 1 < argc)
-            ret->config = argv[++i];
-        else if (strncmp(word, "--config=", 9) == 0)
-            ret->config = word + 9;
-        else if (strcmp(word, "--probe") == 0)
-            ret->probe = true;
-        else if (strcmp(word, "--check") == 0 && !ret->command)
-            ret->command = "check";
-        else if (word[0] != '-' && !ret->command)
-            ret->command = word;
-        else if (word[0] != '-' && !ret->path)
-            ret->path = word;
-        else
-            return false;
-    }
-    if (!ret->command)
-        ret->command = "run";
-    return true;
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* what is taken points into argv */
+    helio_command_line_rules_t rules = {.options = &option_table,
+                                        .words_most = 2,
+                                        .refuses_empty = true,
+                                        .options_help = "`helio-agent --help` lists commands and options",
+                                        .words_help = "`helio-agent --help` lists commands and options"};
+    helio_command_line_t line;
+    helio_rc rc = helio_command_line_parse(argc, argv, &rules, arena, &line, err);
+    if (rc != HELIO_OK)
+        return rc;
+    const char *config = helio_command_line_value(&line, OPTION_CONFIG);
+    bool check = helio_command_line_has(&line, OPTION_CHECK);
+    uint32_t first = check ? 0 : 1;
+    *ret = (arguments_t){.command = check ? "check" : line.word_count ? line.words[0] : "run",
+                         .config = config ? config : HELIO_AGENT_CONFIG_PATH,
+                         .path = line.word_count > first ? line.words[first] : NULL,
+                         .help = helio_command_line_has(&line, OPTION_HELP),
+                         .version = helio_command_line_has(&line, OPTION_VERSION),
+                         .probe = helio_command_line_has(&line, OPTION_PROBE)};
+    return rc;
 }
 
 static int with_settings(const arguments_t *arguments)
@@ -193,8 +201,9 @@ static int with_settings(const arguments_t *arguments)
 int main(int argc, char **argv)
 {
     arguments_t arguments;
-    if (!parse(argc, argv, &arguments)) {
-        usage(stderr);
+    helio_error_t err = {0};
+    if (parse(argc, argv, &arguments, &err) != HELIO_OK) {
+        (void)complain(&err);
         return 2;
     }
     if (arguments.help) {

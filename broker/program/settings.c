@@ -174,87 +174,88 @@ const helio_spec_table_t helio_settings_table =
 
 /* ---- the command line ---------------------------------------------------------------------------------- */
 
-#define FLAG(name, member)                        \
-    {                                             \
-        name, offsetof(helio_arguments_t, member) \
-    }
-static const struct {
-    const char *name;
-    size_t offset;
-} flags[] = {
-    FLAG("--config", config),
-    FLAG("--database", database),
-    FLAG("--listen-sites", listen_sites),
-    FLAG("--listen-http", listen_http),
-    FLAG("--key-file", key_file),
-    FLAG("--record", record),
-    FLAG("--log-level", log_level),
-    FLAG("--older-than", older_than),
-    FLAG("--tenant", tenant),
-    FLAG("--user", user),
-    FLAG("--role", role),
-    FLAG("--ttl", ttl),
-    FLAG("--home", home),
+/*  name, letter, value, place in helio_arguments_t, doc. Those with a value; the last one given wins. */
+#define VALUE_OPTIONS(X)                                                                                         \
+    X(CONFIG, "config", 0, "FILE", config, "The settings file")                                                  \
+    X(DATABASE, "database", 0, "CONNINFO", database, "Overrides `database` of the settings file")                \
+    X(LISTEN_SITES, "listen-sites", 0, "ENDPOINT", listen_sites, "Overrides `listen_sites`: tcp://ADDRESS:PORT") \
+    X(LISTEN_HTTP, "listen-http", 0, "ADDRESS", listen_http, "Overrides `listen_http`: ADDRESS:PORT")            \
+    X(KEY_FILE, "key-file", 0, "FILE", key_file, "Overrides `key_file`")                                         \
+    X(RECORD, "record", 0, "FILE", record, "Overrides `record`")                                                 \
+    X(LOG_LEVEL, "log-level", 0, "LEVEL", log_level, "Overrides `log_level`: debug, info, warn or error")        \
+    X(OLDER_THAN, "older-than", 0, "DURATION", older_than, "prune: delete what is older than this")              \
+    X(TENANT, "tenant", 0, "NAME", tenant, "token add: the token's tenant; reader add: once a tenant")           \
+    X(USER, "user", 0, "NAME", user, "token add: the token's user")                                              \
+    X(ROLE, "role", 0, "ROLE", role, "token add: user, operator or admin")                                       \
+    X(TTL, "ttl", 0, "DURATION", ttl, "token add: how long the token is valid")                                  \
+    X(HOME, "home", 0, "SITE", home, "tenant add: the tenant's home site")
+
+enum {
+#define OPTION_ENUMERATOR(id, ...) OPTION_##id,
+    VALUE_OPTIONS(OPTION_ENUMERATOR)
+#undef OPTION_ENUMERATOR
+    OPTION_DRY_RUN,
+    OPTION_HELP,
+    OPTION_VERSION,
+    OPTION_COUNT
 };
 
-/*  Takes "--name value" and "--name=value"; how many words it took, 0 = no such flag, -1 = no value. */
-static int take_flag(const char *word, const char *next, helio_arguments_t *arguments)
+static const helio_option_t option_rows[] = {
+#define OPTION_ROW(id, name, letter, value, member, doc) {name, letter, value, NULL, doc},
+    VALUE_OPTIONS(OPTION_ROW)
+#undef OPTION_ROW
+    [OPTION_DRY_RUN] = {"dry-run", 0, NULL, NULL, "prune: only say what would be deleted"},
+    [OPTION_HELP] = {"help", 'h', NULL, NULL, "List commands and options"},
+    [OPTION_VERSION] = {"version", 0, NULL, NULL, "Print the version"},
+};
+const helio_option_table_t helio_broker_options = {option_rows, OPTION_COUNT, UINT64_C(1) << OPTION_TENANT,
+                                                   HELIO_ARGUMENT_TENANTS_MAX};
+
+/*  A public key in Z85 has 40 characters, and any of them may be a dash. An option with its value may be as long. */
+static bool is_key(const char *word)
 {
-    const char *equals = strchr(word, '=');
-    size_t size = equals ? (size_t)(equals - word) : strlen(word);
-    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++) {
-        if (strlen(flags[i].name) != size || strncmp(flags[i].name, word, size) != 0)
-            continue;
-        const char *value = equals ? equals + 1 : next;
-        if (!value || !*value)
-            return -1;
-        memcpy((char *)arguments + flags[i].offset, &value, sizeof value);
-        return equals ? 1 : 2;
-    }
-    return 0;
+    uint32_t option;
+    if (strlen(word) != 40)
+        return false;
+    helio_text_t name = {word + 2, (uint32_t)strcspn(word + 2, "=")};
+    return helio_option_find(&helio_broker_options, name, &option) != HELIO_OK;
+}
+
+static void take(const helio_command_line_t *line, helio_arguments_t *arguments)
+{
+#define OPTION_TAKE(id, name, letter, value, member, doc) \
+    arguments->member = helio_command_line_value(line, OPTION_##id);
+    VALUE_OPTIONS(OPTION_TAKE)
+#undef OPTION_TAKE
+    const helio_option_values_t *tenants = &line->values[OPTION_TENANT];
+    arguments->tenant_count = tenants->count;
+    for (uint32_t i = 0; i < tenants->count; i++)
+        arguments->tenants[i] = tenants->items[i];
+    arguments->dry_run = helio_command_line_has(line, OPTION_DRY_RUN);
+    arguments->help = helio_command_line_has(line, OPTION_HELP);
+    arguments->version = helio_command_line_has(line, OPTION_VERSION);
+    arguments->word_count = line->word_count;
+    for (uint32_t i = 0; i < line->word_count; i++)
+        arguments->words[i] = line->words[i];
 }
 
 helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
                                helio_error_t *err)
 {
-    helio_arguments_t arguments = {0};
-    bool only_words = false;
-    for (int i = 1; i < argc;) {
-        const char *word = argv[i];
-        if (!only_words && strcmp(word, "--") == 0) {
-            only_words = true;
-            i++;
-        } else if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-            arguments.help = true;
-            i++;
-        } else if (!only_words && strcmp(word, "--dry-run") == 0) {
-            arguments.dry_run = true;
-            i++;
-        } else if (!only_words && strcmp(word, "--version") == 0) {
-            arguments.version = true;
-            i++;
-        } else if (!only_words && strncmp(word, "--", 2) == 0 && word[2] && strlen(word) != 40) {
-            int taken = take_flag(word, argv[i + 1], &arguments);
-            if (taken == 0)
-                return helio_fail(err, HELIO_INVALID, "unknown flag %s: see helio-broker --help", word);
-            if (taken < 0)
-                return helio_fail(err, HELIO_INVALID, "%s wants a value", word);
-            if (strncmp(word, "--tenant", 8) == 0) {
-                if (arguments.tenant_count == HELIO_ARGUMENT_TENANTS_MAX)
-                    return helio_fail(err, HELIO_INVALID, "too many tenants: at most %d",
-                                      HELIO_ARGUMENT_TENANTS_MAX);
-                arguments.tenants[arguments.tenant_count++] = arguments.tenant;
-            }
-            i += taken;
-        } else if (arguments.word_count == sizeof arguments.words / sizeof arguments.words[0]) {
-            return helio_fail(err, HELIO_INVALID, "too many arguments: see helio-broker --help");
-        } else {
-            arguments.words[arguments.word_count++] =
-                word; /* a key in Z85 (40 characters) may begin with "--" */
-            i++;
-        }
-    }
-    *ret_arguments = arguments;
+    static const char help[] = "`helio-broker --help` lists commands and options";
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new(); /* what is taken points into argv */
+    helio_command_line_rules_t rules = {.options = &helio_broker_options,
+                                        .words_most = sizeof ret_arguments->words / sizeof ret_arguments->words[0],
+                                        .is_word = is_key,
+                                        .refuses_empty = true,
+                                        .options_help = help,
+                                        .words_help = help};
+    helio_command_line_t line;
+    helio_rc rc = helio_command_line_parse(argc, argv, &rules, arena, &line, err);
+    if (rc != HELIO_OK)
+        return rc;
+    *ret_arguments = (helio_arguments_t){0};
+    take(&line, ret_arguments);
     return HELIO_OK;
 }
 

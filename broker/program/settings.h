@@ -8,6 +8,7 @@
 
 #include "broker/engine/engine.h"
 #include "broker/store/keeper.h"
+#include "federation/arguments/command_line.h"
 #include "federation/base/log.h"
 #include "federation/spec/spec.h"
 
@@ -34,7 +35,7 @@ typedef struct helio_settings {
 
 enum { HELIO_ARGUMENT_TENANTS_MAX = 64 };
 
-/*  The command line after the program's name, cut into flags of settings and everything else. */
+/*  The command line after the program's name, parted into options and all other words. */
 typedef struct helio_arguments {
     const char *config; /* NULL = HELIO_BROKER_CONFIG_PATH, which then may be absent */
     const char *database;
@@ -58,7 +59,10 @@ typedef struct helio_arguments {
     uint32_t word_count;
 } helio_arguments_t;
 
-/*  HELIO_INVALID: an unknown flag, a flag without its value, too many words or tenants. */
+extern const helio_option_table_t helio_broker_options;
+
+/*  HELIO_INVALID: an unknown option, one without its value, too many tenants. HELIO_TOO_BIG: too many words. The error
+ *  names the remedy. */
 HELIO_MUST_CHECK helio_rc helio_arguments_parse(int argc, char *const *argv, helio_arguments_t *ret_arguments,
                                                 helio_error_t *err);
 

@@ -5,6 +5,7 @@
 #include "client/sbatch/inner.h"
 #include "federation/base/char.h"
 #include "federation/base/clock.h"
+#include "federation/base/duration.h"
 #include "federation/spec/value.h"
 
 enum { ENTRIES_MAX = 512 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/base/duration.h"
 #include "federation/base/clock.h"
 #include "federation/base/char.h"
 #include "federation/base/suggest.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "federation/base/char.h"
+#include "federation/base/duration.h"
 #include "federation/spec/value.h"
 
 __extension__ typedef unsigned __int128 value_u128_t;
@@ -79,22 +80,14 @@ static helio_rc take_decimal(cursor_t *self, value_u128_t *ret_digits, uint32_t 
     return HELIO_OK;
 }
 
-static const struct {
-    const char *unit;
-    uint64_t ms;
-} duration_units[] = {{"w", 604800000}, {"d", 86400000}, {"h", 3600000},
-                      {"m", 60000},     {"s", 1000},     {"ms", 1}};
-
-enum { DURATION_UNITS = sizeof duration_units / sizeof duration_units[0] };
-
 static helio_rc take_duration_unit(cursor_t *self, size_t *next)
 {
     const char *start = self->at;
     while (self->at < self->end && *self->at >= 'a' && *self->at <= 'z')
         self->at++;
     helio_text_t word = {start, (uint32_t)(self->at - start)};
-    for (size_t i = *next; i < DURATION_UNITS; i++)
-        if (helio_text_is(word, duration_units[i].unit)) {
+    for (size_t i = *next; i < HELIO_DURATION_UNITS; i++)
+        if (helio_text_is(word, helio_duration_units[i].name)) {
             *next = i + 1;
             return HELIO_OK;
         }
@@ -118,7 +111,7 @@ helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms)
             rc = take_duration_unit(&cursor, &next);
         if (rc != HELIO_OK)
             return rc;
-        if (__builtin_mul_overflow(value, duration_units[next - 1].ms, &part) ||
+        if (__builtin_mul_overflow(value, helio_duration_units[next - 1].ms, &part) ||
             __builtin_add_overflow(total, part, &total) || total > INT64_MAX)
             return HELIO_TOO_BIG;
     }
@@ -283,24 +276,6 @@ helio_rc helio_f64_parse(helio_text_t text, double *ret_value)
         return HELIO_TOO_BIG;
     *ret_value = value;
     return HELIO_OK;
-}
-
-void helio_duration_text(uint64_t ms, char ret_text[HELIO_VALUE_SIZE])
-{
-    size_t used = 0;
-    /* Weeks are read but not written: "10d" is easier to compare than "1w3d". */
-    for (size_t i = 1; i < DURATION_UNITS; i++) {
-        uint64_t value = ms / duration_units[i].ms;
-        ms %= duration_units[i].ms;
-        if (value == 0)
-            continue;
-        int size = snprintf(ret_text + used, HELIO_VALUE_SIZE - used, "%" PRIu64 "%s", value,
-                            duration_units[i].unit);
-        used += (size_t)size;
-        assert(used < HELIO_VALUE_SIZE);
-    }
-    if (used == 0)
-        (void)snprintf(ret_text, HELIO_VALUE_SIZE, "0s");
 }
 
 void helio_bytes_text(uint64_t bytes, char ret_text[HELIO_VALUE_SIZE])

@@ -30,9 +30,8 @@ HELIO_MUST_CHECK helio_rc helio_i64_parse(helio_text_t text, int64_t *ret_value)
 /*  JSON's grammar of numbers, plus a leading '.' or '+' refused; finite. */
 HELIO_MUST_CHECK helio_rc helio_f64_parse(helio_text_t text, double *ret_value);
 
-/*  Back: "1h30m", "256GB" (decimal when exact, else binary when exact, else bytes), "400 USD". Round trips.
- */
-void helio_duration_text(uint64_t ms, char ret_text[HELIO_VALUE_SIZE]);
+/*  Back: "256GB" (decimal when exact, else binary when exact, else bytes), "400 USD". Round trips, as
+ *  helio_duration_text does (federation/base/duration.h). */
 void helio_bytes_text(uint64_t bytes, char ret_text[HELIO_VALUE_SIZE]);
 void helio_money_text(int64_t micro_usd, char ret_text[HELIO_VALUE_SIZE]);
 

@@ -6,6 +6,7 @@
 #include "broker/http/routes/submission.h"
 #include "broker/http/routes/submit.h"
 #include "federation/base/clock.h"
+#include "federation/base/duration.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
@@ -161,10 +162,179 @@ static verdict_t verdict_of(const helio_planned_t *plan, const helio_prospect_t 
 {
     int64_t end_ms;
     uint64_t run_ms;
-    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[32];
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
     if (!is_too_late(plan, prospect, &end_ms, &run_ms))
         return (verdict_t){plan->decision.reason, plan->decision.detail};
-    unsigned long long minutes = (run_ms + 59999) / 60000;
+    helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
+    helio_rfc3339(end_ms + 999, end);
+    helio_duration_text_up(run_ms, run);
+/*  /v1/plans: what would become of a job, asked of the core that would decide. */
+#include <stdio.h>
+
+#include "broker/http/routes/prospect.h"
+#include "broker/http/routes/routes.h"
+#include "broker/http/routes/submission.h"
+#include "broker/http/routes/submit.h"
+#include "federation/base/clock.h"
+#include "federation/base/duration.h"
+
+static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
+{
+    helio_json_put_real(json, name, (double)micro_usd / 1e6);
+}
+
+static void put_seconds(helio_json_writer_t *json, const char *name, uint64_t ms)
+{
+    helio_json_put_real(json, name, (double)ms / 1000);
+}
+
+static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *row)
+{
+    helio_json_begin_object(json, "terms");
+    put_usd(json, "money", row->cost_micro_usd);
+    put_usd(json, "carbon", row->carbon_micro_usd);
+    put_usd(json, "wait", row->wait_micro_usd);
+    put_usd(json, "risk", row->risk_micro_usd);
+    put_usd(json, "shadow", row->shadow_micro_usd);
+    put_usd(json, "move", row->move_micro_usd);
+    put_usd(json, "transfer", row->transfer_micro_usd);
+    helio_json_end(json);
+}
+
+static void put_candidate(helio_json_writer_t *json, const helio_planned_candidate_t *candidate)
+{
+    const helio_row_candidate_t *row = &candidate->row;
+    helio_json_begin_object(json, NULL);
+    helio_json_put_text_or_null(json, "site", row->site);
+    helio_json_put_text_or_null(json, "pool", row->pool);
+    helio_json_put_text_or_null(json, "backend", candidate->backend);
+    helio_json_put_time(json, "start", row->start_ms);
+    put_seconds(json, "duration_s", row->run_ms);
+    put_seconds(json, "duration_p90_s", row->run_high_ms);
+    put_usd(json, "cost_usd", row->cost_micro_usd + row->egress_micro_usd);
+    helio_json_put_real(json, "energy_kwh", (double)(row->energy_j + row->transfer_j) / 3.6e6);
+    helio_json_put_real(json, "carbon_g", (double)(row->carbon_mg + row->transfer_carbon_mg) / 1000);
+    put_usd(json, "score_usd", row->score_micro_usd);
+    put_seconds(json, "transfer_s", row->transfer_ms);
+    put_usd(json, "egress_usd", row->egress_micro_usd);
+    put_terms(json, row);
+    helio_json_put_text_or_null(json, "reason", row->rejected_reason);
+    helio_json_put_text_or_null(json, "detail", row->detail);
+    helio_json_end(json);
+}
+
+/*  What past runs tell of this one; null: nothing. */
+static void put_run(helio_json_writer_t *json, const helio_planned_t *plan)
+{
+    if (plan->expected_basis == HELIO_DURATION_BASIS_NONE) {
+        helio_json_put_null(json, "run");
+        return;
+    }
+    helio_json_begin_object(json, "run");
+    put_seconds(json, "duration_s", plan->run_ms);
+    put_seconds(json, "duration_p90_s", plan->run_high_ms);
+    helio_json_put_u64(json, "runs", plan->expected_runs);
+    helio_json_put_u64(json, "failed", plan->expected_failed);
+    helio_json_put_string(json, "basis", helio_duration_basis_word(plan->expected_basis));
+    helio_json_put_text_or_null(json, "of", plan->expected_of);
+    helio_json_end(json);
+}
+
+/*  Of an array; null: it is none. */
+static void put_tasks(helio_json_writer_t *json, const helio_planned_t *plan)
+{
+    if (!plan->tasks) {
+        helio_json_put_null(json, "tasks");
+        return;
+    }
+    helio_json_begin_object(json, "tasks");
+    helio_json_put_u64(json, "count", plan->tasks);
+    helio_json_put_u64(json, "now", plan->tasks_now);
+    helio_json_put_text_or_null(json, "detail", plan->tasks_text);
+    helio_json_end(json);
+}
+
+static void put_job(helio_json_writer_t *json, const helio_planned_t *plan)
+{
+    helio_json_begin_object(json, "job");
+    helio_json_put_text_or_null(json, "name", plan->name);
+    helio_json_put_u64(json, "gpus", plan->gpus);
+    helio_json_put_u64(json, "nodes", plan->nodes);
+    put_seconds(json, "duration_s", plan->run_ms);
+    if (plan->prices_set)
+        helio_json_put_null(json, "goal");
+    else
+        helio_json_put_string(json, "goal", helio_goal_word(plan->goal));
+    helio_json_begin_object(json, "prices");
+    put_usd(json, "carbon_usd_per_t", plan->carbon_price_micro_usd_per_t);
+    put_usd(json, "wait_usd_per_gpu_h", plan->wait_price_micro_usd_per_gpu_h);
+    helio_json_end(json);
+    put_seconds(json, "flexible_s", plan->flexible_ms);
+    helio_json_put_time(json, "deadline", plan->deadline_wall_ms);
+    helio_json_end(json);
+}
+
+/*  Why nothing is chosen, in the words that a submission would get. */
+typedef struct verdict {
+    helio_text_t reason, detail;
+} verdict_t;
+
+static void put_plan(helio_json_writer_t *json, const helio_planned_t *plan, verdict_t verdict)
+{
+    const helio_row_decision_t *decision = &plan->decision;
+    put_job(json, plan);
+    put_seconds(json, "time_limit_s", plan->time_limit_ms);
+    put_run(json, plan);
+    helio_json_begin_array(json, "candidates");
+    for (uint32_t i = 0; i < plan->candidates.count; i++)
+        put_candidate(json, &plan->candidates.items[i]);
+    helio_json_end(json);
+    helio_json_put_text_or_null(json, "chosen", decision->chosen_site);
+    helio_json_put_text_or_null(json, "chosen_pool", decision->chosen_pool);
+    helio_json_put_text_or_null(json, "reason", verdict.reason);
+    helio_json_put_text_or_null(json, "detail", verdict.detail);
+    helio_json_put_time(json, "expected_start", plan->expected_ms);
+    helio_json_put_text_or_null(json, "policy_version", decision->policy_version);
+    helio_json_put_time(json, "forecast_issued_at", decision->forecast_ms);
+    helio_json_put_time(json, "planned_at", decision->at_ms);
+    put_tasks(json, plan);
+}
+
+static const char too_late[] = "Deadline"; /* the word of the rejection, and of a submission's refusal */
+
+/*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
+ * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
+static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *prospect, int64_t *ret_end_ms,
+                        uint64_t *ret_run_ms)
+{
+    bool gated = helio_text_equal(plan->decision.reason, HELIO_TEXT("Gated"));
+    int64_t start_ms = gated && prospect ? prospect->earliest_ms : plan->decision.at_ms;
+    uint64_t run_ms = UINT64_MAX;
+    if (!plan->deadline_wall_ms || plan->decision.chosen_site.size)
+        return false;
+    for (uint32_t i = 0; i < plan->candidates.count; i++) {
+        const helio_row_candidate_t *row = &plan->candidates.items[i].row;
+        if (!row->run_ms)
+            continue; /* it could never run there */
+        if (!helio_text_equal(row->rejected_reason, helio_text_of(too_late)))
+            return false;
+        run_ms = row->run_high_ms && row->run_high_ms < run_ms ? row->run_high_ms : run_ms;
+    }
+    if (run_ms > INT32_MAX * UINT64_C(1000) || start_ms + (int64_t)run_ms <= plan->deadline_wall_ms)
+        return false;
+    *ret_end_ms = start_ms + (int64_t)run_ms;
+    *ret_run_ms = run_ms;
+    return true;
+}
+
+/*  Whoever plans before submitting is told what the submission would be told. The text is in the buffer. */
+static verdict_t verdict_of(const helio_planned_t *plan, const helio_prospect_t *prospect, helio_buffer_t *text)
+{
+    int64_t end_ms;
+    uint64_t run_ms;
+    char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
+    if (!is_too_late(plan, prospect, &end_ms, &run_ms))
+        return (verdict_t){plan->decision.reason, plan->decision.detail};
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
     if (minutes < 60)

@@ -1,6 +1,6 @@
 /*  What is said of a job's decision, from the core through the database to the answer:
  *  tests/golden/explain/NAME.json. What `helio explain` makes of each is NAME.txt beside it
- *  (tests/unit/client/lib/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come
+ *  (tests/unit/client/program/test_explain.c). HELIO_GOLDEN_WRITE=1 writes instead of comparing; the texts come
  * from the JSON files, so write those first. */
 #include "tests/support/core_harness.h"
 

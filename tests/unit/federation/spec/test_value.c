@@ -1,6 +1,7 @@
 /*  Quantities as people write them. */
 #include "spec_testing.h"
 
+#include "federation/base/duration.h"
 #include "federation/base/rng.h"
 #include "federation/base/suggest.h"
 #include "federation/spec/value.h"

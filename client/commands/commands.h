@@ -1,0 +1,83 @@
+/*  commands.h -- every command of helio: the table, and the handlers by the file that holds them. A new command is a
+ *  row in commands.c and a handler in the file of its group. */
+#ifndef HELIO_CLIENT_COMMANDS_H
+#define HELIO_CLIENT_COMMANDS_H
+
+#include "client/invocation/command.h"
+
+extern const helio_command_table_t helio_commands;
+
+/*  ---- handlers, by file ---- */
+/*  run.c, wait.c, logs.c */
+int helio_cmd_run(helio_client_t *client);
+int helio_cmd_wait(helio_client_t *client);
+int helio_cmd_logs(helio_client_t *client);
+/*  submit.c */
+int helio_cmd_submit(helio_client_t *client);
+/*  sbatch.c */
+int helio_cmd_sbatch(helio_client_t *client);
+int helio_cmd_convert(helio_client_t *client);
+int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *arguments);
+/*  jobs.c */
+int helio_cmd_ls(helio_client_t *client);
+int helio_cmd_show(helio_client_t *client);
+int helio_cmd_cancel(helio_client_t *client);
+int helio_cmd_release(helio_client_t *client);
+/*  edit.c */
+int helio_cmd_edit(helio_client_t *client);
+/*  What was edited of a job, if anything was: a table below the job's own lines. */
+helio_rc helio_edits_print(const helio_client_t *client, const json_t *job);
+/*  plan.c, explain.c */
+int helio_cmd_plan(helio_client_t *client);
+int helio_cmd_explain(helio_client_t *client);
+/*  top.c, events.c, report.c, forecast.c */
+int helio_cmd_top(helio_client_t *client);
+int helio_cmd_events(helio_client_t *client);
+int helio_cmd_report(helio_client_t *client);
+int helio_cmd_forecast(helio_client_t *client);
+/*  sites.c */
+int helio_cmd_sites(helio_client_t *client);
+int helio_cmd_gpus(helio_client_t *client);
+int helio_cmd_drain(helio_client_t *client);
+int helio_cmd_undrain(helio_client_t *client);
+int helio_cmd_attest(helio_client_t *client);
+/*  queues.c */
+int helio_cmd_queues(helio_client_t *client);
+int helio_cmd_queues_set(helio_client_t *client);
+int helio_cmd_queues_schedule(helio_client_t *client);
+int helio_cmd_queues_rm(helio_client_t *client);
+/*  overflow.c */
+int helio_cmd_overflow_list(helio_client_t *client);
+int helio_cmd_overflow_set(helio_client_t *client);
+int helio_cmd_overflow_rm(helio_client_t *client);
+/*  tenants.c, quota.c */
+int helio_cmd_tenants(helio_client_t *client);
+int helio_cmd_tenants_set(helio_client_t *client);
+int helio_cmd_quota(helio_client_t *client);
+int helio_cmd_quota_set(helio_client_t *client);
+/*  data.c, links.c */
+int helio_cmd_data_list(helio_client_t *client);
+int helio_cmd_data_set(helio_client_t *client);
+int helio_cmd_data_rm(helio_client_t *client);
+int helio_cmd_links_list(helio_client_t *client);
+int helio_cmd_links_set(helio_client_t *client);
+int helio_cmd_links_rm(helio_client_t *client);
+/*  keys.c, token.c, user.c */
+int helio_cmd_keys_add(helio_client_t *client);
+int helio_cmd_keys_new(helio_client_t *client);
+int helio_cmd_token_add(helio_client_t *client);
+int helio_cmd_token_ls(helio_client_t *client);
+int helio_cmd_token_revoke(helio_client_t *client);
+int helio_cmd_user_ls(helio_client_t *client);
+int helio_cmd_user_disable(helio_client_t *client);
+int helio_cmd_user_enable(helio_client_t *client);
+/*  audit.c, doctor.c */
+int helio_cmd_audit(helio_client_t *client);
+int helio_cmd_audit_verify(helio_client_t *client);
+int helio_cmd_doctor(helio_client_t *client);
+/*  help.c */
+int helio_cmd_help(helio_client_t *client);
+int helio_cmd_completion(helio_client_t *client);
+int helio_cmd_version(helio_client_t *client);
+
+#endif

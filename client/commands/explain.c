@@ -1,0 +1,199 @@
+/*  `explain`: the broker's facts about a job's place and wait, put into sentences. */
+#include <string.h>
+
+#include "client/transport/answer.h"
+#include "client/output/columns.h"
+#include "client/commands/commands.h"
+#include "client/output/humanise.h"
+#include "client/reasons/prospect.h"
+#include "client/reasons/why.h"
+#include "federation/base/clock.h"
+
+static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
+{
+    if (text->size)
+        helio_print_line(client, title, text->data);
+}
+
+/*  Why there, in what people pay and emit, and in the terms that were weighed. */
+static void print_choice(const helio_client_t *client, const json_t *explained)
+{
+    const json_t *chosen = helio_why_chosen(explained), *other = helio_why_next_best(explained);
+    if (!chosen)
+        return;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, terms = {0}, change = {0}, text = {0};
+    helio_why_difference(chosen, other, &difference);
+    helio_buffer_printf(&text, "%.64s", helio_output_string(chosen, "site"));
+    if (difference.size)
+        helio_buffer_printf(&text, " rather than %.64s, the next best: %s",
+                            helio_output_string(other, "site"), difference.data);
+    const char *first = helio_output_string(explained, "first_choice");
+    if (first[0])
+        helio_buffer_printf(&text, "%s %.64s, the first choice, was taken by jobs like it", difference.size ? ";" : ":",
+                            first);
+    print_buffer(client, "Chosen", &text);
+    helio_why_terms(chosen, other, &terms);
+    print_buffer(client, "Weighed", &terms);
+    helio_why_change(explained, &change);
+    print_buffer(client, "Would change it", &change);
+}
+
+/*  By what it waits for: what whoever submitted it can do about it. */
+static const struct {
+    const char *reason, *advice;
+} advices[] = {
+    {"WaitingForWindow", "submit it without `flexible`: it starts as soon as a site can take it"},
+    {"WaitingForCapacity",
+     "allow more sites, another GPU model or fewer nodes; a shorter `time` may pass who waits"},
+    {"PolicyCap", "a larger `max_cost` or `max_carbon`, a later `deadline`, or a shorter `time`"},
+    {"NeverFits", "ask for what a site has: `helio gpus` lists it"},
+};
+
+/*  States that somebody has to end. */
+static const struct {
+    const char *state, *advice;
+} ways_out[] = {
+    {"held", "an operator lets it be placed again with `helio release ID` once its cause is mended; `helio cancel ID` "
+             "ends it"},
+    {"suspect", "its site is silent: if it is known to run nothing any more, an operator says so with `helio attest "
+                "SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`"},
+};
+
+static void print_advice(const helio_client_t *client, const json_t *explained)
+{
+    const char *reason = helio_output_string(explained, "reason");
+    const char *state = helio_output_string(explained, "state");
+    bool queued = strcmp(state, "queued") == 0;
+    for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
+        if (strcmp(state, ways_out[i].state) == 0)
+            helio_print_line(client, "Way out", ways_out[i].advice);
+    bool hinted = helio_prospect_print(client, explained, queued ? helio_output_string(explained, "id") : "");
+    bool of_quota = strncmp(helio_output_string(explained, "detail"), "quota of ", strlen("quota of ")) == 0;
+    if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
+        helio_print_line(client, "To start sooner",
+                         "ask for fewer GPUs, or let other jobs of the tenant end; an operator raises the quota "
+                         "with `helio quota set`");
+        return;
+    }
+    for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
+        if (strcmp(reason, advices[i].reason) == 0)
+            helio_print_line(client, "To start sooner", advices[i].advice);
+}
+
+/*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
+static const struct {
+    const char *state, *verb, *place;
+} sentences[] = {
+    {"queued", "is queued", " at "},
+    {"offered", "is offered", " to "},
+    {"suspect", "is suspect", ", last known at "},
+    {"succeeded", "succeeded", " at "},
+    {"failed", "failed", " at "},
+    {"timeout", "ran into its time limit", " at "},
+    {"cancelled", "was cancelled", " at "},
+    {"lost", "was lost", " at "},
+};
+
+static void state_text(const char *state, const char *site, size_t size, char *ret_text)
+{
+    for (size_t i = 0; i < sizeof sentences / sizeof sentences[0]; i++)
+        if (strcmp(state, sentences[i].state) == 0) {
+            (void)snprintf(ret_text, size, "%s%s%.64s", sentences[i].verb, site[0] ? sentences[i].place : "",
+                           site);
+            return;
+        }
+    (void)snprintf(ret_text, size, "is %.32s%s%.64s", state, site[0] ? " at " : "", site);
+}
+
+static void print_head(const helio_client_t *client, const json_t *explained)
+{
+    static const helio_column_t start = {"", "expected_start", HELIO_CELL_START, false};
+    char text[512], happens[160];
+    state_text(helio_output_string(explained, "state"), helio_output_string(explained, "site"),
+               sizeof happens, happens);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t expected = {0};
+    if (!json_is_object(json_object_get(explained, "expected")))
+        helio_output_cell(&client->output, explained, &start, &expected);
+    (void)snprintf(text, sizeof text, "%.64s (%.48s) %s%s%s", helio_output_string(explained, "name"),
+                   helio_output_string(explained, "id"), happens, expected.size ? ", expected to start " : "",
+                   expected.size ? expected.data : "");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+    helio_safe_text(text, false, &safe);
+    fprintf(client->io->out, "%s\n", safe.data);
+    const char *reason = helio_output_string(explained, "reason"),
+               *detail = helio_output_string(explained, "detail");
+    if (reason[0] || detail[0]) {
+        (void)snprintf(text, sizeof text, "%.128s%s%.320s", reason, reason[0] && detail[0] ? ": " : "",
+                       detail);
+        const char *state = helio_output_string(explained, "state");
+        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 ||
+                     strncmp(reason, "WaitsInCluster", strlen("WaitsInCluster")) == 0;
+        helio_print_line(client, waits ? "Now waiting for" : "Reason", text);
+    }
+}
+
+/*  One task stands for them all: which, and how the others are. */
+static void print_array(const helio_client_t *client, const json_t *explained)
+{
+    const json_t *array = json_object_get(explained, "array");
+    const char *id = helio_output_string(explained, "id");
+    long long tasks = (long long)json_integer_value(json_object_get(array, "tasks"));
+    long long waiting = (long long)json_integer_value(json_object_get(array, "waiting"));
+    if (!json_is_object(array))
+        return;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const char *state;
+    json_t *count;
+    helio_buffer_printf(&text, "%lld of %lld tasks wait (", waiting, tasks);
+    int shown = 0;
+    json_object_foreach(json_object_get(array, "states"), state, count)
+        helio_buffer_printf(&text, "%s%lld %.16s", shown++ ? ", " : "", (long long)json_integer_value(count), state);
+    helio_buffer_printf(&text, "), shown: %s; helio explain %.*s.N", strchr(id, '.') ? strchr(id, '.') + 1 : "-",
+                        (int)strcspn(id, "."), id);
+    print_buffer(client, "Array", &text);
+}
+
+int helio_cmd_explain(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
+    const char *id = client->arguments->words[0];
+    int code = helio_ask_get(client, helio_path(client, "/v1/jobs/", id, "/explain"), &explained);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (!json_is_object(explained))
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer explains nothing; versions differ?");
+    if (client->output.format > HELIO_FORMAT_WIDE)
+        return helio_output_object(&client->output, explained, helio_columns_of_job()) == HELIO_OK
+                   ? HELIO_EXIT_OK
+                   : HELIO_EXIT_OWN;
+    const json_t *candidates = json_object_get(explained, "candidates");
+    const json_t *history = json_object_get(explained, "history");
+    helio_rc rc = HELIO_OK;
+    const char *at = helio_output_string(json_object_get(explained, "expected"), "at");
+    if (helio_rfc3339_parse(helio_text_of(at), &client->output.wall_ms) != HELIO_OK)
+        client->output.wall_ms = 0; /* of a start that was: how long ago says nothing */
+    print_head(client, explained);
+    print_array(client, explained);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
+    helio_why_run(explained, &run);
+    print_buffer(client, "Expected to run", &run);
+    print_choice(client, explained);
+    const char *better = helio_output_string(explained, "better_site");
+    if (better[0])
+        helio_print_line(client, "Better site", better);
+    print_advice(client, explained);
+    if (json_is_array(candidates) && json_array_size(candidates)) {
+        HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);
+        fputs("\n", client->io->out);
+        rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates());
+    }
+    if (rc == HELIO_OK)
+        rc = helio_edits_print(client, explained);
+    if (json_is_array(history) && json_array_size(history)) {
+        fputs("\n", client->io->out);
+        if (rc == HELIO_OK)
+            rc = helio_output_rows(&client->output, history, helio_columns_of_history());
+    }
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}

@@ -1,0 +1,49 @@
+/*  Commands about the command itself. */
+#include <string.h>
+
+#include "client/commands/commands.h"
+#include "client/help/help.h"
+
+int helio_cmd_help(helio_client_t *client)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const helio_command_line_t *arguments = client->arguments;
+    uint32_t taken = 0;
+    if (helio_client_has(client, HELIO_OPTION_MAN)) {
+        helio_help_roff(client->commands, &text);
+    } else if (arguments->word_count == 0) {
+        helio_help_overview(client->commands, &text);
+    } else {
+        const char *word = arguments->words[0];
+        const helio_command_t *command =
+            helio_command_find(client->commands, arguments->words, arguments->word_count, &taken);
+        const char *near = helio_command_suggest(client->commands, word);
+        if (command)
+            helio_help_command(command, &text);
+        else if (helio_command_is_group(client->commands, word))
+            helio_help_group(client->commands, word, &text);
+        else
+            return helio_client_fail(client, HELIO_EXIT_USAGE, "unknown command '%.64s'%s%s%s", word,
+                                     near ? "\nhelp: did you mean '" : "", near ? near : "",
+                                     near ? "'?" : "");
+    }
+    fputs(text.data, client->io->out);
+    return HELIO_EXIT_OK;
+}
+
+int helio_cmd_completion(helio_client_t *client)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const char *shell = client->arguments->words[0];
+    if (!helio_completion(client->commands, shell, &text))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "no completion for '%.32s'; there is one for bash, zsh and fish", shell);
+    fputs(text.data, client->io->out);
+    return HELIO_EXIT_OK;
+}
+
+int helio_cmd_version(helio_client_t *client)
+{
+    fprintf(client->io->out, "helio %s\n", HELIO_RELEASE);
+    return HELIO_EXIT_OK;
+}

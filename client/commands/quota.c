@@ -1,0 +1,94 @@
+/*  quota: what tenants may hold, are owed and may spend. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/commands/change.h"
+#include "client/commands/commands.h"
+#include "client/commands/listing.h"
+
+/*  As many decimals as people look at: "1234567", "12.3", "0.125". */
+static void put_figure(json_t *row, const char *key, const json_t *value)
+{
+    char text[48];
+    double figure = json_number_value(value), size = figure < 0 ? -figure : figure;
+    (void)snprintf(text, sizeof text, "%.*f", size >= 100 ? 0 : size >= 10 ? 1 : 3, figure);
+    if (strchr(text, '.'))
+        for (size_t end = strlen(text); text[end - 1] == '0' || text[end - 1] == '.'; end--) {
+            bool point = text[end - 1] == '.';
+            text[end - 1] = '\0';
+            if (point)
+                break;
+        }
+    (void)json_object_set_new(row, key, json_string(text));
+}
+
+/*  A line each, below the quotas. */
+static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
+{
+    static const char *const figures[][2] = {
+        {"budget", "budget_text"}, {"used", "used_text"}, {"committed", "committed_text"}, {"left", "left_text"}};
+    HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
+    size_t i, k;
+    json_t *quota, *budget;
+    json_array_foreach(quotas, i, quota)
+    {
+        json_array_foreach(json_object_get(quota, "budgets"), k, budget)
+        {
+            json_t *row = json_copy(budget);
+            (void)json_object_set(row, "tenant", json_object_get(quota, "tenant"));
+            (void)json_object_set(row, "queue", json_object_get(quota, "queue"));
+            for (size_t f = 0; f < sizeof figures / sizeof figures[0]; f++)
+                put_figure(row, figures[f][1], json_object_get(budget, figures[f][0]));
+            (void)json_array_append_new(rows, row);
+        }
+    }
+    if (!json_array_size(rows))
+        return HELIO_OK;
+    (void)fputc('\n', client->output.stream);
+    return helio_output_rows(&client->output, rows, helio_columns_of_budgets());
+}
+
+int helio_cmd_quota(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
+    json_t *all, *row;
+    size_t i;
+    const char *tenant = client->arguments->word_count ? client->arguments->words[0] : NULL;
+    int code = helio_listing_ask(client, "/v1/quotas", "quotas", &answer, &all);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    json_array_foreach(all, i, row)
+    {
+        if (!tenant || strcmp(helio_output_string(row, "tenant"), tenant) == 0)
+            (void)json_array_append(rows, row);
+    }
+    if (tenant && !json_array_size(rows))
+        return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas());
+    if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
+        rc = show_budgets(client, rows);
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}
+
+int helio_cmd_quota_set(helio_client_t *client)
+{
+    const char *tenant = client->arguments->words[0], *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
+    const char *burst = helio_client_value(client, HELIO_OPTION_BURST);
+    HELIO_AUTO(helio_json_clear) json_t *body = json_object();
+    bool none = burst && strcmp(burst, "none") == 0;
+    if (!helio_change_whole(client, HELIO_OPTION_GUARANTEED, "guaranteed_gpus", body) ||
+        !(none ? json_object_set_new(body, "burst_gpus", json_null()) == 0
+               : helio_change_whole(client, HELIO_OPTION_BURST, "burst_gpus", body)) ||
+        !helio_change_weight(client, body) || !helio_change_texts(client, HELIO_OPTION_BUDGET, "budgets", body))
+        return HELIO_EXIT_USAGE;
+    if (!json_object_size(body))
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
+    if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body))
+        return HELIO_EXIT_USAGE;
+    const char *what = helio_arena_printf(client->arena, "%s%s%s", tenant, queue ? " in " : "", queue ? queue : "").data;
+    return helio_change_send(client, "PUT", helio_path(client, "/v1/quotas/", tenant, ""), body, what);
+}

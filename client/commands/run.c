@@ -1,0 +1,114 @@
+/*  run: one job from its file to its exit code. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/commands/commands.h"
+#include "client/jobs/drafts.h"
+#include "client/jobs/watcher.h"
+#include "client/transport/answer.h"
+
+typedef struct presses {
+    int first; /* the count when it began */
+    int handled;
+    bool cancelled;
+} presses_t;
+
+/*  False when it is time to leave. */
+static bool handle_press(helio_client_t *client, const char *id, presses_t *presses)
+{
+    int now = helio_client_interrupts(client->io) - presses->first;
+    if (now == presses->handled)
+        return true;
+    presses->handled = now;
+    if (now == 1) {
+        helio_client_say(client,
+                         "press Ctrl-C again to cancel %s; it goes on otherwise. Ctrl-\\ leaves it running "
+                         "(`helio wait %s` comes back to it)",
+                         id, id);
+        return true;
+    }
+    if (presses->cancelled)
+        return false;
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    helio_client_say(client, "cancelling %s; press Ctrl-C again to leave before it has ended", id);
+    presses->cancelled = true;
+    int code = helio_ask(
+        client, &(helio_request_t){.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")},
+        &answer);
+    if (code != HELIO_EXIT_OK)
+        helio_client_say(client, "the cancel did not reach the broker: `helio cancel %s` tries again", id);
+    return true;
+}
+
+static void say_summary(const helio_client_t *client, const helio_followed_t *job)
+{
+    static const helio_column_t columns[] = {
+        {"ran", "run_seconds", HELIO_CELL_SECONDS, false},
+        {"cost", "cost_usd", HELIO_CELL_MONEY, false},
+        {"used", "energy_kwh", HELIO_CELL_ENERGY, false},
+        {"emitted", "carbon_g", HELIO_CELL_CARBON, false},
+    };
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0}, value = {0};
+    if (!helio_output_find(job->answer, "run_seconds"))
+        return; /* it never ran */
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        helio_buffer_reset(&value);
+        helio_output_cell(&client->output, job->answer, &columns[i], &value);
+        if (value.size)
+            helio_buffer_printf(&line, "%s%s %s", line.size ? ", " : "", columns[i].title, value.data);
+    }
+    if (line.size)
+        helio_client_say(client, "%s", line.data);
+}
+
+static int follow_run(helio_watcher_t *watcher, const char *id, bool is_array)
+{
+    helio_client_t *client = watcher->client;
+    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow = helio_follow_new(client, true, helio_watcher_on_change, watcher);
+    HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = is_array ? NULL : helio_joblog_new(client, id, true);
+    presses_t presses = {.first = helio_client_interrupts(client->io)};
+    watcher->log = log;
+    helio_follow_add(follow, id);
+    while (!helio_follow_is_done(follow) || (log && !helio_joblog_is_done(log))) {
+        int code = HELIO_EXIT_OK;
+        if (!helio_follow_is_done(follow))
+            code = helio_follow_turn(follow, helio_watcher_wait_ms(watcher));
+        else
+            helio_remote_pump(client->remote, helio_watcher_wait_ms(watcher));
+        if (code == HELIO_EXIT_OK)
+            code = helio_watcher_leave_held(client, follow);
+        if (code != HELIO_EXIT_OK)
+            return code;
+        if (log)
+            helio_joblog_turn(log);
+        if (!handle_press(client, id, &presses))
+            return HELIO_EXIT_INTERRUPTED;
+        if (helio_watcher_is_late(watcher))
+            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "not over in time; %s goes on", id);
+    }
+    say_summary(client, helio_follow_job(follow, 0));
+    return helio_follow_exit(follow);
+}
+
+int helio_cmd_run(helio_client_t *client)
+{
+    helio_watcher_t watcher = {.client = client};
+    helio_drafts_t drafts;
+    if (!helio_watcher_take_deadline(&watcher))
+        return HELIO_EXIT_USAGE;
+    int code = helio_drafts_read(client, client->arguments->words, 1, &drafts);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (drafts.count != 1)
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "%u jobs; `run` follows one\nhelp: `helio submit -o name` and `helio wait` take many",
+            drafts.count);
+    code = helio_drafts_send(client, &drafts);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    const helio_draft_t *draft = &drafts.items[0];
+    helio_client_say(client, "submitted %s%s%s%s", draft->id, draft->name[0] ? " " : "", draft->name,
+                     draft->existed ? " (it was there already)" : "");
+    return follow_run(&watcher, draft->id, draft->is_array);
+}

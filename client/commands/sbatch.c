@@ -1,0 +1,176 @@
+/*  Batch scripts for Slurm: reading them and printing as sbatch does; what they mean is client/sbatch. */
+#include "client/sbatch/sbatch.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client/commands/commands.h"
+#include "client/jobs/drafts.h"
+
+/*  ---- the caller's time zone ---- */
+
+static bool to_local(int64_t wall_ms, struct tm *ret_local)
+{
+    time_t seconds = (time_t)(wall_ms / 1000);
+    return localtime_r(&seconds, ret_local) != NULL;
+}
+
+static bool from_local(const struct tm *local, int64_t *ret_wall_ms)
+{
+    struct tm copy = *local;
+    time_t seconds = mktime(&copy);
+    if (seconds == (time_t)-1)
+        return false;
+    *ret_wall_ms = (int64_t)seconds * 1000;
+    return true;
+}
+
+/*  ---- words ---- */
+
+static int read_words(helio_client_t *client, const helio_command_line_t *arguments,
+                      helio_sbatch_words_t *ret_words)
+{
+    helio_diagnostic_t diagnostic;
+    if (helio_sbatch_words(arguments->words, arguments->word_count, client->arena, ret_words,
+                           &diagnostic) == HELIO_OK)
+        return HELIO_EXIT_OK;
+    helio_diagnostic_print(client, &diagnostic);
+    return HELIO_EXIT_USAGE;
+}
+
+int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *arguments)
+{
+    helio_sbatch_words_t words;
+    helio_error_t err;
+    int code = read_words(client, arguments, &words);
+    for (uint32_t id = 0; id < HELIO_SBATCH_COUNT && code == HELIO_EXIT_OK; id++) {
+        const helio_sbatch_option_t *option = helio_sbatch_option(id);
+        bool shared =
+            option->policy == HELIO_SBATCH_CLIENT || id == HELIO_SBATCH_HELP || id == HELIO_SBATCH_QUIET;
+        const char *name = id == HELIO_SBATCH_USAGE ? "help" : shared ? option->name : NULL;
+        if (words.values[id] && name &&
+            helio_command_line_take(arguments, name, words.values[id], &err) != HELIO_OK)
+            code = helio_client_fail(client, HELIO_EXIT_USAGE, "%s", err.text);
+    }
+    return code;
+}
+
+/*  As sbatch looks for it: here, else along PATH. */
+static const char *find_script(helio_client_t *client, const char *word)
+{
+    const char *path = helio_client_env(client->io, HELIO_VARIABLE_PATH);
+    if (strchr(word, '/') || access(word, R_OK) == 0)
+        return word;
+    for (const char *at = path ? path : ""; *at; at += *at == ':') {
+        size_t size = strcspn(at, ":");
+        const char *candidate = helio_arena_printf(client->arena, "%.*s/%s", (int)size, at, word).data;
+        at += size;
+        if (size && access(candidate, R_OK) == 0)
+            return candidate;
+    }
+    return word;
+}
+
+/*  Where it is submitted from: as the shell calls it when that is true, so that links stay as they are. */
+static const char *directory(helio_client_t *client)
+{
+    char buffer[PATH_MAX];
+    const char *told = helio_client_env(client->io, HELIO_VARIABLE_PWD);
+    char *real = told && told[0] == '/' ? realpath(told, buffer) : NULL;
+    char here[PATH_MAX];
+    if (!getcwd(here, sizeof here))
+        return "/";
+    return helio_arena_string(client->arena, helio_text_of(real && strcmp(real, here) == 0 ? told : here));
+}
+
+static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
+{
+    helio_sbatch_words_t words;
+    const helio_command_line_t *arguments = client->arguments;
+    int code = read_words(client, arguments, &words);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    const char *const *rest = arguments->words + words.taken;
+    uint32_t rest_count = arguments->word_count - words.taken;
+    bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
+    if (wrap && rest_count)
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "with --wrap there is no script, but here is '%.64s'", rest[0]);
+    helio_sbatch_input_t input = {.name = wrap ? "command line" : "stdin",
+                                  .words = &words,
+                                  .environment = client->io->environment,
+                                  .directory = directory(client),
+                                  .wall_ms = client->output.wall_ms,
+                                  .to_local = to_local,
+                                  .from_local = from_local};
+    bool file = rest_count && strcmp(rest[0], "-") != 0;
+    if (rest_count) {
+        input.arguments = rest + 1;
+        input.argument_count = rest_count - 1;
+    }
+    if (file)
+        input.name = input.path = find_script(client, rest[0]);
+    if (!wrap)
+        code = helio_source_read(client, file ? input.path : "-", &input.script);
+    helio_diagnostic_t diagnostic;
+    if (code == HELIO_EXIT_OK &&
+        helio_sbatch_convert(&input, client->arena, ret_job, &diagnostic) != HELIO_OK) {
+        helio_diagnostic_print(client, &diagnostic);
+        return HELIO_EXIT_USAGE;
+    }
+    for (uint32_t i = 0; code == HELIO_EXIT_OK && !ret_job->quiet && i < ret_job->note_count; i++)
+        helio_client_say(client, "note: %s", ret_job->notes[i]);
+    return code;
+}
+
+/*  ---- the commands ---- */
+
+int helio_cmd_convert(helio_client_t *client)
+{
+    helio_sbatch_job_t job;
+    int code = convert(client, &job);
+    if (code == HELIO_EXIT_OK)
+        (void)fwrite(job.yaml.data, 1, job.yaml.size, client->io->out);
+    return code;
+}
+
+static int wait_for(const helio_client_t *client, const char *id)
+{
+    helio_command_line_t arguments = *client->arguments;
+    arguments.words = &id;
+    arguments.word_count = 1;
+    helio_client_t waiter = *client;
+    waiter.arguments = &arguments;
+    (void)fflush(client->io->out);
+    return helio_cmd_wait(&waiter);
+}
+
+static int print_id(helio_client_t *client, const helio_drafts_t *drafts, bool parsable)
+{
+    if (helio_client_has(client, HELIO_OPTION_OUTPUT))
+        return helio_drafts_print(client, drafts);
+    fprintf(client->io->out, parsable ? "%s\n" : "Submitted batch job %s\n", drafts->items[0].id);
+    return HELIO_EXIT_OK;
+}
+
+int helio_cmd_sbatch(helio_client_t *client)
+{
+    helio_sbatch_job_t job;
+    helio_drafts_t drafts;
+    int code = convert(client, &job);
+    if (code == HELIO_EXIT_OK && job.test_only) {
+        helio_client_say(client, "nothing was submitted: the script is good; `helio convert` shows the job");
+        return HELIO_EXIT_OK;
+    }
+    if (code == HELIO_EXIT_OK)
+        code = helio_draft_make(client, job.yaml, "job file", &drafts);
+    if (code == HELIO_EXIT_OK)
+        code = helio_drafts_send(client, &drafts);
+    if (code == HELIO_EXIT_OK)
+        code = print_id(client, &drafts, job.parsable);
+    if (code == HELIO_EXIT_OK && job.wait)
+        code = wait_for(client, drafts.items[0].id);
+    return code;
+}

@@ -1,0 +1,97 @@
+/*  sites, gpus, and what operators do to sites: drain, undrain, attest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/commands/commands.h"
+#include "client/commands/listing.h"
+#include "client/output/humanise.h"
+
+/*  Too long for a column, and too important for a wide one. */
+static void say_refused(const helio_client_t *client, const json_t *sites)
+{
+    size_t i;
+    const json_t *site;
+    json_array_foreach(sites, i, site)
+    {
+        const char *why = helio_output_string(site, "refused");
+        if (!why[0])
+            continue;
+        char since[HELIO_HUMAN_SIZE];
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_human_time(helio_output_string(site, "refused_at"), since);
+        helio_buffer_printf(&text, "%s is refused since %s: %s", helio_output_string(site, "site"), since, why);
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+        helio_safe_text(text.data, false, &safe);
+        fprintf(client->io->out, "\n%s\n", safe.data);
+    }
+}
+
+int helio_cmd_sites(helio_client_t *client)
+{
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    json_t *sites;
+    int code = helio_listing_ask(client, "/v1/sites", "sites", &answer, &sites);
+    if (code == HELIO_EXIT_OK)
+        code = helio_listing_print(client, sites, helio_columns_of_sites());
+    if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
+        say_refused(client, sites);
+    return code;
+}
+
+int helio_cmd_gpus(helio_client_t *client)
+{
+    return helio_listing(client, "/v1/gpus", "gpus", helio_columns_of_gpus());
+}
+
+static int change_site(helio_client_t *client, const char *action, json_t *body, const char *done)
+{
+    const char *site = client->arguments->words[0];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    helio_buffer_printf(&after, "/%s", action);
+    const char *reason = helio_client_value(client, HELIO_OPTION_REASON);
+    if (reason && json_object_set_new(body, "reason", json_string(reason)) != 0) {
+        json_decref(body);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--reason is not UTF-8");
+    }
+    int code = helio_ask_post(client, helio_path(client, "/v1/sites/", site, after.data), body, &answer);
+    if (code == HELIO_EXIT_OK)
+        helio_client_say(client, "%s %s", site, done);
+    return code;
+}
+
+int helio_cmd_drain(helio_client_t *client)
+{
+    if (!helio_client_has(client, HELIO_OPTION_REASON))
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "why? the others will ask\nhelp: helio drain SITE --reason 'what is going on'");
+    return change_site(client, "drain", json_object(), "gets no more work; what runs there goes on");
+}
+
+int helio_cmd_undrain(helio_client_t *client)
+{
+    return change_site(client, "undrain", json_object(), "gets work again");
+}
+
+int helio_cmd_attest(helio_client_t *client)
+{
+    char question[160];
+    const char *site = client->arguments->words[0];
+    if (!helio_client_has(client, HELIO_OPTION_DEAD))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "attest what?\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
+    if (!helio_client_has(client, HELIO_OPTION_REASON))
+        return helio_client_fail(
+            client, HELIO_EXIT_USAGE,
+            "how do you know? the audit keeps it\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
+    (void)snprintf(question, sizeof question,
+                   "Does nothing of the federation run at %.64s any more? You have looked?", site);
+    int code = helio_client_confirm(client, question);
+    if (code == HELIO_EXIT_FAILURE)
+        return helio_client_fail(client, code, "nothing was attested");
+    if (code != HELIO_EXIT_OK)
+        return code;
+    return change_site(client, "attest", json_pack("{s:b}", "dead", 1),
+                       "is attested dead; its jobs may run elsewhere");
+}

@@ -1,0 +1,16 @@
+/*  `submit`. */
+#include "client/commands/commands.h"
+#include "client/jobs/drafts.h"
+
+int helio_cmd_submit(helio_client_t *client)
+{
+    helio_drafts_t drafts;
+    int code = helio_drafts_read(client, client->arguments->words, client->arguments->word_count,
+                                 &drafts);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    code = helio_drafts_send(client, &drafts);
+    /* What was accepted is printed also when a later batch failed: those ids are all the caller will get. */
+    int printed = helio_drafts_print(client, &drafts);
+    return code != HELIO_EXIT_OK ? code : printed;
+}

@@ -1,0 +1,94 @@
+/*  client.h -- what a command works with: the process's streams, environment and signals, the command line, the
+ *  settings and the broker. main.c gives the real ones, a test gives its own. One thread.
+ */
+#ifndef HELIO_CLIENT_CLIENT_H
+#define HELIO_CLIENT_CLIENT_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "client/invocation/option.h"
+#include "client/invocation/variables.h"
+#include "client/output/output.h"
+#include "federation/base/memory.h"
+
+/*  name, code, meaning */
+#define HELIO_EXIT_TABLE(X)                                                                    \
+    X(OK, 0, "Done.")                                                                          \
+    X(FAILURE, 1, "It failed; standard error says why.")                                       \
+    X(USAGE, 2, "The command line, a settings file or a job file is wrong; nothing was sent.") \
+    X(NOT_FOUND, 3, "No such job, site or token.")                                             \
+    X(FORBIDDEN, 4, "Not allowed: no token, an invalid one, or not enough of a role.")         \
+    X(INFEASIBLE, 5, "No site can ever run the job, or not before its deadline.")             \
+    X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")      \
+    X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                         \
+    X(TIMEOUT, 8, "Not over: --timeout or a request's time has passed, or the job is held.")   \
+    X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")   \
+    X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")
+
+typedef enum helio_exit {
+#define HELIO_EXIT_ENUMERATOR(name, code, meaning) HELIO_EXIT_##name = code,
+    HELIO_EXIT_TABLE(HELIO_EXIT_ENUMERATOR)
+#undef HELIO_EXIT_ENUMERATOR
+} helio_exit_t;
+
+typedef struct helio_client_io {
+    FILE *in;
+    FILE *out;
+    FILE *err;
+    bool in_tty, out_tty, err_tty;
+    char *const *environment;                /* "NAME=value", ends with NULL */
+    const char *directory;                   /* where ./.helio.yaml is looked for */
+    const char *system_settings;             /* /etc/helio/client.yaml */
+    const volatile sig_atomic_t *interrupts; /* presses of Ctrl-C so far; NULL = none ever */
+    int interrupt_fd;                        /* non-blocking, becomes readable at each press; -1 = none */
+    uint32_t patience_ms;                    /* the first wait between attempts; tests are less patient */
+} helio_client_io_t;
+
+typedef struct helio_settings helio_settings_t;
+typedef struct helio_remote helio_remote_t;
+typedef struct helio_command helio_command_t;
+typedef struct helio_command_table helio_command_table_t;
+
+/*  What a command's handler works with; everything borrowed for the call. */
+typedef struct helio_client {
+    const helio_client_io_t *io;
+    const helio_command_table_t *commands; /* all there are, for help and completion */
+    const helio_command_t *command;
+    const helio_command_line_t *arguments; /* words without the command's own name */
+    const helio_settings_t *settings;   /* NULL for commands that need none */
+    helio_remote_t *remote;             /* NULL for commands that speak to nobody */
+    helio_output_t output;
+    helio_arena_t *arena;
+} helio_client_t;
+
+/*  ---- for handlers ---- */
+
+/*  "helio: text" and a newline on standard error; `text` may hold "\nhelp: …". Returns exit_code. Control
+ * characters of what is printed never reach the terminal. */
+int helio_client_fail(const helio_client_t *self, int exit_code, const char *format, ...) HELIO_PRINTF(3, 4);
+/*  A line of progress on standard error; nothing with --quiet. */
+void helio_client_say(const helio_client_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
+/*  Asks "question [y/N]" unless --yes is there. OK: yes; FAILURE: no; USAGE, said: standard input or error is no
+ * terminal, so there is nobody to ask. */
+HELIO_MUST_CHECK int helio_client_confirm(const helio_client_t *self, const char *question);
+
+bool helio_client_has(const helio_client_t *self, uint32_t option);
+const char *helio_client_value(const helio_client_t *self, uint32_t option); /* NULL = absent */
+/*  Of a whole number or duration; false after having said why (the exit code is then USAGE). Absent:
+ * fallback. */
+bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback,
+                         uint64_t *ret_number);
+bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
+                           uint64_t *ret_ms);
+
+/*  NULL when it is unset or empty. */
+const char *helio_client_env(const helio_client_io_t *io, helio_variable_t variable);
+int helio_client_interrupts(const helio_client_io_t *io);
+
+/*  The exit code that a finished job stands for: its own code; 124 timeout, 130 cancelled, 125 lost.
+ * `exit_code` is what the broker reports, -1 = nothing. A failed job is never 0. */
+int helio_exit_of_job(const char *state, int exit_code);
+
+#endif

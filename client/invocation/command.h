@@ -1,0 +1,54 @@
+/*  command.h -- what a command is, and how one is found in the table of them (commands.h). Dispatch, help, manual page
+ *  and completion all read that table, so they cannot differ. */
+#ifndef HELIO_CLIENT_COMMAND_H
+#define HELIO_CLIENT_COMMAND_H
+
+#include "client/invocation/client.h"
+
+typedef enum helio_needs {
+    HELIO_NEEDS_NOTHING,
+    HELIO_NEEDS_SETTINGS, /* they are read; an absent broker is fine */
+    HELIO_NEEDS_BROKER
+} helio_needs_t;
+
+/*  What a command's words are, for completion. */
+typedef enum helio_words {
+    HELIO_WORDS_NONE,
+    HELIO_WORDS_FILES,
+    HELIO_WORDS_BATCH, /* files, by the rules of another program: helio_sbatch_take_options reads them first
+                        */
+    HELIO_WORDS_JOBS,
+    HELIO_WORDS_SITES,
+    HELIO_WORDS_COMMANDS,
+    HELIO_WORDS_SHELLS
+} helio_words_t;
+
+struct helio_command {
+    const char *name;        /* "ls"; "token add" for two words */
+    const char *synopsis;    /* its words: "ID…" */
+    const char *summary;     /* one line, no full stop */
+    const char *doc;         /* paragraphs, parted by empty lines */
+    const char *example;     /* one command line, "" = none */
+    helio_options_t options; /* besides HELIO_OPTIONS_EVERYWHERE */
+    uint32_t least, most;    /* words */
+    helio_needs_t needs;
+    helio_words_t words;
+    int (*handler)(helio_client_t *client); /* returns the exit code */
+};
+
+struct helio_command_table {
+    const helio_command_t *items;
+    size_t count;
+};
+
+/*  The command that the first words name, and how many words that took; NULL when none. */
+const helio_command_t *helio_command_find(const helio_command_table_t *self, const char *const *words, uint32_t count,
+                                          uint32_t *ret_taken);
+/*  Whether the words behind this first one follow another program's rules. */
+bool helio_command_has_own_words(const helio_command_table_t *self, const char *word);
+/*  The nearest known name, NULL = none is near. */
+const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
+/*  Whether this is the first word of two-word commands ("token"). */
+bool helio_command_is_group(const helio_command_table_t *self, const char *word);
+
+#endif

@@ -1,0 +1,344 @@
+#include "client/invocation/settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "client/invocation/settings_file.h"
+#include "client/invocation/variables.h"
+#include "client/output/humanise.h"
+#include "federation/spec/spec.h"
+
+/*  One step of the precedence, highest first. */
+typedef struct layer {
+    const char *from;
+    const char *folder; /* of a file, for relative paths; NULL = the working directory */
+    helio_settings_source_t source;
+    const char *output, *color; /* NULL = absent */
+    uint64_t timeout_ms;
+    bool is_file, is_here; /* is_here: ./.helio.yaml */
+    bool open_to_others;
+} layer_t;
+
+enum { LAYERS_MAX = 12 };
+
+typedef struct loading {
+    const helio_client_io_t *io;
+    const helio_command_line_t *arguments;
+    helio_arena_t *arena;
+    helio_buffer_t *complaint;
+    layer_t layers[LAYERS_MAX];
+    size_t layer_count;
+    struct {
+        const char *path;
+        const char *folder;
+        helio_settings_file_t content;
+        bool open_to_others;
+        bool is_here;
+    } files[HELIO_SETTINGS_FILES];
+    size_t file_count;
+} loading_t;
+
+static helio_rc complain(loading_t *self, const char *text, const char *what)
+{
+    helio_buffer_printf(self->complaint, "helio: %s: ", what);
+    helio_safe_text(text, true, self->complaint);
+    helio_buffer_text(self->complaint, "\n");
+    return HELIO_INVALID;
+}
+
+/*  Reads a whole small file. NOT_FOUND when it is absent. */
+static helio_rc read_small(loading_t *self, const char *path, size_t max, helio_text_t *ret_text,
+                           struct stat *ret_stat)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return errno == ENOENT || errno == ENOTDIR ? HELIO_NOT_FOUND : complain(self, strerror(errno), path);
+    helio_rc rc = HELIO_OK;
+    if (fstat(fd, ret_stat) != 0 || !S_ISREG(ret_stat->st_mode) || ret_stat->st_size > (off_t)max) {
+        rc = complain(self, "not a regular file, or too big", path);
+    } else {
+        char *bytes = helio_arena_alloc(self->arena, (size_t)ret_stat->st_size + 1, 1);
+        size_t size = 0;
+        ssize_t got;
+        while (size < (size_t)ret_stat->st_size &&
+               (got = read(fd, bytes + size, (size_t)ret_stat->st_size - size)) > 0)
+            size += (size_t)got;
+        *ret_text = (helio_text_t){bytes, (uint32_t)size};
+    }
+    (void)close(fd);
+    return rc;
+}
+
+static const char *folder_of(loading_t *self, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? helio_arena_string(self->arena, (helio_text_t){path, (uint32_t)(slash - path)}) : ".";
+}
+
+static helio_rc load_file(loading_t *self, const char *path, bool is_here)
+{
+    helio_text_t text;
+    struct stat stat;
+    helio_rc rc = read_small(self, path, HELIO_SPEC_SOURCE_MAX, &text, &stat);
+    if (rc == HELIO_NOT_FOUND)
+        return HELIO_OK;
+    if (rc != HELIO_OK)
+        return rc;
+    if (is_here && stat.st_uid != geteuid() && stat.st_uid != 0)
+        return complain(
+            self, "belongs to somebody else and could send your jobs anywhere; remove it or own it", path);
+    helio_settings_file_t *content = &self->files[self->file_count].content;
+    helio_diagnostic_t diagnostic;
+    rc = helio_spec_read(&helio_settings_file_table, (helio_spec_source_t){.text = text, .name = path},
+                         HELIO_SPEC_SOURCE_MAX, self->arena, content, &diagnostic);
+    if (rc != HELIO_OK) {
+        helio_diagnostic_text(&diagnostic, false, self->complaint);
+        return HELIO_INVALID;
+    }
+    self->files[self->file_count].path = path;
+    self->files[self->file_count].folder = folder_of(self, path);
+    self->files[self->file_count].open_to_others = (stat.st_mode & 077) != 0;
+    self->files[self->file_count].is_here = is_here;
+    self->file_count++;
+    return HELIO_OK;
+}
+
+static helio_rc load_files(loading_t *self)
+{
+    helio_arena_t *arena = self->arena;
+    helio_rc rc = HELIO_OK;
+    if (self->io->directory)
+        rc = load_file(self, helio_arena_printf(arena, "%s/.helio.yaml", self->io->directory).data, true);
+    const char *config = helio_client_env(self->io, HELIO_VARIABLE_XDG_CONFIG_HOME);
+    const char *home = helio_client_env(self->io, HELIO_VARIABLE_HOME);
+    const char *user = NULL;
+    if (config)
+        user = helio_arena_printf(arena, "%s/helio/config.yaml", config).data;
+    else if (home)
+        user = helio_arena_printf(arena, "%s/.config/helio/config.yaml", home).data;
+    if (rc == HELIO_OK && user)
+        rc = load_file(self, user, false);
+    if (rc == HELIO_OK && self->io->system_settings)
+        rc = load_file(self, self->io->system_settings, false);
+    return rc;
+}
+
+static layer_t *add_layer(loading_t *self, const char *from)
+{
+    layer_t *layer = &self->layers[self->layer_count++];
+    layer->from = from;
+    return layer;
+}
+
+static const char *flag(const loading_t *self, uint32_t option)
+{
+    return helio_command_line_value(self->arguments, option);
+}
+
+static void add_flags_and_variables(loading_t *self)
+{
+    const helio_client_io_t *io = self->io;
+    /* A layer for each flag and variable, so that `from` names the one that decided. */
+    add_layer(self, "--broker")->source.broker = helio_text_of(flag(self, HELIO_OPTION_BROKER));
+    layer_t *flags = add_layer(self, "--token-file");
+    flags->source.token_file = helio_text_of(flag(self, HELIO_OPTION_TOKEN_FILE));
+    flags->source.ca_file = helio_text_of(flag(self, HELIO_OPTION_CA_FILE));
+    flags->output = flag(self, HELIO_OPTION_OUTPUT);
+    flags->color = flag(self, HELIO_OPTION_COLOR);
+    add_layer(self, "HELIO_BROKER")->source.broker = helio_text_of(helio_client_env(io, HELIO_VARIABLE_BROKER));
+    layer_t *variables = add_layer(self, "HELIO_TOKEN");
+    variables->source.token = helio_text_of(helio_client_env(io, HELIO_VARIABLE_TOKEN));
+    variables->source.ca_file = helio_text_of(helio_client_env(io, HELIO_VARIABLE_CA_FILE));
+    variables->output = helio_client_env(io, HELIO_VARIABLE_OUTPUT);
+    variables->color = helio_client_env(io, HELIO_VARIABLE_COLOR);
+    add_layer(self, "HELIO_TOKEN_FILE")->source.token_file =
+        helio_text_of(helio_client_env(io, HELIO_VARIABLE_TOKEN_FILE));
+}
+
+static const helio_settings_source_t *find_context(const loading_t *self, size_t file, const char *name)
+{
+    for (uint32_t i = 0; i < self->files[file].content.contexts.count; i++)
+        if (helio_text_is(self->files[file].content.contexts.items[i].name, name))
+            return &self->files[file].content.contexts.items[i];
+    return NULL;
+}
+
+static layer_t *add_file_layer(loading_t *self, size_t file, const helio_settings_source_t *source)
+{
+    layer_t *layer = add_layer(self, self->files[file].path);
+    layer->folder = self->files[file].folder;
+    layer->source = *source;
+    layer->is_file = true;
+    layer->is_here = self->files[file].is_here;
+    layer->open_to_others = self->files[file].open_to_others;
+    return layer;
+}
+
+static helio_rc add_context(loading_t *self, const char *name)
+{
+    for (size_t i = 0; i < self->file_count; i++) {
+        const helio_settings_source_t *context = find_context(self, i, name);
+        if (context) {
+            (void)add_file_layer(self, i, context);
+            return HELIO_OK;
+        }
+    }
+    return complain(
+        self, self->file_count ? "no settings file has this context" : "there is no settings file", name);
+}
+
+static helio_rc add_files(loading_t *self, const char **ret_context)
+{
+    const char *chosen = flag(self, HELIO_OPTION_CONTEXT);
+    if (!chosen)
+        chosen = helio_client_env(self->io, HELIO_VARIABLE_CONTEXT);
+    helio_rc rc = chosen ? add_context(self, chosen) : HELIO_OK;
+    *ret_context = chosen ? chosen : "";
+    for (size_t i = 0; i < self->file_count && rc == HELIO_OK; i++) {
+        const helio_settings_file_t *file = &self->files[i].content;
+        if (!chosen && file->context.size) {
+            chosen = *ret_context = helio_arena_string(self->arena, file->context);
+            rc = add_context(self, chosen);
+        }
+        layer_t *layer = add_file_layer(self, i, &file->top);
+        layer->output = file->output.size ? helio_arena_string(self->arena, file->output) : NULL;
+        layer->color = file->color.size ? helio_arena_string(self->arena, file->color) : NULL;
+        layer->timeout_ms = file->timeout_ms;
+    }
+    return rc;
+}
+
+static const char *path_in(loading_t *self, const layer_t *layer, helio_text_t path)
+{
+    if (layer->folder && path.size && path.data[0] != '/')
+        return helio_arena_printf(self->arena, "%s/%.*s", layer->folder, HELIO_TEXT_ARGS(path)).data;
+    return helio_arena_string(self->arena, path);
+}
+
+/*  A token goes into a header: anything but printable ASCII would let it forge others. */
+static helio_rc take_token(loading_t *self, const char *from, helio_text_t token, helio_settings_t *settings)
+{
+    while (token.size && strchr(" \t\r\n", token.data[token.size - 1]))
+        token.size--;
+    if (!token.size || token.size > HELIO_TOKEN_MAX)
+        return complain(self, "holds no token, or one that is too long", from);
+    for (uint32_t i = 0; i < token.size; i++)
+        if (token.data[i] <= ' ' || token.data[i] > '~')
+            return complain(self, "holds no token: it has blanks or special characters", from);
+    settings->token = helio_arena_string(self->arena, token);
+    settings->token_from = from;
+    return HELIO_OK;
+}
+
+static helio_rc take_token_of_layer(loading_t *self, const layer_t *layer, helio_settings_t *settings)
+{
+    if (layer->source.token.size) {
+        if (layer->is_file && layer->open_to_others)
+            return complain(self, "holds a token and is open to others\nhelp: chmod 600 it", layer->from);
+        return take_token(self, layer->from, layer->source.token, settings);
+    }
+    const char *path = path_in(self, layer, layer->source.token_file);
+    helio_text_t text;
+    struct stat stat;
+    helio_rc rc = read_small(self, path, 4096, &text, &stat);
+    if (rc == HELIO_NOT_FOUND)
+        return complain(self, "there is no such token file", path);
+    if (rc != HELIO_OK)
+        return rc;
+    if (stat.st_mode & 077)
+        return complain(self, "the token file is open to others\nhelp: chmod 600 it", path);
+    return take_token(self, path, text, settings);
+}
+
+static helio_rc take_broker(loading_t *self, const layer_t *layer, helio_settings_t *settings)
+{
+    helio_text_t url = layer->source.broker;
+    while (url.size && url.data[url.size - 1] == '/')
+        url.size--;
+    const char *text = helio_arena_string(self->arena, url);
+    bool good = strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+    for (uint32_t i = 0; i < url.size; i++)
+        good &= text[i] > ' ' && text[i] <= '~' && !strchr("?#@", text[i]);
+    if (!good || url.size > 1024)
+        return complain(self, "the broker is no URL such as https://broker.example", layer->from);
+    settings->broker = text;
+    settings->broker_from = layer->from;
+    return HELIO_OK;
+}
+
+/*  Whether a token of this layer may go to the chosen broker. */
+static bool token_is_for(const layer_t *token, const layer_t *broker, const char *url)
+{
+    if (!broker || !broker->is_here || token->is_here || !token->is_file)
+        return true;
+    helio_text_t own = token->source.broker;
+    while (own.size && own.data[own.size - 1] == '/')
+        own.size--;
+    return helio_text_is(own, url);
+}
+
+static helio_rc resolve(loading_t *self, helio_settings_t *settings)
+{
+    const layer_t *broker = NULL, *token = NULL;
+    for (size_t i = 0; i < self->layer_count; i++) {
+        layer_t *layer = &self->layers[i];
+        if (!broker && layer->source.broker.size)
+            broker = layer;
+        if (!token && (layer->source.token.size || layer->source.token_file.size))
+            token = layer;
+        if (!settings->ca_file[0] && layer->source.ca_file.size)
+            settings->ca_file = path_in(self, layer, layer->source.ca_file);
+        if (!settings->output && layer->output)
+            settings->output = layer->output;
+        if (!settings->color && layer->color)
+            settings->color = layer->color;
+        if (!settings->timeout_ms)
+            settings->timeout_ms = layer->timeout_ms;
+    }
+    helio_rc rc = broker ? take_broker(self, broker, settings) : HELIO_OK;
+    if (rc == HELIO_OK && token) {
+        if (token_is_for(token, broker, settings->broker))
+            rc = take_token_of_layer(self, token, settings);
+        else
+            settings->withheld_from = token->from;
+    }
+    return rc;
+}
+
+helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
+                             helio_arena_t *arena, helio_settings_t *ret_settings, helio_buffer_t *complaint)
+{
+    loading_t loading = {.io = io, .arguments = arguments, .arena = arena, .complaint = complaint};
+    helio_settings_t settings = {.broker = "",
+                                 .token = "",
+                                 .ca_file = "",
+                                 .context = "",
+                                 .broker_from = "",
+                                 .token_from = "",
+                                 .withheld_from = ""};
+    helio_rc rc = load_files(&loading);
+    if (rc != HELIO_OK)
+        return rc;
+    add_flags_and_variables(&loading);
+    rc = add_files(&loading, &settings.context);
+    if (rc == HELIO_OK)
+        rc = resolve(&loading, &settings);
+    if (rc != HELIO_OK)
+        return rc;
+    if (!settings.timeout_ms)
+        settings.timeout_ms = 30000;
+    settings.output = settings.output ? settings.output : "table";
+    settings.color = settings.color ? settings.color : "auto";
+    helio_format_t format;
+    if (!helio_format_of(settings.output, &format))
+        return complain(&loading, "is no output format; known are table, wide, json, jsonl, csv, name",
+                        settings.output);
+    for (size_t i = 0; i < loading.file_count; i++)
+        settings.files[i] = loading.files[i].path;
+    *ret_settings = settings;
+    return HELIO_OK;
+}

@@ -1,0 +1,40 @@
+/*  settings.h -- which broker to speak to, as whom, and how to print.
+ *
+ *  Precedence: flags, HELIO_* variables, ./.helio.yaml, $XDG_CONFIG_HOME/helio/config.yaml, the system's
+ * file. A context is a named group of broker and credentials; chosen by flag or variable it stands above all
+ * files, chosen by a file it stands above that file's own top level.
+ *
+ *  A token is secret: it is never printed, its file must belong to its owner alone, and a broker named by
+ *  ./.helio.yaml never gets a token that another file holds for another broker, since a directory's file may
+ * come from anybody (a cloned repository).
+ */
+#ifndef HELIO_CLIENT_SETTINGS_H
+#define HELIO_CLIENT_SETTINGS_H
+
+#include "client/invocation/client.h"
+
+enum { HELIO_SETTINGS_FILES = 3 };
+
+struct helio_settings {
+    const char *broker; /* "https://broker.example", no '/' at its end; "" = none is set */
+    const char *token;  /* "" = none */
+    const char *ca_file;
+    const char *output; /* a format's word */
+    const char *color;  /* auto, always, never */
+    const char *context;
+    uint64_t timeout_ms; /* of one request */
+    /* where from: "--broker", "HELIO_TOKEN", a file's path; "" when absent */
+    const char *broker_from;
+    const char *token_from;
+    const char *files[HELIO_SETTINGS_FILES]; /* those that were read, then NULL */
+    const char *withheld_from; /* a token that was found here but is not for this broker; "" = none */
+};
+
+/*  HELIO_INVALID with the whole complaint (with a caret where a file is wrong) in `complaint`. Everything
+ * lives in the arena. An absent broker or token is no error here: not every command
+ * needs them. */
+HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
+                                              helio_arena_t *arena, helio_settings_t *ret_settings,
+                                              helio_buffer_t *complaint);
+
+#endif

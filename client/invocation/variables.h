@@ -1,0 +1,34 @@
+/*  variables.h -- the environment variables that the client reads: it reads no other, but for those that sbatch knows
+ *  (client/sbatch). The reference page and the manual page have them from here. */
+#ifndef HELIO_CLIENT_VARIABLES_H
+#define HELIO_CLIENT_VARIABLES_H
+
+/*  id, name, what it does */
+#define HELIO_VARIABLE_TABLE(X)                                                                             \
+    X(BROKER, "HELIO_BROKER", "As --broker")                                                                \
+    X(TOKEN, "HELIO_TOKEN", "The token itself; it wins over HELIO_TOKEN_FILE")                              \
+    X(TOKEN_FILE, "HELIO_TOKEN_FILE", "As --token-file")                                                    \
+    X(CA_FILE, "HELIO_CA_FILE", "As --ca-file")                                                             \
+    X(CONTEXT, "HELIO_CONTEXT", "As --context")                                                             \
+    X(OUTPUT, "HELIO_OUTPUT", "As --output")                                                                \
+    X(COLOR, "HELIO_COLOR", "As --color")                                                                   \
+    X(NO_COLOR, "NO_COLOR", "Set and not empty: no colour, unless --color or a setting says always")        \
+    X(TERM, "TERM", "The value dumb: no colour, in the same way")                                           \
+    X(TZ, "TZ", "The time zone in which instants are printed; without it that of the machine")              \
+    X(XDG_CONFIG_HOME, "XDG_CONFIG_HOME", "The folder of helio/config.yaml; without it $HOME/.config")      \
+    X(HOME, "HOME", "Your home, where XDG_CONFIG_HOME is not set")                                          \
+    X(PATH, "PATH", "sbatch and convert: the folders searched for a script that is not in the current one") \
+    X(PWD, "PWD", "sbatch and convert: the current folder, by the name that the shell has for it")
+
+typedef enum helio_variable {
+#define HELIO_VARIABLE_ENUMERATOR(id, name, doc) HELIO_VARIABLE_##id,
+    HELIO_VARIABLE_TABLE(HELIO_VARIABLE_ENUMERATOR)
+#undef HELIO_VARIABLE_ENUMERATOR
+        HELIO_VARIABLE_COUNT
+} helio_variable_t;
+
+const char *helio_variable_name(helio_variable_t variable);
+/*  One line, no full stop. */
+const char *helio_variable_doc(helio_variable_t variable);
+
+#endif

@@ -1,0 +1,358 @@
+#include "client/jobs/drafts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "client/transport/answer.h"
+#include "client/invocation/command.h"
+#include "federation/base/suggest.h"
+
+/*  ---- reading ---- */
+
+int helio_source_read(helio_client_t *client, const char *path, helio_text_t *ret_text)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    FILE *stream = is_stdin ? client->io->in : fopen(path, "re");
+    if (!stream)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: %s", path, strerror(errno));
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {.max = HELIO_SPEC_STREAM_MAX};
+    char piece[65536];
+    size_t size;
+    while (!text.overflow && (size = fread(piece, 1, sizeof piece, stream)) > 0)
+        helio_buffer_append(&text, piece, size);
+    bool failed = ferror(stream) != 0;
+    int cause = errno;
+    if (!is_stdin)
+        (void)fclose(stream);
+    if (helio_client_interrupts(client->io))
+        return HELIO_EXIT_INTERRUPTED;
+    if (failed)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: %s", path, strerror(cause));
+    if (text.overflow)
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "%s: larger than %d MiB; submit it in pieces",
+                                 path, HELIO_SPEC_STREAM_MAX >> 20);
+    *ret_text = helio_arena_text(client->arena, helio_buffer_view(&text));
+    return HELIO_EXIT_OK;
+}
+
+void helio_diagnostic_print(const helio_client_t *client, const helio_diagnostic_t *diagnostic)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    const helio_client_io_t *io = client->io;
+    bool colour = io->err_tty && client->output.colour;
+    helio_diagnostic_text(diagnostic, colour, &text);
+    fputs(text.data ? text.data : "", io->err);
+}
+
+static void print_all(const helio_client_t *client, const helio_diagnostics_t *wrong)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_diagnostics_text(wrong, client->io->err_tty && client->output.colour, &text);
+    fputs(text.data ? text.data : "", client->io->err);
+}
+
+static bool is_json(helio_text_t text)
+{
+    if (!memchr(text.data ? text.data : "", '{', text.size))
+        return false;
+    json_t *json = json_loadb(text.data, text.size, JSON_REJECT_DUPLICATES, NULL);
+    bool good = json_is_object(json);
+    json_decref(json);
+    return good;
+}
+
+/*  Parses one part only to judge it: the broker gets the exact bytes. Each part has an arena of its own,
+ * since a stream may hold a hundred thousand of them. Returns how many complaints it printed. */
+static uint32_t check_part(helio_client_t *client, helio_spec_source_t part, helio_draft_t *ret_draft)
+{
+    helio_arena_t *arena = helio_arena_new();
+    helio_job_spec_t spec;
+    helio_diagnostics_t wrong;
+    bool good =
+        helio_spec_judge(&helio_spec_job_table, part, HELIO_JOB_SOURCE_MAX, arena, &spec, &wrong) == HELIO_OK;
+    if (good)
+        *ret_draft = (helio_draft_t){.text = part.text,
+                                     .json = is_json(part.text),
+                                     .is_array = spec.tasks.count > 0,
+                                     .name = helio_arena_string(client->arena, spec.name),
+                                     .home = helio_arena_string(client->arena, spec.home)};
+    else
+        print_all(client, &wrong);
+    helio_arena_destroy(&arena);
+    return good ? 0 : wrong.count;
+}
+
+static int read_file(helio_client_t *client, const char *path, helio_drafts_t *drafts)
+{
+    helio_text_t text;
+    int code = helio_source_read(client, path, &text);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    helio_spec_parts_t parts;
+    helio_diagnostic_t diagnostic;
+    helio_spec_source_t source = {.text = text, .name = strcmp(path, "-") == 0 ? "stdin" : path};
+    if (helio_spec_split(source, client->arena, &parts, &diagnostic) != HELIO_OK) {
+        helio_diagnostic_print(client, &diagnostic);
+        return HELIO_EXIT_USAGE;
+    }
+    helio_draft_t *items =
+        helio_arena_alloc(client->arena, (size_t)drafts->count + parts.count, sizeof *items);
+    if (drafts->count)
+        memcpy(items, drafts->items, drafts->count * sizeof *items);
+    uint32_t good = 0, complaints = 0;
+    for (uint32_t i = 0; i < parts.count && complaints < HELIO_SUBMIT_COMPLAINTS_MAX; i++) {
+        uint32_t count = check_part(client, parts.items[i], &items[drafts->count + good]);
+        complaints += count;
+        good += count == 0;
+    }
+    drafts->items = items;
+    drafts->count += good;
+    return complaints ? HELIO_EXIT_USAGE : HELIO_EXIT_OK;
+}
+
+int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
+                      helio_drafts_t *ret_drafts)
+{
+    helio_drafts_t drafts = {0};
+    int worst = HELIO_EXIT_OK;
+    for (uint32_t i = 0; i < count; i++) {
+        int code = read_file(client, paths[i], &drafts);
+        if (code != HELIO_EXIT_OK)
+            worst = code;
+    }
+    if (worst == HELIO_EXIT_OK)
+        *ret_drafts = drafts;
+    else if (count > 1 || drafts.count)
+        helio_client_say(client, "nothing was submitted");
+    return worst;
+}
+
+int helio_draft_make(helio_client_t *client, helio_text_t text, const char *name, helio_drafts_t *ret_drafts)
+{
+    helio_draft_t *draft = helio_arena_alloc(client->arena, 1, sizeof *draft);
+    if (check_part(client, (helio_spec_source_t){.text = text, .name = name}, draft) != 0)
+        return HELIO_EXIT_USAGE;
+    *ret_drafts = (helio_drafts_t){.items = draft, .count = 1};
+    return HELIO_EXIT_OK;
+}
+
+/*  ---- sending ---- */
+
+static bool random_key(char *ret_key, size_t size)
+{
+    uint8_t bytes[16];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes && 2 * i + 2 < size; i++)
+        (void)snprintf(ret_key + 2 * i, size - 2 * i, "%02x", bytes[i]);
+    return true;
+}
+
+/*  How many drafts from `first` go into one request. */
+static uint32_t batch_size(const helio_drafts_t *drafts, uint32_t first)
+{
+    uint32_t count = 0;
+    for (size_t bytes = 0; first + count < drafts->count && count < HELIO_SUBMIT_BATCH_JOBS; count++) {
+        bytes += drafts->items[first + count].text.size + 8;
+        if (count && bytes > HELIO_SUBMIT_BATCH_BYTES)
+            break;
+    }
+    return count;
+}
+
+/*  What stands between two YAML documents: the second may begin with its own `---`, or with a directive. */
+static void yaml_separator(helio_text_t next, helio_buffer_t *out)
+{
+    if (out->data[out->size - 1] != '\n')
+        helio_buffer_text(out, "\n");
+    bool marked = next.size >= 3 && memcmp(next.data, "---", 3) == 0;
+    bool directive = next.size && next.data[0] == '%';
+    helio_buffer_text(out, marked ? "" : directive ? "...\n" : "---\n");
+}
+
+/*  Joins documents without touching a byte of them. Returns the content type. */
+static const char *compose(const helio_draft_t *drafts, uint32_t count, helio_buffer_t *out)
+{
+    bool json = true;
+    for (uint32_t i = 0; i < count; i++)
+        json &= drafts[i].json;
+    if (json && count > 1)
+        helio_buffer_text(out, "{\"jobs\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        if (i && json)
+            helio_buffer_text(out, ",");
+        else if (i)
+            yaml_separator(drafts[i].text, out);
+        helio_buffer_append(out, drafts[i].text.data, drafts[i].text.size);
+    }
+    if (json && count > 1)
+        helio_buffer_text(out, "]}");
+    return json ? "application/json" : "application/yaml";
+}
+
+static bool take_ids(const json_t *answer, helio_draft_t *drafts, uint32_t count)
+{
+    const json_t *list = json_object_get(answer, "jobs");
+    if (!json_is_array(list) && count != 1)
+        return false;
+    if (json_is_array(list) && json_array_size(list) != count)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const json_t *job = json_is_array(list) ? json_array_get(list, i) : answer;
+        const char *id = helio_output_string(job, "id");
+        helio_job_key_t key;
+        if (helio_job_key_parse(helio_text_of(id), &key) != HELIO_OK)
+            return false;
+        helio_job_key_text(key, drafts[i].id);
+        drafts[i].existed = json_is_true(json_object_get(job, "existed"));
+    }
+    return true;
+}
+
+static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    const char *type = compose(drafts, count, &body);
+    helio_request_t request = {.method = "POST",
+                               .path = "/v1/jobs",
+                               .content_type = type,
+                               .body = helio_buffer_view(&body),
+                               .idempotency_key = key,
+                               .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
+    int code = helio_ask(client, &request, &answer);
+    if (code == HELIO_EXIT_OK && !take_ids(answer, drafts, count))
+        return helio_client_fail(
+            client, HELIO_EXIT_OWN,
+            "the broker's answer does not name %u jobs; versions differ?\nhelp: the jobs may have "
+            "been accepted; `helio ls` shows them",
+            count);
+    const char *note = helio_output_string(answer, "note");
+    if (code == HELIO_EXIT_OK && note[0])
+        helio_client_say(client, "note: %.400s", note);
+    return code;
+}
+
+static bool key_is_good(const char *key)
+{
+    size_t size = strlen(key);
+    for (size_t i = 0; i < size; i++)
+        if (key[i] <= ' ' || key[i] > '~')
+            return false;
+    return size > 0 && size <= HELIO_SUBMIT_KEY_MAX;
+}
+
+/*  Whether it was stored is not known: without the key a second try would be a second job. */
+static void say_key(const helio_client_t *client, int code, const char *key)
+{
+    if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
+        fprintf(client->io->err,
+                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no second job\n",
+                key);
+}
+
+static bool is_listed(const json_t *sites, const char *site, helio_suggestion_t *near)
+{
+    size_t i;
+    const json_t *row;
+    json_array_foreach(sites, i, row)
+    {
+        const char *name = helio_output_string(row, "site");
+        if (strcmp(name, site) == 0)
+            return true;
+        helio_suggestion_offer(near, name);
+    }
+    return false;
+}
+
+void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *drafts)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    const char *said = "";
+    for (uint32_t i = 0; i < drafts->count; i++) {
+        const char *home = drafts->items[i].home;
+        helio_suggestion_t near = {.written = helio_text_of(home ? home : "")};
+        if (!home || !home[0] || strcmp(home, said) == 0)
+            continue;
+        helio_error_t err; /* a note is worth one question, and no complaint */
+        if (!answer && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
+                                         &response, &err) == HELIO_OK &&
+            response.status == 200)
+            answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
+        const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
+        if (!json_is_array(sites))
+            return;
+        said = home;
+        if (!is_listed(sites, home, &near))
+            helio_client_say(client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
+                             near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    }
+}
+
+int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
+{
+    char made[40] = "";
+    const char *key = helio_client_value(client, HELIO_OPTION_IDEMPOTENCY_KEY);
+    if (key && !key_is_good(key))
+        return helio_client_fail(client, HELIO_EXIT_USAGE,
+                                 "an idempotency key has 1 to %d printable characters without blanks",
+                                 HELIO_SUBMIT_KEY_MAX);
+    if (!key && !random_key(made, sizeof made))
+        return helio_client_fail(client, HELIO_EXIT_OWN, "no random numbers: %s", strerror(errno));
+    if (!key)
+        key = made;
+    for (uint32_t batch = 1; drafts->accepted < drafts->count; batch++) {
+        char batch_key[HELIO_SUBMIT_KEY_MAX + 16];
+        (void)snprintf(batch_key, sizeof batch_key, batch > 1 ? "%s.%u" : "%s", key, batch);
+        uint32_t count = batch_size(drafts, drafts->accepted);
+        int code = send_batch(client, drafts->items + drafts->accepted, count, batch_key);
+        if (code != HELIO_EXIT_OK) {
+            say_key(client, code, key);
+            if (drafts->accepted)
+                helio_client_say(client, "%u of %u jobs were submitted before that", drafts->accepted,
+                                 drafts->count);
+            return code;
+        }
+        drafts->accepted += count;
+    }
+    helio_drafts_note_home(client, drafts);
+    return HELIO_EXIT_OK;
+}
+
+/*  ---- printing ---- */
+
+static json_t *rows_of(const helio_drafts_t *drafts)
+{
+    json_t *rows = json_array();
+    for (uint32_t i = 0; i < drafts->accepted; i++) {
+        const helio_draft_t *draft = &drafts->items[i];
+        json_t *row =
+            json_pack("{s:s, s:s, s:b}", "id", draft->id, "name", draft->name, "existed", draft->existed);
+        if (!row || json_array_append_new(rows, row) != 0)
+            abort();
+    }
+    return rows;
+}
+
+int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts)
+{
+    static const helio_column_t columns[] = {
+        {"ID", "id", HELIO_CELL_TEXT, false},
+        {"NAME", "name", HELIO_CELL_TEXT, false},
+        {"EXISTED", "existed", HELIO_CELL_TEXT, true},
+    };
+    if (client->output.format == HELIO_FORMAT_TABLE) {
+        for (uint32_t i = 0; i < drafts->accepted; i++)
+            fprintf(client->io->out, "Submitted %s%s%s%s\n", drafts->items[i].id,
+                    drafts->items[i].name[0] ? " " : "", drafts->items[i].name,
+                    drafts->items[i].existed ? " (it was there already)" : "");
+        return HELIO_EXIT_OK;
+    }
+    json_t *rows = rows_of(drafts);
+    helio_rc rc = helio_output_rows(&client->output, rows, HELIO_COLUMNS(columns, "id"));
+    json_decref(rows);
+    return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
+}

@@ -1,0 +1,159 @@
+/*  One command line from its words to its exit code. */
+#include "client/program/program.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "client/commands/commands.h"
+#include "client/help/help.h"
+#include "client/output/instant.h"
+#include "client/transport/remote.h"
+#include "client/invocation/settings.h"
+#include "federation/base/clock.h"
+
+static int usage(const helio_client_t *self, const helio_command_t *command, const char *what)
+{
+    return helio_client_fail(
+        self, HELIO_EXIT_USAGE, "%s\nusage: helio %s%s%s\nhelp: `helio help %s` explains it", what,
+        command->name, command->synopsis[0] ? " " : "", command->synopsis, command->name);
+}
+
+static int find_command(helio_client_t *self, helio_command_line_t *arguments)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (arguments->word_count == 0) {
+        const char *const help[] = {"help"};
+        uint32_t none;
+        if (helio_client_has(self, HELIO_OPTION_VERSION)) {
+            fprintf(self->io->out, "helio %s\n", HELIO_RELEASE);
+            return HELIO_EXIT_OK;
+        }
+        if (helio_client_has(self, HELIO_OPTION_HELP)) {
+            self->command = helio_command_find(self->commands, help, 1, &none);
+            return HELIO_EXIT_OK;
+        }
+        helio_help_overview(self->commands, &text);
+        fputs(text.data, self->io->err);
+        return HELIO_EXIT_USAGE;
+    }
+    uint32_t taken = 0;
+    const char *word = arguments->words[0];
+    self->command = helio_command_find(self->commands, arguments->words, arguments->word_count, &taken);
+    if (self->command) {
+        arguments->words += taken;
+        arguments->word_count -= taken;
+        return HELIO_EXIT_OK;
+    }
+    if (helio_command_is_group(self->commands, word)) {
+        helio_help_group(self->commands, word, &text);
+        fputs(text.data, self->io->err);
+        return HELIO_EXIT_USAGE;
+    }
+    const char *near = helio_command_suggest(self->commands, word);
+    if (near)
+        return helio_client_fail(self, HELIO_EXIT_USAGE,
+                                 "unknown command '%.64s'\nhelp: did you mean `helio %s`?", word, near);
+    return helio_client_fail(self, HELIO_EXIT_USAGE, "unknown command '%.64s'\nhelp: `helio help` lists them",
+                             word);
+}
+
+static int check_words(const helio_client_t *self)
+{
+    const helio_command_t *command = self->command;
+    const helio_command_line_t *arguments = self->arguments;
+    helio_options_t allowed = command->options | HELIO_OPTIONS_EVERYWHERE;
+    for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
+        char what[160];
+        if ((allowed & (UINT64_C(1) << id)) || !helio_command_line_has(arguments, id))
+            continue;
+        (void)snprintf(what, sizeof what, "`helio %s` does not take --%s", command->name,
+                       helio_client_options.items[id].name);
+        return usage(self, command, what);
+    }
+    if (arguments->word_count < command->least)
+        return usage(self, command, "a word is missing");
+    if (arguments->word_count > command->most)
+        return usage(self, command, "there is a word too many");
+    return HELIO_EXIT_OK;
+}
+
+static bool wants_colour(const helio_client_io_t *io, const char *when)
+{
+    if (strcmp(when, "auto") != 0)
+        return strcmp(when, "always") == 0;
+    const char *term = helio_client_env(io, HELIO_VARIABLE_TERM);
+    return io->out_tty && !helio_client_env(io, HELIO_VARIABLE_NO_COLOR) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static int prepare(helio_client_t *self, helio_settings_t *settings)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t complaint = {0};
+    if (helio_settings_load(self->io, self->arguments, self->arena, settings, &complaint) != HELIO_OK) {
+        fputs(complaint.data, self->io->err);
+        return HELIO_EXIT_USAGE;
+    }
+    self->settings = settings;
+    (void)helio_format_of(settings->output, &self->output.format);
+    self->output.colour = wants_colour(self->io, settings->color);
+    if (self->command->needs == HELIO_NEEDS_BROKER && !settings->broker[0])
+        return helio_client_fail(
+            self, HELIO_EXIT_USAGE,
+            "no broker is set\nhelp: say --broker URL, set HELIO_BROKER, or write `broker: URL` "
+            "to ~/.config/helio/config.yaml");
+    helio_error_t err;
+    if (settings->broker[0] && helio_remote_new(self->io, settings, &self->remote, &err) != HELIO_OK)
+        return helio_client_fail(self, HELIO_EXIT_OWN, "%s", err.text);
+    return HELIO_EXIT_OK;
+}
+
+static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
+{
+    helio_settings_t settings;
+    int code = find_command(self, arguments);
+    if (code != HELIO_EXIT_OK || !self->command)
+        return code;
+    if (self->command->words == HELIO_WORDS_BATCH)
+        code = helio_sbatch_take_options(self, arguments);
+    if (code != HELIO_EXIT_OK)
+        return code;
+    if (helio_client_has(self, HELIO_OPTION_HELP)) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        if (strcmp(self->command->name, "help") == 0)
+            helio_help_overview(self->commands, &text);
+        else
+            helio_help_command(self->command, &text);
+        fputs(text.data, self->io->out);
+        return HELIO_EXIT_OK;
+    }
+    code = check_words(self);
+    if (code == HELIO_EXIT_OK && self->command->needs != HELIO_NEEDS_NOTHING)
+        code = prepare(self, &settings);
+    if (code == HELIO_EXIT_OK)
+        code = self->command->handler(self);
+    helio_remote_destroy(&self->remote);
+    return code;
+}
+
+static bool has_own_words(const char *word)
+{
+    return helio_command_has_own_words(&helio_commands, word);
+}
+
+int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)
+{
+    HELIO_AUTO(helio_arena_destroy) helio_arena_t *arena = helio_arena_new();
+    helio_command_line_t arguments;
+    helio_command_line_init(&arguments, &helio_client_options, arena);
+    helio_client_t client = {.io = io, .commands = &helio_commands, .arguments = &arguments, .arena = arena};
+    HELIO_AUTO(helio_zone_destroy) helio_zone_t *zone = helio_zone_of_reader(helio_client_env(io, HELIO_VARIABLE_TZ));
+    client.output.zone = zone;
+    client.output.stream = io->out;
+    client.output.wall_ms = helio_clock_wall_ms();
+    helio_error_t err;
+    if (helio_client_options_parse(argc, argv, has_own_words, arena, &arguments, &err) != HELIO_OK)
+        return helio_client_fail(&client, HELIO_EXIT_USAGE, "%s", err.text);
+    int code = dispatch(&client, &arguments);
+    if ((fflush(io->out) != 0 || ferror(io->out)) && code == HELIO_EXIT_OK)
+        return helio_client_fail(&client, HELIO_EXIT_OWN, "standard output: %s", strerror(errno));
+    return code;
+}

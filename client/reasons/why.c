@@ -1,0 +1,357 @@
+#include "client/reasons/why.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/output/humanise.h"
+#include "client/output/output.h"
+#include "federation/base/clock.h"
+
+static const json_t *candidates_of(const json_t *answer)
+{
+    return json_object_get(answer, "candidates");
+}
+
+static bool is_chosen(const json_t *answer, const json_t *candidate)
+{
+    const char *pool = helio_output_string(answer, "chosen_pool");
+    return strcmp(helio_output_string(answer, "chosen"), helio_output_string(candidate, "site")) == 0 &&
+           (!pool[0] || strcmp(pool, helio_output_string(candidate, "pool")) == 0);
+}
+
+static bool is_rejected(const json_t *candidate)
+{
+    return helio_output_string(candidate, "reason")[0] != '\0';
+}
+
+const json_t *helio_why_chosen(const json_t *answer)
+{
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        if (is_chosen(answer, candidate))
+            return candidate;
+    }
+    return NULL;
+}
+
+/*  Comes before where it is, and was full: jobs like it that were placed with it went there. */
+static bool is_taken(const json_t *answer, const json_t *candidate)
+{
+    const char *first = helio_output_string(answer, "first_choice");
+    if (!first[0] || is_rejected(candidate) || is_chosen(answer, candidate))
+        return false;
+    return helio_output_number(candidate, "score_usd", NAN) <
+               helio_output_number(helio_why_chosen(answer), "score_usd", NAN) ||
+           (strcmp(first, helio_output_string(candidate, "site")) == 0 &&
+            strcmp(helio_output_string(answer, "first_choice_pool"), helio_output_string(candidate, "pool")) == 0);
+}
+
+const json_t *helio_why_next_best(const json_t *answer)
+{
+    const json_t *best = NULL;
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        double score = helio_output_number(candidate, "score_usd", NAN);
+        if (is_chosen(answer, candidate) || is_rejected(candidate) || is_taken(answer, candidate) || isnan(score))
+            continue;
+        if (!best || score < helio_output_number(best, "score_usd", NAN))
+            best = candidate;
+    }
+    return best;
+}
+
+/* ---- differences --------------------------------------------------------------------------------------- */
+
+typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
+
+/*  A difference is easier to read with its direction as a word than with a sign. Below `least` it is nothing
+ * that a table would show. */
+static void difference_text(double value, double least, const char *what, human_fn *human,
+                            helio_buffer_t *out)
+{
+    char amount[HELIO_HUMAN_SIZE];
+    if (fabs(value) < least) {
+        helio_buffer_printf(out, "the same%s", what[0] ? what : " cost");
+        return;
+    }
+    human(fabs(value), amount);
+    helio_buffer_printf(out, "%s%s %s", amount, what, value < 0 ? "less" : "more");
+}
+
+void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
+{
+    double cost = helio_output_number(a, "cost_usd", NAN) - helio_output_number(b, "cost_usd", NAN);
+    double carbon = helio_output_number(a, "carbon_g", NAN) - helio_output_number(b, "carbon_g", NAN);
+    if (isnan(cost) || isnan(carbon))
+        return;
+    difference_text(cost, 1e-6, "", helio_human_money, out);
+    helio_buffer_text(out, ", ");
+    difference_text(carbon, 1e-3, " CO2e", helio_human_mass, out);
+}
+
+/*  "+$43", "-9.9 kg"; nothing below `least`. */
+static void signed_text(double value, double least, human_fn *human, const char *before, helio_buffer_t *out)
+{
+    char amount[HELIO_HUMAN_SIZE];
+    if (isnan(value) || fabs(value) < least)
+        return;
+    human(fabs(value), amount);
+    helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
+}
+
+/*  Names of terms that would not say what they are to whoever reads them first. */
+static const char *term_label(const char *name)
+{
+    return strcmp(name, "shadow") ? name : "scarce GPUs";
+}
+
+void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
+{
+    const json_t *other = json_object_get(b, "terms");
+    const char *name;
+    json_t *value;
+    json_object_foreach(json_object_get(a, "terms"), name, value)
+    {
+        char before[32];
+        (void)snprintf(before, sizeof before, "%.24s ", term_label(name));
+        signed_text(json_number_value(value) - helio_output_number(other, name, NAN), 0.005, helio_human_money,
+                    before, out);
+    }
+}
+
+void helio_why_change(const json_t *answer, helio_buffer_t *out)
+{
+    const json_t *chosen = helio_why_chosen(answer), *other = helio_why_next_best(answer);
+    double gap = other && chosen
+                     ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
+                     : NAN;
+    char amount[HELIO_HUMAN_SIZE];
+    if (isnan(gap) || gap < 0)
+        return;
+    if (gap < 0.005) {
+        helio_buffer_printf(out, "any change: %.64s is as good", helio_output_string(other, "site"));
+        return;
+    }
+    helio_human_money(gap, amount);
+    helio_buffer_printf(out, "%.64s, were it %s better in money, carbon and waiting together",
+                        helio_output_string(other, "site"), amount);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
+
+/*  The least of what is not rejected. */
+static bool is_least(const json_t *answer, const json_t *candidate, const char *key)
+{
+    double value = helio_output_number(candidate, key, NAN);
+    size_t i;
+    json_t *other;
+    json_array_foreach(candidates_of(answer), i, other)
+    {
+        if (!is_rejected(other) && helio_output_number(other, key, NAN) < value)
+            return false;
+    }
+    return !isnan(value);
+}
+
+/*  Neither cheapest nor cleanest: the term in which it is so much better. */
+static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t *out)
+{
+    const json_t *theirs = json_object_get(other, "terms");
+    const char *name, *best = NULL;
+    double most = 0.005;
+    json_t *value;
+    json_object_foreach(json_object_get(candidate, "terms"), name, value)
+    {
+        double gain = helio_output_number(theirs, name, NAN) - json_number_value(value);
+        if (gain > most) {
+            most = gain;
+            best = name;
+        }
+    }
+    char amount[HELIO_HUMAN_SIZE];
+    helio_human_money(most, amount);
+    helio_buffer_text(out, "best in all");
+    if (best)
+        helio_buffer_printf(out, ": %.24s weigh%s %s less", term_label(best),
+                            strcmp(best, "shadow") ? "s" : "", amount);
+}
+
+static void why_chosen(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+{
+    const json_t *other = helio_why_next_best(answer);
+    bool cheapest = is_least(answer, candidate, "cost_usd"),
+         cleanest = is_least(answer, candidate, "carbon_g");
+    if (helio_output_string(answer, "first_choice")[0])
+        helio_buffer_text(out, "the best that was left");
+    else if (!other)
+        helio_buffer_text(out, "the only one that can");
+    else if (helio_output_number(other, "score_usd", NAN) < helio_output_number(candidate, "score_usd", NAN))
+        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0
+                                   ? "the best that may be relied on"
+                                   : "its GPU comes first in `gpu`");
+    else if (helio_output_number(other, "score_usd", NAN) == helio_output_number(candidate, "score_usd", NAN))
+        helio_buffer_text(out, "as good as any");
+    else if (cheapest && cleanest)
+        helio_buffer_text(out, "cheapest and cleanest");
+    else if (cheapest || cleanest)
+        helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
+    else
+        in_all(candidate, other, out);
+    bool waits = strcmp(helio_output_string(answer, "reason"), "WaitingForWindow") == 0;
+    if (waits && flexible_s > 0) {
+        char time[HELIO_HUMAN_SIZE];
+        helio_human_duration(flexible_s, time);
+        helio_buffer_printf(out, " within the %s that it may wait", time);
+    }
+}
+
+/*  The time for which an answer of a job that has no place holds; INT64_MIN = it is not of one. */
+static int64_t waits_at_ms(const json_t *answer)
+{
+    int64_t at_ms = INT64_MIN;
+    const char *state = helio_output_string(answer, "state");
+    if (strcmp(state, "queued") != 0 && strcmp(state, "held") != 0)
+        return at_ms;
+    (void)!helio_rfc3339_parse(helio_text_of(helio_output_string(json_object_get(answer, "expected"), "at")), &at_ms);
+    return at_ms;
+}
+
+/*  True: " until 2026-03-01T14:00Z" at its end is past, since it is of an older decision, and is cut off. */
+static bool without_past(const json_t *answer, const char *detail, helio_buffer_t *out)
+{
+    static const char form[] = " until 2026-03-01T14:00Z";
+    size_t size = strlen(detail), tail = sizeof form - 1;
+    char whole[24];
+    int64_t until_ms;
+    if (size < tail || strncmp(detail + size - tail, " until ", 7) != 0)
+        return false;
+    (void)snprintf(whole, sizeof whole, "%.16s:00Z", detail + size - tail + 7);
+    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(answer))
+        return false;
+    helio_buffer_append(out, detail, size - tail);
+    return true;
+}
+
+/*  A start that was foreseen by an older decision and has not come. */
+static void without_past_start(const json_t *answer, json_t *row)
+{
+    int64_t start_ms;
+    if (helio_rfc3339_parse(helio_text_of(helio_output_string(row, "start")), &start_ms) == HELIO_OK &&
+        start_ms < waits_at_ms(answer))
+        (void)json_object_del(row, "start");
+}
+
+/*  Words that stand above the table need not be said again in every row. */
+static bool is_said_above(const json_t *answer, const char *detail)
+{
+    return strcmp(helio_output_string(answer, "detail"), detail) == 0;
+}
+
+/*  Nothing is against a place, and yet nothing was chosen: what the headline says holds there, too. */
+static const char *held_by(const json_t *answer)
+{
+    const char *detail = helio_output_string(answer, "detail");
+    if (strcmp(helio_output_string(answer, "reason"), "PolicyCap") != 0)
+        return "could run it";
+    return strncmp(detail, "quota of ", 9) == 0     ? "Quota"
+           : strncmp(detail, "budget of ", 10) == 0 ? "Budget"
+                                                    : "could run it";
+}
+
+static void why(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+{
+    const json_t *chosen = helio_why_chosen(answer);
+    const char *reason = helio_output_string(candidate, "reason"),
+               *detail = helio_output_string(candidate, "detail");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
+    if (without_past(answer, detail, &ahead))
+        detail = ahead.data ? ahead.data : "";
+    if (reason[0] && is_said_above(answer, detail))
+        detail = "";
+    if (reason[0])
+        helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
+    else if (candidate == chosen)
+        why_chosen(answer, candidate, flexible_s, out);
+    else if (is_taken(answer, candidate))
+        helio_buffer_text(out, "taken by jobs like it");
+    else if (chosen) {
+        signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
+                    0.005, helio_human_money, "", out);
+        signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN),
+                    0.5, helio_human_mass, "", out);
+        helio_buffer_text(out, out->size ? "" : "as good");
+    }
+    if (!reason[0] && !chosen && helio_output_string(answer, "reason")[0])
+        helio_buffer_text(out, held_by(answer));
+    if (!reason[0] && detail[0]) /* what its data takes */
+        helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
+}
+
+static void without_false_figures(json_t *row)
+{
+    static const char *const figures[] = {"cost_usd", "energy_kwh", "carbon_g", "score_usd"};
+    (void)json_object_del(row, "start");
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
+        double value = helio_output_number(row, figures[i], NAN);
+        if (!isnan(value) && value > 0)
+            return;
+    }
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        (void)json_object_del(row, figures[i]);
+}
+
+json_t *helio_why_rows(const json_t *answer, double flexible_s)
+{
+    json_t *rows = json_array();
+    size_t i;
+    json_t *candidate;
+    json_array_foreach(candidates_of(answer), i, candidate)
+    {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        why(answer, candidate, flexible_s, &text);
+        json_t *row = json_copy(candidate);
+        if (!row || json_object_set_new(row, "why", json_string(text.data ? text.data : "")) != 0 ||
+            json_object_set_new(row, "chosen", json_string(is_chosen(answer, candidate) ? "✔" : " ")) != 0 ||
+            json_array_append_new(rows, row) != 0)
+            abort();
+        without_past_start(answer, row);
+        if (is_rejected(candidate))
+            without_false_figures(row);
+    }
+    return rows;
+}
+
+void helio_why_run(const json_t *answer, helio_buffer_t *out)
+{
+    const json_t *run = json_object_get(answer, "run");
+    double expected = helio_output_number(run, "duration_s", NAN),
+           high = helio_output_number(run, "duration_p90_s", NAN),
+           limit = helio_output_number(answer, "time_limit_s", NAN);
+    double runs = helio_output_number(run, "runs", NAN), failed = helio_output_number(run, "failed", NAN);
+    bool never_fits = strcmp(helio_output_string(answer, "reason"), "NeverFits") == 0;
+    if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))
+        return;
+    char text[HELIO_HUMAN_SIZE], high_text[HELIO_HUMAN_SIZE];
+    helio_human_run(expected, text);
+    helio_human_run(high, high_text);
+    const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
+    helio_buffer_printf(out, "%s (p90 %s) from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
+    if (strcmp(basis, "user") == 0)
+        helio_buffer_printf(out, "user %.64s", of[0] ? of : "-");
+    else if (strcmp(basis, "kind") == 0)
+        helio_buffer_printf(out, "kind %.16s", of);
+    else
+        helio_buffer_printf(out, "%.64s", of);
+    if (failed > 0)
+        helio_buffer_printf(out, "; %.0f like it failed or were cancelled lately", failed);
+    if (!isnan(limit) && limit > 0) {
+        helio_human_duration(limit, text);
+        helio_buffer_printf(out, "; limit %s", text);
+    }
+}

@@ -1,0 +1,418 @@
+#include "client/transport/remote.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "client/output/humanise.h"
+#include "client/invocation/settings.h"
+#include "federation/base/clock.h"
+#include "federation/base/rng.h"
+#include "federation/spec/value.h"
+
+/*  One transfer: a request's, or a stream's. */
+struct helio_stream {
+    helio_remote_t *remote;
+    CURL *easy;
+    struct curl_slist *headers;
+    helio_response_t response; /* body: of a call, or of a stream's problem */
+    helio_stream_options_t options;
+    bool is_call;
+    bool over;
+    CURLcode result;
+    char error[CURL_ERROR_SIZE];
+};
+
+struct helio_remote {
+    const helio_client_io_t *io;
+    const helio_settings_t *settings;
+    CURLM *multi;
+    struct curl_slist *headers; /* of every request */
+    helio_rng_t rng;
+};
+
+void helio_response_clear(helio_response_t *self)
+{
+    helio_buffer_clear(&self->body);
+    *self = (helio_response_t){0};
+}
+
+static struct curl_slist *header_add(struct curl_slist *list, const char *name, const char *value)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0};
+    helio_buffer_printf(&line, "%s: %s", name, value);
+    struct curl_slist *longer = curl_slist_append(list, line.data);
+    if (!longer)
+        abort();
+    return longer;
+}
+
+helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *settings,
+                          helio_remote_t **ret_remote, helio_error_t *err)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        return helio_fail(err, HELIO_IO, "libcurl does not start");
+    helio_remote_t *self = helio_new(1, sizeof *self);
+    self->io = io;
+    self->settings = settings;
+    self->multi = curl_multi_init();
+    if (!self->multi)
+        abort();
+    self->rng.state = (uint64_t)helio_clock_boot_ms() ^ ((uint64_t)getpid() << 32);
+    if (settings->token[0]) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t bearer = {0};
+        helio_buffer_printf(&bearer, "Bearer %s", settings->token);
+        self->headers = header_add(self->headers, "Authorization", bearer.data);
+    }
+    *ret_remote = self;
+    return HELIO_OK;
+}
+
+void helio_remote_destroy(helio_remote_t **self_p)
+{
+    helio_remote_t *self = *self_p;
+    if (!self)
+        return;
+    (void)curl_multi_cleanup(self->multi);
+    curl_slist_free_all(self->headers);
+    free(self);
+    curl_global_cleanup();
+    *self_p = NULL;
+}
+
+/*  ---- one transfer ---- */
+
+static size_t on_body(char *bytes, size_t one, size_t size, void *arg)
+{
+    (void)one;
+    helio_stream_t *self = arg;
+    long status = 0;
+    (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (!self->is_call && status >= 200 && status < 300) {
+        self->options.on_data(self->options.arg, bytes, size);
+        return size;
+    }
+    helio_buffer_append(&self->response.body, bytes, size);
+    return self->response.body.overflow ? 0 : size;
+}
+
+static bool header_is(helio_text_t line, const char *name, helio_text_t *ret_value)
+{
+    uint32_t size = (uint32_t)strlen(name);
+    if (line.size <= size || line.data[size] != ':' || strncasecmp(line.data, name, size) != 0)
+        return false;
+    helio_text_t value = {line.data + size + 1, line.size - size - 1};
+    while (value.size && value.data[0] == ' ')
+        value = (helio_text_t){value.data + 1, value.size - 1};
+    while (value.size && strchr(" \r\n", value.data[value.size - 1]))
+        value.size--;
+    *ret_value = value;
+    return true;
+}
+
+static size_t on_header(char *bytes, size_t one, size_t size, void *arg)
+{
+    (void)one;
+    helio_stream_t *self = arg;
+    helio_text_t line = {bytes, size > 65536 ? 65536 : (uint32_t)size}, value;
+    if (header_is(line, "Retry-After", &value)) {
+        uint64_t seconds;
+        if (helio_u64_parse(value, &seconds) == HELIO_OK && seconds < 86400)
+            self->response.retry_after_ms = seconds * 1000;
+    } else if (header_is(line, "Date", &value)) {
+        char date[64];
+        if (helio_text_copy(value, date, sizeof date)) {
+            time_t seconds = curl_getdate(date, NULL);
+            self->response.date_wall_ms = seconds > 0 ? (int64_t)seconds * 1000 : 0;
+        }
+    }
+    return size;
+}
+
+#define SET(option, value)                                                           \
+    do {                                                                             \
+        if (curl_easy_setopt(self->easy, option, value) != CURLE_OK)                 \
+            abort(); /* only for options this libcurl does not know, or no memory */ \
+    } while (0)
+
+static helio_stream_t *transfer_new(helio_remote_t *remote, const char *path)
+{
+    helio_stream_t *self = helio_new(1, sizeof *self);
+    self->remote = remote;
+    self->easy = curl_easy_init();
+    if (!self->easy)
+        abort();
+    self->response.body.max = HELIO_REMOTE_BODY_MAX;
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t url = {0};
+    helio_buffer_printf(&url, "%s%s", remote->settings->broker, path);
+    SET(CURLOPT_URL, url.data);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_FOLLOWLOCATION, 0L);
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, 10000L);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_TCP_KEEPIDLE, 30L);
+    SET(CURLOPT_TCP_KEEPINTVL, 10L);
+    SET(CURLOPT_ERRORBUFFER, self->error);
+    SET(CURLOPT_WRITEFUNCTION, on_body);
+    SET(CURLOPT_WRITEDATA, self);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, self);
+    SET(CURLOPT_USERAGENT, "helio/" HELIO_RELEASE);
+    if (remote->settings->ca_file[0])
+        SET(CURLOPT_CAINFO, remote->settings->ca_file);
+    for (struct curl_slist *at = remote->headers; at; at = at->next) {
+        self->headers = curl_slist_append(self->headers, at->data);
+        if (!self->headers)
+            abort();
+    }
+    return self;
+}
+
+static void transfer_start(helio_stream_t *self)
+{
+    SET(CURLOPT_HTTPHEADER, self->headers);
+    SET(CURLOPT_PRIVATE, self);
+    if (curl_multi_add_handle(self->remote->multi, self->easy) != CURLM_OK)
+        abort();
+}
+
+void helio_stream_destroy(helio_stream_t **self_p)
+{
+    helio_stream_t *self = *self_p;
+    if (!self)
+        return;
+    (void)curl_multi_remove_handle(self->remote->multi, self->easy);
+    curl_easy_cleanup(self->easy);
+    curl_slist_free_all(self->headers);
+    helio_response_clear(&self->response);
+    free(self);
+    *self_p = NULL;
+}
+
+helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_options_t *options)
+{
+    helio_stream_t *self = transfer_new(remote, options->path);
+    self->options = *options;
+    if (options->accept)
+        self->headers = header_add(self->headers, "Accept", options->accept);
+    if (options->last_event_id && options->last_event_id[0])
+        self->headers = header_add(self->headers, "Last-Event-ID", options->last_event_id);
+    if (options->idle_timeout_s) {
+        SET(CURLOPT_LOW_SPEED_LIMIT, 1L);
+        SET(CURLOPT_LOW_SPEED_TIME, (long)options->idle_timeout_s);
+    }
+    transfer_start(self);
+    return self;
+}
+
+long helio_stream_status(const helio_stream_t *self)
+{
+    long status = 0;
+    (void)curl_easy_getinfo(self->easy, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+static bool is_good(const helio_stream_t *self)
+{
+    long status = helio_stream_status(self);
+    return status >= 200 && status < 300;
+}
+
+bool helio_stream_is_open(const helio_stream_t *self)
+{
+    return !self->over && is_good(self);
+}
+
+bool helio_stream_is_over(const helio_stream_t *self)
+{
+    return self->over;
+}
+
+bool helio_stream_is_whole(const helio_stream_t *self)
+{
+    return self->over && self->result == CURLE_OK && is_good(self);
+}
+
+const char *helio_stream_error(const helio_stream_t *self)
+{
+    if (!self->over || self->result == CURLE_OK)
+        return "";
+    return self->error[0] ? self->error : curl_easy_strerror(self->result);
+}
+
+helio_text_t helio_stream_problem(const helio_stream_t *self)
+{
+    return helio_buffer_view(&self->response.body);
+}
+
+uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
+{
+    return self->response.retry_after_ms;
+}
+
+/*  ---- waiting ---- */
+
+/*  true: something is over, and its owner should look before anybody waits. */
+static bool harvest(helio_remote_t *self)
+{
+    int left;
+    bool any = false;
+    for (CURLMsg *message; (message = curl_multi_info_read(self->multi, &left)) != NULL;) {
+        if (message->msg != CURLMSG_DONE)
+            continue;
+        helio_stream_t *transfer = NULL;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &transfer);
+        transfer->result = message->data.result;
+        transfer->over = any = true;
+    }
+    return any;
+}
+
+void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
+{
+    int running = 0;
+    struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
+    unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
+    (void)curl_multi_perform(self->multi, &running);
+    if (harvest(self)) /* the answer was there already: nothing else would end the waiting */
+        return;
+    (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
+    if (extras && extra.revents) {
+        char bytes[64];
+        while (read(extra.fd, bytes, sizeof bytes) == sizeof bytes)
+            continue;
+    }
+    (void)curl_multi_perform(self->multi, &running);
+    (void)harvest(self);
+}
+
+uint32_t helio_remote_backoff_ms(helio_remote_t *self, uint32_t attempt)
+{
+    uint64_t whole = (uint64_t)self->io->patience_ms << (attempt < 4 ? attempt : 4);
+    return (uint32_t)(whole / 2 + helio_rng_below(&self->rng, whole / 2 + 1));
+}
+
+/*  Waits while streams go on; false when Ctrl-C came in. */
+static bool wait_ms(helio_remote_t *self, uint64_t ms, int interrupts)
+{
+    int64_t end_ms = helio_clock_boot_ms() + (int64_t)ms;
+    for (int64_t now_ms; (now_ms = helio_clock_boot_ms()) < end_ms;) {
+        if (helio_client_interrupts(self->io) != interrupts)
+            return false;
+        helio_remote_pump(self, (uint32_t)(end_ms - now_ms));
+    }
+    return helio_client_interrupts(self->io) == interrupts;
+}
+
+bool helio_remote_is_transient(long status)
+{
+    return status == 429 || status == 502 || status == 503 || status == 504;
+}
+
+static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transfer, helio_error_t *err)
+{
+    const char *why = helio_stream_error(transfer), *broker = self->settings->broker;
+    switch ((int)transfer->result) {
+    case CURLE_OPERATION_TIMEDOUT:
+        return helio_fail(err, HELIO_TIMEOUT, "the broker at %.200s does not answer: %.200s", broker, why);
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_URL_MALFORMAT:
+        return helio_fail(err, HELIO_INVALID, "the broker at %.200s is not trusted: %.200s", broker, why);
+    case CURLE_WRITE_ERROR:
+        return helio_fail(err, HELIO_TOO_BIG, "the answer of %.200s is larger than %d MiB", broker,
+                          HELIO_REMOTE_BODY_MAX >> 20);
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_WEIRD_SERVER_REPLY:
+        return helio_fail(err, HELIO_PROTOCOL, "what answers at %.200s is no broker: %.200s", broker, why);
+    default:
+        return helio_fail(err, HELIO_UNAVAILABLE, "cannot reach the broker at %.200s: %.200s", broker, why);
+    }
+}
+
+static helio_rc attempt(helio_remote_t *remote, const helio_request_t *request,
+                        helio_response_t *ret_response, int interrupts, helio_error_t *err)
+{
+    helio_stream_t *self = transfer_new(remote, request->path);
+    self->is_call = true;
+    SET(CURLOPT_TIMEOUT_MS, (long)remote->settings->timeout_ms);
+    SET(CURLOPT_ACCEPT_ENCODING, "");
+    if (request->idempotency_key)
+        self->headers = header_add(self->headers, "Idempotency-Key", request->idempotency_key);
+    const char *method = request->method ? request->method : "GET";
+    if (strcmp(method, "POST") == 0 || strcmp(method, "PUT") == 0 || strcmp(method, "PATCH") == 0) {
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
+        SET(CURLOPT_POSTFIELDS, request->body.size ? request->body.data : "");
+        self->headers = header_add(self->headers, "Content-Type",
+                                   request->content_type ? request->content_type : "application/json");
+        /* Small bodies would wait a second for a 100 Continue that few servers send. */
+        self->headers = header_add(self->headers, "Expect", "");
+    }
+    if (strcmp(method, "POST") != 0) {
+        SET(CURLOPT_CUSTOMREQUEST, method);
+    }
+    transfer_start(self);
+    while (!self->over && helio_client_interrupts(remote->io) == interrupts)
+        helio_remote_pump(remote, 1000);
+    helio_rc rc = HELIO_OK;
+    if (!self->over) {
+        rc = helio_fail(err, HELIO_BUSY, "interrupted");
+    } else if (self->result != CURLE_OK) {
+        rc = fail_of(remote, self, err);
+    } else {
+        self->response.status = helio_stream_status(self);
+        helio_response_clear(ret_response);
+        *ret_response = self->response;
+        self->response = (helio_response_t){0};
+    }
+    helio_stream_destroy(&self);
+    return rc;
+}
+
+static void say_away(const helio_client_t *client, helio_rc rc, const helio_error_t *err, long status)
+{
+    char why[96];
+    (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", status);
+    helio_client_say(client, "%s; trying again for up to a minute", rc != HELIO_OK ? err->text : why);
+}
+
+helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
+                           helio_response_t *ret_response, helio_error_t *err)
+{
+    bool post = request->method && strcmp(request->method, "POST") == 0;
+    bool repeatable = !request->once && (!post || request->idempotency_key);
+    int interrupts = helio_client_interrupts(self->io);
+    int64_t end_ms = helio_clock_boot_ms() + (int64_t)self->io->patience_ms * HELIO_REMOTE_PATIENCE;
+    for (uint32_t n = 0;; n++) {
+        helio_rc rc = attempt(self, request, ret_response, interrupts, err);
+        bool again = rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT ||
+                     (rc == HELIO_OK && helio_remote_is_transient(ret_response->status));
+        bool patient = request->patient && helio_clock_boot_ms() < end_ms;
+        if (!again || !repeatable || (n + 1 >= HELIO_REMOTE_ATTEMPTS && !patient))
+            return rc;
+        if (patient && n == 0)
+            say_away(request->patient, rc, err, ret_response->status);
+        uint64_t pause_ms = helio_remote_backoff_ms(self, n);
+        if (rc == HELIO_OK && ret_response->retry_after_ms) {
+            if (ret_response->retry_after_ms > HELIO_REMOTE_RETRY_AFTER_MAX_MS)
+                return rc; /* the caller says when to come back */
+            pause_ms += ret_response->retry_after_ms;
+        }
+        if (!wait_ms(self, pause_ms, interrupts))
+            return helio_fail(err, HELIO_BUSY, "interrupted");
+    }
+}
+
+void helio_remote_escape(const char *text, helio_buffer_t *out)
+{
+    static const char safe[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (const char *at = text; *at; at++) {
+        if (strchr(safe, *at))
+            helio_buffer_append(out, at, 1);
+        else
+            helio_buffer_printf(out, "%%%02X", (unsigned char)*at);
+    }
+}

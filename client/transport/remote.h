@@ -1,0 +1,90 @@
+/*  remote.h -- requests to the broker: one at a time with retries, and streams beside them.
+ *
+ *  One thread. Everything waits in helio_remote_pump, which also returns when Ctrl-C was pressed. Streams'
+ * on_data runs inside it (also while a request is under way) and must not call back into this object.
+ *
+ *  Only what may be repeated without harm is retried: GET, PUT, DELETE, and POST with an Idempotency-Key. Three
+ * attempts, jittered waits that double, Retry-After honoured up to its bound. Redirects are not followed:
+ * they would carry the token elsewhere.
+ */
+#ifndef HELIO_CLIENT_REMOTE_H
+#define HELIO_CLIENT_REMOTE_H
+
+#include "client/invocation/client.h"
+
+enum {
+    HELIO_REMOTE_ATTEMPTS = 3,
+    HELIO_REMOTE_PATIENCE = 240, /* in units of the client's patience (250 ms): a minute */
+    HELIO_REMOTE_RETRY_AFTER_MAX_MS = 10000,
+    HELIO_REMOTE_BODY_MAX = 64 << 20
+};
+
+typedef struct helio_request {
+    const char *method;       /* NULL = GET */
+    const char *path;         /* "/v1/jobs?limit=100", already escaped */
+    const char *content_type; /* of the body */
+    helio_text_t body;
+    const char *idempotency_key; /* NULL = none */
+    bool once;                   /* no retries */
+    /*  Whose user is told, once, that nobody answers yet, and for whom it is then asked for about a minute instead
+     * of three times; NULL = three times. */
+    const helio_client_t *patient;
+} helio_request_t;
+
+typedef struct helio_response {
+    long status; /* 100..599 */
+    helio_buffer_t body;
+    uint64_t retry_after_ms; /* 0 = not said */
+    int64_t date_wall_ms;    /* the broker's clock; 0 = not said */
+} helio_response_t;
+
+void helio_response_clear(helio_response_t *self);
+
+HELIO_MUST_CHECK helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *settings,
+                                           helio_remote_t **ret_remote, helio_error_t *err);
+void helio_remote_destroy(helio_remote_t **self_p);
+
+/*  HELIO_OK: some complete answer arrived, of any status. UNAVAILABLE: nobody answered, TIMEOUT: not in time,
+ *  INVALID: certificate or URL, TOO_BIG, PROTOCOL, BUSY: interrupted by Ctrl-C. err names the broker and the
+ * cause. */
+HELIO_MUST_CHECK helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
+                                            helio_response_t *ret_response, helio_error_t *err);
+
+/*  Whether a status is worth another attempt: 429, 502, 503, 504. */
+bool helio_remote_is_transient(long status);
+
+/*  The wait before attempt n (from 0): patience * 2^n within 16 times patience, of which the lower half is
+ * jitter. */
+uint32_t helio_remote_backoff_ms(helio_remote_t *self, uint32_t attempt);
+
+typedef struct helio_stream helio_stream_t;
+
+typedef struct helio_stream_options {
+    const char *path;
+    const char *accept;        /* "text/event-stream" */
+    const char *last_event_id; /* NULL or "" = none */
+    uint32_t idle_timeout_s;   /* no byte for this long: it is dead; 0 = silence is fine */
+    void (*on_data)(void *arg, const char *bytes, size_t size); /* of a 2xx answer */
+    void *arg;
+} helio_stream_options_t;
+
+/*  Failures to connect appear as an ended stream. */
+helio_stream_t *helio_stream_new(helio_remote_t *remote, const helio_stream_options_t *options);
+void helio_stream_destroy(helio_stream_t **self_p); /* before its remote */
+
+bool helio_stream_is_open(const helio_stream_t *self);         /* a 2xx answer began and has not ended */
+bool helio_stream_is_over(const helio_stream_t *self);         /* ended, well or not */
+bool helio_stream_is_whole(const helio_stream_t *self);        /* over, 2xx, and the last byte was received */
+long helio_stream_status(const helio_stream_t *self);          /* 0 = no answer yet */
+const char *helio_stream_error(const helio_stream_t *self);    /* why it is over, "" = no error */
+helio_text_t helio_stream_problem(const helio_stream_t *self); /* the body of a non-2xx answer */
+uint64_t helio_stream_retry_after_ms(const helio_stream_t *self);
+
+/*  Moves all transfers for at most timeout_ms; returns early when something happened or Ctrl-C was pressed.
+ */
+void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms);
+
+/*  Appends a path or query component, percent-encoded. */
+void helio_remote_escape(const char *text, helio_buffer_t *out);
+
+#endif

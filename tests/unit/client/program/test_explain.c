@@ -1,0 +1,100 @@
+/*  What `helio explain` makes of the answers in tests/golden/explain (tests/unit/broker/http/test_explain.c
+ * writes them): NAME.txt. HELIO_GOLDEN_WRITE=1 writes instead of comparing. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <locale.h>
+
+#include "client/program/program.h"
+#include "tests/support/golden.h"
+#include "tests/unit/client/program/broker_double.h"
+
+#define KEPT "tests/golden/explain/"
+
+static char *content_of(const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return NULL;
+    if (getdelim(&text, &size, '\0', file) < 0)
+        fail_msg("%s is empty", path);
+    fclose(file);
+    return text;
+}
+
+static char *explained(const char *answer, const char *format)
+{
+    const rule_t rules[] = {{"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, answer, WHOLE, 0}, {0}};
+    broker_double_t *broker = broker_double_new(rules);
+    char url[64], *out = NULL, *err = NULL;
+    (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", broker->port);
+    char token[] = "HELIO_TOKEN=hel_abcdef_secret",
+         *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
+    char helio[] = "helio", explain[] = "explain", id[] = "abcdefgh", o[] = "-o", as[8];
+    (void)snprintf(as, sizeof as, "%s", format);
+    char *argv[] = {helio, explain, id, o, as};
+    size_t out_size, err_size;
+    FILE *in = fopen("/dev/null", "r"), *out_file = open_memstream(&out, &out_size),
+         *err_file = open_memstream(&err, &err_size);
+    helio_client_io_t io = {.in = in,
+                            .out = out_file,
+                            .err = err_file,
+                            .environment = environment,
+                            .interrupt_fd = -1,
+                            .patience_ms = 2};
+    int code = helio_client_main(5, argv, &io);
+    fclose(in);
+    fclose(out_file);
+    fclose(err_file);
+    broker_double_stop(broker);
+    assert_int_equal(broker_double_count(broker, "GET "), 1);
+    broker_double_destroy(&broker);
+    if (code != 0)
+        fail_msg("exit %d: %s", code, err);
+    free(err);
+    return out;
+}
+
+static void explain__says_of_every_kept_answer_what_it_said_before(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(HELIO_SOURCE_DIR "/" KEPT);
+    struct dirent *entry;
+    int answers = 0;
+    assert_non_null(folder);
+    while ((entry = readdir(folder))) {
+        char path[512];
+        size_t size = strlen(entry->d_name);
+        if (size < 6 || strcmp(entry->d_name + size - 5, ".json") != 0)
+            continue;
+        (void)snprintf(path, sizeof path, HELIO_SOURCE_DIR "/" KEPT "%s", entry->d_name);
+        char *answer = content_of(path), *text = explained(answer, "table"),
+             *json = explained(answer, "json");
+        (void)snprintf(path, sizeof path, KEPT "%.*s.txt", (int)(size - 5), entry->d_name);
+        golden_check(path, helio_text_of(text));
+        for (const char *key = "\"expected\"\0\"ahead\"\0\"hints\"\0\"candidates\"\0"; *key;
+             key += strlen(key) + 1)
+            assert_non_null(strstr(json, key)); /* nothing of the answer is kept from programs */
+        free(answer);
+        free(text);
+        free(json);
+        answers++;
+    }
+    closedir(folder);
+    assert_true(answers >= 6);
+}
+
+int main(void)
+{
+    (void)setlocale(LC_CTYPE, "C.UTF-8");
+    (void)signal(SIGPIPE, SIG_IGN);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(explain__says_of_every_kept_answer_what_it_said_before)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,465 @@
+/*  test_remote.c -- what the client asks a broker, and what it makes of the answers. */
+#include "tests/unit/client/program/remote_testing.h"
+
+/* ---- waiting ------------------------------------------------------------------------------------------- */
+
+/*  What is over as soon as it begins (here: a path that no URL may have) ends the waiting like everything
+ * else; an answer that is there before anybody waits for it takes the same way. */
+static void pump__does_not_wait_for_what_is_over_already(void **state)
+{
+    (void)state;
+    helio_client_io_t io = {.interrupt_fd = -1, .patience_ms = 2};
+    helio_settings_t settings = {
+        .broker = "http://127.0.0.1:1", .token = SECRET, .ca_file = "", .timeout_ms = 1000};
+    helio_remote_t *remote;
+    assert_int_equal(helio_remote_new(&io, &settings, &remote, NULL), HELIO_OK);
+    helio_stream_t *stream = helio_stream_new(remote, &(helio_stream_options_t){.path = "/\001"});
+    int64_t began_ms = helio_clock_boot_ms();
+    helio_remote_pump(remote, 20000);
+    assert_true(helio_clock_boot_ms() - began_ms < 10000);
+    assert_true(helio_stream_is_over(stream));
+    assert_false(helio_stream_is_whole(stream));
+    helio_stream_destroy(&stream);
+    helio_remote_destroy(&remote);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+static void statuses__become_exit_codes_with_a_remedy(void **state)
+{
+    (void)state;
+    static const struct {
+        int status;
+        const char *headers, *body;
+        int code, requests;
+        const char *err;
+    } cases[] = {
+        {401, NULL, "{\"detail\":\"unknown token\"}", 4, 1, "wrong, expired or revoked"},
+        {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "needs another role"},
+        {404, NULL, "{\"detail\":\"no such job\",\"reason\":\"NotFound\"}", 3, 1, "no such job (NotFound)"},
+        {409, NULL, "{\"detail\":\"two jobs end so\"}", 6, 1, "two jobs end so"},
+        {409, NULL, "{\"detail\":\"x\",\"ambiguous\":[\"" ID_A "\",\"" ID_B "\"]}", 6, 1,
+         "\n  " ID_A "\n  " ID_B "\n"},
+        {422, NULL, "{\"detail\":\"no site has 99 GPUs\",\"reason\":\"NeverFits\"}", 5, 1, "(NeverFits)"},
+        {400, NULL, "{\"detail\":\"x\",\"diagnostic\":\"job.yaml:1:1: error: x\\n  ^\\n\"}", 2, 1,
+         "job.yaml:1:1: error"},
+        {429, "Retry-After: 3600\r\n", "{\"detail\":\"busy\"}", 1, 1, "try again in 1h00m"},
+        {429, "Retry-After: 0\r\n", "{\"detail\":\"busy\"}", 1, 3, "busy"},
+        {503, NULL, "{\"detail\":\"no leader\"}", 7, 3, "no leader"},
+        {503, NULL, "<html>", 7, 3, "the broker answers 503"},
+        {504, NULL, "", 8, 3, "504"},
+        {500, NULL, "", 1, 1, "500"},
+        {302, "Location: http://127.0.0.1:1/\r\n", "", 1, 1, "302"},
+        {200, NULL, "no json", 125, 1, "no JSON"},
+        {200, NULL, "[1]", 125, 1, "no job"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const rule_t rules[] = {
+            {"GET /v1/jobs/abcdef", 0, cases[i].status, cases[i].headers, cases[i].body, WHOLE, 0}, {0}};
+        outcome_t outcome = play(rules, WORDS("show", "abcdef"));
+        expect(&outcome, cases[i].code, "", cases[i].err);
+        assert_int_equal(broker_double_count(outcome.broker, "GET /v1/jobs/abcdef "), cases[i].requests);
+        end(&outcome);
+    }
+}
+
+static void requests__carry_the_token_and_are_repeated_when_it_is_harmless(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites", 1, 0, NULL, NULL, DROP, 0},
+                                   {"GET /v1/sites", 1, 503, NULL, "", WHOLE, 0},
+                                   {"GET /v1/sites", 0, 200, NULL, "[]", WHOLE, 0}),
+                             WORDS("sites", "-o", "json"));
+    expect(&outcome, 0, "[]\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "Authorization: Bearer " SECRET "\r\n"), 3);
+    end(&outcome);
+}
+
+static void requests__that_change_something_are_sent_once(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"POST /v1/sites/a%20b/drain", 0, 0, NULL, NULL, DROP, 0}),
+                             WORDS("drain", "a b", "--reason", "\"x\""));
+    expect(&outcome, 7, "", "cannot reach the broker at http://127.0.0.1");
+    assert_int_equal(broker_double_count(outcome.broker, "POST "), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "{\"reason\":\"\\\"x\\\"\"}"), 1);
+    end(&outcome);
+}
+
+static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
+{
+    (void)state;
+    broker_double_t *broker = broker_double_new(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}));
+    char url[64], *out, *err;
+    (void)snprintf(url, sizeof url, "http://127.0.0.1:%d", broker->port);
+    broker_double_destroy(&broker); /* now nobody listens on that port */
+    static const char *const commands[] = {"ls", "wait", "logs", "events"};
+    for (size_t i = 0; i < 4; i++) {
+        bool takes_id = commands[i][0] == 'w' || commands[i][1] == 'o';
+        assert_int_equal(run_at(url, WORDS(commands[i], takes_id ? "abcdef" : NULL), "", NULL, &out, &err),
+                         7);
+        assert_string_equal(out, "");
+        assert_non_null(strstr(err, i == 2 ? "went away" : url));
+        free(out);
+        free(err);
+    }
+}
+
+static void answers__that_break_off_are_no_answers(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, "[]", CUT, 0}), WORDS("sites"));
+    expect(&outcome, 7, "", "cannot reach the broker");
+    end(&outcome);
+}
+
+static void sites__that_are_refused_are_named_below_the_table(void **state)
+{
+    (void)state;
+    static const char sites[] =
+        "[{\"site\":\"lulea\",\"state\":\"ready\",\"refused\":null,\"refused_at\":null},"
+        "{\"site\":\"kiruna\",\"state\":\"new\",\"refused\":\"no version\\u001b[31m in common\","
+        "\"refused_at\":\"2026-03-01T00:00:00.000Z\"}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "\nkiruna is refused since 2026-03-01T00:00:00Z: no version?[31m in common\n"));
+    assert_null(strstr(outcome.out, "lulea is refused"));
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "name"));
+    expect(&outcome, 0, "lulea\nkiruna\n", NULL);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/sites", 0, 200, NULL, sites, WHOLE, 0}), WORDS("sites", "-o", "csv"));
+    assert_null(strstr(outcome.out, "is refused since"));
+    end(&outcome);
+}
+
+/* ---- submit -------------------------------------------------------------------------------------------- */
+
+static void submit__prints_one_id_a_line(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/jobs", 0, 201, NULL,
+               "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false},{\"id\":\"" ID_B "\",\"existed\":true}]}",
+               WHOLE, 0}),
+        WORDS("submit", "-", "-o", "name", "--idempotency-key", "k1"),
+        "name: a\nrun: echo a\n---\nname: b\nrun: echo b\n");
+    expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker, "Content-Type: application/yaml\r\n"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "Idempotency-Key: k1\r\n"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "run: echo a\n---\nname: b\nrun: echo b\n"), 1);
+    end(&outcome);
+}
+
+static void submit__json_lines_travel_byte_for_byte(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST /v1/jobs", 0, 201, NULL,
+                         "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}", WHOLE, 0}),
+                  WORDS("submit", "-"), "{ \"run\":\"echo  1\" }\n{\"run\": \"echo 2\"}\n");
+    expect(&outcome, 0, "Submitted " ID_A "\nSubmitted " ID_B "\n", NULL);
+    assert_int_equal(broker_double_count(outcome.broker,
+                                         "{\"jobs\":[{ \"run\":\"echo  1\" },{\"run\": \"echo 2\"}]}\n===="),
+                     1);
+    end(&outcome);
+}
+
+static void submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0},
+                                        {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}),
+                                  WORDS("submit", "-", "-o", "name"), "run: echo\n");
+    expect(&outcome, 0, ID_A "\n", NULL);
+    const char *key = strstr(outcome.broker->requests.data, "Idempotency-Key: ");
+    assert_non_null(key);
+    char line[80];
+    (void)helio_text_copy((helio_text_t){key, (uint32_t)strcspn(key, "\r")}, line, sizeof line);
+    assert_true(strlen(line) > strlen("Idempotency-Key: ") + 16);
+    assert_int_equal(broker_double_count(outcome.broker, line), 3);
+    end(&outcome);
+}
+
+static void submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 504, NULL, "{\"detail\":\"no answer\"}", WHOLE, 0}),
+                                  WORDS("submit", "-", "-q"), "run: echo\n");
+    expect(&outcome, 8, "", "--idempotency-key ");
+    const char *key = strstr(outcome.broker->requests.data, "Idempotency-Key: "), *told;
+    assert_non_null(key);
+    told = strstr(outcome.err, "--idempotency-key ") + strlen("--idempotency-key ");
+    assert_memory_equal(told, key + strlen("Idempotency-Key: "), strcspn(told, "`"));
+    end(&outcome);
+    outcome = play_with(RULES({"POST /v1/jobs", 0, 422, NULL, "{\"detail\":\"no\"}", WHOLE, 0}),
+                        WORDS("submit", "-"), "run: echo\n");
+    assert_null(strstr(outcome.err, "--idempotency-key")); /* it was refused, and is not there */
+    end(&outcome);
+}
+
+static void submit__and_plan_note_a_home_that_nobody_knows(void **state)
+{
+    (void)state;
+    static const rule_t rules[] = {{"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
+                                   {"POST /v1/plans", 0, 200, NULL, "{\"job\":{},\"candidates\":[]}", WHOLE, 0},
+                                   {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0},
+                                   {0}};
+    static const struct {
+        const char *command, *document, *note;
+    } cases[] = {
+        {"submit", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known; `helio sites`"},
+        {"submit", "run: echo\nhome: lulae\n", "did you mean 'lulea'?"},
+        {"plan", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known"},
+        {"submit", "run: echo\nhome: lulea\n", NULL},
+        {"submit", "run: echo\n", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play_with(rules, WORDS(cases[i].command, "-"), cases[i].document);
+        expect(&outcome, 0, NULL, cases[i].note);
+        if (!cases[i].note)
+            assert_null(strstr(outcome.err, "note"));
+        end(&outcome);
+    }
+}
+
+static void ls__of_a_queue_that_is_not_there_says_so(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *queue, *note;
+    } cases[] = {{"bacth", "no queue 'bacth'; did you mean 'batch'?"}, {"nosuch", "no queue 'nosuch'; `helio"},
+                 {"batch", NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs?", 0, 200, NULL, "{\"jobs\":[]}", WHOLE, 0},
+                       {"GET /v1/queues", 0, 200, NULL, "{\"queues\":[{\"queue\":\"batch\"}]}", WHOLE, 0}),
+                 WORDS("ls", "--queue", cases[i].queue));
+        expect(&outcome, 0, NULL, cases[i].note);
+        if (!cases[i].note)
+            assert_null(strstr(outcome.err, "note"));
+        end(&outcome);
+    }
+}
+
+static void submit__wrong_documents_are_shown_here_and_nothing_is_sent(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(RULES({"POST", 0, 201, NULL, SUBMITTED_A, WHOLE, 0}), WORDS("submit", "-"),
+                                  "run: echo\n---\nrun: echo\nquue: batch\n---\ntime: 5\nrun: x\n");
+    expect(&outcome, 2, "", "stdin:4:1: error");
+    assert_non_null(strstr(outcome.err, "did you mean 'queue'?"));
+    assert_non_null(strstr(outcome.err, "stdin:6:")); /* all of them, not only the first */
+    assert_non_null(strstr(outcome.err, "^"));
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+}
+
+static void submit__an_answer_for_other_jobs_is_no_success(void **state)
+{
+    (void)state;
+    static const char *const answers[] = {"{}", "{\"jobs\":[]}", "{\"id\":\"x\"}",
+                                          "{\"jobs\":[{\"id\":\"" ID_A "\"},{\"id\":\"" ID_B "\"}]}"};
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        outcome_t outcome = play_with(RULES({"POST /v1/jobs", 0, 201, NULL, answers[i], WHOLE, 0}),
+                                      WORDS("submit", "-"), "run: echo\n");
+        expect(&outcome, 125, "", "does not name 1 jobs");
+        end(&outcome);
+    }
+}
+
+/* ---- ls ------------------------------------------------------------------------------------------------ */
+
+static void ls__goes_through_pages_and_filters(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs?limit=1000&state=running&name=a%26b&cursor=" ID_A " ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_B, "running", "") "],\"next\":null}", WHOLE, 0},
+                   {"GET /v1/jobs?limit=1000&state=running&name=a%26b ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("ls", "--state", "running", "--name", "a&b", "--all", "-o", "name"));
+    expect(&outcome, 0, ID_A "\n" ID_B "\n", NULL);
+    end(&outcome);
+}
+
+static void ls__says_when_there_are_more(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs?limit=1 ", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", ",\"gpus\":8,\"reason\":\"its processes run\"")
+                    "],\"next\":\"" ID_A "\"}",
+                    WHOLE, 0}),
+             WORDS("ls", "-l1"));
+    expect(&outcome, 0,
+           "ID        NAME   QUEUE  STATE    SITE   GPUS  AGE  RUN  REASON\n"
+           "bbccccdd  train  -      running  lulea     8    -    -  -\n",
+           "--all");
+    end(&outcome);
+}
+
+static void ls__a_job_without_gpus_has_no_model_for_people(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{\"jobs\":[" JOB(ID_A, "queued", ",\"gpus\":0,\"gpu_model\":\"H100\"") "],\"next\":null}";
+    static const char *const formats[] = {"wide", "json"};
+    for (size_t i = 0; i < 2; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls", "-o", formats[i]));
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "H100") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
+static void ls__a_cursor_that_stands_still_ends(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/jobs", 0, 200, NULL,
+                    "{\"jobs\":[" JOB(ID_A, "running", "") "],\"next\":\"" ID_A "\"}", WHOLE, 0}),
+             WORDS("ls", "--all", "-o", "name"));
+    expect(&outcome, 0, ID_A "\n" ID_A "\n", NULL);
+    end(&outcome);
+}
+
+static void ls__names_the_tenant_where_there_are_several(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tenant;
+        bool named;
+    } cases[] = {{"acme", false}, {"other", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"jobs\":[" JOB(ID_A, "running", ",\"tenant\":\"acme\"") ",{\"id\":\"" ID_B
+                       "\",\"state\":\"queued\",\"tenant\":\"%s\"}],\"next\":null}",
+                       cases[i].tenant);
+        outcome_t outcome = play(RULES({"GET /v1/jobs?limit=100 ", 0, 200, NULL, body, WHOLE, 0}), WORDS("ls"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "TENANT") != NULL, cases[i].named);
+        assert_int_equal(strstr(outcome.out, "acme") != NULL, cases[i].named);
+        end(&outcome);
+    }
+}
+
+/* ---- events, explain, doctor, others ------------------------------------------------------------------- */
+
+static void doctor__finds_everything_well(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /healthz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /readyz", 0, 200, NULL, "ok\n", WHOLE, 0},
+              {"GET /v1/whoami", 0, 200, NULL,
+               "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"version\":\"0.0.1\"}", WHOLE, 0},
+              {"GET /v1/sites", 0, 200, NULL,
+               "[{\"site\":\"a\",\"state\":\"ready\"},{\"site\":\"b\",\"state\":\"lost\"}]", WHOLE, 0}),
+        WORDS("doctor"));
+    expect(&outcome, 0, NULL, NULL);
+    assert_null(strstr(outcome.out, "✗"));
+    assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
+    assert_non_null(strstr(outcome.out, "1 of 2 ready"));
+    assert_non_null(strstr(outcome.out, "! version   helio is " HELIO_RELEASE ", the broker 0.0.1"));
+    end(&outcome);
+}
+
+static void doctor__names_what_is_wrong_with_a_remedy(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /healthz", 0, 200, "Date: Sun, 22 Nov 2020 07:00:00 GMT\r\n", "ok", WHOLE, 0},
+                   {"GET /readyz", 0, 503, NULL, "", WHOLE, 0}, {"GET /v1/", 0, 401, NULL, "{}", WHOLE, 0}),
+             WORDS("doctor"));
+    expect(&outcome, 1, NULL, NULL); /* the clock, the first of them */
+    assert_non_null(strstr(outcome.out, "✗ clock"));
+    assert_non_null(strstr(outcome.out, "✗ ready"));
+    assert_non_null(strstr(outcome.out, "✗ identity"));
+    assert_non_null(strstr(outcome.out, "help: the token is wrong"));
+    end(&outcome);
+    outcome = play(RULES({"GET /healthz", 0, 200, NULL, "ok", WHOLE, 0},
+                         {"GET /readyz", 0, 503, NULL,
+                          "{\"detail\":\"not ready: the database cannot be reached\"}", WHOLE, 0}),
+                   WORDS("doctor"));
+    assert_non_null(strstr(outcome.out, "not ready: the database cannot be reached"));
+    assert_non_null(strstr(outcome.out, "`database:` of the broker's settings"));
+    end(&outcome);
+}
+
+static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"PATCH /v1/jobs/first1 ", 0, 200, NULL,
+               "{\"id\":\"" ID_A "\",\"status\":\"edited: goal cheap → green\"}", WHOLE, 0},
+              {"PATCH /v1/jobs/second ", 0, 409, "Content-Type: application/problem+json\r\n",
+               "{\"title\":\"Conflict\",\"reason\":\"Conflict\",\"detail\":\"job second has a place\"}", WHOLE, 0}),
+        WORDS("edit", "first1", "second", "--priority", "-5", "--goal", "green", "--deadline", "none", "--flexible",
+              "12h", "--max-cost", "400 USD", "--max-carbon", "none", "--queue", "batch"));
+    expect(&outcome, 6, "", ID_A " edited: goal cheap → green");
+    assert_non_null(strstr(outcome.err, "has a place"));
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"priority\":-5,\"goal\":\"green\",\"deadline\":null,\"flexible\":\"12h\",\"max_cost\":"
+                            "\"400 USD\",\"max_carbon\":null,\"queue\":\"batch\"}"),
+        2);
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1"));
+    expect(&outcome, 2, "", "nothing to edit");
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--priority", "high"));
+    expect(&outcome, 2, "", "--priority is a whole number, -100 to 100, not 'high'");
+    end(&outcome);
+    outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--goal", "gren"));
+    expect(&outcome, 2, "", "fast cheap balanced green");
+    end(&outcome);
+}
+
+static void cancel__goes_on_after_one_that_is_not_there(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"DELETE /v1/jobs/first1 ", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0},
+                   {"DELETE /v1/jobs/second ", 0, 202, NULL, "{\"id\":\"" ID_B "\"}", WHOLE, 0}),
+             WORDS("cancel", "first1", "second"));
+    expect(&outcome, 3, "", "cancelling " ID_B);
+    end(&outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pump__does_not_wait_for_what_is_over_already),
+        cmocka_unit_test(statuses__become_exit_codes_with_a_remedy),
+        cmocka_unit_test(requests__carry_the_token_and_are_repeated_when_it_is_harmless),
+        cmocka_unit_test(requests__that_change_something_are_sent_once),
+        cmocka_unit_test(broker__that_is_not_there_is_named_with_a_remedy),
+        cmocka_unit_test(answers__that_break_off_are_no_answers),
+        cmocka_unit_test(sites__that_are_refused_are_named_below_the_table),
+        cmocka_unit_test(submit__prints_one_id_a_line),
+        cmocka_unit_test(submit__json_lines_travel_byte_for_byte),
+        cmocka_unit_test(submit__an_answer_lost_on_the_way_is_asked_for_with_the_same_key),
+        cmocka_unit_test(submit__of_which_nobody_knows_whether_it_was_stored_tells_its_key),
+        cmocka_unit_test(submit__and_plan_note_a_home_that_nobody_knows),
+        cmocka_unit_test(ls__of_a_queue_that_is_not_there_says_so),
+        cmocka_unit_test(submit__wrong_documents_are_shown_here_and_nothing_is_sent),
+        cmocka_unit_test(submit__an_answer_for_other_jobs_is_no_success),
+        cmocka_unit_test(ls__goes_through_pages_and_filters),
+        cmocka_unit_test(ls__says_when_there_are_more),
+        cmocka_unit_test(ls__a_job_without_gpus_has_no_model_for_people),
+        cmocka_unit_test(ls__a_cursor_that_stands_still_ends),
+        cmocka_unit_test(ls__names_the_tenant_where_there_are_several),
+        cmocka_unit_test(doctor__finds_everything_well),
+        cmocka_unit_test(doctor__names_what_is_wrong_with_a_remedy),
+        cmocka_unit_test(edit__sends_what_was_given_in_the_words_of_a_job_file),
+        cmocka_unit_test(cancel__goes_on_after_one_that_is_not_there),
+    };
+    /* The double is on this machine, whatever proxy the environment names. */
+    (void)setenv("no_proxy", "*", 1);
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

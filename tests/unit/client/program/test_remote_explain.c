@@ -1,0 +1,426 @@
+/*  test_remote_explain.c -- what is said of plans, decisions and jobs. */
+#include "tests/unit/client/program/remote_testing.h"
+
+/* ---- events, explain, doctor, others ------------------------------------------------------------------- */
+
+static void show__names_no_gpu_model_for_a_job_without_gpus(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *gpus;
+        bool named;
+    } cases[] = {{"0", false}, {"2", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A
+                       "\",\"name\":\"t\",\"state\":\"running\",\"gpus\":%s,\"gpu_model\":\"H100\"}",
+                       cases[i].gpus);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "H100") != NULL, cases[i].named);
+        end(&outcome);
+    }
+}
+
+static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *gpu_seconds;
+        bool shown, so_far;
+    } cases[] = {{"running", "0", false, false},
+                 {"running", "160", true, true},
+                 {"queued", "160", true, true},
+                 {"queued", "0", false, false},
+                 {"cancelled", "0", true, false},
+                 {"succeeded", "160", true, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(
+            body, sizeof body,
+            "{\"id\":\"" ID_A
+            "\",\"name\":\"t\",\"state\":\"%s\",\"gpus\":8,\"gpu_seconds\":%s,\"cost_usd\":0,\"energy_kwh\":0,"
+            "\"carbon_g\":0}",
+            cases[i].state, cases[i].gpu_seconds);
+        outcome_t outcome =
+            play(RULES({"GET /v1/jobs/bbccccdd ", 0, 200, NULL, body, WHOLE, 0}), WORDS("show", "bbccccdd"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_int_equal(strstr(outcome.out, "GPU time  ") != NULL, cases[i].shown);
+        assert_int_equal(strstr(outcome.out, "$0.00") != NULL, cases[i].shown);
+        assert_int_equal(strstr(outcome.out, "so far: of the attempts that ended") != NULL, cases[i].so_far);
+        end(&outcome);
+    }
+}
+
+static void report__says_how_many_jobs_are_not_held_against_home(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *jobs, *said;
+    } cases[] = {{"0", NULL}, {"1", "1 job without a run at home"}, {"7", "7 jobs without a run at home"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[512];
+        (void)snprintf(
+            body, sizeof body,
+            "{\"jobs_total\":9,\"baselines\":[{\"day\":\"2026-11-21\",\"tenant\":\"acme\",\"baseline\":\"home\","
+            "\"jobs\":2}],\"jobs_not_at_home\":%s}",
+            cases[i].jobs);
+        outcome_t outcome = play(RULES({"GET /v1/report ", 0, 200, NULL, body, WHOLE, 0}), WORDS("report"));
+        expect(&outcome, 0, NULL, NULL);
+        assert_non_null(strstr(outcome.out, "SAVED-COST"));
+        assert_non_null(strstr(outcome.out, "SAVED-WAIT"));
+        assert_int_equal(strstr(outcome.out, "without a run at home") != NULL, cases[i].said != NULL);
+        if (cases[i].said)
+            assert_non_null(strstr(outcome.out, cases[i].said));
+        end(&outcome);
+    }
+}
+
+static void report__says_what_fenced_attempts_used_beside_its_sums(void **state)
+{
+    (void)state;
+    static const char *const fenced_s[] = {"0", "362"};
+    for (size_t i = 0; i < 2; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"jobs_total\":9,\"days\":30,\"usage\":[{\"day\":\"2026-11-21\",\"fenced_gpu_seconds\":%s}]}",
+                       fenced_s[i]);
+        outcome_t outcome = play(RULES({"GET /v1/report ", 0, 200, NULL, body, WHOLE, 0}), WORDS("report"));
+        expect(&outcome, 0, NULL, NULL);
+        const char *said = strstr(outcome.out, "Fenced attempts used 6m02s of GPU time in 30 days");
+        assert_int_equal(said != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
+static void explain__shows_no_time_that_is_past_of_a_job_that_waits(void **state)
+{
+    (void)state;
+    static const char *const states[] = {"queued", "held", "offered"};
+    for (size_t i = 0; i < 3; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"%s\",\"reason\":\"WaitingForCapacity\","
+                       "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},\"candidates\":["
+                       "{\"site\":\"frankfurt\",\"start\":\"2026-03-01T11:59:38.000Z\",\"score_usd\":1},"
+                       "{\"site\":\"california\",\"reason\":\"NoCapacity\","
+                       "\"detail\":\"0 GPUs free until 2026-03-01T11:54Z\"}]}",
+                       states[i]);
+        outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                 WORDS("explain", "abcdefgh"));
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "ago)") != NULL, i == 2);
+        assert_non_null(strstr(outcome.out, "could run it"));
+        assert_non_null(strstr(outcome.out, "NoCapacity: 0 GPUs free"));
+        end(&outcome);
+    }
+}
+
+static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               "{\"job\":{\"name\":\"a\"},\"chosen\":\"frankfurt\",\"candidates\":["
+               "{\"site\":\"frankfurt\",\"score_usd\":9,\"cost_usd\":7,\"carbon_g\":3000,"
+               "\"terms\":{\"money\":7,\"carbon\":0.7,\"shadow\":1.3}},"
+               "{\"site\":\"lulea\",\"score_usd\":10,\"cost_usd\":5.8,\"carbon_g\":900,"
+               "\"terms\":{\"money\":5.8,\"carbon\":0.2,\"shadow\":4}}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-"), "name: a\nrun: b\n");
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "best in all: scarce GPUs weigh $2.70 less"));
+    end(&outcome);
+}
+
+static void explain__says_it_in_sentences(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL,
+               "{\"id\":\"" ID_A
+               "\",\"name\":\"train\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\","
+               "\"detail\":\"2 nodes of 8\",\"expected_start\":\"2026-11-22T14:20:00Z\",\"chosen\":\"lulea\","
+               "\"chosen_pool\":\"h100\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":300,"
+               "\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+               "\"terms\":{\"money\":312,\"carbon\":0.4,\"wait\":0}},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"score_usd\":350,\"cost_usd\":355,\"energy_kwh\":70,"
+               "\"carbon_g\":11800,\"reason\":null,\"terms\":{\"money\":355,\"carbon\":2.4,\"wait\":0}},"
+               "{\"site\":\"paris\",\"pool\":\"h100\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":360,"
+               "\"cost_usd\":361,\"energy_kwh\":70,\"carbon_g\":4000,\"reason\":\"NoCapacity\"},"
+               "{\"site\":\"tokyo\",\"pool\":\"a\",\"start\":\"2026-11-22T14:20:00Z\",\"score_usd\":0,"
+               "\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,\"reason\":\"NeverFits\",\"detail\":\"no "
+               "H100\"}],"
+               "\"history\":[]}",
+               WHOLE, 0}),
+        WORDS("explain", "bbccccdd"));
+    expect(&outcome, 0,
+           "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
+           "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
+           "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
+           "Weighed           money -$43.00, carbon -$2.00\n"
+           "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
+           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass "
+           "who waits\n"
+           "\n"
+           "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
+           "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
+           "   oregon  h100  -                     $355  70 kWh  11.8 kg   $350  +$43.00, +9.9 kg\n"
+           "   paris   h100  -                     $361  70 kWh     4 kg   $360  NoCapacity\n"
+           "   tokyo   a     -                        -       -        -      -  NeverFits: no H100\n",
+           NULL);
+    end(&outcome);
+}
+
+#define PLAN_HEAD                                                                                \
+    "{\"job\":{\"name\":\"finetune-70b\",\"gpus\":16,\"nodes\":2,\"duration_s\":21600,\"goal\":" \
+    "\"balanced\","                                                                              \
+    "\"flexible_s\":43200},\"planned_at\":\"2026-03-01T12:00:00.000Z\","
+
+static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
+{
+    (void)state;
+    static const char document[] = "name: finetune-70b\nrun: ./train\n";
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               PLAN_HEAD
+               "\"chosen\":\"lulea\",\"chosen_pool\":\"h100\",\"reason\":\"WaitingForWindow\","
+               "\"detail\":\"lulea/h100 from 2026-03-01T14:00Z: worth $52.00 more than oregon/h100 now\","
+               "\"expected_start\":\"2026-03-01T14:00:00.000Z\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-01T14:00:00."
+               "000Z\","
+               "\"score_usd\":312.4,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null,"
+               "\"detail\":null},"
+               "{\"site\":\"oregon\",\"pool\":\"h100\",\"backend\":\"kubernetes\",\"start\":\"2026-03-01T12:"
+               "00:00.000Z\","
+               "\"score_usd\":357.4,\"cost_usd\":355,\"energy_kwh\":70,\"carbon_g\":11800,\"reason\":null},"
+               "{\"site\":\"tokyo\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":\"2026-03-02T03:00:00."
+               "000Z\","
+               "\"score_usd\":360,\"cost_usd\":312,\"energy_kwh\":71,\"carbon_g\":1900,\"reason\":null},"
+               "{\"site\":\"frankfurt\",\"pool\":\"a\",\"backend\":\"slurm\",\"start\":\"2026-03-01T21:00:00."
+               "000Z\","
+               "\"score_usd\":298,\"cost_usd\":298,\"energy_kwh\":73,\"carbon_g\":27000,\"reason\":"
+               "\"CarbonCap\","
+               "\"detail\":\"412 g/kWh > max_carbon until 2026-03-01T21:00Z\"}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-"), document);
+    expect(
+        &outcome, 0,
+        "Plan for finetune-70b   16 GPUs, 2 nodes, 6h00m   goal balanced, may wait 12h00m\n"
+        "   SITE       POOL  START                             COST  ENERGY     CO2E  SCORE  WHY\n"
+        "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest "
+        "within the 12h00m that it may wait\n"
+        "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
+        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
+        "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
+        "max_carbon until 2026-03-01T21:00Z (in 9h00m)\n"
+        "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
+        NULL);
+    end(&outcome);
+}
+
+/*  "from 17 runs of ...": what it rests on, by name, user or kind. */
+static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *run, *text;
+    } cases[] = {
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":"
+         "\"finetune\"}",
+         "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":3,\"failed\":2,\"basis\":\"user\",\"of\":\"ada\"}",
+         "42m (p90 1h10m) from 3 runs of user ada; 2 like it failed or were cancelled lately; limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":4,\"failed\":0,\"basis\":\"kind\",\"of\":\"train\"}",
+         "42m (p90 1h10m) from 4 runs of kind train; limit 6h00m\n"},
+        {"null", ""},
+        {"{\"duration_s\":null}", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024], expected[512];
+        (void)snprintf(body, sizeof body, PLAN_HEAD "\"time_limit_s\":21600,\"run\":%s,\"candidates\":[]}",
+                       cases[i].run);
+        outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"),
+                                      "name: a\nrun: b\n");
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected to run " : "", cases[i].text);
+        assert_int_equal(outcome.code, 0);
+        if (cases[i].text[0])
+            assert_non_null(strstr(outcome.out, expected));
+        else
+            assert_null(strstr(outcome.out, "Expected"));
+        end(&outcome);
+    }
+}
+
+static void explain__of_a_job_that_its_quota_holds_says_who_raises_that(void **state)
+{
+    (void)state;
+    static const char body[] =
+        "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"PolicyCap\","
+        "\"detail\":\"quota of nlp: 8 of 8 GPUs in use, it needs 4\",\"candidates\":[]}";
+    outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                             WORDS("explain", "abcdefgh"));
+    assert_non_null(strstr(outcome.out, "an operator raises the quota with `helio quota set`"));
+    assert_null(strstr(outcome.out, "max_cost"));
+    end(&outcome);
+}
+
+static void not_found__says_where_the_known_ones_are_listed(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL, "{\"detail\":\"no such link\"}", WHOLE, 0}),
+                             WORDS("links", "rm", "a", "b"));
+    expect(&outcome, 3, "", "`helio links list` shows what there is");
+    end(&outcome);
+    outcome = play(RULES({"DELETE /v1/data", 0, 404, NULL, "{\"detail\":\"no such data\"}", WHOLE, 0}),
+                   WORDS("data", "rm", "s3://a/"));
+    expect(&outcome, 3, "", "`helio data list` shows what there is");
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/jobs/abcdefgh/release", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0}),
+                   WORDS("release", "abcdefgh"));
+    expect(&outcome, 3, "", "`helio ls` and `helio sites` show what there is");
+    end(&outcome);
+}
+
+static void explain__of_what_fits_nowhere_expects_no_run(void **state)
+{
+    (void)state;
+    static const char *const reasons[] = {"NeverFits", "WaitingForCapacity"};
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"%s\","
+                       "\"time_limit_s\":21600,\"candidates\":[],\"run\":{\"duration_s\":2520,\"duration_p90_s\":4200,"
+                       "\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":\"finetune\"}}",
+                       reasons[i]);
+        outcome_t outcome = play_with(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                      WORDS("explain", "abcdefgh"), "");
+        assert_int_equal(outcome.code, 0);
+        assert_int_equal(strstr(outcome.out, "Expected to run") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
+static void plan__that_no_site_could_ever_run_exits_with_five(void **state)
+{
+    (void)state;
+    outcome_t outcome = play_with(
+        RULES({"POST /v1/plans ", 0, 200, NULL,
+               PLAN_HEAD
+               "\"chosen\":null,\"reason\":\"NeverFits\",\"detail\":\"lulea: NoSuchGPU\",\"candidates\":["
+               "{\"site\":\"lulea\",\"pool\":\"h100\",\"backend\":\"slurm\",\"start\":"
+               "\"2026-03-01T12:00:00.000Z\",\"score_usd\":0,\"cost_usd\":0,\"energy_kwh\":0,\"carbon_g\":0,"
+               "\"reason\":\"NoSuchGPU\",\"detail\":null}]}",
+               WHOLE, 0}),
+        WORDS("plan", "-", "-o", "json"), "run: x\n");
+    expect(&outcome, 5, NULL, NULL);
+    end(&outcome);
+    outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL,
+                               PLAN_HEAD "\"chosen\":null,\"reason\":\"Deadline\",\"detail\":\"deadline: it ends at "
+                                         "2026-03-01T13:00:00.000Z, and the job is over not before "
+                                         "2026-03-01T16:00:00.000Z\",\"candidates\":[]}",
+                               WHOLE, 0}),
+                        WORDS("plan", "-"), "run: x\n");
+    expect(&outcome, 5, NULL, NULL);
+    assert_non_null(strstr(outcome.out, "not before 2026-03-01T16:00:00Z (in 4h00m)"));
+    end(&outcome);
+}
+
+static void plan__is_made_of_one_good_job(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n---\nrun: b\n");
+    expect(&outcome, 2, "", "a plan is made of one");
+    end(&outcome);
+    outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
+    expect(&outcome, 2, "", "did you mean");
+    end(&outcome);
+    outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n");
+    expect(&outcome, 125, "", "versions differ");
+    end(&outcome);
+}
+
+static void explain__has_a_sentence_for_every_state(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *state, *site, *sentence;
+    } cases[] = {
+        {"queued", "", "t (" ID_A ") is queued\n"},
+        {"held", "",
+         "t (" ID_A ") is held\n"
+         "Way out           an operator lets it be placed again with `helio release ID` once its cause is mended; "
+         "`helio cancel ID` ends it\n"},
+        {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
+        {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
+        {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
+        {"suspect", "lulea",
+         "t (" ID_A ") is suspect, last known at lulea\n"
+         "Way out           its site is silent: if it is known to run nothing any more, an operator says so "
+         "with "
+         "`helio attest SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`\n"},
+        {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
+        {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
+        {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},
+        {"cancelled", "", "t (" ID_A ") was cancelled\n"},
+        {"lost", "lulea", "t (" ID_A ") was lost at lulea\n"},
+        {"novel", "lulea", "t (" ID_A ") is novel at lulea\n"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[256];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"" ID_A "\",\"name\":\"t\",\"state\":\"%s\",\"site\":\"%s\"}",
+                       cases[i].state, cases[i].site);
+        outcome_t outcome = play(RULES({"GET /v1/jobs/bbccccdd/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                                 WORDS("explain", "bbccccdd"));
+        expect(&outcome, 0, cases[i].sentence, NULL);
+        end(&outcome);
+    }
+}
+
+static void show__says_what_was_edited_when_and_by_whom(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES({"GET /v1/jobs/first1 ", 0, 200, NULL,
+               "{\"id\":\"" ID_A
+               "\",\"state\":\"queued\",\"edits\":[{\"time\":\"2026-03-01T12:03:00.000Z\",\"actor\":\"user:ada\","
+               "\"field\":\"goal\",\"from\":\"balanced\",\"to\":\"green\"}]}",
+               WHOLE, 0}),
+        WORDS("show", "first1"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "\nEdited\nTIME                  FIELD  FROM      TO     ACTOR\n"
+                                        "2026-03-01T12:03:00Z  goal   balanced  green  user:ada\n"));
+    end(&outcome);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(show__names_no_gpu_model_for_a_job_without_gpus),
+        cmocka_unit_test(show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use),
+        cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
+        cmocka_unit_test(report__says_what_fenced_attempts_used_beside_its_sums),
+        cmocka_unit_test(explain__shows_no_time_that_is_past_of_a_job_that_waits),
+        cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
+        cmocka_unit_test(explain__says_it_in_sentences),
+        cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
+        cmocka_unit_test(plan__and_explain_say_how_long_it_is_expected_to_run),
+        cmocka_unit_test(explain__of_a_job_that_its_quota_holds_says_who_raises_that),
+        cmocka_unit_test(not_found__says_where_the_known_ones_are_listed),
+        cmocka_unit_test(explain__of_what_fits_nowhere_expects_no_run),
+        cmocka_unit_test(plan__that_no_site_could_ever_run_exits_with_five),
+        cmocka_unit_test(plan__is_made_of_one_good_job),
+        cmocka_unit_test(explain__has_a_sentence_for_every_state),
+        cmocka_unit_test(show__says_what_was_edited_when_and_by_whom),
+    };
+    /* The double is on this machine, whatever proxy the environment names. */
+    (void)setenv("no_proxy", "*", 1);
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,490 @@
+/*  test_remote_set.c -- what operators set and issue. */
+#include "tests/unit/client/program/remote_testing.h"
+
+/* ---- answers ------------------------------------------------------------------------------------------------- */
+
+static void quota__is_put_as_it_was_said_and_again_when_no_answer_came(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"PUT /v1/quotas/acme", 1, 503, NULL, "", WHOLE, 0},
+                   {"PUT /v1/quotas/acme", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"as said\"}",
+                    WHOLE, 0}),
+             WORDS("quota", "set", "acme", "--burst", "none", "--guaranteed", "16", "--queue", "batch"));
+    expect(&outcome, 0, "", "acme in batch: as said");
+    assert_int_equal(broker_double_count(outcome.broker, "PUT "), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"burst_gpus\":null"), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"guaranteed_gpus\":16"), 2);
+    assert_int_equal(broker_double_count(outcome.broker, "\"queue\":\"batch\""), 2);
+    end(&outcome);
+}
+
+static void audit__a_broken_chain_is_a_failure_that_names_the_entry(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":null,\"entries\":12}", WHOLE, 0}),
+             WORDS("audit", "verify"));
+    expect(&outcome, 0, "Entries           12\n", "the chain is whole");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"broken_at\":7,\"entries\":12}", WHOLE, 0}),
+                   WORDS("audit", "verify"));
+    expect(&outcome, 1, NULL, "entry 7 does not follow");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/audit/verify", 0, 200, NULL, "{\"entries\":12}", WHOLE, 0}),
+                   WORDS("audit", "verify"));
+    assert_int_not_equal(outcome.code, 0); /* an answer that does not say so does not say that it is whole */
+    end(&outcome);
+}
+
+static void quota__budgets_are_sent_as_they_were_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/quotas/acme", 0, 200, NULL,
+                                    "{\"tenant\":\"acme\",\"status\":\"as said\"}", WHOLE, 0}),
+                             WORDS("quota", "set", "acme", "--budget", "20000 USD/month", "--budget", "none t"));
+    expect(&outcome, 0, "", "acme: as said");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"budgets\":[\"20000 USD/month\",\"none t\"]}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"PUT /v1/quotas/acme", 0, 400, NULL,
+                          "{\"title\":\"Invalid\",\"detail\":\"budget '5 USD': in what time?\"}", WHOLE, 0}),
+                   WORDS("quota", "set", "acme", "--budget", "5 USD"));
+    assert_int_not_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.err, "in what time?"));
+    end(&outcome);
+}
+
+#define BUDGETS                                                                                               \
+    "[{\"tenant\":\"acme\",\"queue\":null,\"guaranteed_gpus\":0,\"burst_gpus\":64,\"gpus_in_use\":8,"            \
+    "\"jobs_running\":1,\"gpu_hours_day\":1,\"weight\":1,\"budgets\":[{\"kind\":\"money\",\"period\":\"month\"," \
+    "\"unit\":\"USD\",\"budget\":20000,\"used\":18999.75,\"committed\":12.25,\"left\":988,"                      \
+    "\"begins_again\":\"2026-12-01T00:00:00.000Z\",\"of_each\":false},{\"kind\":\"carbon\",\"period\":\"day\","    \
+    "\"unit\":\"kg CO2e\",\"budget\":10.5,\"used\":0,\"committed\":0.125,\"left\":10.375,"                       \
+    "\"begins_again\":\"2026-11-22T00:00:00.000Z\",\"of_each\":true}]}]"
+
+static void quota__budgets_are_a_table_of_their_own(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota"));
+    const char *table = strstr(outcome.out, "\n\nTENANT");
+    assert_non_null(table);
+    const char *const words[] = {"BUDGET", "USED", "COMMITTED", "LEFT", "BEGINS-AGAIN", "20000", "19000", "12.2",
+                                 "988", "USD", "2026-12-01", "10.5", "0.125", "10.4", "kg CO2e", "2026-11-22"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (!strstr(table, words[i]))
+            fail_msg("'%s' is not in the table:\n%s", words[i], table);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/quotas", 0, 200, NULL, BUDGETS, WHOLE, 0}), WORDS("quota", "-o", "json"));
+    assert_non_null(strstr(outcome.out, "\"committed\": 12.25"));
+    end(&outcome);
+}
+
+#define POINT(hour, value, more) "{\"time\":\"2026-03-01T" hour ":00:00.000Z\",\"value\":" value more "}"
+
+static const char
+    forecast_of_lulea[] =
+        "[{\"signal\":\"carbon_g_per_kwh\",\"pool\":null,\"issued_at\":\"2026-03-01T00:00:00.000Z\",\"step_"
+        "s\":3600,"
+        "\"kind\":\"average\",\"factor\":\"lifecycle\",\"source\":\"test\",\"estimated\":true,\"points\":"
+        "[" POINT("01", "10", ",\"p10\":8,\"p90\":11") "," POINT(
+            "02", "30",
+            ",\"p10\":20,\"p90\":44") "," POINT("03", "\"NaN\"",
+                                                "") "," POINT("04", "50",
+                                                              "") "],\"errors\":[{\"horizon_h_from\":0,"
+                                                                  "\"horizon_h_to\":1,\"hours\":9,\"mean_"
+                                                                  "absolute_error\":1.5,"
+                                                                  "\"mean_ape_ratio\":0.031,\"bias\":0.5},{"
+                                                                  "\"horizon_h_from\":2,\"horizon_h_to\":6,"
+                                                                  "\"hours\":9,\"mean_absolute_error\":4,"
+                                                                  "\"mean_ape_ratio\":null,\"bias\":0}]},{"
+                                                                  "\"signal\":\"free_gpus\",\"pool\":\"a\","
+                                                                  "\"issued_at\":null,\"step_s\":7200,"
+                                                                  "\"kind\":null,\"factor\":null,\"source\":"
+                                                                  "null,\"estimated\":false,\"points\":"
+                                                                  "[" POINT("01", "4", "") "," POINT(
+                                                                      "03", "4", "") "],\"errors\":[]}]";
+
+static void forecast__draws_a_line_a_series_and_keeps_the_figures(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[8];
+        const char *expected[6];
+    } cases[] = {
+        {{"forecast", "lulea"}, {"SIGNAL", "10    30   50  8..44", "g/kWh", " 04.9", "the same for 4h"}},
+        {{"forecast", "lulea", "--color", "always"}, {"▁▄ █", "the same for 4h"}},
+        {{"forecast", "lulea", "--hours", "2", "--signal", "carbon"}, {"10    20   30", "09\n"}},
+        {{"forecast", "lulea", "-o", "wide"},
+         {"average lifecycle", "3.1% to 1h, 4 g/kWh to 6h", "not measured"}},
+        {{"forecast", "lulea", "-o", "csv", "--signal", "carbon"},
+         {"site,signal,pool,time,value,p10,p90,issued_at,source,kind,factor,estimated",
+          "lulea,carbon_g_per_kwh,,2026-03-01T02:00:00.000Z,30,20,44,2026-03-01T00:00:00.000Z,test,average,"
+          "lifecycle,true"}},
+        {{"forecast", "-o", "json", "--hours", "1"}, {"\"site\": \"lulea\"", "\"mean_ape_ratio\": 0.031"}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, forecast_of_lulea, WHOLE, 0},
+                       {"GET /v1/sites", 0, 200, NULL, "[{\"site\":\"lulea\"}]", WHOLE, 0}),
+                 cases[i].words);
+        assert_int_equal(outcome.code, 0);
+        for (size_t k = 0; cases[i].expected[k]; k++)
+            if (!strstr(outcome.out, cases[i].expected[k]))
+                fail_msg("case %zu: no '%s' in\n%s", i, cases[i].expected[k], outcome.out);
+        end(&outcome);
+    }
+}
+
+/*  What is over is not told: its first point goes on. */
+static void forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on(void **state)
+{
+    (void)state;
+    static const char series[] = "[{\"signal\":\"reserved_gpus\",\"pool\":\"a\",\"step_s\":900,\"points\":["
+                                 "{\"time\":\"2026-03-01T00:30:00.000Z\",\"value\":0},"
+                                 "{\"time\":\"2026-03-01T00:45:00.000Z\",\"value\":8},"
+                                 "{\"time\":\"2026-03-01T01:00:00.000Z\",\"value\":0}]}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
+                             WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "reserved    0  2.67  2.67"));
+    end(&outcome);
+}
+
+static void forecast__has_no_column_of_quantiles_where_there_are_none(void **state)
+{
+    (void)state;
+    static const char series[] = "[{\"signal\":\"pue\",\"pool\":null,\"step_s\":3600,\"points\":[" POINT(
+        "01", "1.2", "") "," POINT("02", "1.2", "") "]}]";
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, series, WHOLE, 0}),
+                             WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_null(strstr(outcome.out, "P10..P90"));
+    assert_non_null(strstr(outcome.out, "the same for 2h"));
+    end(&outcome);
+}
+
+static void forecast__of_a_site_that_tells_nothing_says_so(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL, "[]", WHOLE, 0}),
+                             WORDS("forecast", "lulea", "--signal", "price"));
+    expect(&outcome, 0, NULL, "lulea sends no forecast of price");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "0"));
+    expect(&outcome, 2, "", "from 1 to 48");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "[]", WHOLE, 0}), WORDS("forecast", "--hours", "100"));
+    expect(&outcome, 2, "", "from 1 to 48: sites tell that many ahead"); /* and not, silently, 48 */
+    end(&outcome);
+    /* a broker that lies: no times, no figures, times that go back */
+    outcome = play(RULES({"GET /v1/sites/lulea/forecast", 0, 200, NULL,
+                          "[{\"points\":[{\"time\":7},{\"value\":\"x\"}],\"signal\":\"odd\",\"step_s\":-4},{"
+                          "\"points\":[" POINT("05", "1e300", "") "," POINT("01", "2", "") "," POINT(
+                              "05", "3", "") "],\"step_s\":1e300}]",
+                          WHOLE, 0}),
+                   WORDS("forecast", "lulea"));
+    assert_int_equal(outcome.code, 0);
+    assert_non_null(strstr(outcome.out, "odd"));
+    end(&outcome);
+}
+
+static void data__is_put_listed_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/data", 0, 200, NULL, "{\"status\":\"at lulea, oregon\"}", WHOLE, 0}),
+                             WORDS("data", "set", "s3://acme/corpus", "lulea", "oregon", "--tenant", "acme"));
+    expect(&outcome, 0, "", "s3://acme/corpus: at lulea, oregon");
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"prefix\":\"s3://acme/corpus\",\"sites\":[\"lulea\",\"oregon\"],\"tenant\":\"acme\"}"),
+        1);
+    end(&outcome);
+    outcome = play(
+        RULES({"DELETE /v1/data?prefix=s3%3A%2F%2Facme%20x", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+        WORDS("data", "rm", "s3://acme x"));
+    expect(&outcome, 0, "", "removed");
+    end(&outcome);
+    outcome = play(
+        RULES({"GET /v1/data", 0, 200, NULL,
+               "[{\"prefix\":\"s3://a\",\"tenant\":\"acme\",\"sites\":[\"lulea\",\"aws\"],\"strangers\":[\"aws\"]}]",
+               WHOLE, 0}),
+        WORDS("data", "list"));
+    expect(&outcome, 0, "PREFIX  SITES        TENANT\ns3://a  lulea, aws?  acme\n", "");
+    end(&outcome);
+}
+
+static void links__are_put_listed_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"PUT /v1/links", 0, 200, NULL, "{\"status\":\"as said\"}", WHOLE, 0}),
+                             WORDS("links", "set", "oregon", "*", "--gbps", "2.5", "--egress", "0.02", "--rtt", "90"));
+    expect(&outcome, 0, "", "oregon -> *: as said");
+    assert_int_equal(broker_double_count(outcome.broker, "\"gbps\":2.5,\"egress_usd_per_gb\":0.02"), 1);
+    assert_int_equal(broker_double_count(outcome.broker, "\"from\":\"oregon\",\"to\":\"*\",\"rtt_ms\":90"), 1);
+    end(&outcome);
+    outcome = play(RULES({"DELETE /v1/links?from=oregon&to=%2A", 0, 200, NULL, "{\"status\":\"removed\"}", WHOLE, 0}),
+                   WORDS("links", "rm", "oregon", "*"));
+    expect(&outcome, 0, "", "removed");
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/links", 0, 200, NULL,
+                          "[{\"from\":\"oregon\",\"to\":\"*\",\"gbps\":5,\"rtt_ms\":90}]", WHOLE, 0}),
+                   WORDS("links", "list"));
+    expect(&outcome, 0, "FROM    TO  GBIT/S  USD/GB  RTT-MS\noregon  *        5       -      90\n", "");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}), WORDS("links", "set", "oregon", "*"));
+    expect(&outcome, 2, "", "--gbps");
+    end(&outcome);
+    outcome = play(RULES({"GET /", 0, 200, NULL, "", WHOLE, 0}), WORDS("links", "set", "a", "b", "--gbps", "fast"));
+    expect(&outcome, 2, "", "--gbps takes a number");
+    end(&outcome);
+}
+
+#define SAID "{\"queue\":\"batch\",\"status\":\"as said\"}"
+
+static void queues__are_set_scheduled_and_removed_as_it_was_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[10], *request, *body;
+    } cases[] = {
+        {{"queues", "set", "batch", "--priority", "900", "--tier", "critical", "--time", "2h"},
+         "PUT /v1/queues/batch ",
+         "{\"priority\":900,\"tier\":\"critical\",\"time_limit_s\":7200}"},
+        {{"queues", "set", "batch", "--priority", "900", "--region", "EU", "--for", "6h"},
+         "PUT /v1/queues/batch/rules ",
+         "{\"priority\":900,\"for_s\":21600,\"region\":\"EU\"}"},
+        {{"queues", "set", "batch", "--clear"}, "PUT /v1/queues/batch/rules ", "{\"priority\":null}"},
+        {{"queues", "schedule", "batch", "Sat,Sun 00:00-24:00 Asia/Tokyo", "--priority", "9"},
+         "PUT /v1/queues/batch/rules ",
+         "{\"priority\":9,\"schedule\":\"Sat,Sun 00:00-24:00 Asia/Tokyo\"}"},
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--region", "EU"},
+         "PUT /v1/queues/batch/rules ",
+         "{\"priority\":null,\"schedule\":\"20:00-08:00\",\"region\":\"EU\"}"},
+        {{"queues", "rm", "batch"}, "DELETE /v1/queues/batch ", "DELETE "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({cases[i].request, 0, 200, NULL, SAID, WHOLE, 0}), cases[i].words);
+        expect(&outcome, 0, "", i + 1 < sizeof cases / sizeof cases[0] ? "batch: as said" : "removed batch");
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].request), 1);
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
+        end(&outcome);
+    }
+}
+
+static void queues__half_a_wish_is_refused_with_the_rest_of_it(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[10], *says;
+    } cases[] = {
+        {{"queues", "set", "batch"}, "--priority, --tier or --time"},
+        {{"queues", "set", "batch", "--region", "EU", "--priority", "5"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--clear"}, "for how long"},
+        {{"queues", "set", "batch", "--for", "6h", "--priority", "5", "--tier", "standard"}, "only the priority"},
+        {{"queues", "schedule", "batch", "--priority", "5"}, "at which hours"},
+        {{"queues", "schedule", "batch", "20:00-08:00"}, "which priority"},
+        {{"queues", "schedule", "batch", "20:00-08:00", "--remove", "--priority", "5"}, "which priority"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"PUT ", 0, 200, NULL, SAID, WHOLE, 0}), cases[i].words);
+        expect(&outcome, 2, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, "PUT "), 0);
+        end(&outcome);
+    }
+}
+
+static void queues__rules_are_listed_as_they_stand(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(
+        RULES(
+            {"GET /v1/queues", 0, 200, NULL,
+             "{\"queues\":[{\"queue\":\"batch\",\"rules\":[{\"region\":\"EU\",\"schedule\":null,\"zone\":null,"
+             "\"priority\":900,\"until\":\"2026-03-01T12:00:00.000Z\",\"holds\":true},{\"region\":null,\"schedule\":"
+             "\"20:00-08:00\",\"zone\":\"UTC\",\"priority\":5,\"until\":null,\"holds\":false}]}]}",
+             WHOLE, 0}),
+        WORDS("queues", "schedule", "batch"));
+    expect(&outcome, 0,
+           "HOURS        ZONE  UNTIL                 REGION  PRIORITY  NOW\n"
+           "-            -     2026-03-01T12:00:00Z  EU           900  yes\n"
+           "20:00-08:00  UTC   -                     -              5  no\n",
+           NULL);
+    end(&outcome);
+}
+
+static void tenants__are_set_and_listed(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"POST /v1/tenants ", 0, 200, NULL,
+                    "{\"tenant\":\"acme\",\"status\":\"made: home lulea, weight 2.000\"}", WHOLE, 0}),
+             WORDS("tenants", "set", "acme", "--home", "lulea", "--weight", "2"));
+    expect(&outcome, 0, "", "acme made: home lulea, weight 2.000");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":\"lulea\",\"weight\":2.0}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/tenants ", 0, 200, NULL, "{\"tenant\":\"acme\",\"status\":\"set\"}", WHOLE, 0}),
+                   WORDS("tenants", "set", "acme", "--home", "none"));
+    assert_int_equal(broker_double_count(outcome.broker, "{\"tenant\":\"acme\",\"home\":null}"), 1);
+    end(&outcome);
+    outcome = play(RULES({"GET /v1/tenants ", 0, 200, NULL,
+                          "[{\"tenant\":\"acme\",\"home_site\":\"lulea\",\"weight\":2.0,\"users\":3,\"jobs_open\":4}]",
+                          WHOLE, 0}),
+                   WORDS("tenants"));
+    expect(&outcome, 0, "TENANT  HOME   WEIGHT  USERS  JOBS\nacme    lulea       2      3     4\n", NULL);
+    end(&outcome);
+}
+
+static void overflow__steps_are_sent_in_their_order(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"PUT /v1/overflows/out ", 0, 200, NULL,
+                    "{\"name\":\"out\",\"status\":\"set; step 1: odd\"}", WHOLE, 0}),
+             WORDS("overflow", "set", "out", "--queue", "batch", "--step", "home-*", "--step=eu-*,after=10m",
+                   "--step", "cloud,after=30m,max-price=3"));
+    expect(&outcome, 0, "", "out: home-*; eu-*,after=10m; cloud,after=30m,max-price=3: set; step 1: odd");
+    assert_int_equal(broker_double_count(outcome.broker, "{\"queue\":\"batch\",\"steps\":\"home-*; eu-*,after=10m; "
+                                                         "cloud,after=30m,max-price=3\"}"),
+                     1);
+    end(&outcome);
+    outcome = play(RULES({"PUT ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("overflow", "set", "out", "--step", "a"));
+    expect(&outcome, 2, "", "whose jobs");
+    end(&outcome);
+    outcome = play(RULES({"PUT ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("overflow", "set", "out", "--queue", "a"));
+    expect(&outcome, 2, "", "where to");
+    end(&outcome);
+}
+
+/* ---- events, explain, doctor, others ------------------------------------------------------------------------- */
+
+static void token_add__prints_the_new_token_alone(void **state)
+{
+    (void)state;
+    outcome_t outcome = play(RULES({"POST /v1/tokens", 0, 201, NULL,
+                                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\"}", WHOLE, 0}),
+                             WORDS("token", "add", "--tenant", "nlp", "--user", "ana", "--ttl", "2d"));
+    expect(&outcome, 0, "hel_new_one\n", "only time");
+    assert_int_equal(
+        broker_double_count(outcome.broker,
+                            "{\"tenant\":\"nlp\",\"user\":\"ana\",\"role\":\"user\",\"ttl_s\":172800}"),
+        1);
+    end(&outcome);
+}
+
+static void token_add__says_that_the_tenant_has_no_home(void **state)
+{
+    (void)state;
+    outcome_t outcome =
+        play(RULES({"POST /v1/tokens", 0, 201, NULL,
+                    "{\"token\":\"hel_new_one\",\"token_id\":\"new\",\"note\":\"tenant nlp has no home site\"}",
+                    WHOLE, 0}),
+             WORDS("token", "add", "--tenant", "nlp", "--user", "ana"));
+    expect(&outcome, 0, "hel_new_one\n", "tenant nlp has no home site");
+    end(&outcome);
+}
+
+static void user__is_disabled_and_enabled_by_tenant_and_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *body, *says;
+    } cases[] = {
+        {"disable", "{\"tenant\":\"nlp\",\"user\":\"ana\",\"disabled\":true}", "disabled ana"},
+        {"enable", "{\"tenant\":\"nlp\",\"user\":\"ana\",\"disabled\":false}", "enabled ana"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}),
+                                 WORDS("user", cases[i].verb, "ana", "--tenant", "nlp"));
+        expect(&outcome, 0, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, cases[i].body), 1);
+        end(&outcome);
+        outcome = play(RULES({"POST /v1/principals", 0, 200, NULL, "{}", WHOLE, 0}),
+                       WORDS("user", cases[i].verb, "ana"));
+        expect(&outcome, 2, "", "--tenant");
+        assert_int_equal(broker_double_count(outcome.broker, "/v1/principals"), 0);
+        end(&outcome);
+    }
+}
+
+static void attest__needs_the_word_dead_a_reason_and_a_yes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *words[8], *says;
+    } cases[] = {
+        {{"attest", "lulea"}, "--dead"},
+        {{"attest", "lulea", "--dead"}, "how do you know?"},
+        {{"attest", "lulea", "--dead", "-y"}, "--reason"},
+        {{"attest", "lulea", "--dead", "--reason", "no power"}, "no terminal to ask at"}, /* as in a script */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        outcome_t outcome =
+            play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}), cases[i].words);
+        expect(&outcome, 2, "", cases[i].says);
+        assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+        end(&outcome);
+    }
+    outcome_t outcome = play(RULES({"POST /v1/sites/lulea/attest ", 0, 200, NULL, "{}", WHOLE, 0}),
+                             WORDS("attest", "lulea", "--dead", "--reason", "no power", "-y"));
+    expect(&outcome, 0, "", "attested dead");
+    assert_int_equal(broker_double_count(outcome.broker, "\"reason\":\"no power\""), 1);
+    end(&outcome);
+}
+
+static void keys_add__sends_no_secret(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/helio-key-XXXXXX";
+    int fd = mkstemp(path);
+    static const char file[] = "curve\n    public-key = \"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\"\n"
+                               "    secret-key = \"D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs\"\n";
+    assert_true(write(fd, file, sizeof file - 1) == (ssize_t)(sizeof file - 1));
+    close(fd);
+    outcome_t outcome =
+        play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}), WORDS("keys", "add", "lulea", path));
+    expect(&outcome, 2, "", "holds a secret key");
+    assert_int_equal(broker_double_count(outcome.broker, "POST"), 0);
+    end(&outcome);
+    outcome = play(RULES({"POST /v1/sites", 0, 201, NULL, "{}", WHOLE, 0}),
+                   WORDS("keys", "add", "lulea", "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID"));
+    expect(&outcome, 0, "", "lulea may connect");
+    assert_int_equal(
+        broker_double_count(outcome.broker, "\"public_key\":\"Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID\""),
+        1);
+    end(&outcome);
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(quota__is_put_as_it_was_said_and_again_when_no_answer_came),
+        cmocka_unit_test(audit__a_broken_chain_is_a_failure_that_names_the_entry),
+        cmocka_unit_test(quota__budgets_are_sent_as_they_were_said),
+        cmocka_unit_test(quota__budgets_are_a_table_of_their_own),
+        cmocka_unit_test(data__is_put_listed_and_removed_as_it_was_said),
+        cmocka_unit_test(links__are_put_listed_and_removed_as_it_was_said),
+        cmocka_unit_test(queues__are_set_scheduled_and_removed_as_it_was_said),
+        cmocka_unit_test(queues__half_a_wish_is_refused_with_the_rest_of_it),
+        cmocka_unit_test(queues__rules_are_listed_as_they_stand),
+        cmocka_unit_test(tenants__are_set_and_listed),
+        cmocka_unit_test(overflow__steps_are_sent_in_their_order),
+        cmocka_unit_test(forecast__draws_a_line_a_series_and_keeps_the_figures),
+        cmocka_unit_test(forecast__of_steps_shorter_than_an_hour_now_is_the_one_that_goes_on),
+        cmocka_unit_test(forecast__has_no_column_of_quantiles_where_there_are_none),
+        cmocka_unit_test(forecast__of_a_site_that_tells_nothing_says_so),
+        cmocka_unit_test(token_add__prints_the_new_token_alone),
+        cmocka_unit_test(token_add__says_that_the_tenant_has_no_home),
+        cmocka_unit_test(user__is_disabled_and_enabled_by_tenant_and_name),
+        cmocka_unit_test(attest__needs_the_word_dead_a_reason_and_a_yes),
+        cmocka_unit_test(keys_add__sends_no_secret),
+    };
+    /* The double is on this machine, whatever proxy the environment names. */
+    (void)setenv("no_proxy", "*", 1);
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
