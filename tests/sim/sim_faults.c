@@ -1,8 +1,9 @@
 /*  sim_faults -- runs the virtual federation over many seeds. Exit 1 at the first seed that breaks a promise.
  *
- *      sim_faults --seeds A..B [--twice] [--expect-violation] [--regressions FILE] [--jobs N] [--minutes M]
+ *      sim_faults --seeds A..B [--twice] [--expect-violation] [--regressions FILE] [--jobs N] [--minutes M] [--hashes]
  *      sim_faults --seed N [--trace]
  *
+ *  --hashes: print a hash of each seed's messages and effects. A change that only moves code changes no hash.
  *  --twice: every seed twice, the two runs must be equal. --expect-violation: for mutants; passes as soon as a
  *  promise is broken (or an assert falls) and fails when none is. Each seed of a mutant runs in a child process.
  */
@@ -18,7 +19,7 @@
 
 typedef struct settings {
     uint64_t first, last;
-    bool trace, twice, expect_violation;
+    bool trace, twice, expect_violation, hashes;
     const char *regressions;
     uint32_t jobs;
     int64_t minutes;
@@ -48,6 +49,8 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     if (!good && !settings->expect_violation)
         printf("seed %" PRIu64 ": %s (after %" PRIu64 " steps, %" PRId64 " ms)\n", seed, result.violation, result.steps,
                result.virtual_ms);
+    if (settings->hashes)
+        printf("%" PRIu64 " %016" PRIx64 " %" PRIu64 "\n", seed, result.hash, result.steps);
     totals->runs++;
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
@@ -150,6 +153,8 @@ static bool parse(int argc, char **argv, settings_t *settings)
             settings->trace = true;
         else if (!strcmp(argv[i], "--twice"))
             settings->twice = true;
+        else if (!strcmp(argv[i], "--hashes"))
+            settings->hashes = true;
         else if (!strcmp(argv[i], "--expect-violation"))
             settings->expect_violation = true;
         else if (!value)
@@ -178,7 +183,7 @@ int main(int argc, char **argv)
     settings_t settings = {.first = 1, .last = 500, .jobs = 24, .minutes = 4};
     if (!parse(argc, argv, &settings)) {
         fprintf(stderr, "usage: sim_faults [--seeds A..B | --seed N] [--trace] [--twice] [--expect-violation] "
-                        "[--regressions FILE] [--jobs N] [--minutes M]\n");
+                        "[--regressions FILE] [--jobs N] [--minutes M] [--hashes]\n");
         return 2;
     }
     int64_t began = helio_clock_boot_ms();

@@ -1,8 +1,11 @@
 /*  sim_properties -- what is promised of whole runs, over random fleets and jobs. Exit 1 at the first seed that
  *  breaks a promise.
  *
- *      sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] [--expect-violation]
+ *      sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] [--hashes]
+ *          [--expect-violation]
  *
+ *  --hashes: print a hash of the effects of each seed and property. A change that only moves code
+ *  changes no hash.
  *  A seed reproduces; fewer --sites and --jobs shrink it (the first N are the same ones). --expect-violation: for
  *  mutants.
  */
@@ -19,12 +22,13 @@ typedef struct settings {
     uint64_t first, last;
     const char *only;
     uint32_t sites, jobs;
-    bool trace, expect_violation;
+    bool trace, expect_violation, hashes;
 } settings_t;
 
 typedef struct verdict {
     char violation[320];
     uint64_t steps, placements, evictions;
+    uint64_t hash; /* of all effects */
 } verdict_t;
 
 static const char *const models[] = {"H100", "A100", "L40S"};
@@ -37,6 +41,7 @@ static void end(field_t **field_p, verdict_t *verdict)
     verdict->steps += field->steps;
     verdict->placements += field->placements;
     verdict->evictions += field->evictions;
+    verdict->hash = helio_hash(verdict->hash, &field->hash, sizeof field->hash);
     field_destroy(field_p);
 }
 
@@ -405,6 +410,8 @@ static bool run_seed(const settings_t *settings, uint64_t seed, verdict_t totals
             continue;
         verdict_t verdict = {.violation = ""};
         properties[i].check(settings, seed, &verdict);
+        if (settings->hashes)
+            printf("%" PRIu64 " %s %016" PRIx64 " %" PRIu64 "\n", seed, properties[i].name, verdict.hash, verdict.steps);
         totals[i].steps += verdict.steps;
         totals[i].placements += verdict.placements;
         totals[i].evictions += verdict.evictions;
@@ -438,6 +445,8 @@ static bool parse(int argc, char **argv, settings_t *settings)
         char *rest = NULL;
         if (!strcmp(argv[i], "--trace")) {
             settings->trace = true;
+        } else if (!strcmp(argv[i], "--hashes")) {
+            settings->hashes = true;
         } else if (!strcmp(argv[i], "--expect-violation")) {
             settings->expect_violation = true;
         } else if (!strcmp(argv[i], "--seeds")) {
@@ -465,7 +474,7 @@ int main(int argc, char **argv)
     verdict_t totals[PROPERTIES] = {0};
     if (!parse(argc, argv, &settings)) {
         fprintf(stderr, "usage: sim_properties --seeds A..B [--only PROPERTY] [--sites N] [--jobs N] [--trace] "
-                        "[--expect-violation]\n");
+                        "[--hashes] [--expect-violation]\n");
         return 2;
     }
     uint32_t bad = 0;
