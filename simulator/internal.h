@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 
+#include "federation/base/heap.h"
 #include "simulator/world.h"
 
 /*  A clock that drifts from true time. */
@@ -15,6 +16,7 @@ typedef struct drift {
 
 /*  Something that will happen. Equal times happen in the order of their making. */
 typedef struct happening {
+    helio_heap_item_t item;
     int64_t at_ms;
     uint64_t seq;
     void (*fn)(world_t *world, struct happening *self);
@@ -160,8 +162,7 @@ struct world {
     helio_arena_t *arena;
     int64_t now_ms;
     uint64_t seq;
-    happening_t **heap;
-    uint32_t heap_count, heap_capacity;
+    helio_heap_t queue; /* of happenings */
     broker_node_t broker;
     agent_node_t agents[WORLD_SITES_MAX];
     helio_site_profile_t profiles[WORLD_SITES_MAX];

@@ -11,43 +11,21 @@
 enum { FIRST_HOUR_MS = 110000, FORECAST_HOURS = 4, FORECAST_MS = 20000, RESERVED_MINUTES = 8 };
 enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000 };
 
-static bool before(const happening_t *a, const happening_t *b)
+static happening_t *happening_of(helio_heap_item_t *item)
 {
-    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->seq < b->seq;
+    return HELIO_HEAP_OWNER(item, happening_t, item);
 }
 
-static void push(world_t *self, happening_t *item)
+static bool before(helio_heap_item_t *left, helio_heap_item_t *right)
 {
-    if (self->heap_count == self->heap_capacity) {
-        self->heap_capacity = self->heap_capacity ? self->heap_capacity * 2 : 256;
-        self->heap = helio_grow(self->heap, self->heap_capacity, sizeof(happening_t *));
-    }
-    uint32_t at = self->heap_count++;
-    for (; at && before(item, self->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        self->heap[at] = self->heap[(at - 1) / 2];
-    self->heap[at] = item;
+    const happening_t *a = happening_of(left), *b = happening_of(right);
+    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->seq < b->seq;
 }
 
 static happening_t *pop(world_t *self)
 {
-    if (!self->heap_count)
-        return NULL;
-    happening_t *top = self->heap[0], *last = self->heap[--self->heap_count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= self->heap_count)
-            break;
-        if (child + 1 < self->heap_count && before(self->heap[child + 1], self->heap[child]))
-            child++;
-        if (!before(self->heap[child], last))
-            break;
-        self->heap[at] = self->heap[child];
-        at = child;
-    }
-    if (self->heap_count)
-        self->heap[at] = last;
-    return top;
+    helio_heap_item_t *item = helio_heap_take(&self->queue);
+    return item ? happening_of(item) : NULL;
 }
 
 happening_t *world_later(world_t *self, int64_t delay_ms, void (*fn)(world_t *, happening_t *))
@@ -56,7 +34,7 @@ happening_t *world_later(world_t *self, int64_t delay_ms, void (*fn)(world_t *, 
     item->at_ms = self->now_ms + (delay_ms > 0 ? delay_ms : 0);
     item->seq = ++self->seq;
     item->fn = fn;
-    push(self, item);
+    helio_heap_put(&self->queue, &item->item);
     return item;
 }
 
@@ -241,6 +219,7 @@ world_t *world_new(world_options_t options)
 {
     world_t *self = helio_new(1, sizeof *self);
     self->options = options;
+    self->queue.before = before;
     self->rng.state = options.seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
     self->hash = HELIO_HASH_SEED;
     self->arena = helio_arena_new();
@@ -263,7 +242,7 @@ void world_destroy(world_t **self_p)
     happening_t *item;
     while ((item = pop(self)))
         free(item);
-    free(self->heap);
+    helio_heap_clear(&self->queue);
     helio_broker_core_destroy(&self->broker.core);
     helio_effects_destroy(&self->broker.effects);
     helio_release_queue_destroy(&self->broker.release);
