@@ -13,7 +13,7 @@
 
 #include "broker/release/release.h"
 #include "federation/base/rng.h"
-#include "simulator/vdb.h"
+#include "simulator/database/vdb.h"
 #include "site-agent/core/agent_core.h"
 
 enum { WORLD_SITES_MAX = 4, WORLD_JOBS_MAX = 256, WORLD_NODES_PER_SITE = 3, WORLD_GPUS_PER_NODE = 4 };

@@ -34,7 +34,8 @@ declare -A may=(
   [client/sbatch]="federation/base federation/model federation/spec"
   [client/lib]="federation/base federation/model federation/energy federation/spec client/sbatch"
   [client]="federation/base client/lib"
-  [simulator]="federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
+  [simulator/database]="federation/base federation/model broker/core"
+  [simulator]="simulator/database federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
 )
 # A library's header and the only rooms that may see it.
 declare -A owner=(

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "simulator/vdb_rows.h"
+#include "simulator/database/vdb_rows.h"
 
 typedef struct name {
     char text[512];

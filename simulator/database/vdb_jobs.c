@@ -1,37 +1,5 @@
 /*  vdb_jobs.c -- rows of jobs, of their states and attempts, and of what waits for them. */
-#include <string.h>
-
-#include "simulator/vdb_rows.h"
-
-vjob_t *vdb_job(const helio_vdb_t *self, helio_uuid_t id)
-{
-    vjob_t *job;
-    HASH_FIND(hh, self->jobs, &id, sizeof id, job);
-    return job;
-}
-
-vattempt_t *vdb_attempt(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
-{
-    attempt_key_t id;
-    memset(&id, 0, sizeof id);
-    id.key = key;
-    id.epoch = epoch;
-    vattempt_t *attempt;
-    HASH_FIND(hh, self->attempts, &id, sizeof id, attempt);
-    return attempt;
-}
-
-vattempt_t *vdb_attempt_get(helio_vdb_t *self, helio_job_key_t key, uint32_t epoch)
-{
-    vattempt_t *attempt = vdb_attempt(self, key, epoch);
-    if (!attempt) {
-        attempt = helio_new(1, sizeof *attempt);
-        attempt->id.key = key;
-        attempt->id.epoch = epoch;
-        HASH_ADD(hh, self->attempts, id, sizeof attempt->id, attempt);
-    }
-    return attempt;
-}
+#include "simulator/database/vdb_rows.h"
 
 static void put_job(helio_vdb_t *self, const helio_row_job_t *row)
 {

@@ -1,10 +1,10 @@
-/*  vdb_rows.h -- the tables of the virtual database. Only simulator/vdb*.c includes it. */
+/*  vdb_rows.h -- the tables of the virtual database. Only simulator/database includes it. */
 #ifndef HELIO_SIMULATOR_VDB_ROWS_H
 #define HELIO_SIMULATOR_VDB_ROWS_H
 
 #include <uthash.h>
 
-#include "simulator/vdb.h"
+#include "simulator/database/vdb.h"
 
 typedef struct attempt_key {
     helio_job_key_t key;
@@ -115,16 +115,16 @@ struct helio_vdb {
     char violation[256];
 };
 
-/* vdb.c */
+/*  The first broken promise stands; later ones are dropped. */
 void vdb_violate(helio_vdb_t *self, const char *sentence, helio_job_key_t key, uint32_t epoch);
-
-/* vdb_jobs.c, vdb_ledger.c, vdb_named.c: a committed row of a kind of theirs; others are left alone */
-void vdb_jobs_put(helio_vdb_t *self, uint32_t kind, const void *row);
-void vdb_ledger_put(helio_vdb_t *self, uint32_t kind, const void *row);
-void vdb_named_put(helio_vdb_t *self, uint32_t kind, const void *row);
 
 vjob_t *vdb_job(const helio_vdb_t *self, helio_uuid_t id); /* NULL = none */
 vattempt_t *vdb_attempt(const helio_vdb_t *self, helio_job_key_t key, uint32_t epoch); /* NULL = none */
 vattempt_t *vdb_attempt_get(helio_vdb_t *self, helio_job_key_t key, uint32_t epoch); /* made when new */
+
+/* vdb_jobs.c, vdb_ledger.c, vdb_named.c: each applies the committed rows of its kinds and ignores the others */
+void vdb_jobs_put(helio_vdb_t *self, uint32_t kind, const void *row);
+void vdb_ledger_put(helio_vdb_t *self, uint32_t kind, const void *row);
+void vdb_named_put(helio_vdb_t *self, uint32_t kind, const void *row);
 
 #endif

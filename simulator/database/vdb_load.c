@@ -1,5 +1,5 @@
 /*  vdb_load.c -- what a broker is given when it takes over. */
-#include "simulator/vdb_rows.h"
+#include "simulator/database/vdb_rows.h"
 
 static void load_named(const vnamed_t *table, uint32_t kind, helio_vdb_emit_fn *emit, void *arg)
 {

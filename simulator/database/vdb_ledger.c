@@ -1,5 +1,5 @@
 /*  vdb_ledger.c -- rows of the ledger, of the rates that they were made with, and of the baselines. */
-#include "simulator/vdb_rows.h"
+#include "simulator/database/vdb_rows.h"
 
 static const int64_t DAY_MS = 86400000;
 
