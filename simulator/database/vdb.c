@@ -1,6 +1,17 @@
 /*  vdb.c -- batches: what is under construction, what was sent, and its two possible fates. */
 #include "simulator/database/vdb_rows.h"
 
+helio_vdb_t *helio_vdb_new(const helio_vdb_preset_t *preset)
+{
+    helio_vdb_t *self = helio_new(1, sizeof *self);
+    self->arena = helio_arena_new();
+    self->tenants = preset->tenants;
+    self->tenant_count = preset->tenant_count;
+    for (uint32_t i = 0; i < preset->queue_count; i++)
+        vdb_named_put(self, HELIO_BROKER_FX_ROW_QUEUE, &preset->queues[i]);
+    return self;
+}
+
 void helio_vdb_append(helio_vdb_t *self, const helio_effect_t *effect)
 {
     const helio_record_type_t *type = helio_broker_effects[effect->kind].type;

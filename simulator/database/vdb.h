@@ -15,7 +15,15 @@ typedef struct helio_vdb_state {
     bool written;
 } helio_vdb_state_t;
 
-helio_vdb_t *helio_vdb_new(void);
+/*  What is stored before the first leader comes. */
+typedef struct helio_vdb_preset {
+    const helio_row_tenant_t *tenants; /* they and their texts outlive the database */
+    uint32_t tenant_count;
+    const helio_row_queue_t *queues; /* their texts outlive the database */
+    uint32_t queue_count;
+} helio_vdb_preset_t;
+
+helio_vdb_t *helio_vdb_new(const helio_vdb_preset_t *preset);
 void helio_vdb_destroy(helio_vdb_t **self_p);
 
 /*  The batch under construction, the one that was sent, and its two possible fates. */

@@ -89,17 +89,8 @@ void helio_vdb_load(helio_vdb_t *self, uint64_t seed, helio_vdb_parse_fn *parse,
                                          .seed = seed,
                                          .newest_job = self->newest_job};
     emit(arg, HELIO_BROKER_EV_LOAD_FEDERATION, &federation);
-    helio_row_tenant_t tenants[] = {{HELIO_TEXT("red"), HELIO_TEXT("site0")},
-                                    {HELIO_TEXT("blue"), HELIO_TEXT("site1")}};
-    for (size_t i = 0; i < 2; i++)
-        emit(arg, HELIO_BROKER_EV_LOAD_TENANT, &tenants[i]);
-    helio_row_queue_t queues[] = {{HELIO_TEXT("standard"), 500, HELIO_TIER_STANDARD, 86400000, false},
-                                  {HELIO_TEXT("batch"), 100, HELIO_TIER_STANDARD, 86400000, false},
-                                  {HELIO_TEXT("urgent"), 1000, HELIO_TIER_CRITICAL, 86400000, false},
-                                  {HELIO_TEXT("spare"), 10, HELIO_TIER_BEST_EFFORT, 86400000, false}};
-    bool first = !self->queues;
-    for (size_t i = 0; first && i < 4; i++)
-        vdb_named_put(self, HELIO_BROKER_FX_ROW_QUEUE, &queues[i]);
+    for (uint32_t i = 0; i < self->tenant_count; i++)
+        emit(arg, HELIO_BROKER_EV_LOAD_TENANT, &self->tenants[i]);
     for (const vnamed_t *queue = self->queues; queue; queue = queue->hh.next)
         if (!((const helio_row_queue_t *)queue->row)->removed)
             emit(arg, HELIO_BROKER_EV_LOAD_QUEUE, queue->row);

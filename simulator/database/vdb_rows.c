@@ -4,13 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-helio_vdb_t *helio_vdb_new(void)
-{
-    helio_vdb_t *self = helio_new(1, sizeof *self);
-    self->arena = helio_arena_new();
-    return self;
-}
-
 #define FREE_TABLE(type, head)                                                                               \
     do {                                                                                                     \
         type *entry_, *next_;                                                                                \

@@ -88,7 +88,9 @@ typedef struct rows {
 } rows_t;
 
 struct helio_vdb {
-    helio_arena_t *arena; /* rows live as long as the world */
+    helio_arena_t *arena; /* rows live as long as the database */
+    const helio_row_tenant_t *tenants;
+    uint32_t tenant_count;
     vjob_t *jobs;
     vstate_t *states;
     vattempt_t *attempts;

@@ -35,7 +35,13 @@ declare -A may=(
   [client/lib]="federation/base federation/model federation/energy federation/spec client/sbatch"
   [client]="federation/base client/lib"
   [simulator/database]="federation/base federation/model broker/core"
-  [simulator]="simulator/database federation/base federation/model federation/energy federation/policy federation/spec federation/wire broker/core broker/release site-agent/core"
+  [simulator/engine]="federation/base"
+  [simulator/network]="federation/base simulator/engine"
+  [simulator/nodes]="federation/base federation/model broker/core broker/release site-agent/core simulator/engine simulator/network simulator/database"
+  [simulator/workload]="federation/base federation/model broker/core simulator/engine simulator/database simulator/nodes"
+  [simulator/faults]="federation/base simulator/engine simulator/network simulator/nodes"
+  [simulator/checks]="federation/base federation/model federation/policy broker/core simulator/engine simulator/network simulator/database simulator/nodes simulator/workload"
+  [simulator]="federation/base federation/model broker/core simulator/engine simulator/nodes simulator/workload simulator/faults simulator/checks"
 )
 # A library's header and the only rooms that may see it.
 declare -A owner=(

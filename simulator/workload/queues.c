@@ -2,7 +2,7 @@
  * of the day, in one region or everywhere; a queue is made and removed; overflow groups. Whoever's turn it
  * is, every promise must hold.
  */
-#include "simulator/internal.h"
+#include "simulator/workload/internal.h"
 
 enum { CHANGES = 16 };
 
@@ -11,7 +11,7 @@ static const char *const regions[] = {"", "EU", "US-CAL", "nowhere"};
 static const char *const schedules[] = {"00:00-24:00", "Mon..Fri 00:00-12:00", "Sat,Sun 06:00-05:00",
                                         "12:00-13:00; Sun 00:00-01:00"};
 
-static void set_rule(world_t *self, uint32_t number, uint64_t draw)
+static void set_rule(sim_workload_t *self, uint32_t number, uint64_t draw)
 {
     bool lasts = draw / 64 % 2;
     helio_ev_queue_rule_t event = {
@@ -25,10 +25,10 @@ static void set_rule(world_t *self, uint32_t number, uint64_t draw)
         .priority = (uint32_t)(draw / 4096 % 3 * 300),
         .remove = draw / 512 % 4 == 0,
     };
-    broker_step(self, HELIO_BROKER_EV_QUEUE_RULE, &event);
+    sim_broker_take(self->broker, HELIO_BROKER_EV_QUEUE_RULE, &event);
 }
 
-static void set_queue(world_t *self, uint32_t number, uint64_t draw)
+static void set_queue(sim_workload_t *self, uint32_t number, uint64_t draw)
 {
     bool other = draw / 4 % 2;
     helio_ev_queue_t event = {
@@ -40,12 +40,12 @@ static void set_queue(world_t *self, uint32_t number, uint64_t draw)
         .priority = (uint32_t)(draw / 64 % 4 * 200),
         .remove = other && draw / 16 % 2,
     };
-    broker_step(self, HELIO_BROKER_EV_QUEUE, &event);
+    sim_broker_take(self->broker, HELIO_BROKER_EV_QUEUE, &event);
 }
 
-/*  Bound to one tenant or queue each, so that none stands in another's way. Every site is named, at last
- * after minutes: every job must be able to end. */
-static void set_group(world_t *self, uint32_t number, uint64_t draw)
+/*  Each is bound to one tenant or queue, so that none blocks another. The last step names every site, so that every job
+ *  can end. */
+static void set_group(sim_workload_t *self, uint32_t number, uint64_t draw)
 {
     static const char *const steps[] = {"site0; *,after=2m",
                                         "site1, site2; site0, after=1m; *, after=5m",
@@ -68,13 +68,14 @@ static void set_group(world_t *self, uint32_t number, uint64_t draw)
         .steps = helio_text_of(steps[draw / 16 % 6]),
         .remove = draw / 128 % 4 == 0,
     };
-    broker_step(self, HELIO_BROKER_EV_OVERFLOW, &event);
+    sim_broker_take(self->broker, HELIO_BROKER_EV_OVERFLOW, &event);
 }
 
-static void on_change(world_t *self, happening_t *item)
+static void on_change(void *arg, sim_happening_t *item)
 {
-    uint64_t draw = world_draw(self, 5, item->number);
-    if (!self->broker.up)
+    sim_workload_t *self = arg;
+    uint64_t draw = sim_draw(self->engine, 5, item->number);
+    if (!sim_broker_is_up(self->broker))
         return;
     if (draw % 4 == 1)
         set_group(self, (uint32_t)item->number, draw);
@@ -84,18 +85,18 @@ static void on_change(world_t *self, happening_t *item)
         set_queue(self, (uint32_t)item->number, draw);
 }
 
-/*  They draw nothing from the world's random numbers: the other worlds run as they did. */
-void queues_make(world_t *self)
+/*  In a third of the worlds. */
+void workload_queues_begin(sim_workload_t *self)
 {
-    for (uint32_t i = 0; i < CHANGES && self->options.seed % 3 == 0; i++) {
-        int64_t at_ms = (int64_t)(world_draw(self, 6, i) % (uint64_t)(self->options.faults_ms + 1));
-        world_later(self, i < 4 ? 0 : at_ms, on_change)->number = i;
+    for (uint32_t i = 0; i < CHANGES && sim_seed(self->engine) % 3 == 0; i++) {
+        int64_t at_ms = (int64_t)(sim_draw(self->engine, 6, i) % (uint64_t)(self->faults_ms + 1));
+        sim_later(self->engine, i < 4 ? 0 : at_ms, on_change, self)->number = i;
     }
 }
 
-/*  What is removed need not be there. */
-void queues_answer(world_t *self, const helio_fx_answer_t *answer)
+/*  A queue that is removed need not exist. */
+void workload_queues_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
 {
     if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND)
-        world_violate(self, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+        sim_violate(self->engine, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
 }

@@ -1,18 +1,18 @@
-/*  data.c -- a catalogue and links that change while everything else goes wrong. That a transfer is charged once an
- * attempt, as it was placed, is held by the database (vdb.c). */
-#include "simulator/internal.h"
+/*  data.c -- operators change the catalogue and the links between sites while everything else goes wrong. That a
+ *  transfer is charged once an attempt, as it was placed, is checked by the database (vdb_ledger.c). */
+#include "simulator/workload/internal.h"
 
 enum { CHANGES = 24, AGAIN_MS = 3000 };
 
 static const char *const prefixes[] = {"s3://red", "s3://red/corpus", "s3://blue", "s3://"};
 static const char *const places[] = {"site0", "site1", "site2", "bucket"};
 
-static bool has_data(const world_t *self)
+static bool has_data(const sim_workload_t *self)
 {
-    return self->options.seed % 4 == 1 || self->options.seed % 4 == 2;
+    return sim_seed(self->engine) % 4 == 1 || sim_seed(self->engine) % 4 == 2;
 }
 
-static void set_link(world_t *self, uint32_t call, const char *from, const char *to, uint64_t draw)
+static void set_link(sim_workload_t *self, uint32_t call, const char *from, const char *to, uint64_t draw)
 {
     helio_ev_link_t event = {
         .call = DATA_CALL + call,
@@ -24,10 +24,10 @@ static void set_link(world_t *self, uint32_t call, const char *from, const char 
         .mbps = 1000 + draw / 8 % 100000,
         .egress_micro_usd_per_gb = (int64_t)(draw / 1024 % 100000),
     };
-    broker_step(self, HELIO_BROKER_EV_LINK, &event);
+    sim_broker_take(self->broker, HELIO_BROKER_EV_LINK, &event);
 }
 
-static void set_data(world_t *self, uint32_t call, uint64_t draw)
+static void set_data(sim_workload_t *self, uint32_t call, uint64_t draw)
 {
     helio_word_t sites[4];
     helio_ev_data_t event = {
@@ -40,17 +40,18 @@ static void set_data(world_t *self, uint32_t call, uint64_t draw)
     for (uint32_t i = 0; i < 4; i++)
         if (draw / 256 & (UINT64_C(1) << i))
             sites[event.sites.count++].text = helio_text_of(places[i]);
-    broker_step(self, HELIO_BROKER_EV_DATA, &event);
+    sim_broker_take(self->broker, HELIO_BROKER_EV_DATA, &event);
 }
 
-/*  The first is the link of any to any, which stays: every job must be able to end. */
-static void on_change(world_t *self, happening_t *item)
+/*  The first is the link of any to any, which stays, so that every job can end. */
+static void on_change(void *arg, sim_happening_t *item)
 {
+    sim_workload_t *self = arg;
     uint32_t number = (uint32_t)item->number;
-    uint64_t draw = world_draw(self, 6, number);
+    uint64_t draw = sim_draw(self->engine, 6, number);
     if (number == 0 && !self->linked)
-        world_later(self, AGAIN_MS, on_change)->number = 0;
-    if (!self->broker.up || (number && !self->linked))
+        sim_later(self->engine, AGAIN_MS, on_change, self)->number = 0;
+    if (!sim_broker_is_up(self->broker) || (number && !self->linked))
         return;
     if (number == 0)
         set_link(self, 0, "*", "*", draw);
@@ -60,22 +61,22 @@ static void on_change(world_t *self, happening_t *item)
         set_data(self, number, draw);
 }
 
-/*  They draw nothing from the world's random numbers: the other half runs as it did. */
-void data_make(world_t *self)
+/*  In half of the worlds. */
+void workload_data_begin(sim_workload_t *self)
 {
     for (uint32_t i = 0; i < CHANGES && has_data(self); i++) {
-        int64_t at_ms = (int64_t)(world_draw(self, 7, i) % (uint64_t)(self->options.faults_ms + 1));
-        world_later(self, i ? at_ms : 0, on_change)->number = i;
+        int64_t at_ms = (int64_t)(sim_draw(self->engine, 7, i) % (uint64_t)(self->faults_ms + 1));
+        sim_later(self->engine, i ? at_ms : 0, on_change, self)->number = i;
     }
 }
 
-void data_reads(world_t *self, uint32_t index, helio_job_spec_t *spec)
+void workload_data_reads(const sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     static const char *const uris[] = {"s3://red/corpus/en", "s3://red/x", "s3://blue/y", "gs://nowhere/z"};
-    uint64_t draw = world_draw(self, 8, index);
+    uint64_t draw = sim_draw(self->engine, 8, index);
     if (!has_data(self) || draw % 2)
         return;
-    helio_data_ask_t *items = helio_arena_alloc(self->arena, 2, sizeof *items);
+    helio_data_ask_t *items = helio_arena_alloc(sim_arena(self->engine), 2, sizeof *items);
     for (uint32_t i = 0; i < 2; i++)
         items[i] = (helio_data_ask_t){.uri = helio_text_of(uris[draw >> (8 * (i + 1)) & 3]),
                                       .size_bytes = UINT64_C(1000000000) << (draw >> (8 * (i + 1)) & 7)};
@@ -83,10 +84,10 @@ void data_reads(world_t *self, uint32_t index, helio_job_spec_t *spec)
     spec->data.count = 1 + (uint32_t)(draw / 2 % 2);
 }
 
-void data_answer(world_t *self, const helio_fx_answer_t *answer)
+void workload_data_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
 {
     if (answer->call == DATA_CALL && answer->rc == HELIO_OK)
         self->linked = true;
     if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND)
-        world_violate(self, "a good word on data or links was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+        sim_violate(self->engine, "a good word on data or links was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
 }
