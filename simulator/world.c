@@ -1,220 +1,93 @@
-/*  world.c -- true time, the queue of what will happen, and the run. */
 #include "simulator/world.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "simulator/internal.h"
+#include "simulator/faults/faults.h"
+#include "simulator/workload/hours.h"
 
-enum { FIRST_HOUR_MS = 110000, FORECAST_HOURS = 4, FORECAST_MS = 20000, RESERVED_MINUTES = 8 };
-enum { STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000 };
+enum { SITES_MAX = 4, STEPS_MAX = 400000, REST_MS = 3 * 3600 * 1000, DAY_MS = 86400000 };
 
-static bool before(const happening_t *a, const happening_t *b)
+struct world {
+    world_options_t options;
+    sim_engine_t *engine;
+    helio_site_profile_t profiles[SITES_MAX];
+    sim_federation_t *federation;
+    sim_workload_t *workload;
+    sim_storm_t *storm;
+    sim_checks_t *checks;
+};
+
+/* ---- what the federation asks, and what it tells ------------------------------------------------------- */
+
+static void on_spec(void *arg, helio_text_t source, helio_job_spec_t *ret_spec)
 {
-    return a->at_ms != b->at_ms ? a->at_ms < b->at_ms : a->seq < b->seq;
+    const world_t *self = arg;
+    sim_workload_spec(self->workload, source, ret_spec);
 }
 
-static void push(world_t *self, happening_t *item)
+static sim_program_t on_program(void *arg, helio_text_t source)
 {
-    if (self->heap_count == self->heap_capacity) {
-        self->heap_capacity = self->heap_capacity ? self->heap_capacity * 2 : 256;
-        self->heap = helio_grow(self->heap, self->heap_capacity, sizeof(happening_t *));
-    }
-    uint32_t at = self->heap_count++;
-    for (; at && before(item, self->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        self->heap[at] = self->heap[(at - 1) / 2];
-    self->heap[at] = item;
+    const world_t *self = arg;
+    return sim_workload_program(self->workload, source);
 }
 
-static happening_t *pop(world_t *self)
+static void on_feeds(void *arg, uint32_t site, int64_t wall_ms, helio_site_summary_t *summary)
 {
-    if (!self->heap_count)
-        return NULL;
-    happening_t *top = self->heap[0], *last = self->heap[--self->heap_count];
-    uint32_t at = 0;
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= self->heap_count)
-            break;
-        if (child + 1 < self->heap_count && before(self->heap[child + 1], self->heap[child]))
-            child++;
-        if (!before(self->heap[child], last))
-            break;
-        self->heap[at] = self->heap[child];
-        at = child;
-    }
-    if (self->heap_count)
-        self->heap[at] = last;
-    return top;
+    const world_t *self = arg;
+    sim_hours_feed(self->engine, site, wall_ms, summary);
 }
 
-happening_t *world_later(world_t *self, int64_t delay_ms, void (*fn)(world_t *, happening_t *))
+static const sim_script_t script = {on_spec, on_program, on_feeds};
+
+static void on_decided(void *arg, uint32_t event_kind, const helio_effect_t *effect, int64_t wall_ms)
 {
-    happening_t *item = helio_new(1, sizeof *item);
-    item->at_ms = self->now_ms + (delay_ms > 0 ? delay_ms : 0);
-    item->seq = ++self->seq;
-    item->fn = fn;
-    push(self, item);
-    return item;
+    world_t *self = arg;
+    sim_workload_decided(self->workload, effect);
+    sim_checks_decided(self->checks, event_kind, effect, wall_ms);
 }
 
-int64_t world_boot_ms(const world_t *self, const drift_t *clock)
+static void on_committed(void *arg)
 {
-    return clock->offset_ms + (int64_t)((double)self->now_ms * clock->rate);
+    world_t *self = arg;
+    sim_checks_committed(self->checks);
 }
 
-bool world_has_windows(const world_t *self)
+static void on_order_left(void *arg, const helio_order_t *order)
 {
-    return self->options.seed % 2 == 1;
+    world_t *self = arg;
+    sim_checks_order_left(self->checks, order);
 }
 
-bool world_has_tiers(const world_t *self)
+static void on_answered(void *arg, const helio_fx_answer_t *answer)
 {
-    return self->options.seed % 3 != 0;
+    world_t *self = arg;
+    sim_workload_answered(self->workload, answer);
 }
 
-uint64_t world_draw(const world_t *self, uint64_t what, uint64_t which)
+static void on_takeover_began(void *arg)
 {
-    uint64_t numbers[] = {self->options.seed, what, which};
-    return helio_hash(HELIO_HASH_SEED, numbers, sizeof numbers);
+    world_t *self = arg;
+    sim_workload_takeover(self->workload);
 }
 
-uint64_t world_truth(const world_t *self, uint32_t site, int64_t hour_ms)
+static void on_takeover_ended(void *arg)
 {
-    return world_draw(self, 1000 + site, (uint64_t)(hour_ms / 3600000)) % 900;
+    world_t *self = arg;
+    sim_checks_taken_over(self->checks);
 }
 
-/*  Intensity by the hour, with noise that differs from issue to issue. */
-helio_series_t *world_forecast(world_t *self, uint32_t site, int64_t wall_ms)
-{
-    int64_t issued_ms = wall_ms - wall_ms % FORECAST_MS, start_ms = wall_ms - wall_ms % 3600000;
-    helio_series_t *series = helio_arena_alloc(self->arena, 1, sizeof *series);
-    double *values = helio_arena_alloc(self->arena, FORECAST_HOURS, sizeof *values);
-    for (int64_t h = 0; h < FORECAST_HOURS; h++) {
-        uint64_t truth = world_truth(self, site, start_ms + h * 3600000);
-        uint64_t noise = world_draw(self, 2000 + site, (uint64_t)(issued_ms / FORECAST_MS + h)) % WORLD_NOISE_G;
-        values[h] = (double)(truth + noise);
-    }
-    *series = (helio_series_t){.signal = HELIO_SIGNAL_CARBON,
-                               .kind = HELIO_TEXT("average"),
-                               .issued_wall_ms = issued_ms,
-                               .start_wall_ms = start_ms,
-                               .step_s = 3600,
-                               .values = {values, FORECAST_HOURS}};
-    return series;
-}
+static const sim_moments_t moments = {.decided = on_decided,
+                                      .committed = on_committed,
+                                      .order_left = on_order_left,
+                                      .answered = on_answered,
+                                      .takeover_began = on_takeover_began,
+                                      .takeover_ended = on_takeover_ended};
 
-helio_series_t *world_reserved(world_t *self, uint32_t site, int64_t wall_ms)
-{
-    int64_t start_ms = wall_ms - wall_ms % 3600000;
-    helio_series_t *series = helio_arena_alloc(self->arena, 1, sizeof *series);
-    double *values = helio_arena_alloc(self->arena, HELIO_SERIES_POINTS_MAX, sizeof *values);
-    for (int64_t m = 0; m < HELIO_SERIES_POINTS_MAX; m++) {
-        int64_t minute = start_ms / 60000 + m;
-        bool inside = minute < WORLD_HOUR_WALL_MS / 60000 + RESERVED_MINUTES &&
-                      world_draw(self, 3000 + site, (uint64_t)(minute / 2)) % 2 == 0;
-        values[m] = inside ? (double)(4 + world_draw(self, 4000 + site, (uint64_t)(minute / 2)) % 9) : 0;
-    }
-    *series = (helio_series_t){.signal = HELIO_SIGNAL_RESERVED,
-                               .pool = HELIO_TEXT("gpus"),
-                               .issued_wall_ms = start_ms,
-                               .start_wall_ms = start_ms,
-                               .step_s = 60,
-                               .values = {values, HELIO_SERIES_POINTS_MAX}};
-    return series;
-}
-
-int64_t world_wall_ms(const world_t *self, const drift_t *clock)
-{
-    int64_t hour_ms = WORLD_HOUR_WALL_MS, before_ms = world_has_windows(self) ? FIRST_HOUR_MS : 0;
-    return hour_ms - before_ms + self->now_ms + clock->wall_skew_ms;
-}
-
-int64_t world_true_ms(const world_t *self, const drift_t *clock, int64_t boot_ms)
-{
-    if (boot_ms > INT64_MAX / 4)
-        return INT64_MAX / 4;
-    int64_t at = (int64_t)((double)(boot_ms - clock->offset_ms) / clock->rate) + 1;
-    return at > self->now_ms ? at : self->now_ms;
-}
-
-bool world_chance(world_t *self, double probability)
-{
-    return helio_rng_unit(&self->rng) < probability;
-}
-
-int64_t world_between(world_t *self, int64_t low, int64_t high)
-{
-    return low + (int64_t)helio_rng_below(&self->rng, (uint64_t)(high - low + 1));
-}
-
-void world_fault(world_t *self, world_fault_t fault)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        WORLD_FAULT_TABLE(X)
-#undef X
-    };
-    self->faults[fault]++;
-    if (self->options.trace)
-        printf("%9lld  fault: %s\n", (long long)self->now_ms, names[fault]);
-}
-
-void world_violate(world_t *self, const char *format, ...)
-{
-    if (self->violation[0])
-        return;
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(self->violation, sizeof self->violation, format, args);
-    va_end(args);
-}
-
-void world_trace(world_t *self, const char *node, const char *event, const helio_record_type_t *type,
-                 const void *payload)
-{
-    self->steps++;
-    self->hash = helio_hash(self->hash, &self->now_ms, sizeof self->now_ms);
-    self->hash = helio_hash(self->hash, node, strlen(node));
-    self->hash = helio_record_hash(type, payload, helio_hash(self->hash, event, strlen(event)));
-    if (self->options.trace) {
-        printf("%9lld  %-7s %-14s", (long long)self->now_ms, node, event);
-        for (size_t i = 0; i < type->field_count; i++) {
-            const helio_field_t *field = &type->fields[i];
-            const char *at = (const char *)payload + field->offset;
-            char text[HELIO_KEY_SIZE];
-            if (field->kind == HELIO_KIND_KEY) {
-                helio_job_key_text(*(const helio_job_key_t *)at, text);
-                printf(" %s=%s", field->name, text + 18);
-            } else if (field->kind == HELIO_KIND_U32) {
-                printf(" %s=%u", field->name, *(const uint32_t *)at);
-            } else if (field->kind == HELIO_KIND_U64) {
-                printf(" %s=%llu", field->name, (unsigned long long)*(const uint64_t *)at);
-            }
-        }
-        printf("\n");
-    }
-}
-
-void *world_copy(world_t *self, const helio_record_type_t *type, const void *record)
-{
-    void *copy = helio_arena_alloc(self->arena, 1, type->size);
-    helio_record_copy(type, self->arena, record, copy);
-    return copy;
-}
-
-static void make_clock(world_t *self, drift_t *clock)
-{
-    clock->offset_ms = world_between(self, 1000, 100000000);
-    clock->rate = 1 + (helio_rng_unit(&self->rng) - 0.5) * 0.01;
-    clock->wall_skew_ms = world_between(self, -2000, 2000);
-}
+/* ---- the world ----------------------------------------------------------------------------------------- */
 
 static void make_profile(world_t *self, uint32_t site)
 {
-    static const char *const names[] = {"site0", "site1", "site2", "site3"};
+    static const char *const names[SITES_MAX] = {"site0", "site1", "site2", "site3"};
     helio_site_profile_t *profile = &self->profiles[site];
     profile->name = helio_text_of(names[site]);
     profile->backend = HELIO_TEXT("local");
@@ -222,14 +95,14 @@ static void make_profile(world_t *self, uint32_t site)
     profile->pue = 1.2;
     profile->carbon_g_per_kwh = 50;
     profile->leases = true;
-    profile->pools.items = helio_arena_alloc(self->arena, 1, sizeof(helio_pool_t));
+    profile->pools.items = helio_arena_alloc(sim_arena(self->engine), 1, sizeof(helio_pool_t));
     profile->pools.count = 1;
     profile->pools.items[0] = (helio_pool_t){
         .name = HELIO_TEXT("gpus"),
         .gpu = HELIO_TEXT("H100"),
         .gpu_memory_bytes = UINT64_C(80000000000),
-        .nodes = WORLD_NODES_PER_SITE,
-        .gpus_per_node = WORLD_GPUS_PER_NODE,
+        .nodes = SIM_NODES_PER_SITE,
+        .gpus_per_node = SIM_GPUS_PER_NODE,
         .owned = true,
         .price_usd_per_gpu_h = 1 + site * 0.5,
         .base_w = 100,
@@ -237,21 +110,38 @@ static void make_profile(world_t *self, uint32_t site)
     };
 }
 
+static void make_federation(world_t *self)
+{
+    static const helio_row_tenant_t tenants[] = {{{"red", 3}, {"site0", 5}}, {{"blue", 4}, {"site1", 5}}};
+    static const helio_row_queue_t queues[] = {{{"standard", 8}, 500, HELIO_TIER_STANDARD, DAY_MS, false},
+                                               {{"batch", 5}, 100, HELIO_TIER_STANDARD, DAY_MS, false},
+                                               {{"urgent", 6}, 1000, HELIO_TIER_CRITICAL, DAY_MS, false},
+                                               {{"spare", 5}, 10, HELIO_TIER_BEST_EFFORT, DAY_MS, false}};
+    uint32_t sites = (uint32_t)sim_between(self->engine, 2, SITES_MAX);
+    for (uint32_t i = 0; i < sites; i++)
+        make_profile(self, i);
+    sim_federation_setup_t setup = {
+        .engine = self->engine,
+        .profiles = self->profiles,
+        .site_count = sites,
+        .preset = {tenants, sizeof tenants / sizeof tenants[0], queues, sizeof queues / sizeof queues[0]},
+        .backend = {.slow = 0.05, .no_start = 0.02, .trouble_ms = self->options.faults_ms},
+        .script = &script,
+        .moments = &moments,
+        .arg = self};
+    self->federation = sim_federation_new(&setup);
+}
+
 world_t *world_new(world_options_t options)
 {
     world_t *self = helio_new(1, sizeof *self);
     self->options = options;
-    self->rng.state = options.seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-    self->hash = HELIO_HASH_SEED;
-    self->arena = helio_arena_new();
-    self->vdb = helio_vdb_new();
-    self->site_count = (uint32_t)world_between(self, 2, WORLD_SITES_MAX);
-    make_clock(self, &self->broker.clock);
-    self->broker.database_up = true;
-    for (uint32_t i = 0; i < self->site_count; i++) {
-        make_clock(self, &self->agents[i].clock);
-        make_profile(self, i);
-    }
+    self->engine = sim_engine_new((sim_engine_options_t){
+        .seed = options.seed, .wall_ms = sim_hours_begin_wall_ms(options.seed), .trace = options.trace});
+    make_federation(self);
+    self->workload = sim_workload_new(self->federation, options.jobs, options.faults_ms);
+    self->storm = sim_storm_new(self->federation, options.faults_ms);
+    self->checks = sim_checks_new(self->federation, self->workload);
     return self;
 }
 
@@ -260,83 +150,54 @@ void world_destroy(world_t **self_p)
     world_t *self = *self_p;
     if (!self)
         return;
-    happening_t *item;
-    while ((item = pop(self)))
-        free(item);
-    free(self->heap);
-    helio_broker_core_destroy(&self->broker.core);
-    helio_effects_destroy(&self->broker.effects);
-    helio_release_queue_destroy(&self->broker.release);
-    for (uint32_t i = 0; i < self->site_count; i++) {
-        agent_node_t *agent = &self->agents[i];
-        helio_agent_core_destroy(&agent->core);
-        helio_effects_destroy(&agent->effects);
-        helio_release_queue_destroy(&agent->release);
-        struct jseen *seen, *next;
-        HASH_ITER(hh, agent->seen, seen, next)
-        {
-            HASH_DEL(agent->seen, seen);
-            free(seen);
-        }
-        free(agent->open);
-        free(agent->flight);
-        free(agent->attempts);
-        free(agent->reports);
-    }
-    run_t *run, *next_run;
-    HASH_ITER(hh, self->runs, run, next_run)
-    {
-        HASH_DEL(self->runs, run);
-        free(run);
-    }
-    evictions_free(self);
-    moves_free(self);
-    helio_vdb_destroy(&self->vdb);
-    helio_arena_destroy(&self->arena);
+    sim_checks_destroy(&self->checks);
+    sim_storm_destroy(&self->storm);
+    sim_workload_destroy(&self->workload);
+    sim_federation_destroy(&self->federation);
+    sim_engine_destroy(&self->engine);
     free(self);
     *self_p = NULL;
 }
 
+/* ---- the run ------------------------------------------------------------------------------------------- */
+
+static bool is_over(const world_t *self)
+{
+    return sim_now_ms(self->engine) > self->options.faults_ms && sim_workload_is_over(self->workload) &&
+           sim_federation_is_idle(self->federation);
+}
+
+/*  True: every job is over. */
+static bool run(world_t *self)
+{
+    while (!sim_violation(self->engine)[0] && sim_engine_step(self->engine)) {
+        sim_checks_step(self->checks);
+        if (is_over(self))
+            return true;
+        if (sim_steps(self->engine) > STEPS_MAX || sim_now_ms(self->engine) > self->options.faults_ms + REST_MS)
+            sim_violate(self->engine, "not every job is over %lld ms after the last fault",
+                        (long long)(sim_now_ms(self->engine) - self->options.faults_ms));
+    }
+    return false;
+}
+
 world_result_t world_run(world_t *self)
 {
-    workload_make(self);
-    broker_start(self);
-    for (uint32_t i = 0; i < self->site_count; i++)
-        agent_start(self, i);
-    faults_begin(self);
-    happening_t *item;
-    bool rested = false;
-    while (!self->violation[0] && (item = pop(self))) {
-        self->now_ms = item->at_ms;
-        item->fn(self, item);
-        free(item);
-        invariants_check(self);
-        if (self->now_ms > self->options.faults_ms && workload_done(self)) {
-            rested = true;
-            break;
-        }
-        if (self->steps > STEPS_MAX || self->now_ms > self->options.faults_ms + REST_MS) {
-            world_violate(self, "not every job is over %lld ms after the last fault",
-                          (long long)(self->now_ms - self->options.faults_ms));
-            break;
-        }
-    }
-    if (rested && !self->violation[0])
-        invariants_at_rest(self);
-    world_result_t result = {
-        .violation = self->violation,
-        .hash = self->hash,
-        .steps = self->steps,
-        .evictions = self->evictions,
-        .moves = self->moves,
-        .arrivals = self->arrivals,
-        .virtual_ms = self->now_ms};
-    result.foreseen = self->foreseen;
-    result.admitted = self->admitted;
-    memcpy(result.faults, self->faults, sizeof result.faults);
+    sim_workload_begin(self->workload);
+    sim_federation_start(self->federation);
+    sim_storm_begin(self->storm);
+    sim_workload_begin_operator(self->workload);
+    if (run(self) && !sim_violation(self->engine)[0])
+        sim_checks_at_rest(self->checks);
+    world_result_t result = {.violation = sim_violation(self->engine),
+                             .hash = sim_hash(self->engine),
+                             .steps = sim_steps(self->engine),
+                             .sights = sim_checks_sights(self->checks),
+                             .faults = self->federation->faults,
+                             .virtual_ms = sim_now_ms(self->engine)};
     for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
-        result.edges[s] = helio_vdb_edges_seen(self->vdb, s);
-    for (uint32_t i = 0; i < self->job_count; i++)
-        result.jobs_over += self->jobs[i].tasks;
+        result.edges[s] = helio_vdb_edges_seen(self->federation->vdb, s);
+    for (uint32_t i = 0; i < sim_workload_count(self->workload); i++)
+        result.jobs_over += sim_workload_job(self->workload, i)->tasks;
     return result;
 }

@@ -1,9 +1,9 @@
-/*  world.h -- a virtual federation in one thread: real cores, virtual clocks, network, database, journals and
- *  processes.
+/*  world.h -- the fault campaign: a virtual federation in one thread. The cores are real; clocks, network, database,
+ *  journals and processes are virtual.
  *
  *  One 64-bit seed decides everything: the same seed gives the same run, event by event. Time is true time in ms;
- *  every node has a boot clock that drifts and a wall clock that is skewed and may jump. Faults are drawn from the
- *  seed. After every step the invariants are checked (invariants.c); the first violation ends the run.
+ *  every node has a boot clock that drifts and a wall clock that is skewed and may jump. The workload and the faults are
+ *  drawn from the seed. After every step the promises are checked; the first broken one ends the run.
  *
  *  The promises that are tested are those of the cores and the release queue; sockets, SQL and msgpack have tests of
  *  their own.
@@ -11,48 +11,23 @@
 #ifndef HELIO_SIMULATOR_WORLD_H
 #define HELIO_SIMULATOR_WORLD_H
 
-#include "broker/release/release.h"
-#include "federation/base/rng.h"
-#include "simulator/vdb.h"
-#include "site-agent/core/agent_core.h"
-
-enum { WORLD_SITES_MAX = 4, WORLD_JOBS_MAX = 256, WORLD_NODES_PER_SITE = 3, WORLD_GPUS_PER_NODE = 4 };
-
-#define WORLD_FAULT_TABLE(X)                                                                                 \
-    X(BROKER_CRASH, "broker crash")                                                                          \
-    X(COMMIT_LOST, "commit lost with the broker")                                                            \
-    X(COMMIT_ARRIVED, "commit arrived, broker gone")                                                         \
-    X(DATABASE_OUTAGE, "database outage")                                                                    \
-    X(AGENT_CRASH, "agent crash")                                                                            \
-    X(JOURNAL_LOST, "journal batch lost with the agent")                                                     \
-    X(CONNECTION_LOST, "connection lost")                                                                    \
-    X(PARTITION, "partition")                                                                                \
-    X(LONG_SILENCE, "partition beyond the lease")                                                            \
-    X(AGENT_PAUSED, "agent paused")                                                                          \
-    X(WALL_JUMP, "wall clock jump")                                                                          \
-    X(ATTEMPT_LOST, "backend lost an attempt")                                                               \
-    X(START_FAILED, "backend could not start an attempt")
-#define WORLD_FAULT_ENUMERATOR(name, text) WORLD_FAULT_##name,
-typedef enum world_fault { WORLD_FAULT_TABLE(WORLD_FAULT_ENUMERATOR) WORLD_FAULT_COUNT } world_fault_t;
+#include "simulator/checks/checks.h"
+#include "simulator/nodes/fault.h"
 
 typedef struct world_options {
     uint64_t seed;
-    uint32_t jobs;       /* submissions */
-    int64_t faults_ms;   /* faults are drawn until then; afterwards everything heals */
-    bool trace;          /* print every event */
+    uint32_t jobs;     /* submissions */
+    int64_t faults_ms; /* faults are drawn until then; afterwards everything heals */
+    bool trace;        /* print every event */
 } world_options_t;
 
 typedef struct world_result {
     const char *violation; /* "" = all promises kept */
     uint64_t hash;         /* of all events: equal for equal seeds */
     uint64_t steps;
-    uint64_t evictions; /* running jobs that were told to make room */
-    uint64_t moves;     /* that were told to leave for a better site; arrivals: and were placed there */
-    uint64_t arrivals;
-    uint64_t faults[WORLD_FAULT_COUNT];
-    uint64_t edges[HELIO_JOB_STATE_COUNT]; /* transitions that were seen */
-    uint64_t foreseen; /* placements whose p90 is below their limit */
-    uint64_t admitted; /* of those, ones that by their limit would have come too late for their deadline */
+    sim_sights_t sights;
+    sim_faults_t faults;
+    uint64_t edges[HELIO_JOB_STATE_COUNT]; /* transitions that were seen: bit to */
     uint32_t jobs_over;
     int64_t virtual_ms;
 } world_result_t;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "federation/base/heap.h"
 #include "federation/base/memory.h"
 #include "federation/net/internal.h"
 
@@ -28,7 +29,7 @@ struct helio_source {
 
 struct helio_timer {
     helio_loop_t *loop;
-    size_t slot; /* in loop->heap, from 1; 0 = disarmed */
+    helio_heap_item_t item; /* in no heap = disarmed */
     int64_t due_ms;
     uint64_t order; /* of arming: among equals the earlier armed fires first */
     int64_t period_ms;
@@ -42,46 +43,25 @@ struct helio_loop {
     helio_source_t **sources;
     size_t count, capacity;
     bool any_dead;
-    helio_timer_t **heap; /* heap[0] is unused; the least is heap[1] */
-    size_t armed, heap_capacity;
-    size_t timers; /* alive */
+    helio_heap_t armed; /* timers, the next one first */
+    size_t timers;      /* alive */
     uint64_t order;
     helio_source_t *wakeup;
     int wakeup_fd;
     atomic_bool stopped;
 };
 
-/* ---- timers: a binary heap ----------------------------------------------------------------------------- */
+/* ---- timers -------------------------------------------------------------------------------------------- */
 
-static bool earlier(const helio_timer_t *a, const helio_timer_t *b)
+static helio_timer_t *timer_of(helio_heap_item_t *item)
 {
+    return HELIO_HEAP_OWNER(item, helio_timer_t, item);
+}
+
+static bool earlier(helio_heap_item_t *left, helio_heap_item_t *right)
+{
+    const helio_timer_t *a = timer_of(left), *b = timer_of(right);
     return a->due_ms != b->due_ms ? a->due_ms < b->due_ms : a->order < b->order;
-}
-
-static void heap_put(helio_loop_t *self, size_t slot, helio_timer_t *timer)
-{
-    self->heap[slot] = timer;
-    timer->slot = slot;
-}
-
-/*  Moves the timer of this slot to where it belongs, up or down. */
-static void heap_settle(helio_loop_t *self, size_t slot)
-{
-    helio_timer_t *timer = self->heap[slot];
-    while (slot > 1 && earlier(timer, self->heap[slot / 2])) {
-        heap_put(self, slot, self->heap[slot / 2]);
-        slot /= 2;
-    }
-    for (;;) {
-        size_t child = 2 * slot;
-        if (child + 1 <= self->armed && earlier(self->heap[child + 1], self->heap[child]))
-            child++;
-        if (child > self->armed || !earlier(self->heap[child], timer))
-            break;
-        heap_put(self, slot, self->heap[child]);
-        slot = child;
-    }
-    heap_put(self, slot, timer);
 }
 
 helio_timer_t *helio_timer_new(helio_loop_t *loop, helio_loop_fn *fn, void *arg)
@@ -94,16 +74,7 @@ helio_timer_t *helio_timer_new(helio_loop_t *loop, helio_loop_fn *fn, void *arg)
 
 void helio_timer_disarm(helio_timer_t *self)
 {
-    helio_loop_t *loop = self->loop;
-    size_t slot = self->slot;
-    if (!slot)
-        return;
-    helio_timer_t *last = loop->heap[loop->armed--];
-    if (last != self) {
-        heap_put(loop, slot, last);
-        heap_settle(loop, slot);
-    }
-    self->slot = 0;
+    helio_heap_remove(&self->loop->armed, &self->item);
 }
 
 void helio_timer_destroy(helio_timer_t **self_p)
@@ -123,12 +94,7 @@ static void timer_arm(helio_timer_t *self, int64_t due_ms, int64_t period_ms)
     self->due_ms = due_ms;
     self->period_ms = period_ms;
     self->order = ++loop->order;
-    if (loop->armed + 2 > loop->heap_capacity) {
-        loop->heap_capacity = loop->heap_capacity ? 2 * loop->heap_capacity : 16;
-        loop->heap = helio_grow(loop->heap, loop->heap_capacity, sizeof(helio_timer_t *));
-    }
-    heap_put(loop, ++loop->armed, self);
-    heap_settle(loop, loop->armed);
+    helio_heap_put(&loop->armed, &self->item);
 }
 
 void helio_timer_arm(helio_timer_t *self, int64_t delay_ms, int64_t period_ms)
@@ -144,19 +110,21 @@ void helio_timer_arm_at(helio_timer_t *self, int64_t boot_ms)
 
 bool helio_timer_is_armed(const helio_timer_t *self)
 {
-    return self->slot != 0;
+    return self->item.slot != 0;
 }
 
 /*  Timers armed by these handlers wait for the next turn, whatever their delay: a turn always ends. */
 static void run_timers(helio_loop_t *self)
 {
     uint64_t order = self->order;
-    while (self->armed && self->heap[1]->due_ms <= self->now_ms) {
-        helio_timer_t *timer = self->heap[1];
+    for (helio_heap_item_t *first; (first = helio_heap_first(&self->armed));) {
+        helio_timer_t *timer = timer_of(first);
+        if (timer->due_ms > self->now_ms)
+            break;
         if (timer->order > order) {
             /* Armed just now for the past: let those behind it go first, without losing it. */
             timer->due_ms = self->now_ms + 1;
-            heap_settle(self, 1);
+            helio_heap_reorder(&self->armed, first);
             continue;
         }
         if (timer->period_ms)
@@ -272,6 +240,7 @@ helio_rc helio_loop_new(helio_loop_t **ret_loop, helio_error_t *err)
         return helio_fail(err, HELIO_IO, "cannot make an eventfd: %s", strerror(errno));
     helio_loop_t *self = helio_new(1, sizeof *self);
     self->wakeup_fd = fd;
+    self->armed.before = earlier;
     self->now_ms = helio_clock_boot_ms();
     self->wakeup = helio_source_new(self, fd, HELIO_LOOP_IN, woken, self);
     *ret_loop = self;
@@ -289,7 +258,7 @@ void helio_loop_destroy(helio_loop_t **self_p)
     (void)close(self->wakeup_fd);
     free(self->items);
     free(self->sources);
-    free(self->heap);
+    helio_heap_clear(&self->armed);
     free(self);
     *self_p = NULL;
 }
@@ -298,8 +267,9 @@ helio_rc helio_loop_turn(helio_loop_t *self, int64_t timeout_ms, helio_error_t *
 {
     int64_t wait_ms = timeout_ms;
     bury_dead(self);
-    if (self->armed) {
-        int64_t until = self->heap[1]->due_ms - helio_clock_boot_ms();
+    helio_heap_item_t *first = helio_heap_first(&self->armed);
+    if (first) {
+        int64_t until = timer_of(first)->due_ms - helio_clock_boot_ms();
         until = until < 0 ? 0 : until > WAIT_MAX_MS ? WAIT_MAX_MS : until;
         if (wait_ms < 0 || until < wait_ms)
             wait_ms = until;

@@ -26,19 +26,17 @@ typedef struct settings {
 } settings_t;
 
 typedef struct totals {
-    uint64_t runs, steps, jobs, evictions, moves, arrivals;
-    uint64_t foreseen, admitted;
+    uint64_t runs, steps, jobs;
+    sim_sights_t sights;
     int64_t virtual_ms;
-    uint64_t faults[WORLD_FAULT_COUNT];
+    sim_faults_t faults;
     uint64_t edges[HELIO_JOB_STATE_COUNT];
 } totals_t;
 
 static world_options_t options_of(const settings_t *settings, uint64_t seed)
 {
-    return (world_options_t){.seed = seed,
-                             .jobs = settings->jobs,
-                             .faults_ms = settings->minutes * 60000,
-                             .trace = settings->trace};
+    return (world_options_t){
+        .seed = seed, .jobs = settings->jobs, .faults_ms = settings->minutes * 60000, .trace = settings->trace};
 }
 
 static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals)
@@ -54,14 +52,14 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->runs++;
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
-    totals->evictions += result.evictions;
-    totals->moves += result.moves;
-    totals->arrivals += result.arrivals;
+    totals->sights.evictions += result.sights.evictions;
+    totals->sights.moves += result.sights.moves;
+    totals->sights.arrivals += result.sights.arrivals;
     totals->virtual_ms += result.virtual_ms;
-    for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
-        totals->faults[i] += result.faults[i];
-    totals->foreseen += result.foreseen;
-    totals->admitted += result.admitted;
+    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
+        totals->faults.counts[i] += result.faults.counts[i];
+    totals->sights.foreseen += result.sights.foreseen;
+    totals->sights.admitted += result.sights.admitted;
     for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
         totals->edges[i] |= result.edges[i];
     if (good && settings->twice) {
@@ -116,19 +114,14 @@ static bool regressions(const settings_t *settings, totals_t *totals)
 
 static void print_totals(const totals_t *totals, int64_t wall_ms)
 {
-    static const char *const names[] = {
-#define X(name, text) text,
-        WORLD_FAULT_TABLE(X)
-#undef X
-    };
-    for (uint32_t i = 0; i < WORLD_FAULT_COUNT; i++)
-        printf("%8" PRIu64 "  %s\n", totals->faults[i], names[i]);
-    printf("%8" PRIu64 "  running jobs told to make room\n", totals->evictions);
-    printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n", totals->moves,
-           totals->arrivals);
+    for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
+        printf("%8" PRIu64 "  %s\n", totals->faults.counts[i], sim_fault_name(i));
+    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.evictions);
+    printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n",
+           totals->sights.moves, totals->sights.arrivals);
     printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
            " of them in time for a deadline by that alone\n",
-           totals->foreseen, totals->admitted);
+           totals->sights.foreseen, totals->sights.admitted);
     uint32_t seen = 0, listed = 0;
     for (uint32_t from = 0; from < HELIO_JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < HELIO_JOB_STATE_COUNT; to++) {

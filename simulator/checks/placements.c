@@ -1,0 +1,61 @@
+/*  placements.c -- the promises on placements and orders, checked when they are decided and when they leave. */
+#include "simulator/checks/internal.h"
+
+bool checks_has_come(const sim_checks_t *self, const sim_after_t *after)
+{
+    helio_found_t found = helio_vdb_found(self->vdb, sim_workload_on(self->workload, after));
+    return found != HELIO_FOUND_OPEN && found != (after->after == HELIO_AFTER_OK       ? HELIO_FOUND_NOT_OK
+                                                  : after->after == HELIO_AFTER_NOT_OK ? HELIO_FOUND_OK
+                                                                                       : HELIO_FOUND_OPEN);
+}
+
+static bool has_begun(const sim_checks_t *self, const sim_job_t *job)
+{
+    const helio_u32s_t *tasks = &job->submission.spec.tasks;
+    for (uint32_t i = 0; i < tasks->count; i++)
+        if (helio_vdb_has_placement(self->vdb, (helio_job_key_t){job->given, (int32_t)tasks->items[i]}, 1))
+            return true;
+    return false;
+}
+
+/*  Nothing is expected to take longer than it may, and nothing starts that would most likely end too late. */
+static void check_expected(sim_checks_t *self, const sim_job_t *job, const helio_row_placement_t *row, int64_t wall_ms)
+{
+    int64_t deadline_ms = job->deadline_ms;
+    if (!row->expected_ms || row->expected_ms > row->expected_high_ms || row->expected_high_ms > job->limit_ms)
+        sim_violate(self->engine, "a run of at most %llu ms is expected to take %llu to %llu",
+                    (unsigned long long)job->limit_ms, (unsigned long long)row->expected_ms,
+                    (unsigned long long)row->expected_high_ms);
+    if (deadline_ms && wall_ms + (int64_t)row->expected_high_ms > deadline_ms)
+        sim_violate(self->engine, "a job was placed that is expected to end %lld ms after its deadline",
+                    (long long)(wall_ms + (int64_t)row->expected_high_ms - deadline_ms));
+    if (row->expected_high_ms < job->limit_ms)
+        self->sights.foreseen++;
+    if (deadline_ms && wall_ms + (int64_t)job->limit_ms > deadline_ms)
+        self->sights.admitted++;
+}
+
+/*  By the clock of the leader that decides. The other tasks of an array that has begun do not wait again for the next
+ *  one's. */
+void checks_placement(sim_checks_t *self, const helio_row_placement_t *row, int64_t wall_ms)
+{
+    for (uint32_t i = 0; i < sim_workload_count(self->workload); i++) {
+        const sim_job_t *job = sim_workload_job(self->workload, i);
+        if (helio_uuid_equal(job->given, row->key.job))
+            check_expected(self, job, row, wall_ms);
+        if (row->epoch == 1 && helio_uuid_equal(job->given, row->key.job) &&
+            wall_ms < job->submission.spec.not_before_wall_ms && !has_begun(self, job))
+            sim_violate(self->engine, "a job was placed %lld ms before its time",
+                        (long long)(job->submission.spec.not_before_wall_ms - wall_ms));
+    }
+}
+
+void checks_order(sim_checks_t *self, const helio_order_t *order)
+{
+    if (!helio_vdb_has_placement(self->vdb, order->key, order->epoch))
+        sim_violate(self->engine, "an order left before its placement was durable");
+    const sim_job_t *job = sim_workload_of(self->workload, order->source);
+    for (uint32_t i = 0; i < job->after_count; i++)
+        if (!checks_has_come(self, &job->afters[i]))
+            sim_violate(self->engine, "an order left before the gate of its job was open");
+}

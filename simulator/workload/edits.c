@@ -1,0 +1,99 @@
+/*  edits.c -- people who change what their jobs ask for while everything else goes wrong: priority, goal,
+ * patience, deadline, queue. Whatever they ask for, it holds from its answer on, whoever leads.
+ */
+#include <string.h>
+
+#include "simulator/workload/internal.h"
+
+enum { EDITS = 24 };
+
+static bool has_edits(const sim_workload_t *self)
+{
+    return sim_seed(self->engine) % 5 == 2;
+}
+
+/*  To a queue of the same tier or a higher one, so that every job is placed at last. A deadline is moved to a later time
+ *  or dropped, never to an earlier one. */
+static void on_edit(void *arg, sim_happening_t *item)
+{
+    sim_workload_t *self = arg;
+    uint64_t draw = sim_draw(self->engine, 21, item->number);
+    const sim_job_t *job = &self->jobs[draw % self->job_count];
+    if (!sim_broker_is_up(self->broker) || !job->answered)
+        return;
+    bool other = helio_text_is(job->queue, "standard");
+    helio_ev_edit_t edit = {
+        .call = EDITS_CALL + item->number,
+        .tenant = helio_text_of(draw / 64 % 8 ? job->tenant : "green"),
+        .user = HELIO_TEXT("ana"),
+        .key = {job->id, HELIO_NO_TASK},
+        .priority_given = draw / 512 % 2,
+        .priority = (int32_t)(draw / 1024 % 201) - 100,
+        .goal_given = draw / 2048 % 2,
+        .goal = (uint32_t)(draw / 4096 % HELIO_GOAL_COUNT),
+        .flexible_given = draw / 8192 % 4 == 0,
+        .flexible_ms = draw / 32768 % 2 * 600000,
+        .deadline_given = job->deadline_ms && draw / 65536 % 2,
+        .deadline_wall_ms = draw / 131072 % 2 ? sim_true_wall_ms(self->engine) + 12 * 3600000 : 0,
+        .queue_given = draw / 262144 % 3 == 0 && !helio_text_is(job->queue, "urgent"),
+        .queue = other ? HELIO_TEXT("batch") : HELIO_TEXT("standard"),
+    };
+    sim_broker_take(self->broker, HELIO_BROKER_EV_EDIT, &edit);
+}
+
+/*  In a fifth of the worlds. */
+void workload_edits_begin(sim_workload_t *self)
+{
+    for (uint32_t i = 0; has_edits(self) && i < EDITS; i++) {
+        int64_t at_ms = (int64_t)(sim_draw(self->engine, 22, i) % (uint64_t)(self->faults_ms + 1));
+        sim_later(self->engine, at_ms, on_edit, self)->number = i;
+    }
+}
+
+/*  The job may be at a site, be over, or belong to another tenant. */
+void workload_edits_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+{
+    const sim_job_t *job = &self->jobs[sim_draw(self->engine, 21, answer->call - EDITS_CALL) % self->job_count];
+    static const char unchanged[] = "unchanged";
+    bool same =
+        answer->text.size >= sizeof unchanged && memcmp(answer->text.data, unchanged, sizeof unchanged - 1) == 0;
+    if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND && answer->rc != HELIO_CONFLICT)
+        sim_violate(self->engine, "a good edit was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (answer->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
+        sim_violate(self->engine, "an edit was answered before it was durable");
+}
+
+/*  The texts of a row live as long as its batch, so the job keeps constants of ours. */
+static helio_text_t queue_of(helio_text_t name)
+{
+    return helio_text_is(name, "batch")      ? HELIO_TEXT("batch")
+           : helio_text_is(name, "standard") ? HELIO_TEXT("standard")
+           : helio_text_is(name, "spare")    ? HELIO_TEXT("spare")
+                                             : HELIO_TEXT("urgent");
+}
+
+static void apply(sim_job_t *job, const helio_row_edit_t *row)
+{
+    job->queue = queue_of(row->queue);
+    job->deadline_ms = row->deadline_wall_ms;
+    job->edited = true;
+}
+
+void workload_edits_decided(sim_workload_t *self, const helio_row_edit_t *row)
+{
+    for (uint32_t i = 0; i < self->job_count; i++)
+        if (helio_uuid_equal(self->jobs[i].given, row->job)) {
+            apply(&self->jobs[i], row);
+            return;
+        }
+}
+
+void workload_edits_takeover(sim_workload_t *self)
+{
+    for (uint32_t i = 0; i < self->job_count; i++) {
+        sim_job_t *job = &self->jobs[i];
+        const helio_row_edit_t *edit = helio_vdb_edit(self->vdb, job->given);
+        job->queue = edit ? queue_of(edit->queue) : job->submission.spec.queue;
+        job->deadline_ms = edit ? edit->deadline_wall_ms : job->submission.spec.deadline_wall_ms;
+    }
+}

@@ -1,0 +1,68 @@
+/*  internal.h -- the workload itself. Only simulator/workload includes it. */
+#ifndef HELIO_SIMULATOR_WORKLOAD_INTERNAL_H
+#define HELIO_SIMULATOR_WORKLOAD_INTERNAL_H
+
+#include "simulator/workload/hours.h"
+#include "simulator/workload/workload.h"
+
+struct sim_workload {
+    const sim_federation_t *federation;
+    sim_engine_t *engine;
+    sim_broker_t *broker;
+    const helio_vdb_t *vdb;
+    int64_t faults_ms;
+    sim_job_t jobs[SIM_JOBS_MAX];
+    uint32_t job_count;
+    bool linked; /* the link of any to any is durable */
+};
+
+/*  The number of a call says who made it: each has the numbers from its own on (workload.c). */
+enum {
+    SUBMIT_CALL = 1,
+    CANCEL_CALL = SIM_JOBS_MAX, /* so there are fewer jobs than that */
+    CLASH_CALL = 2 * SIM_JOBS_MAX,
+    QUOTAS_CALL = 3 * SIM_JOBS_MAX,
+    DATA_CALL = 4 * SIM_JOBS_MAX,
+    EDITS_CALL = 5 * SIM_JOBS_MAX,
+    QUEUES_CALL = 6 * SIM_JOBS_MAX,
+    LOOKS_CALL = 1000 * SIM_JOBS_MAX, /* the operator's releases have its first */
+    RELEASES_CALL = LOOKS_CALL,
+    BUDGETS_CALL = 2000 * SIM_JOBS_MAX,
+};
+
+/*  jobs.c: draws them. */
+void workload_make_job(sim_workload_t *self, uint32_t index);
+
+/*  submit.c: submits them again until they are answered; cancels; uses a key twice. */
+void workload_submit(sim_workload_t *self, uint32_t index);
+void workload_submit_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_cancel_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_clash_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+
+/*  quotas.c: limits that move, in half of the worlds. */
+void workload_quotas_begin(sim_workload_t *self);
+void workload_quotas_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+
+/*  budgets.c: a budget, in a third of the worlds. */
+void workload_budgets_begin(sim_workload_t *self);
+void workload_budgets_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+
+/*  queues.c: priorities that change by the hour, by hand and by region, in a third of the worlds. */
+void workload_queues_begin(sim_workload_t *self);
+void workload_queues_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+
+/*  data.c: a catalogue and links that change, in half of the worlds, and jobs that read. */
+void workload_data_begin(sim_workload_t *self);
+void workload_data_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_data_reads(const sim_workload_t *self, uint32_t index, helio_job_spec_t *spec);
+
+/*  edits.c: jobs that are edited while they wait, in a fifth of the worlds. */
+void workload_edits_begin(sim_workload_t *self);
+void workload_edits_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_edits_decided(sim_workload_t *self, const helio_row_edit_t *row);
+void workload_edits_takeover(sim_workload_t *self);
+
+/*  looks.c: plans and explanations, asked for at any moment. */
+void workload_looks_begin(sim_workload_t *self);
+
+#endif

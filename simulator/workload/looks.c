@@ -1,0 +1,35 @@
+/*  looks.c -- people who only look while everything goes wrong: plans of jobs like those that are submitted,
+ * and explanations of those that were. They may ask at any moment, and change nothing. */
+#include "simulator/workload/internal.h"
+
+enum { LOOKS = 48 };
+
+static void on_look(void *arg, sim_happening_t *item)
+{
+    sim_workload_t *self = arg;
+    uint64_t draw = sim_draw(self->engine, 23, item->number);
+    sim_job_t *job = &self->jobs[draw % self->job_count];
+    if (!sim_broker_is_up(self->broker))
+        return;
+    helio_submission_t document = job->submission;
+    document.depends.count = 0; /* what they found when it was submitted is another matter */
+    document.spec.after_ok.count = document.spec.after_any.count = document.spec.after_not_ok.count = 0;
+    helio_ev_submit_t plan = {.call = LOOKS_CALL + item->number,
+                              .tenant = helio_text_of(job->tenant),
+                              .user = HELIO_TEXT("ana"),
+                              .jobs = {&document, 1}};
+    sim_broker_take(self->broker, HELIO_BROKER_EV_PLAN, &plan);
+    helio_ev_command_t explain = {.call = LOOKS_CALL + LOOKS + item->number,
+                                  .tenant = helio_text_of(job->tenant),
+                                  .user = HELIO_TEXT("ana"),
+                                  .key = {job->given, HELIO_NO_TASK}};
+    sim_broker_take(self->broker, HELIO_BROKER_EV_EXPLAIN, &explain);
+}
+
+void workload_looks_begin(sim_workload_t *self)
+{
+    for (uint32_t i = 0; i < LOOKS; i++) {
+        int64_t at_ms = (int64_t)(sim_draw(self->engine, 24, i) % (uint64_t)(self->faults_ms + 1));
+        sim_later(self->engine, at_ms, on_look, self)->number = i;
+    }
+}
