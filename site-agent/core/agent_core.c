@@ -92,7 +92,8 @@ static void sealed(helio_agent_core_t *self, const helio_aev_sealed_t *event)
     self->session.dispatch_started = self->session.dispatch_seen;
 }
 
-/*  LOADING: while the journal is read; LIVE: from then on, with the clocks looked at; SEALING: a batch was committed. */
+/*  LOADING: while the journal is read. LIVE: from then on; the clocks are checked too. SEALING: a batch was
+ *  committed. */
 typedef enum when { LOADING, LIVE, SEALING } when_t;
 
 /*  NAME, record, when, what is done */

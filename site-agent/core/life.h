@@ -1,4 +1,5 @@
-/*  life.h -- what happens to attempts: they are started, stopped, heard of by the backend, and taken up after a restart. */
+/*  life.h -- what happens to attempts: the core starts and stops them, hears of them from the backend, and takes them
+ *  up after a restart. */
 #ifndef HELIO_AGENT_LIFE_H
 #define HELIO_AGENT_LIFE_H
 

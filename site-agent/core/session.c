@@ -163,7 +163,8 @@ int64_t helio_session_wake_ms(const helio_agent_core_t *self)
 {
     if (!helio_session_is_open(self))
         return INT64_MAX;
-    return self->session.next_renew_ms < self->session.next_summary_ms ? self->session.next_renew_ms : self->session.next_summary_ms;
+    const helio_session_t *session = &self->session;
+    return session->next_renew_ms < session->next_summary_ms ? session->next_renew_ms : session->next_summary_ms;
 }
 
 void helio_session_check(const helio_agent_core_t *self)

@@ -161,9 +161,11 @@ void helio_summary_send(helio_agent_core_t *self)
     assert(helio_session_is_open(self));
     helio_pool_capacity_t *pools = NULL;
     uint32_t count = current_pools(self, &pools);
+    const helio_session_t *session = &self->session;
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
                                     .base_seq = self->summary->full ? 0 : self->summary->seq,
-                                    .dispatch_seen = self->capacity ? self->session.dispatch_seen : self->session.dispatch_told,
+                                    .dispatch_seen =
+                                        self->capacity ? session->dispatch_seen : session->dispatch_told,
                                     .power_w = power_w(self, pools, count),
                                     .reports_pending = helio_reports_count(self)};
     summary.seq = ++self->summary->seq;

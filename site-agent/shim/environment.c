@@ -93,3 +93,13 @@ helio_environment_t helio_environment_copy(const helio_environment_t *self)
         add(&copy, self->items[i]);
     return copy;
 }
+
+uint32_t helio_device_count(helio_text_t devices)
+{
+    if (!devices.size || helio_text_is(devices, "NoDevFiles"))
+        return 0;
+    uint32_t count = 1;
+    for (uint32_t i = 0; i < devices.size; i++)
+        count += devices.data[i] == ',';
+    return count;
+}

@@ -21,6 +21,8 @@ void helio_environment_add(helio_environment_t *self, const char *name, helio_te
 const char *helio_environment_get(const helio_environment_t *self, helio_variable_t variable);
 /*  The same of a plain list; NULL list = none. */
 const char *helio_environ_get(char *const *list, helio_variable_t variable);
+/*  How many GPUs a value of CUDA_VISIBLE_DEVICES names: "", "2,5", and Slurm's "NoDevFiles" for none. */
+uint32_t helio_device_count(helio_text_t devices);
 /*  An independent list with the same entries. */
 helio_environment_t helio_environment_copy(const helio_environment_t *self);
 

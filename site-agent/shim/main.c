@@ -13,11 +13,7 @@ enum { EXIT_TAKEN = 3 };
 static void settle(helio_shim_mode_t mode)
 {
     sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGUSR2);
-    (void)sigaddset(&set, SIGCHLD);
+    helio_shim_signals(&set);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
     (void)signal(SIGHUP, SIG_IGN);
     (void)signal(SIGPIPE, SIG_IGN);

@@ -397,14 +397,19 @@ static helio_rc tell(helio_shim_t *self, helio_error_t *err)
     return rc;
 }
 
+void helio_shim_signals(sigset_t *ret_set)
+{
+    (void)sigemptyset(ret_set);
+    (void)sigaddset(ret_set, SIGTERM);
+    (void)sigaddset(ret_set, SIGINT);
+    (void)sigaddset(ret_set, SIGUSR2);
+    (void)sigaddset(ret_set, SIGCHLD);
+}
+
 static helio_rc open_signals(int *ret_fd, helio_error_t *err)
 {
     sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigaddset(&set, SIGUSR2);
-    (void)sigaddset(&set, SIGCHLD);
+    helio_shim_signals(&set);
     int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd < 0)
         return helio_fail(err, HELIO_IO, "signalfd: %s", strerror(errno));

@@ -11,6 +11,8 @@
 #ifndef HELIO_SHIM_RUN_H
 #define HELIO_SHIM_RUN_H
 
+#include <signal.h>
+
 #include "federation/base/error.h"
 
 typedef enum helio_shim_mode {
@@ -26,7 +28,10 @@ typedef struct helio_shim_call {
     char *const *environ_list;
 } helio_shim_call_t;
 
-/*  SIGTERM, SIGINT, SIGUSR2 and SIGCHLD are blocked by the caller, before anything else. CONFLICT: another
+/*  SIGTERM, SIGINT, SIGUSR2 and SIGCHLD. */
+void helio_shim_signals(sigset_t *ret_set);
+
+/*  The caller blocks these signals before anything else. CONFLICT: another
  * shim has it, nothing was done. UNAVAILABLE: it is over, but what became of a rank is not known, so there is
  * no `done`: who started us must tell. OK: `done` is written, whatever it says. *ret_exit_code: the job's
  * own, 124 for the time limit, 125 when it could not be started. */

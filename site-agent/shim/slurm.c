@@ -110,16 +110,6 @@ static bool find_srun(const helio_plan_t *plan, char *const *list, char ret_path
            find_program(usual, "srun", ret_path);
 }
 
-static uint32_t gpu_count(const char *devices)
-{
-    if (!devices || !*devices || strcmp(devices, "NoDevFiles") == 0)
-        return 0;
-    uint32_t count = 1;
-    for (const char *c = devices; *c; c++)
-        count += *c == ',';
-    return count;
-}
-
 /*  A script for a batch system calls srun, which a site may keep where no job's PATH leads. */
 static void make_srun_reachable(const helio_plan_t *plan, char *const *list, helio_environment_t *env)
 {
@@ -144,9 +134,10 @@ helio_rc helio_slurm_rank_environment(const helio_plan_t *plan, char *const *env
     if (rc)
         return rc;
     const char *devices = helio_environ_get(environ_list, HELIO_VARIABLE_CUDA_DEVICES);
-    helio_environment_set(env, HELIO_VARIABLE_CUDA_DEVICES, helio_text_of(devices ? devices : ""));
+    helio_text_t gpus = helio_text_of(devices ? devices : "");
+    helio_environment_set(env, HELIO_VARIABLE_CUDA_DEVICES, gpus);
     helio_environment_set_number(env, HELIO_VARIABLE_NODE_RANK, rank);
-    helio_environment_set_number(env, HELIO_VARIABLE_GPUS, gpu_count(devices));
+    helio_environment_set_number(env, HELIO_VARIABLE_GPUS, helio_device_count(gpus));
     if (!plan->batch_script)
         return HELIO_OK;
     if (helio_environment_get(env, HELIO_VARIABLE_ARRAY_TASK_ID) &&

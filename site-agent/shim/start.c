@@ -56,20 +56,12 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
 
 /* ---- what the ranks are given -------------------------------------------------------------------------- */
 
-static uint32_t gpu_count(helio_text_t gpus)
-{
-    uint32_t count = gpus.size ? 1 : 0;
-    for (uint32_t i = 0; i < gpus.size; i++)
-        count += gpus.data[i] == ',';
-    return count;
-}
-
 static void equip_local(helio_shim_t *self, kit_t *kit)
 {
     for (; kit->count < self->plan.rank_count; kit->count++) {
         helio_environment_t env = helio_environment_copy(&kit->base);
         helio_environment_set_number(&env, HELIO_VARIABLE_NODE_RANK, kit->count);
-        helio_environment_set_number(&env, HELIO_VARIABLE_GPUS, gpu_count(self->plan.ranks[kit->count]));
+        helio_environment_set_number(&env, HELIO_VARIABLE_GPUS, helio_device_count(self->plan.ranks[kit->count]));
         helio_environment_set(&env, HELIO_VARIABLE_CUDA_DEVICES, self->plan.ranks[kit->count]);
         kit->envs[kit->count] = env.items;
     }

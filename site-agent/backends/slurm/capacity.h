@@ -8,7 +8,7 @@
 #define HELIO_BACKENDS_SLURM_CAPACITY_H
 
 #include "site-agent/core/agent_core.h"
-#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/listing/listing.h"
 #include "site-agent/backends/slurm/slurm.h"
 
 /*  An attempt of ours that was handed in and does not hold its nodes yet. */

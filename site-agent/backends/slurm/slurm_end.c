@@ -1,5 +1,5 @@
-/*  slurm_end.c -- how an attempt ended of which `done` does not say it: by accounting; else by scontrol; else by the queue,
- * and by a controller that is up and has never heard of it, asked three lists apart.
+/*  slurm_end.c -- how an attempt ended when `done` does not say it: by accounting; else by scontrol; else by the
+ *  queue, and by a controller that is up and has never heard of it, asked three lists apart.
  */
 #include <stdio.h>
 #include <string.h>

@@ -26,7 +26,7 @@
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/capacity.h"
-#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/listing/listing.h"
 #include "site-agent/backends/slurm/slurm.h"
 
 enum {

@@ -8,9 +8,7 @@ static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **sta
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
     assert_int_equal(lab.heard_count, 0);
     lab_pass(&lab, 20000); /* pending */
@@ -65,9 +63,7 @@ static void slurm__a_short_job_that_ended_between_two_lists_is_told_whole(void *
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_run(&lab, &job, "101");
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
     lab_set(&lab, "101", "state", "COMPLETED");
@@ -82,9 +78,7 @@ static void slurm__what_the_shim_could_not_begin_failed_to_start(void **state)
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_claim(&lab, &job, "101");
     lab_done(&lab, &job, (helio_done_t){.failed = true, .reason = "StartFailed: no such folder"});
     lab_set(&lab, "101", "state", "FAILED");

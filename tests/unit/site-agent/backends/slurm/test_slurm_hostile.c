@@ -1,28 +1,5 @@
 /*  What a job's user may do to its attempt's folder, which is theirs; and what is booked then. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "tests/support/slurm_double.h"
-
-#define WORD(name) HELIO_BACKEND_WORD_##name
-
-static void open_running(lab_t *lab, lab_job_t *job)
-{
-    lab_open(lab);
-    lab_start(lab, job);
-    lab_settle(lab);
-    lab_run(lab, job, "101");
-    lab_pass(lab, 10000);
-    lab_expect(lab, 0, WORD(STARTED), "");
-}
+#include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- a folder that cannot be opened -------------------------------------------------------------------- */
 
@@ -115,9 +92,7 @@ static void a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent(void **
     (void)state;
     lab_t lab;
     lab_job_t job = {0}, open = {.epoch = 2};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_start(&lab, &open);
     lab_settle(&lab);
     lab_answer(&lab, "scancel", "", "scancel: error: Unable to contact slurm controller\n", 1);
@@ -325,9 +300,7 @@ static void a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_beli
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_claim(&lab, &job, "77"); /* from an interactive job, say */
     lab_started(&lab, &job);
     lab_pass(&lab, 60000);

@@ -1,5 +1,5 @@
 /*  test_slurm_orders.c -- what an administrator does to jobs, and what orders meet at Slurm. */
-#include "tests/unit/site-agent/backends/slurm/slurm_traps_testing.h"
+#include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- what an administrator does ------------------------------------------------------------------------ */
 
@@ -239,9 +239,7 @@ static void trap_13__a_job_that_slurm_starts_late_is_waited_for(void **state)
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_set(&lab, "101", "reason", "None"); /* Slurm has not looked at it yet */
     lab_pass(&lab, 30000);
     assert_int_equal(lab.waitings, 0);

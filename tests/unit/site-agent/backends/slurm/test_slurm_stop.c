@@ -57,11 +57,7 @@ static void slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slur
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
+    open_running(&lab, &job);
     lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
     lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
     lab_pass(&lab, 85000); /* grace 30 s, and a minute */
@@ -81,11 +77,7 @@ static void slurm__a_kill_follows_a_polite_stop_at_once(void **state)
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
+    open_running(&lab, &job);
     lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
     lab_settle(&lab);
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
@@ -106,11 +98,7 @@ static void slurm__a_stop_that_could_not_be_said_is_said_again(void **state)
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
+    open_running(&lab, &job);
     lab_put(&lab, "down", "yes");
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_pass(&lab, 30000);
@@ -128,11 +116,7 @@ static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_
     (void)state;
     lab_t lab;
     lab_job_t job = {0}, nothing = {.epoch = 9};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
-    lab_run(&lab, &job, "101");
-    lab_pass(&lab, 10000);
+    open_running(&lab, &job);
     lab_reopen(&lab);
     lab.heard_count = 0;
     nothing.order.key = lab_key();
@@ -226,9 +210,7 @@ static void slurm__shim_and_script_are_put_into_the_shared_folder_whole(void **s
     lab_t lab;
     lab_job_t job = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t calls = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_read(&lab, "calls", &calls);
     const char *at = strstr(calls.data, "/shared/bin/helio-batch-");
     assert_non_null(at);
@@ -281,9 +263,7 @@ static void slurm__a_log_ends_when_its_attempt_did_with_a_mark_or_without(void *
     (void)state;
     lab_t lab;
     lab_job_t job = {0};
-    lab_open(&lab);
-    lab_start(&lab, &job);
-    lab_settle(&lab);
+    open_started(&lab, &job);
     lab_run(&lab, &job, "101");
     char file[200];
     (void)snprintf(file, sizeof file, "shared/attempts/%s/log", job.name);

@@ -1,5 +1,5 @@
 /*  test_slurm_traps.c -- lists that are none, and ends that are none. */
-#include "tests/unit/site-agent/backends/slurm/slurm_traps_testing.h"
+#include "tests/unit/site-agent/backends/slurm/slurm_testing.h"
 
 /* ---- lists that are none ------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/*  listing_jobs.c -- squeue's and sacct's lists.
+/*  jobs.c -- squeue's and sacct's lists.
  *
  *  What users write stands in columns of a fixed width, so it can hold anything, line breaks too, without
  * moving what follows. Each column has its end mark, and each entry ends where it must or the list is none.
@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 enum { ID_MAX = 64 };
 

@@ -1,7 +1,7 @@
-/*  listing_tables.c -- scontrol's lists of partitions and reservations, and its look at one job. */
+/*  tables.c -- scontrol's lists of partitions and reservations, and its look at one job. */
 #include <ctype.h>
 
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 static const char *const no_tails[] = {NULL};
 

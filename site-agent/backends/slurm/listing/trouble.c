@@ -1,4 +1,4 @@
-/*  listing_trouble.c -- what a complaint of a Slurm command means.
+/*  trouble.c -- what a complaint of a Slurm command means.
  *
  *  The texts are those of Slurm 20.11 to 25.05 (its table of errors, and what sbatch and scancel say
  *  themselves). The first entry that occurs decides. Whatever says that nobody answered goes first, since
@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 typedef struct trouble_row {
     const char *words; /* in lower case */

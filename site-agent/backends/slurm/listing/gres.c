@@ -1,8 +1,8 @@
-/*  listing_gres.c -- GPUs in the words of Slurm: GRES of nodes, and what jobs ask for. */
+/*  gres.c -- GPUs in the words of Slurm: GRES of nodes, and what jobs ask for. */
 #include <ctype.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 enum { COUNT_MAX = 1 << 20 }; /* what is more is no count of GPUs */
 

@@ -1,7 +1,7 @@
 /*  listing.c -- the small readers, and how lists are taken apart. */
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 /* Seconds of the year 9999: what is later is no time. */
 #define TIME_MAX_S INT64_C(253402300799)

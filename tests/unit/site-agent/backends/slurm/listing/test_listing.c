@@ -1,5 +1,5 @@
 /*  test_listing.c -- lists of jobs: read field by field, and never believed further than they go. */
-#include "tests/unit/site-agent/backends/slurm/listing_testing.h"
+#include "tests/unit/site-agent/backends/slurm/listing/listing_testing.h"
 
 static helio_slurm_jobs_t jobs_of(helio_text_t text)
 {

@@ -1,8 +1,8 @@
-/*  listing_inner.h -- how the readers of listing.h take texts apart. Nothing here copies: parts are views. */
+/*  inner.h -- how the readers of listing.h take texts apart. Nothing here copies: parts are views. */
 #ifndef HELIO_BACKENDS_SLURM_LISTING_INNER_H
 #define HELIO_BACKENDS_SLURM_LISTING_INNER_H
 
-#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/listing/listing.h"
 
 /*  INVALID, with the first bytes of what could not be read, printable. */
 helio_rc helio_slurm_bad(helio_error_t *err, const char *list, uint32_t number, helio_text_t record);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "site-agent/backends/slurm/listing.h"
+#include "site-agent/backends/slurm/listing/listing.h"
 #include "tests/support/one_arena.h"
 
 /*  A copy of its own size, so that a read past its end is seen by the sanitizer. */

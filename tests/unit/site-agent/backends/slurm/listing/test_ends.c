@@ -1,5 +1,5 @@
-/*  test_listing_ends.c -- what Slurm says of ends and of one job, and its complaints. */
-#include "tests/unit/site-agent/backends/slurm/listing_testing.h"
+/*  test_ends.c -- what Slurm says of ends and of one job, and its complaints. */
+#include "tests/unit/site-agent/backends/slurm/listing/listing_testing.h"
 
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
-/*  test_listing_nodes.c -- what squeue and sinfo say of nodes, partitions and reservations. */
-#include "tests/unit/site-agent/backends/slurm/listing_testing.h"
+/*  test_nodes.c -- what squeue and sinfo say of nodes, partitions and reservations. */
+#include "tests/unit/site-agent/backends/slurm/listing/listing_testing.h"
 
 /* ---- nodes --------------------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
-/*  listing_nodes.c -- scontrol's list of nodes: what they have, what is in use, and whether they may be used.
+/*  nodes.c -- scontrol's list of nodes: what they have, what is in use, and whether they may be used.
  */
-#include "site-agent/backends/slurm/listing_inner.h"
+#include "site-agent/backends/slurm/listing/inner.h"
 
 /* ---- states -------------------------------------------------------------------------------------------- */
 
