@@ -5,6 +5,7 @@ set -u
 top=${1:?usage: includes.sh SOURCE_DIR}
 cd "$top" || exit 2
 
+pure="federation/base federation/model federation/energy federation/policy" # what decides without I/O is made of
 declare -A may=(
   [federation/base]=""
   [federation/model]="federation/base"
@@ -14,7 +15,16 @@ declare -A may=(
   [federation/wire]="federation/base federation/model"
   [federation/net]="federation/base"
   [broker/model]="federation/base federation/model federation/energy federation/policy"
-  [broker/core]="broker/model federation/base federation/model federation/energy federation/policy"
+  [broker/core/state]="$pure broker/model broker/core/holds"
+  [broker/core/forecast]="$pure broker/model broker/core/state"
+  [broker/core/holds]="$pure broker/model broker/core/state broker/core/forecast"
+  [broker/core/decide]="$pure broker/model broker/core/state broker/core/forecast broker/core/holds"
+  [broker/core/preempt]="$pure broker/model broker/core/state broker/core/holds broker/core/decide"
+  [broker/core/migrate]="$pure broker/model broker/core/state broker/core/forecast broker/core/holds broker/core/decide"
+  [broker/core/round]="$pure broker/model broker/core/state broker/core/holds broker/core/decide broker/core/preempt broker/core/migrate"
+  [broker/core/sites]="$pure broker/model broker/core/state broker/core/forecast broker/core/holds"
+  [broker/core/requests]="$pure broker/model broker/core/state broker/core/forecast broker/core/holds broker/core/decide broker/core/preempt broker/core/migrate"
+  [broker/core]="$pure broker/model broker/core/state broker/core/forecast broker/core/holds broker/core/decide broker/core/preempt broker/core/migrate broker/core/round broker/core/sites broker/core/requests"
   [broker/release]="federation/base broker/model"
   [broker/store]="federation/base federation/model federation/spec broker/model"
   [broker/gateway]="federation/base federation/model federation/spec federation/wire federation/net broker/model"

@@ -20,7 +20,8 @@ echo 'int f(void) { return (int)time(0); }' >"$work/broker/core/a.c"; expect_fal
 printf 'int f(void)\n{\n    static int calls;\n    return ++calls;\n}\n' >"$work/broker/core/a.c"; expect_fall "a static variable" banned.sh "$work"
 command -v cc >/dev/null || { echo "no compiler: the symbols wall is not tested"; exit 0; }
 echo 'int counter = 1; int f(void); int f(void) { return counter; }' >"$work/g.c"
-for room in federation_model federation_energy federation_policy broker_model broker_core site_agent_core; do
+for room in federation_model federation_energy federation_policy broker_model broker_core broker_core_state broker_core_forecast broker_core_holds broker_core_decide broker_core_preempt broker_core_migrate \
+            broker_core_round broker_core_sites broker_core_requests site_agent_core; do
   echo 'int g(void); int g(void) { return 1; }' >"$work/$room.c"
   cc -c "$work/$room.c" -o "$work/$room.o" && ar rcs "$work/libhelio_$room.a" "$work/$room.o"
 done

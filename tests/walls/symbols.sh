@@ -15,7 +15,8 @@ for library in $libraries; do
   fi
 done
 impure='time|gettimeofday|clock_gettime|clock|rand|random|rand_r|getrandom|getenv|secure_getenv|open|open64|openat|fopen|fopen64|read|write|socket|connect|send|recv|poll|epoll_wait|pthread_create|pthread_mutex_lock|fork|vfork|posix_spawn|execve|nanosleep|usleep|sleep|dlopen|zmq_.*|PQ.*|sqlite3_.*|printf|puts|fprintf'
-for room in federation_model federation_energy federation_policy broker_model broker_core site_agent_core; do
+for room in federation_model federation_energy federation_policy broker_model broker_core broker_core_state broker_core_forecast broker_core_holds broker_core_decide broker_core_preempt broker_core_migrate \
+            broker_core_round broker_core_sites broker_core_requests site_agent_core; do
   library=$build/libhelio_$room.a
   [ -f "$library" ] || { echo "$library is missing"; faults=$((faults + 1)); continue; }
   refs=$(nm -u "$library" 2>/dev/null | awk '$1 == "U" { sub(/@.*/, "", $2); print $2 }' | sort -u | grep -xE "$impure")
