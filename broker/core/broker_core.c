@@ -1,12 +1,16 @@
 /*  broker_core.c -- the step: which event goes to which room of the core, and what happens after every event. */
+#include "broker/core/broker_core.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
 #include "broker/core/clock.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/hooks.h"
 #include "broker/core/load.h"
-#include "broker/core/migrate/migrate.h"
 #include "broker/core/requests/catalogue.h"
 #include "broker/core/requests/commands.h"
 #include "broker/core/requests/edit.h"
@@ -27,7 +31,6 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
-#include "broker/core/broker_core.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
@@ -36,6 +39,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
 {
     helio_broker_core_t *self = helio_new(1, sizeof *self);
     self->options = options;
+    self->moments = &core_hooks;
     self->open_batch = 1;
     self->capacity_version = 1;
     self->durations = helio_durations_new();
@@ -55,6 +59,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
+    core_evict_free(self);
     core_jobs_free(self);
     core_sites_free(self);
     core_tenants_free(self);

@@ -4,6 +4,7 @@
 
 #include "broker/core/state/nouns.h"
 
-void core_job_give_back(helio_broker_core_t *self, job_t *job);
+/*  To the pool, which it has left or which is drawn up anew. */
+void core_job_give_back(helio_broker_core_t *self, job_t *job, pool_t *pool);
 
 #endif

@@ -10,6 +10,19 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 
+moves_t *core_moves_new(void)
+{
+    moves_t *self = helio_new(1, sizeof *self);
+    self->due_ms = self->look_ms = INT64_MAX;
+    return self;
+}
+
+void core_moves_destroy(moves_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
 bool core_moved_is(helio_text_t reason)
 {
     return reason.size >= sizeof CORE_MOVED_FROM - 1 && memcmp(reason.data, CORE_MOVED_FROM, sizeof CORE_MOVED_FROM - 1) == 0;

@@ -46,6 +46,8 @@ typedef struct moves {
 #define CORE_MOVED_FROM "moved from " /* how the reason of such a transition begins */
 enum { MIGRATION_OVERDUE_MS = 60000 }; /* past its grace, and it is there yet */
 
+moves_t *core_moves_new(void);
+void core_moves_destroy(moves_t **self_p);
 void core_moves_follow(helio_broker_core_t *self, job_t *job); /* its state changed */
 void core_moves_load(helio_broker_core_t *self, job_t *job);   /* it is live under a new leader */
 void core_moves_forget(helio_broker_core_t *self, job_t *job);

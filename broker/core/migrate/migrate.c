@@ -32,19 +32,6 @@ enum {
     HELD_MAX = 256     /* under way at once */
 };
 
-moves_t *core_moves_new(void)
-{
-    moves_t *self = helio_new(1, sizeof *self);
-    self->due_ms = self->look_ms = INT64_MAX;
-    return self;
-}
-
-void core_moves_destroy(moves_t **self_p)
-{
-    free(*self_p);
-    *self_p = NULL;
-}
-
 /* ---- a pass -------------------------------------------------------------------------------------------- */
 
 static void begin(helio_broker_core_t *self, mover_t *mover, const spots_t *spots, const spot_t *spot,

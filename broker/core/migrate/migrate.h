@@ -5,8 +5,6 @@
 #include "broker/core/holds/migrations.h"
 #include "broker/core/state/nouns.h"
 
-moves_t *core_moves_new(void);
-void core_moves_destroy(moves_t **self_p);
 /*  Before the turns: those that have left. Returns how many were tried. */
 uint32_t core_moves_place(helio_broker_core_t *self);
 /*  After the turns: who leaves. In pieces, when there is something new. */

@@ -4,9 +4,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "broker/core/holds/reservations.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/core.h"
+#include "broker/core/state/moments.h"
 
 static bool is_of(const job_class_t *class, const helio_requirement_t *want, int32_t priority)
 {
@@ -52,8 +52,7 @@ void core_class_put(helio_broker_core_t *self, job_class_t *class)
     if (self->newest_class == class)
         self->newest_class = NULL;
     HASH_DEL(self->classes, class);
-    core_window_clear(class);
-    core_reserve_drop(class);
+    self->moments->class_gone(self, class);
     free(class->options);
     free(class->spots);
     helio_arena_destroy(&class->arena);

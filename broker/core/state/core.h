@@ -30,6 +30,7 @@
 
 struct helio_broker_core {
     helio_broker_options_t options;
+    const core_moments_t *moments; /* moments.h */
     helio_effects_t *effects; /* of the running step */
     const helio_event_t *event;
     int64_t now_ms;

@@ -5,16 +5,10 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "broker/core/holds/dependencies.h"
-#include "broker/core/holds/leave.h"
-#include "broker/core/holds/migrations.h"
-#include "broker/core/holds/preemptions.h"
-#include "broker/core/holds/reservations.h"
-#include "broker/core/state/accounts.h"
-#include "broker/core/state/budgets.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
+#include "broker/core/state/moments.h"
 #include "broker/core/state/submissions.h"
 
 /*  Jobs that come together get neighbouring ids (next_id): the first six bytes are their millisecond, and the
@@ -163,32 +157,22 @@ static void offer_answered(helio_broker_core_t *self, const job_t *job)
     }
 }
 
-static void leave_site(helio_broker_core_t *self, job_t *job)
+static void leave_site(job_t *job)
 {
-    if (!job->site)
-        return;
-    core_evict_left(self, job);
-    core_job_give_back(self, job);
-    core_quota_give(self, job);
-    core_budget_leave(self, job);
     DL_DELETE(job->site->live, job);
     job->site = NULL;
     job->pool = NULL;
     job->dispatch_seq = 0;
 }
 
-static void leave_queue(helio_broker_core_t *self, job_t *job)
+static void leave_queue(job_t *job)
 {
     job_class_t *class = job->submission->class;
     if (class->returned == job)
         class->returned = NULL;
     if (job->fed) {
         DL_DELETE(class->waiting, job);
-        if (--class->waiting_count == 0) { /* nobody is left whom room could be kept for */
-            core_window_clear(class);
-            core_reserve_drop(class);
-        }
-        core_evict_trim(self, class);
+        class->waiting_count--;
     } else {
         DL_DELETE(job->submission->throttled, job);
     }
@@ -236,8 +220,9 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
         assert(queue == submission->queue || !job->site);
         if (job->state != HELIO_JOB_QUEUED || !job->fed)
             continue;
-        leave_queue(self, job);
+        leave_queue(job);
         DL_APPEND(line, job);
+        self->moments->job_left_queue(self, before);
     }
     submission->queue->open_jobs -= submission->open_tasks;
     queue->open_jobs += submission->open_tasks;
@@ -275,11 +260,13 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
     self->figures.jobs[from]--;
     self->figures.jobs[to]++;
     bool live = helio_job_state_is_live(to), terminal = helio_job_state_is_terminal(to);
+    bool left_site = !live && job->site, left_queue = from == HELIO_JOB_QUEUED && job->fed;
+    pool_t *pool = job->pool;
     offer_answered(self, job);
-    if (!live)
-        leave_site(self, job);
+    if (left_site)
+        leave_site(job);
     if (from == HELIO_JOB_QUEUED)
-        leave_queue(self, job);
+        leave_queue(job);
     if (terminal || to == HELIO_JOB_HELD)
         unfeed(job);
     job->state = to;
@@ -291,12 +278,16 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
         core_job_enqueue(self, job, true);
     if (to == HELIO_JOB_HELD)
         core_job_feed(self, job->submission);
-    if (terminal) {
+    if (terminal)
         job->finished_ms = job->finished_ms ? job->finished_ms : self->wall_ms;
-        core_gates_ended(self, job);
-    }
-    core_moves_follow(self, job);
     core_job_touch(self, job);
+    if (left_site)
+        self->moments->job_left_site(self, job, pool);
+    if (left_queue)
+        self->moments->job_left_queue(self, job->submission->class);
+    self->moments->job_moved(self, job);
+    if (terminal)
+        self->moments->job_ended(self, job);
 }
 
 static void write_state(helio_broker_core_t *self, const job_t *job)
@@ -333,15 +324,9 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
 }
 
 /*  What the effects of this step still point into is freed when the next one begins. */
-static void submission_put(helio_broker_core_t *self, submission_t *submission)
+static void submission_bury(helio_broker_core_t *self, submission_t *submission)
 {
-    if (--submission->open_tasks) {
-        if (submission->throttled)
-            core_job_feed(self, submission);
-        return;
-    }
     core_array_drop(self, submission->row.job);
-    core_gate_destroy(self, submission);
     submission->buried_next = self->buried;
     self->buried = submission;
 }
@@ -362,16 +347,20 @@ void core_jobs_reap(helio_broker_core_t *self)
 void core_job_forget(helio_broker_core_t *self, job_t *job)
 {
     submission_t *submission = job->submission;
-    core_moves_forget(self, job);
     HASH_DEL(self->jobs, job);
     submission->tenant->open_jobs--;
     submission->queue->open_jobs--;
     self->open_jobs--;
     unfeed(job);
+    bool last = --submission->open_tasks == 0;
+    if (submission->throttled && !last)
+        core_job_feed(self, submission);
+    self->moments->job_forgotten(self, job);
     free(job->reason);
     free(job->last);
     free(job);
-    submission_put(self, submission);
+    if (last)
+        submission_bury(self, submission);
 }
 
 void core_jobs_flush(helio_broker_core_t *self)
@@ -389,11 +378,13 @@ void core_jobs_flush(helio_broker_core_t *self)
 void core_jobs_free(helio_broker_core_t *self)
 {
     job_t *job, *next;
-    core_evict_free(self);
     HASH_ITER(hh, self->jobs, job, next)
     {
+        bool waited = job->state == HELIO_JOB_QUEUED && job->fed;
         if (job->state == HELIO_JOB_QUEUED)
-            leave_queue(self, job);
+            leave_queue(job);
+        if (waited)
+            self->moments->job_left_queue(self, job->submission->class);
         core_job_forget(self, job);
     }
     core_jobs_reap(self);

@@ -7,6 +7,7 @@
 #include "broker/model/figures.h"
 
 typedef struct helio_broker_core helio_broker_core_t;
+typedef struct core_moments core_moments_t;
 typedef struct submission submission_t;
 typedef struct array array_t;
 typedef struct idempotency idempotency_t;
