@@ -4,12 +4,42 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "broker/core/internal.h"
+#include "broker/core/clock.h"
+#include "broker/core/decide/overflow.h"
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/hooks.h"
+#include "broker/core/load.h"
+#include "broker/core/requests/catalogue.h"
+#include "broker/core/requests/commands.h"
+#include "broker/core/requests/edit.h"
+#include "broker/core/requests/explain.h"
+#include "broker/core/requests/overflows.h"
+#include "broker/core/requests/plan.h"
+#include "broker/core/requests/queues.h"
+#include "broker/core/requests/quotas.h"
+#include "broker/core/requests/submit.h"
+#include "broker/core/requests/tenants.h"
+#include "broker/core/round/round.h"
+#include "broker/core/sites/commands.h"
+#include "broker/core/sites/profile.h"
+#include "broker/core/sites/reports.h"
+#include "broker/core/sites/sessions.h"
+#include "broker/core/sites/silence.h"
+#include "broker/core/sites/summary.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/catalogue.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/queues.h"
 
 helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
 {
     helio_broker_core_t *self = helio_new(1, sizeof *self);
     self->options = options;
+    self->moments = &core_hooks;
     self->open_batch = 1;
     self->capacity_version = 1;
     self->durations = helio_durations_new();
@@ -18,7 +48,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->look_ms = INT64_MAX;
     self->queues_look_ms = INT64_MAX;
     self->kept_ms = INT64_MAX;
-    self->moves.due_ms = self->moves.look_ms = INT64_MAX;
+    self->moves = core_moves_new();
     self->calendar.review_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
@@ -29,25 +59,16 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
+    core_evict_free(self);
     core_jobs_free(self);
     core_sites_free(self);
-    tenant_t *tenant, *next_tenant;
-    HASH_ITER(hh, self->tenants, tenant, next_tenant)
-    {
-        HASH_DEL(self->tenants, tenant);
-        core_accounts_free(tenant);
-        free(tenant);
-    }
+    core_tenants_free(self);
     core_queues_free(self);
     core_overflows_free(self);
-    idempotency_t *key, *next_key;
-    HASH_ITER(hh, self->keys, key, next_key)
-    {
-        HASH_DEL(self->keys, key);
-        free(key);
-    }
+    core_keys_free(self);
     core_data_free(self);
     helio_durations_destroy(&self->durations);
+    core_moves_destroy(&self->moves);
     free(self->timed);
     free(self->scratch);
     free(self);

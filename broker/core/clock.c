@@ -5,7 +5,13 @@
  * what was decided by the wrong time stands. So a clock that was set is news like any change of what is free: all who
  * wait are asked again, and what was meant as "in a minute" is so still.
  */
-#include "broker/core/internal.h"
+#include "broker/core/clock.h"
+
+#include <utlist.h>
+
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/state/core.h"
 
 enum { SET_MS = 1000 /* a clock that is slewed is never so far off from one step to the next */ };
 
@@ -15,7 +21,7 @@ static void move_plans(helio_broker_core_t *self, int64_t by_ms)
     DL_FOREACH(self->evictions, eviction)
         eviction->at_ms += by_ms;
     mover_t *mover;
-    DL_FOREACH2(self->moves.held, mover, held_next)
+    DL_FOREACH2(self->moves->held, mover, held_next)
         mover->gone_ms += by_ms;
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->patient_until_ms)

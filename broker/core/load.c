@@ -1,8 +1,30 @@
 /*  load.c -- the broker's memory, rebuilt from the database before anything else happens. */
-#include <assert.h>
-#include <string.h>
+#include "broker/core/load.h"
 
-#include "broker/core/internal.h"
+#include <assert.h>
+#include <utlist.h>
+
+#include "broker/core/decide/overflow.h"
+#include "broker/core/forecast/durations.h"
+#include "broker/core/forecast/prices.h"
+#include "broker/core/forecast/transfers.h"
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/requests/edit.h"
+#include "broker/core/requests/submit.h"
+#include "broker/core/sites/baselines.h"
+#include "broker/core/sites/silence.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/catalogue.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/queues.h"
+#include "broker/core/state/sites.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/tenants.h"
 
 /*  Each leader draws other numbers, else the tails of ids, by which people name jobs, would repeat from one
  * to the next. */
@@ -25,19 +47,6 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->restored_ms = row->restored_ms;
     self->restored_until_ms = row->restored_ms ? self->now_ms + (int64_t)self->options.silent_after_ms : 0;
     core_ids_go_on_from(self, row->newest_job);
-}
-
-tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name)
-{
-    tenant_t *tenant;
-    HASH_FIND(hh, self->tenants, name.data, name.size, tenant);
-    if (tenant)
-        return tenant;
-    tenant = helio_new(1, sizeof *tenant);
-    (void)helio_text_copy(name, tenant->name, sizeof tenant->name);
-    tenant->holds.quota = helio_quota_default();
-    HASH_ADD_KEYPTR(hh, self->tenants, tenant->name, strlen(tenant->name), tenant);
-    return tenant;
 }
 
 static void load_tenant(helio_broker_core_t *self, const helio_row_tenant_t *row)
@@ -205,7 +214,7 @@ void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
     else if (event->kind == HELIO_BROKER_EV_LOAD_TENANT)
         load_tenant(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE)
-        core_queue_load(self, event->payload);
+        core_quota_of_tier(self, core_queue_load(self, event->payload));
     else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE_RULE)
         core_queue_rule_load(self, event->payload);
     else if (event->kind == HELIO_BROKER_EV_LOAD_OVERFLOW)

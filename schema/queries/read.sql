@@ -240,7 +240,7 @@ from helio.pools_now n join helio.sites_now s using (site) where n.gpu_model is 
 
 -- name: read_queues
 -- $1 tenant: whose jobs are counted. priority is what holds everywhere now; regions where another one does, in words. Rules
--- stand in order of precedence, as broker/core/queues.c has it. burst_gpus: what the tenant may hold at once; of all tenants,
+-- stand in order of precedence, as broker/core/state/queues.c has it. burst_gpus: what the tenant may hold at once; of all tenants,
 -- one that has no quota of its own there. Null is no limit; 8 in a critical queue is HELIO_QUOTA_CRITICAL_GPUS.
 with rules as (
     select r.*, row_number() over (partition by r.queue order by r.schedule <> '', r.region = '', r.set_at desc,

@@ -1,0 +1,376 @@
+/*  evaluate.c -- every pool judged for a class, and the choice among them.
+ *
+ *  Verdicts of a class that waits are kept while what they rest on stands: the five minutes, profiles,
+ * series, who is in session. What is free is not among them: it is asked of the pool each time.
+ */
+#include "broker/core/decide/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/decide/overflow.h"
+#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/transfers.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/site_windows.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/classes.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/order.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/queues.h"
+
+static int by_preference(const void *a_, const void *b_)
+{
+    const option_t *a = a_, *b = b_;
+    bool fa = a->c.rejection == HELIO_REJECTION_NONE, fb = b->c.rejection == HELIO_REJECTION_NONE;
+    if (fa != fb)
+        return fa ? -1 : 1;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    if (a->c.ask != b->c.ask)
+        return a->c.ask < b->c.ask ? -1 : 1;
+#ifdef HELIO_MUTANT_registered_first
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+#endif
+#ifdef HELIO_MUTANT_dearest_first
+    if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
+        return a->c.now.score_micro_usd > b->c.now.score_micro_usd ? -1 : 1;
+#endif
+    if (a->c.now.score_micro_usd != b->c.now.score_micro_usd)
+        return a->c.now.score_micro_usd < b->c.now.score_micro_usd ? -1 : 1;
+    if (a->home != b->home)
+        return a->home ? -1 : 1;
+    int order = strcmp(a->site->name, b->site->name);
+    return order ? order : (a->pool > b->pool) - (a->pool < b->pool);
+}
+
+static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *site, pool_t *pool)
+{
+    int64_t wall_ms = core_judged_ms(self, class);
+    bool no_link;
+    helio_transfer_t transfer = core_transfer(self, &class->want, site, pool, wall_ms, &no_link);
+    helio_site_now_t now = {
+        .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
+        .draining = site->draining,
+        .wall_ms = wall_ms,
+        .outlook = core_pool_outlook(self, site, pool),
+        .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
+        .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
+    };
+    option_t option = {site, pool, helio_choice_judge(&class->want, &site->profile, &pool->info, &now),
+                       helio_text_is(class->want.home, site->name), site->facts, 0};
+    if (class->want.gpus_any)
+        option.c.ask = 0;
+    core_overflow_judge(self, class, &option);
+    return option;
+}
+
+/*  Of a class that looks ahead, and of one that waits already: it will be judged again with every summary.
+ * With a deadline, what may start now changes with the clock; and a plan's class is not there any more
+ * afterwards. */
+static bool is_kept(const helio_broker_core_t *self, const job_class_t *class)
+{
+    if (class->yielded == self->rounds)
+        return true; /* asked again in this very round */
+    return class->refs && !class->want.deadline_wall_ms &&
+           (class->want.free_until_ms > self->wall_ms || class->reason != HELIO_REASON_NONE);
+}
+
+/*  Room for the verdicts: the class's own if they are to be kept. */
+static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint32_t count, bool kept)
+{
+    option_t *options;
+    if (kept) {
+        options = class->options = helio_grow(class->options, count ? count : 1, sizeof *options);
+        class->option_count = count;
+        class->options_facts = self->facts_version;
+        class->options_pools = self->pools_version;
+        class->options_step = self->wall_ms / HELIO_SCORE_STEP_MS;
+        return options;
+    }
+    if (self->scratch_capacity < count) {
+        self->scratch = helio_grow(self->scratch, count, sizeof *options);
+        self->scratch_capacity = count;
+    }
+    class->options_step = 0; /* what was kept before is not brought up to date any more */
+    return self->scratch;
+}
+
+static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool kept)
+{
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        e->count += site->pool_count;
+    e->options = options_of(self, e->class, e->count, kept);
+    option_t *option = e->options;
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            *option++ = judge(self, e->class, site, &site->pools[i]);
+    if (e->count)
+        qsort(e->options, e->count, sizeof *e->options, by_preference);
+}
+
+/*  Kept ones: those of sites that changed since. */
+static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    e->options = class->options;
+    e->count = class->option_count;
+    if (class->options_facts == self->facts_version)
+        return;
+    class->options_facts = self->facts_version;
+    bool changed = false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        option_t *option = &e->options[i];
+        if (option->facts == option->site->facts)
+            continue;
+        *option = judge(self, class, option->site, option->pool);
+        changed = true;
+    }
+    if (changed)
+        qsort(e->options, e->count, sizeof *e->options, by_preference);
+}
+
+evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
+{
+    evaluation_t e = {.class = class};
+    bool kept = is_kept(self, class);
+    /* what bringing data costs rests on other sites, too */
+    bool stands = !class->want.data.count || class->options_facts == self->facts_version;
+    if (kept && stands && class->options && class->options_pools == self->pools_version &&
+        class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS)
+        judge_changed(self, &e);
+    else
+        judge_all(self, &e, kept);
+    while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
+        e.feasible++;
+    for (uint32_t i = 0; i < e.count; i++)
+        e.alive |= helio_overflow_is_alive(&e.options[i].c) ? UINT32_C(1) << e.options[i].step : 0;
+    return e;
+}
+
+bool core_is_of_turn(const job_class_t *class, const option_t *option)
+{
+    return core_queue_level(class->queue, option->site->profile.region) >= class->level;
+}
+
+static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    pool_t *pool = option->pool;
+    const helio_requirement_t *want = &class->want;
+    if (class->judged_ms)
+        return !core_overflow_is_closed(class, option) && core_option_gpus(class, option) <= core_quota_left(class) &&
+               core_budget_allows(self, class, option) &&
+               core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node, class->judged_ms) > 0;
+    return self->now_ms >= pool->penalty_until_ms && !core_overflow_is_closed(class, option) &&
+           option->site->unanswered < self->options.offers_unanswered_max &&
+           core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
+                          want->memory_bytes) &&
+           core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
+           (core_evict_holds(self, class, pool) ||
+            core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
+           core_evict_allows(self, class, pool, option->c.gpus_per_node) &&
+           core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0});
+}
+
+bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return has_room(self, class, option);
+}
+
+static double free_share(const pool_t *pool)
+{
+    bool gpus = pool->info.gpus_per_node > 0;
+    double total = (double)pool->info.nodes * (gpus ? pool->info.gpus_per_node : pool->info.cpus_per_node);
+    double left = gpus ? core_pool_gpus_free(pool) : (double)pool->free.cpus;
+    return total > 0 ? left / total : 0;
+}
+
+/*  Among equally good options (same alternative, same score, neither home) the one with the largest free
+ * share. */
+/*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
+bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return self->now_ms < option->pool->doubtful_until_ms || option->site->stale ||
+           (option->pool == class->doubtful && self->now_ms < class->doubtful_until_ms);
+}
+
+static const option_t *choose_among(helio_broker_core_t *self, const evaluation_t *e, bool doubtful_too)
+{
+    for (uint32_t i = 0; i < e->feasible;) {
+        const option_t *first = &e->options[i], *best = NULL;
+        double best_share = -1;
+        uint32_t end = i;
+        for (; end < e->feasible && e->options[end].step == first->step && e->options[end].c.ask == first->c.ask &&
+               e->options[end].c.now.score_micro_usd == first->c.now.score_micro_usd;
+             end++) {
+            const option_t *option = &e->options[end];
+            if ((!doubtful_too && core_is_doubtful(self, e->class, option)) || !has_room(self, e->class, option))
+                continue;
+            double share = option->home ? 2 : free_share(option->pool);
+            if (share > best_share) {
+                best = option;
+                best_share = share;
+            }
+        }
+        if (best)
+            return best;
+        i = end;
+    }
+    return NULL;
+}
+
+static const option_t *choose_now(helio_broker_core_t *self, const evaluation_t *e)
+{
+    const option_t *best = choose_among(self, e, false);
+    return best ? best : choose_among(self, e, true);
+}
+
+static const option_t *choose_later(helio_broker_core_t *self, const evaluation_t *e, const option_t *now,
+                                    uint32_t *ret_room)
+{
+    const job_class_t *class = e->class;
+    const option_t *best = NULL;
+    int64_t best_rank = INT64_MAX, wall_ms = core_judged_ms(self, class);
+    for (uint32_t i = 0; i < e->count; i++) {
+        const option_t *option = &e->options[i];
+        const helio_plan_t *later = &option->c.later, *beside = now ? &now->c.now : &option->c.now;
+        if (!later->start_ms || core_overflow_is_closed(class, option) || (now && option->step > now->step) ||
+            (now && option->step == now->step && option->c.ask > now->c.ask))
+            continue;
+        bool held = class->window.pool == option->pool && class->window.start_ms == later->start_ms;
+        int64_t rank = helio_choice_rank(later, beside, wall_ms, held);
+        if (rank >= best_rank ||
+            (now && helio_choice_worth(later, beside, wall_ms, held) >= beside->score_micro_usd))
+            continue;
+        uint32_t room = core_window_room(self, class, option->site, option->pool, option->c.gpus_per_node,
+                                         later->start_ms);
+        room = core_budget_room(self, class, option, later, room);
+        if (!room)
+            continue;
+        best = option;
+        best_rank = rank;
+        *ret_room = room;
+    }
+    return best;
+}
+
+choice_t core_choose(helio_broker_core_t *self, const evaluation_t *e)
+{
+    core_overflow_open(self, e);
+    choice_t choice = {.now = choose_now(self, e)};
+    if (e->class->want.free_until_ms > core_judged_ms(self, e->class))
+        choice.later = choose_later(self, e, choice.now, &choice.room);
+    return choice;
+}
+
+bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, const option_t *option)
+{
+    const window_t *window = &e->class->window;
+    const helio_plan_t *now = &option->c.now;
+    for (uint32_t i = 0; i < e->count && e->class->want.free_until_ms > self->wall_ms; i++) {
+        const option_t *other = &e->options[i];
+        const helio_plan_t *later = &other->c.later;
+        bool held = window->pool == other->pool && window->start_ms == later->start_ms;
+        if (later->start_ms && other->c.ask <= option->c.ask &&
+            helio_choice_worth(later, now, self->wall_ms, held) < now->score_micro_usd)
+            return true;
+    }
+    return false;
+}
+
+/*  It would never find its room while smaller ones pass it: several nodes, or a whole one; and more than one GPU of a
+ * tenant that is owed some. */
+static bool is_gang(const job_class_t *class, const option_t *option)
+{
+    return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_owed(class)) ||
+           (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
+}
+
+/*  The first gang in line for a pool gets a reservation where it is expected to start first. */
+static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i];
+        const reservation_t *held = &option->pool->reservation;
+        bool taken = held->class && held->class->id != class->id && held->class->waiting;
+        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) ||
+            core_overflow_is_closed(class, option) ||
+            core_kept_excludes(class, option->pool, option->c.gpus_per_node) ||
+            core_option_gpus(class, option) > core_quota_left(class) || !core_budget_allows(self, class, option))
+            continue;
+        reservation_t found;
+        int64_t at_ms =
+            core_reserve_expect(self, class, option->site, option->pool, option->c.gpus_per_node, &found);
+        if (at_ms && (!e->reserved || at_ms < e->reservation.at_ms)) {
+            e->reserved = option;
+            e->reservation = found;
+        }
+    }
+}
+
+/*  Would it wait for that start even if the best pool of all had room now? Then it waits for the window, not
+ * for room. */
+static bool is_worth_waiting_for(const helio_broker_core_t *self, const evaluation_t *e,
+                                 const option_t *later)
+{
+    const helio_plan_t *now = &e->options[0].c.now;
+    const window_t *window = &e->class->window;
+    bool held = window->pool == later->pool && window->start_ms == later->c.later.start_ms;
+    return !e->feasible ||
+           helio_choice_worth(&later->c.later, now, self->wall_ms, held) < now->score_micro_usd;
+}
+
+/*  The least of what it may be placed with, if the quota leaves less than that. */
+static uint32_t capped_gpus(const evaluation_t *e)
+{
+    uint32_t least = UINT32_MAX;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        uint32_t gpus = core_option_gpus(e->class, &e->options[i]);
+        least = gpus < least ? gpus : least;
+    }
+    return e->feasible && least > core_quota_left(e->class) ? least : 0;
+}
+
+/*  Of those that its quota allows, the one that its budgets would allow first; NULL: they allow some. */
+static const option_t *over_budget(helio_broker_core_t *self, const evaluation_t *e, shortage_t *ret_shortage)
+{
+    const account_t *account = e->class->account;
+    const option_t *first = NULL;
+    if (!account->spends.any && !account->tenant->spends.any)
+        return NULL;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i];
+        if (core_option_gpus(e->class, option) > core_quota_left(e->class))
+            continue;
+        if (core_budget_allows(self, e->class, option))
+            return NULL;
+        shortage_t found = core_budget_short(self, e->class, option);
+        if (!first || (ret_shortage->alone && !found.alone) ||
+            (ret_shortage->alone == found.alone && found.fits_ms < ret_shortage->fits_ms)) {
+            first = option;
+            *ret_shortage = found;
+        }
+    }
+    return first;
+}
+
+bool core_is_capped(const evaluation_t *e)
+{
+    return e->capped_gpus || e->over_budget;
+}
+
+void core_decide(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    e->waits = choice->later && (choice->now || is_worth_waiting_for(self, e, choice->later));
+    e->chosen = e->waits ? choice->later : NULL;
+    e->capped_gpus = e->waits ? 0 : capped_gpus(e);
+    e->over_budget = e->waits || e->capped_gpus ? NULL : over_budget(self, e, &e->shortage);
+    if (!e->waits)
+        find_reservation(self, e);
+}

@@ -1,0 +1,188 @@
+/*  overflow.c -- overflow groups: which steps of its list of places are open to a class
+ * (federation/policy/overflow.h).
+ *
+ *  The wait is that of the job at the head of the class since it came in line: a fact, where an expected wait
+ * rests on time limits, which most jobs stay far below. A job that comes back from a site where it ran is in
+ * line anew.
+ */
+#include "broker/core/decide/overflow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/option.h"
+
+static bool is_bound(const overflow_t *group, const job_class_t *class)
+{
+    return (!group->queue[0] || strcmp(group->queue, class->queue->name) == 0) &&
+           (!group->tenant[0] || helio_text_is(class->want.tenant, group->tenant));
+}
+
+/*  The narrowest that is bound to it: of its tenant and queue, of its tenant, of its queue. */
+static const overflow_t *find_group(const helio_broker_core_t *self, const job_class_t *class)
+{
+    const overflow_t *best = NULL;
+    int best_rank = 0;
+    for (const overflow_t *group = self->overflows; group; group = group->hh.next) {
+        int rank = (group->tenant[0] ? 2 : 0) + (group->queue[0] ? 1 : 0);
+        if (rank > best_rank && is_bound(group, class)) {
+            best = group;
+            best_rank = rank;
+        }
+    }
+    return best;
+}
+
+static const overflow_t *group_of(const helio_broker_core_t *self, job_class_t *class)
+{
+    if (class->overflow_version != self->overflow_version) {
+        class->overflow_version = self->overflow_version;
+        class->overflow = find_group(self, class);
+    }
+    return class->overflow;
+}
+
+/* ---- judging ------------------------------------------------------------------------------------------- */
+
+void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option)
+{
+    const overflow_t *group = group_of(self, class);
+    if (!group)
+        return;
+    helio_candidate_t *c = &option->c;
+    option->step = helio_overflow_step_of(&group->steps, helio_text_of(option->site->name));
+    int64_t most =
+        option->step < group->steps.count ? group->steps.steps[option->step].max_price_micro_usd : -1;
+    uint64_t gpus = core_option_gpus(class, option), run_ms = class->want.time_limit_ms;
+    if (!most)
+        return;
+    if (c->later.start_ms && (most < 0 || helio_overflow_price(&c->later, gpus, run_ms) > most))
+        c->later = (helio_plan_t){0};
+    if (c->rejection == HELIO_REJECTION_NONE &&
+        (most < 0 || helio_overflow_price(&c->now, gpus, run_ms) > most))
+        c->rejection = HELIO_REJECTION_OVERFLOW;
+}
+
+static int64_t waited_ms(const helio_broker_core_t *self, const job_class_t *class)
+{
+    const job_t *head = class->waiting;
+    return head && self->wall_ms > head->ready_ms ? self->wall_ms - head->ready_ms : 0;
+}
+
+void core_overflow_open(helio_broker_core_t *self, const evaluation_t *e)
+{
+    job_class_t *class = e->class;
+    const overflow_t *group = group_of(self, class);
+    class->open_steps = group ? helio_overflow_open(&group->steps, e->alive, waited_ms(self, class)) : 1;
+}
+
+bool core_overflow_is_closed(const job_class_t *class, const option_t *option)
+{
+    return class->overflow && option->step >= class->open_steps;
+}
+
+const char *core_overflow_name(const job_class_t *class)
+{
+    return class->overflow->name;
+}
+
+int64_t core_overflow_due_ms(const job_class_t *class)
+{
+    const overflow_t *group = class->overflow;
+    if (!group || !class->waiting || class->open_steps >= group->steps.count)
+        return 0;
+    return class->waiting->ready_ms + (int64_t)group->steps.steps[class->open_steps].after_ms;
+}
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+/*  "45s", "12m", "26h"; of what goes on, in steps that do not make a row a second. */
+static const char *time_text(helio_broker_core_t *self, uint64_t ms, bool seconds)
+{
+    unsigned long long s = ms / 1000;
+    if (seconds)
+        return core_printf(self, "%llus", s);
+    return s && s % 3600 == 0 ? core_printf(self, "%lluh", s / 3600) : core_printf(self, "%llum", s / 60);
+}
+
+static const char *opens_text(helio_broker_core_t *self, const job_class_t *class, uint32_t index)
+{
+    char name[128];
+    const helio_overflow_step_t *step = &class->overflow->steps.steps[index];
+    bool seconds = step->after_ms < 120000 && step->after_ms % 60000;
+    uint64_t waited = (uint64_t)waited_ms(self, class), step_ms = seconds ? 10000 : 60000;
+    helio_overflow_name(step, name, sizeof name);
+    return core_printf(self, "%s opens when the wait here is over %s: now %s", name,
+                       time_text(self, step->after_ms, seconds),
+                       time_text(self, waited - waited % step_ms, seconds));
+}
+
+const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t *class)
+{
+    return core_overflow_due_ms(class) ? opens_text(self, class, class->open_steps) : "";
+}
+
+const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    const overflow_t *group = class->overflow;
+    if (option->step >= group->steps.count)
+        return core_printf(self, "no step of overflow group %s names it", group->name);
+    if (option->c.rejection != HELIO_REJECTION_OVERFLOW)
+        return opens_text(self, class, option->step);
+    const helio_overflow_step_t *step = &group->steps.steps[option->step];
+    int64_t price =
+        helio_overflow_price(&option->c.now, core_option_gpus(class, option), class->want.time_limit_ms);
+    return core_printf(self, "$%.2f per GPU-hour > $%.2f, the most of overflow group %s here",
+                       (double)price / 1e6, (double)step->max_price_micro_usd / 1e6, group->name);
+}
+
+/* ---- setting them -------------------------------------------------------------------------------------- */
+
+overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name)
+{
+    overflow_t *group;
+    HASH_FIND(hh, self->overflows, name.data, name.size, group);
+    return group;
+}
+
+void core_overflow_drop(helio_broker_core_t *self, overflow_t *group)
+{
+    HASH_DEL(self->overflows, group);
+    free(group);
+}
+
+helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t *row, helio_error_t *err)
+{
+    overflow_t *group = helio_new(1, sizeof *group), *before = core_overflow_find(self, row->name);
+    (void)helio_text_copy(row->name, group->name, sizeof group->name);
+    (void)helio_text_copy(row->queue, group->queue, sizeof group->queue);
+    (void)helio_text_copy(row->tenant, group->tenant, sizeof group->tenant);
+    (void)helio_text_copy(row->steps, group->text, sizeof group->text);
+    helio_rc rc = helio_overflow_parse(helio_text_of(group->text), &group->steps, err);
+    if (rc != HELIO_OK) {
+        free(group);
+        return rc;
+    }
+    if (before)
+        core_overflow_drop(self, before);
+    HASH_ADD_KEYPTR(hh, self->overflows, group->name, strlen(group->name), group);
+    return HELIO_OK;
+}
+
+/* ---- a new leader, and the end ------------------------------------------------------------------------- */
+
+/*  It was checked when it was set. */
+void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row)
+{
+    (void)!core_overflow_put(self, row, NULL);
+}
+
+void core_overflows_free(helio_broker_core_t *self)
+{
+    overflow_t *group, *next;
+    HASH_ITER(hh, self->overflows, group, next)
+    core_overflow_drop(self, group);
+}

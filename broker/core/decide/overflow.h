@@ -1,0 +1,42 @@
+/*  overflow.h -- overflow groups: which steps of its list a class can use now. */
+#ifndef HELIO_BROKER_CORE_DECIDE_OVERFLOW_H
+#define HELIO_BROKER_CORE_DECIDE_OVERFLOW_H
+
+#include <uthash.h>
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/state/nouns.h"
+#include "broker/core/state/option.h"
+#include "broker/model/rows_policy.h"
+#include "federation/base/error.h"
+#include "federation/base/memory.h"
+#include "federation/policy/overflow.h"
+
+struct overflow {
+    char name[33];
+    char queue[33];  /* "" = of every queue */
+    char tenant[33]; /* "" = of every tenant */
+    char text[HELIO_OVERFLOW_TEXT_MAX + 1];
+    helio_overflow_t steps; /* views into text */
+    UT_hash_handle hh;
+};
+
+/*  Which step it belongs to; a start that the group does not allow is rejected. */
+void core_overflow_judge(helio_broker_core_t *self, job_class_t *class, option_t *option);
+/*  How many steps are open to the head of the class. Before anything is chosen for it. */
+void core_overflow_open(helio_broker_core_t *self, const evaluation_t *e);
+bool core_overflow_is_closed(const job_class_t *class, const option_t *option);
+const char *core_overflow_name(const job_class_t *class); /* of its group, which it has */
+/*  Wall clock: when the next step opens to the head; 0 = all are open. */
+int64_t core_overflow_due_ms(const job_class_t *class);
+/*  "cloud opens when the wait here is over 30m: now 12m"; "" = all are open. */
+const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t *class);
+/*  Why the option is closed or rejected. */
+const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
+void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row);
+void core_overflows_free(helio_broker_core_t *self);
+overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name);
+void core_overflow_drop(helio_broker_core_t *self, overflow_t *group);
+helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t *row, helio_error_t *err);
+
+#endif

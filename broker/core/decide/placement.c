@@ -1,0 +1,117 @@
+/*  placement.c -- one job placed at one pool. */
+#include "broker/core/decide/placement.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "broker/core/decide/decisions.h"
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/site_windows.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/dispatch.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/pools.h"
+
+/*  Where whoever looks at waits alone would start the head: what can start now, at home if that can, else by name. Room
+ *  only shrinks within a round, so it stands until it is full. */
+const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e)
+{
+    if (e->least && core_has_room(self, e->class, e->least))
+        return e->least;
+    e->least = NULL;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *option = &e->options[i], *best = e->least;
+        bool sooner = !best || (option->home && !best->home) ||
+                      (option->home == best->home && strcmp(option->site->name, best->site->name) < 0);
+        if (sooner && core_has_room(self, e->class, option))
+            e->least = option;
+    }
+    return e->least;
+}
+
+/*  The first placement of a job keeps it: at the end its use is held against that. */
+static void keep_least(const evaluation_t *e, job_t *job, const option_t *least, int64_t wall_ms,
+                       helio_row_placement_t *row)
+{
+    const job_class_t *class = e->class;
+    place_name_t *last = job->last;
+    int64_t submitted_ms = job->submission->row.submitted_ms;
+    if (class->least_ms) { /* it waited by choice */
+        last->least = class->least;
+        (void)helio_text_copy(helio_text_of(class->least_pool), last->least_pool, sizeof last->least_pool);
+        last->least_ms = class->least_ms > submitted_ms ? class->least_ms : submitted_ms;
+    } else {
+        last->least = least->site;
+        (void)helio_text_copy(least->pool->info.name, last->least_pool, sizeof last->least_pool);
+        last->least_ms = wall_ms;
+    }
+    row->least_site = helio_text_of(last->least->name);
+    row->least_pool = helio_text_of(last->least_pool);
+    row->least_ms = last->least_ms;
+}
+
+void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
+{
+    if (!e->decision_id) {
+        e->chosen = option;
+        core_decision_write(self, e, HELIO_REASON_NONE, "");
+    }
+    const option_t *least = job->attempts ? NULL : core_least_wait(self, e);
+    job->epoch++;
+    job->attempts++;
+    uint32_t victims = e->moved_from ? 0 : core_evict_placed(self, e->class, option->pool);
+    const char *placed = core_printf(self, "placed at %s", option->site->name);
+    if (e->moved_from)
+        placed = core_printf(self, "%s, moved from %s", placed, e->moved_from);
+    if (victims)
+        placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
+    core_job_move(self, job, HELIO_JOB_OFFERED, placed, "broker");
+    job->site = option->site;
+    job->pool = option->pool;
+    const helio_requirement_t *want = &e->class->want;
+    job->counted =
+        core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
+    job->gpus_per_node = option->c.gpus_per_node;
+    job->inventory = 0;
+    core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
+    const helio_transfer_t *transfer = &option->c.transfer;
+    job->last->transfer = *transfer;
+    core_quota_take(self, job);
+    DL_APPEND(option->site->live, job);
+    helio_row_placement_t row = {
+        .key = job->key,
+        .epoch = job->epoch,
+        .site = helio_text_of(option->site->name),
+        .pool = option->pool->info.name,
+        .decision_id = e->decision_id,
+        .nodes = want->nodes,
+        .gpus = option->c.gpus_per_node * want->nodes,
+        .score_micro_usd = option->c.now.score_micro_usd,
+        .planned_cost_micro_usd = option->c.now.cost_micro_usd + transfer->egress_micro_usd,
+        .planned_energy_j = option->c.now.energy_j + transfer->energy_j,
+        .planned_carbon_mg = option->c.now.carbon_mg + transfer->carbon_mg,
+        .start_ms = self->wall_ms,
+        .at_ms = self->wall_ms,
+        .transfer_ms = transfer->ms,
+        .transfer_micro_usd = transfer->egress_micro_usd,
+        .transfer_j = transfer->energy_j,
+        .transfer_carbon_mg = transfer->carbon_mg,
+        .gpu_model = option->pool->info.gpu,
+        .expected_ms = option->c.run_ms,
+        .expected_high_ms = option->c.run_high_ms,
+    };
+    if (job->attempts == 1)
+        keep_least(e, job, least ? least : option, self->wall_ms, &row);
+    core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
+    core_budget_place(self, job, &row);
+    core_reserve_placed(self, job);
+    core_kept_placed(self, job);
+    core_order(self, job);
+    self->figures.placements_total++;
+}

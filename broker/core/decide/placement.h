@@ -1,0 +1,12 @@
+/*  placement.h -- one job placed at one pool. */
+#ifndef HELIO_BROKER_CORE_DECIDE_PLACEMENT_H
+#define HELIO_BROKER_CORE_DECIDE_PLACEMENT_H
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/state/nouns.h"
+#include "broker/core/state/option.h"
+
+void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option);
+const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e);
+
+#endif

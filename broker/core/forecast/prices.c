@@ -1,0 +1,279 @@
+/*  prices.c -- what an hour at a pool costs: by the latest word on that hour of the site's series, else by the
+ * static figures. An hour's price is made once, and again when the site says something new.
+ */
+#include "broker/core/forecast/prices.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/sites.h"
+
+enum { PASTS_MAX = 128 }; /* signals of a site whose hours are kept */
+
+static bool is_priced(uint32_t signal)
+{
+    return signal == HELIO_SIGNAL_PRICE || signal == HELIO_SIGNAL_ELECTRICITY ||
+           signal == HELIO_SIGNAL_CARBON || signal == HELIO_SIGNAL_PUE;
+}
+
+static helio_past_t *past_of(const site_t *site, uint32_t signal, helio_text_t pool)
+{
+    for (uint32_t i = 0; i < site->past_count; i++)
+        if (site->pasts[i].signal == signal && helio_text_is(pool, site->pasts[i].pool))
+            return site->pasts[i].past;
+    return NULL;
+}
+
+/*  NULL: of a pool that the site does not have, or more than can be kept. */
+static helio_past_t *past_get(site_t *site, uint32_t signal, helio_text_t pool)
+{
+    helio_past_t *past = past_of(site, signal, pool);
+    if (past || site->past_count == PASTS_MAX || (pool.size && !core_pool_find(site, pool)))
+        return past;
+    site->pasts = helio_grow(site->pasts, site->past_count + 1, sizeof *site->pasts);
+    signal_past_t *made = &site->pasts[site->past_count++];
+    *made = (signal_past_t){.signal = signal, .past = helio_past_new(signal)};
+    (void)helio_text_copy(pool, made->pool, sizeof made->pool);
+    return made->past;
+}
+
+void core_pasts_free(site_t *site)
+{
+    for (uint32_t i = 0; i < site->past_count; i++)
+        helio_past_destroy(&site->pasts[i].past);
+    free(site->pasts);
+    site->pasts = NULL;
+    site->past_count = 0;
+}
+
+static helio_series_t series_of(const helio_row_series_t *row)
+{
+    return (helio_series_t){
+        .signal = row->signal,
+        .pool = row->pool,
+        .kind = row->kind,
+        .factor = row->factor,
+        .source = row->source,
+        .estimated = row->estimated,
+        .issued_wall_ms = row->issued_ms,
+        .start_wall_ms = row->start_ms,
+        .step_s = row->step_s,
+        .values = row->values,
+    };
+}
+
+typedef struct teller {
+    helio_broker_core_t *core;
+    const helio_row_series_t *row;
+} teller_t;
+
+static void write_actual(void *arg, const helio_past_value_t *value)
+{
+    const teller_t *teller = arg;
+    helio_row_actual_t row = {
+        .site = teller->row->site,
+        .pool = teller->row->pool,
+        .signal = teller->row->signal,
+        .hour_ms = value->hour_ms,
+        .value = value->value,
+        .kind = helio_arena_text(teller->core->effects->arena, value->kind),
+        .factor = helio_arena_text(teller->core->effects->arena, value->factor),
+        .source = helio_arena_text(teller->core->effects->arena, value->source),
+        .estimated = value->estimated,
+        .issued_ms = value->issued_ms,
+    };
+    core_emit(teller->core, HELIO_BROKER_FX_ROW_ACTUAL, &row);
+}
+
+void core_past_take(helio_broker_core_t *self, site_t *site, const helio_row_series_t *row)
+{
+    helio_past_t *past = is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
+    if (!past)
+        return;
+    helio_series_t series = series_of(row);
+    teller_t teller = {self, row};
+    helio_past_take(past, &series, self->wall_ms, write_actual, &teller);
+    site->past_version++;
+}
+
+void core_past_load(helio_broker_core_t *self, const helio_row_actual_t *row)
+{
+    site_t *site = core_site_find(self, row->site);
+    helio_past_t *past = site && is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
+    if (!past)
+        return;
+    helio_past_value_t value = {
+        .hour_ms = row->hour_ms,
+        .value = row->value,
+        .estimated = row->estimated,
+        .issued_ms = row->issued_ms,
+        .source = row->source,
+        .kind = row->kind,
+        .factor = row->factor,
+    };
+    helio_past_restore(past, &value, self->wall_ms);
+}
+
+void core_past_load_series(helio_broker_core_t *self, const helio_row_series_t *row)
+{
+    site_t *site = core_site_find(self, row->site);
+    helio_past_t *past = site && is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
+    if (!past)
+        return;
+    helio_series_t series = series_of(row);
+    helio_past_take(past, &series, self->wall_ms, NULL, NULL);
+}
+
+/*  Of an hour: the pool's own series, the site's, the static figure; of a signal without one the nearest
+ * hour. A static figure that replaces a feed, or stands for an intensity, is an estimate; else it is what was
+ * agreed. */
+static helio_past_value_t figure_of(const site_t *site, const pool_t *pool, uint32_t signal, int64_t hour_ms,
+                                    bool has_static, double figure)
+{
+    helio_past_value_t value = {.value = has_static && isfinite(figure) ? figure : 0};
+    const helio_past_t *own = pool ? past_of(site, signal, pool->info.name) : NULL;
+    const helio_past_t *shared = past_of(site, signal, (helio_text_t){0});
+    if ((own && helio_past_at(own, hour_ms, &value)) || (shared && helio_past_at(shared, hour_ms, &value)))
+        return value;
+    if (!has_static) {
+        bool found = (own && helio_past_nearest(own, hour_ms, &value)) ||
+                     (shared && helio_past_nearest(shared, hour_ms, &value));
+        (void)found; /* else all zero: not known */
+        return value;
+    }
+    value.source = HELIO_TEXT("static");
+    value.kind = HELIO_TEXT("average");
+    value.estimated = own || shared || signal == HELIO_SIGNAL_CARBON;
+    return value;
+}
+
+double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+    const helio_site_profile_t *profile = &site->profile;
+    helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
+                                          profile->carbon_g_per_kwh);
+    bool known = carbon.source.size || carbon.kind.size || carbon.issued_ms;
+    return known && carbon.value >= 0 ? carbon.value * 1000 : -1;
+}
+
+static helio_row_rates_t rates_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+    static const helio_pool_t no_pool = {0};
+    const helio_site_profile_t *profile = &site->profile;
+    const helio_pool_t *info = pool ? &pool->info : &no_pool;
+    helio_rates_t fixed = helio_rates_of(profile, info, 1);
+    helio_past_value_t pue = figure_of(site, pool, HELIO_SIGNAL_PUE, hour_ms, true, fixed.pue);
+    helio_past_value_t rent =
+        figure_of(site, pool, HELIO_SIGNAL_PRICE, hour_ms, true, fixed.price_usd_per_gpu_h);
+    helio_past_value_t tariff = {0};
+    if (info->owned)
+        tariff =
+            figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
+    helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms,
+                                          profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
+    return (helio_row_rates_t){
+        .site = helio_text_of(site->name),
+        .pool = info->name,
+        .hour_ms = hour_ms,
+        .watts_per_gpu = isfinite(fixed.watts_per_gpu) ? fixed.watts_per_gpu : 0,
+        .pue = pue.value,
+        .pue_source = pue.source,
+        .pue_issued_ms = pue.issued_ms,
+        .pue_estimated = pue.estimated,
+        .price_usd_per_gpu_h = rent.value,
+        .price_source = rent.source,
+        .price_issued_ms = rent.issued_ms,
+        .price_estimated = rent.estimated,
+        .electricity_usd_per_kwh = tariff.value,
+        .electricity_source = tariff.source,
+        .electricity_issued_ms = tariff.issued_ms,
+        .electricity_estimated = tariff.estimated,
+        .carbon_g_per_kwh = carbon.value,
+        .carbon_kind = carbon.kind,
+        .carbon_factor = carbon.factor,
+        .carbon_source = carbon.source,
+        .carbon_issued_ms = carbon.issued_ms,
+        .carbon_estimated = carbon.estimated,
+    };
+}
+
+/*  Whether an intensity is known at all; a source need not have a name. */
+static bool carbon_is_known(const helio_row_rates_t *row)
+{
+    return row->carbon_source.size || row->carbon_kind.size || row->carbon_issued_ms;
+}
+
+static rated_t rate(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms)
+{
+#ifdef HELIO_MUTANT_priced_by_now
+    helio_row_rates_t row = rates_row(site, pool, self->wall_ms - self->wall_ms % HELIO_HOUR_MS);
+    row.hour_ms = hour_ms;
+#else
+    helio_row_rates_t row = rates_row(site, pool, hour_ms);
+#endif
+    row.rates_id = helio_record_hash(&helio_row_rates_type, &row, HELIO_HASH_SEED) >> 1; /* fits a bigint */
+    core_emit(self, HELIO_BROKER_FX_ROW_RATES, &row);
+    rated_t rated = {
+        .hour_ms = hour_ms,
+        .version = site->past_version,
+        .rates_id = row.rates_id,
+        .rates = {.watts_per_gpu = row.watts_per_gpu,
+                  .pue = row.pue,
+                  .price_usd_per_gpu_h = row.price_usd_per_gpu_h,
+                  .electricity_usd_per_kwh = row.electricity_usd_per_kwh,
+                  .carbon_g_per_kwh = row.carbon_g_per_kwh},
+        .estimated =
+            row.carbon_estimated || row.price_estimated || row.electricity_estimated || row.pue_estimated,
+    };
+    helio_text_t kind = row.carbon_kind.size ? row.carbon_kind : HELIO_TEXT("average");
+    if (carbon_is_known(&row))
+        (void)snprintf(rated.carbon_kind, sizeof rated.carbon_kind, "%.*s%s%.*s", HELIO_TEXT_ARGS(kind),
+                       row.carbon_factor.size ? " " : "", HELIO_TEXT_ARGS(row.carbon_factor));
+    return rated;
+}
+
+static rated_t rated_at(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t hour_ms)
+{
+    if (!pool)
+        return rate(self, site, NULL, hour_ms);
+    if (!pool->rated)
+        pool->rated = helio_new(RATED_HOURS, sizeof *pool->rated);
+    int64_t at = hour_ms / HELIO_HOUR_MS % RATED_HOURS;
+    rated_t *kept = &pool->rated[at < 0 ? at + RATED_HOURS : at];
+    if (!kept->rates_id || kept->hour_ms != hour_ms || kept->version != site->past_version)
+        *kept = rate(self, site, pool, hour_ms);
+    return *kept;
+}
+
+bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t start_ms, uint64_t run_ms,
+                 uint64_t gpu_ms, uint64_t measured_j, double watts_or)
+{
+    helio_arena_t *arena = self->effects->arena;
+    int64_t first_ms;
+    bill_t bill = {.count = helio_account_hours(start_ms, run_ms, &first_ms), .carbon_kind = ""};
+    helio_rates_t *rates = helio_arena_alloc(arena, bill.count, sizeof *rates);
+    bill.rates_ids = helio_arena_alloc(arena, bill.count, sizeof *bill.rates_ids);
+    for (uint32_t i = 0; i < bill.count; i++) {
+        rated_t rated = rated_at(self, site, pool, first_ms + (int64_t)i * HELIO_HOUR_MS);
+        rates[i] = rated.rates;
+        if (rates[i].watts_per_gpu <= 0)
+            rates[i].watts_per_gpu = watts_or;
+        bill.rates_ids[i] = rated.rates_id;
+        bill.estimated = bill.estimated || rated.estimated;
+        if (i == 0)
+            bill.carbon_kind = helio_arena_string(arena, helio_text_of(rated.carbon_kind));
+        else if (strcmp(bill.carbon_kind, rated.carbon_kind) != 0)
+            bill.carbon_kind = bill.carbon_kind[0] && rated.carbon_kind[0] ? "mixed" : "";
+    }
+    uint32_t count = helio_account_hourly(rates, bill.count, start_ms, run_ms, gpu_ms, measured_j, arena,
+                                          &bill.slices, &bill.total);
+    assert(count == bill.count);
+    (void)count;
+    return bill;
+}

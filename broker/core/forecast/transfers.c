@@ -1,0 +1,184 @@
+/*  transfers.c -- what bringing a job's data to a pool costs.
+ *
+ *  A replica at the site itself costs nothing. Else each item comes from the replica that is best by money, carbon and
+ *  the time that the job's GPUs wait for it, at the job's own prices. Where no link at all is set nothing is charged.
+ */
+#include "broker/core/forecast/transfers.h"
+
+#include <string.h>
+
+#include "broker/core/forecast/prices.h"
+#include "broker/core/state/catalogue.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/sites.h"
+
+typedef enum bringing_kind { IS_THERE, IS_BROUGHT, IS_UNKNOWN, IS_FREE, HAS_NO_LINK } bringing_kind_t;
+
+/*  Of one item to one pool. */
+typedef struct bringing {
+    bringing_kind_t kind;
+    const char *from; /* where it lies; NULL unless BROUGHT, FREE or NO_LINK */
+    helio_transfer_t transfer;
+} bringing_t;
+
+static uint64_t whole_mg(double mg_per_kwh)
+{
+    return mg_per_kwh < 0 ? 0 : mg_per_kwh < 1e9 ? (uint64_t)mg_per_kwh : 1000000000;
+}
+
+/*  What is booked of the way, and what it is weighed as: an end that tells nothing must not look clean. */
+static helio_transfer_t way(helio_broker_core_t *self, const char *from, const site_t *to, const pool_t *pool,
+                            uint64_t bytes, const helio_link_t *link, int64_t hour_ms,
+                            helio_transfer_t *ret_weighed)
+{
+    static const double untold = HELIO_RISK_UNTOLD_G_PER_KWH * 1000;
+    const site_t *source = core_site_find(self, helio_text_of(from));
+    double a = source ? core_carbon_at(source, NULL, hour_ms) : -1, b = core_carbon_at(to, pool, hour_ms);
+    *ret_weighed = helio_transfer_of(
+        bytes, link, whole_mg(helio_transfer_intensity(a < 0 ? untold : a, b < 0 ? untold : b)));
+    return helio_transfer_of(bytes, link, whole_mg(helio_transfer_intensity(a, b)));
+}
+
+static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *want, const helio_data_ask_t *ask,
+                        const site_t *site, const pool_t *pool, int64_t at_ms)
+{
+    const dataset_t *dataset = core_dataset_of(self, ask->uri, want->tenant);
+    if (!dataset)
+        return (bringing_t){.kind = IS_UNKNOWN};
+    if (core_dataset_lies_at(dataset, site->name))
+        return (bringing_t){.kind = IS_THERE};
+    bringing_t best = {.kind = self->links ? HAS_NO_LINK : IS_FREE, .from = dataset->sites[0]};
+    helio_prices_t prices = {.carbon_micro_usd_per_t = want->carbon_price_micro_usd_per_t,
+                             .wait_micro_usd_per_gpu_h = want->wait_price_micro_usd_per_gpu_h};
+    uint64_t gpus = want->gpus.count ? (uint64_t)want->gpus.items[0].count * want->nodes : 0;
+    int64_t best_score = INT64_MAX;
+    uint32_t best_rtt_ms = UINT32_MAX;
+    for (uint32_t i = 0; i < dataset->site_count; i++) {
+        const char *from = dataset->sites[i];
+        const helio_link_t *link = core_link_of(self, from, site->name);
+        if (!link)
+            continue;
+        helio_transfer_t weighed;
+        helio_transfer_t transfer =
+            way(self, from, site, pool, ask->size_bytes, link, at_ms - at_ms % HELIO_HOUR_MS, &weighed);
+        int64_t score = helio_transfer_score(&weighed, prices, gpus);
+        if (score > best_score || (score == best_score && link->rtt_ms >= best_rtt_ms))
+            continue;
+        best = (bringing_t){IS_BROUGHT, from, transfer};
+        best_score = score;
+        best_rtt_ms = link->rtt_ms;
+    }
+    return best;
+}
+
+helio_transfer_t core_transfer(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                               const pool_t *pool, int64_t at_ms, bool *ret_no_link)
+{
+    helio_transfer_t sum = {0};
+    *ret_no_link = false;
+    for (uint32_t i = 0; i < want->data.count; i++) {
+        bringing_t item = bring(self, want, &want->data.items[i], site, pool, at_ms);
+        sum = helio_transfer_sum(sum, item.transfer);
+        *ret_no_link = *ret_no_link || item.kind == HAS_NO_LINK;
+    }
+    return sum;
+}
+
+void core_transfer_charge(helio_account_t *account, const helio_transfer_t *transfer)
+{
+    account->energy_j += transfer->energy_j;
+    account->carbon_mg += transfer->carbon_mg;
+    if (__builtin_add_overflow(account->cost_micro_usd, transfer->egress_micro_usd, &account->cost_micro_usd))
+        account->cost_micro_usd = INT64_MAX;
+}
+
+void core_transfer_load(helio_broker_core_t *self, const helio_row_transfer_t *row)
+{
+    job_t *job = core_job_find(self, row->key);
+    if (job && job->last && job->epoch == row->epoch)
+        job->last->transfer = (helio_transfer_t){row->ms, row->egress_micro_usd, row->energy_j, row->carbon_mg};
+}
+
+/* ---- in words -------------------------------------------------------------------------------------------- */
+
+static const char *size_text(helio_broker_core_t *self, uint64_t bytes)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *unit;
+    } units[] = {{UINT64_C(1000000000000), "TB"}, {1000000000, "GB"}, {1000000, "MB"}, {1000, "kB"}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (bytes >= units[i].bytes)
+            return core_printf(self, "%.4g %s", (double)bytes / (double)units[i].bytes, units[i].unit);
+    return core_printf(self, "%llu B", (unsigned long long)bytes);
+}
+
+static const char *time_text(helio_broker_core_t *self, uint64_t ms)
+{
+    uint64_t s = (ms + 999) / 1000, m = s / 60, h = m / 60;
+    if (s < 60)
+        return core_printf(self, "%llu s", (unsigned long long)s);
+    if (m < 10 && s % 60)
+        return core_printf(self, "%llu min %llu s", (unsigned long long)m, (unsigned long long)(s % 60));
+    if (m < 60)
+        return core_printf(self, "%llu min", (unsigned long long)m);
+    return core_printf(self, "%llu h %llu min", (unsigned long long)h, (unsigned long long)(m % 60));
+}
+
+static const char *joined(helio_broker_core_t *self, const char *text, const char *more)
+{
+    return core_printf(self, "%s%s%s", text, text[0] ? "; " : "", more);
+}
+
+/*  What of it lies elsewhere, all of a kind together: {bytes, the first place, how many places}. */
+typedef struct elsewhere {
+    uint64_t bytes;
+    const char *from;
+    bool several;
+    helio_transfer_t transfer;
+} elsewhere_t;
+
+static void add(elsewhere_t *sum, const bringing_t *item, uint64_t bytes)
+{
+    sum->several = sum->several || (sum->from && item->from && strcmp(sum->from, item->from) != 0);
+    sum->from = sum->from ? sum->from : item->from;
+    sum->bytes = bytes > UINT64_MAX - sum->bytes ? UINT64_MAX : sum->bytes + bytes;
+    sum->transfer = helio_transfer_sum(sum->transfer, item->transfer);
+}
+
+const char *core_transfer_text(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+                               const pool_t *pool)
+{
+    elsewhere_t of[HAS_NO_LINK + 1] = {0};
+    const char *text = "", *unknown = "";
+    uint32_t unknown_count = 0;
+    for (uint32_t i = 0; i < want->data.count; i++) {
+        const helio_data_ask_t *ask = &want->data.items[i];
+        bringing_t item = bring(self, want, ask, site, pool, self->wall_ms);
+        add(&of[item.kind], &item, ask->size_bytes);
+        if (item.kind == IS_UNKNOWN && unknown_count++ == 0) {
+            helio_text_t uri = core_cut(helio_arena_string(self->effects->arena, ask->uri), 100);
+            unknown = core_printf(self, "%.*s", HELIO_TEXT_ARGS(uri));
+        }
+    }
+    const elsewhere_t *brought = &of[IS_BROUGHT], *unlinked = &of[HAS_NO_LINK], *freely = &of[IS_FREE];
+    if (unlinked->from)
+        text = joined(self, text,
+                      core_printf(self, "no link from %s%s", unlinked->from, unlinked->several ? " and others" : ""));
+    if (brought->from)
+        text = joined(self, text,
+                      core_printf(self, "brings %s from %s%s in %s", size_text(self, brought->bytes), brought->from,
+                                  brought->several ? " and others" : "", time_text(self, brought->transfer.ms)));
+    if (freely->from)
+        text = joined(self, text,
+                      core_printf(self, "%s come from %s%s, not charged: no links are set",
+                                  size_text(self, freely->bytes), freely->from, freely->several ? " and others" : ""));
+    if (unknown_count)
+        text = joined(self, text,
+                      unknown_count > 1
+                          ? core_printf(self, "%s and %u more: not in the catalogue", unknown, unknown_count - 1)
+                          : core_printf(self, "%s: not in the catalogue", unknown));
+    return text;
+}

@@ -1,0 +1,20 @@
+/*  leave.c -- a job that leaves its site gives back what it held there. */
+#include "broker/core/holds/leave.h"
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/pools.h"
+
+void core_job_give_back(helio_broker_core_t *self, job_t *job, pool_t *pool)
+{
+    if (!job->counted)
+        return;
+    job->counted = false;
+    const helio_requirement_t *want = &job->submission->class->want;
+    core_pool_give(pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+#ifdef HELIO_MUTANT_freed_unseen
+    (void)self;
+#else
+    self->capacity_version++;
+    self->round_wanted = true;
+#endif
+}

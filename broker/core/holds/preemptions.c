@@ -1,0 +1,317 @@
+/*  preemptions.c -- running work that makes room for who may take its place: jobs told to leave, and what they give back.
+ *
+ *  It is held for the class that it was taken for until that starts, so that neither they nor others take it.
+ * Whom to tell, preempt.c finds.
+ *
+ *  An eviction is in memory only. A job that is being stopped for any reason costs nobody anything more: who needs
+ * room waits for those first. That is also how a new leader goes on with what the last one began.
+ */
+#include "broker/core/holds/preemptions.h"
+
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/dispatch.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/preemptible.h"
+#include "broker/core/state/text.h"
+
+enum {
+    OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
+    UNHEARD_MS = 20000  /* agents find a new leader within seconds; who has not by then is not waited for */
+};
+
+/* ---- one job told to leave ------------------------------------------------------------------------------- */
+
+static void count_leaving(job_t *job)
+{
+    account_t *account = job->submission->class->account;
+    job->leaving = true;
+    account->leaving_gpus += job->last->gpus;
+    account->tenant->leaving_gpus += job->last->gpus;
+}
+
+int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const tenant_t *gainer,
+                       const char *reason)
+{
+    bool counts = gainer && gainer != job->submission->tenant;
+#ifdef HELIO_MUTANT_own_evictions_count
+    counts = gainer;
+#endif
+    job->intent = HELIO_INTENT_PREEMPT;
+    helio_stop_mode_t mode = core_evict_mode(job);
+    if (counts && job->evictions < UINT8_MAX)
+        job->evictions++;
+    count_leaving(job);
+    self->figures.preemptions_total[why]++;
+    core_job_move(self, job, HELIO_JOB_STOPPING, reason, "broker");
+    helio_text_t short_reason = core_cut(reason, 64);
+    core_stop(self, job, mode, core_printf(self, "%.*s", HELIO_TEXT_ARGS(short_reason)));
+    return self->wall_ms + (mode == HELIO_STOP_MODE_KILL ? 0 : (int64_t)job->submission->grace_ms);
+}
+
+void core_evict_load(job_t *job)
+{
+    if (job->intent == HELIO_INTENT_PREEMPT)
+        count_leaving(job);
+}
+
+void core_evict_loaded(helio_broker_core_t *self)
+{
+    self->unheard_until_ms = self->now_ms + UNHEARD_MS;
+}
+
+/*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
+int64_t core_evict_unheard_ms(const helio_broker_core_t *self)
+{
+    const job_t *job;
+    if (self->now_ms >= self->unheard_until_ms)
+        return 0;
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        DL_FOREACH(site->inventory_closed ? NULL : site->live, job)
+        {
+            if (job->intent == HELIO_INTENT_PREEMPT)
+                return self->unheard_until_ms - self->now_ms;
+        }
+    return 0;
+}
+
+/* ---- evictions under way --------------------------------------------------------------------------------- */
+
+static void room_sub(room_t *room, const job_t *job)
+{
+    const helio_requirement_t *want = &job->submission->class->want;
+    room->nodes_by_gpus[job->gpus_per_node <= HELIO_JOB_GPUS_PER_NODE_MAX ? job->gpus_per_node : 0] -= want->nodes;
+    room->cpus -= (uint64_t)want->cpus * want->nodes;
+    room->memory_bytes -= want->memory_bytes * want->nodes;
+}
+
+static uint32_t gpus_for(const eviction_t *eviction)
+{
+    return eviction->gpus_per_node * eviction->class->want.nodes;
+}
+
+/*  A queue's tier may change while it is under way: the one that it had then. */
+static void expect(eviction_t *eviction, int64_t gpus)
+{
+    job_class_t *class = eviction->class;
+    class->expected_gpus += (uint64_t)gpus;
+    class->account->expected_gpus[eviction->tier] += (uint64_t)gpus;
+    class->account->tenant->expected_gpus[eviction->tier] += (uint64_t)gpus;
+}
+
+void core_evict_add(helio_broker_core_t *self, eviction_t *eviction)
+{
+    job_class_t *class = eviction->class;
+    expect(eviction, gpus_for(eviction));
+    class->evictions++;
+    eviction->pool->evictions++;
+    self->eviction_count++;
+    DL_APPEND(self->evictions, eviction);
+    if (!class->look_ms || eviction->at_ms + OVERDUE_MS < class->look_ms)
+        class->look_ms = eviction->at_ms + OVERDUE_MS;
+}
+
+/*  Whoever was told to leave leaves all the same. */
+static void drop(helio_broker_core_t *self, eviction_t *eviction)
+{
+    job_t *job;
+    if (eviction->left)
+        DL_FOREACH(eviction->site->live, job)
+        {
+            if (job->eviction == eviction)
+                job->eviction = NULL;
+        }
+    expect(eviction, -(int64_t)gpus_for(eviction));
+    eviction->class->evictions--;
+    eviction->pool->evictions--;
+    self->eviction_count--;
+    DL_DELETE(self->evictions, eviction);
+    free(eviction);
+    self->capacity_version++; /* what was held is there for others */
+    self->round_wanted = true;
+}
+
+void core_evict_left(helio_broker_core_t *self, job_t *job)
+{
+    (void)self;
+    if (job->leaving) {
+        account_t *account = job->submission->class->account;
+        account->leaving_gpus -= job->last->gpus;
+        account->tenant->leaving_gpus -= job->last->gpus;
+        job->leaving = false;
+    }
+    if (!job->eviction)
+        return;
+    room_sub(&job->eviction->back, job);
+    job->eviction->left--;
+    job->eviction = NULL;
+}
+
+void core_evict_trim(helio_broker_core_t *self, job_class_t *class)
+{
+    while (class->evictions > class->waiting_count) {
+        eviction_t *last = NULL, *eviction;
+        DL_FOREACH(self->evictions, eviction)
+        {
+            if (eviction->class == class)
+                last = eviction;
+        }
+        if (!last)
+            return;
+        drop(self, last);
+    }
+}
+
+void core_evict_free(helio_broker_core_t *self)
+{
+    while (self->evictions)
+        drop(self, self->evictions);
+}
+
+/*  It starts there: the one that has least left to wait for. */
+uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
+{
+    eviction_t *least = NULL, *eviction;
+    class->patient_until_ms = 0;
+    if (!class->evictions)
+        return 0;
+    DL_FOREACH(self->evictions, eviction)
+    {
+        if (eviction->class == class && eviction->pool == pool && (!least || eviction->left < least->left))
+            least = eviction;
+    }
+    if (!least)
+        return 0;
+    uint32_t victims = least->left ? 0 : least->victims; /* they are there yet: its room is another */
+    drop(self, least);
+    return victims;
+}
+
+void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class)
+{
+    eviction_t *eviction, *next;
+    if (class->evictions)
+        DL_FOREACH_SAFE(self->evictions, eviction, next)
+        {
+            if (eviction->class == class)
+                drop(self, eviction);
+        }
+}
+
+void core_evict_site_drop(helio_broker_core_t *self, const site_t *site)
+{
+    eviction_t *eviction, *next;
+    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    {
+        if (eviction->site == site)
+            drop(self, eviction);
+    }
+}
+
+void core_evict_review(helio_broker_core_t *self)
+{
+    eviction_t *eviction, *next;
+    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    {
+        const site_t *site = eviction->site;
+        if (site->state != HELIO_SITE_STATE_READY || !site->inventory_closed || site->draining ||
+            self->wall_ms >= eviction->at_ms + OVERDUE_MS) {
+            eviction->class->blocked_at = 0;
+            drop(self, eviction);
+        }
+    }
+}
+
+/*  The site has put things elsewhere than was thought; but while others are leaving the pool for the class, it may yet
+ * come. */
+void core_evict_give_up(helio_broker_core_t *self, const job_class_t *class)
+{
+    eviction_t *eviction, *next, *other;
+    if (!class->evictions)
+        return;
+    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    {
+        bool hopes = false;
+        DL_FOREACH(self->evictions, other)
+        {
+            hopes = hopes || (other->class == class && other->pool == eviction->pool && other->left);
+        }
+        if (eviction->class == class && !hopes)
+            drop(self, eviction);
+    }
+}
+
+bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool)
+{
+    const eviction_t *eviction;
+    if (class->evictions && pool->evictions)
+        DL_FOREACH(self->evictions, eviction)
+        {
+            if (eviction->class->id == class->id && eviction->pool == pool)
+                return true;
+        }
+    return false;
+}
+
+bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                       uint32_t gpus_per_node)
+{
+#ifdef HELIO_MUTANT_hold_ignored
+    return true;
+#endif
+    if (!pool->evictions)
+        return true;
+    const helio_requirement_t *want = &class->want;
+    free_nodes_t after = pool->free;
+    if (!core_room_take(pool, &after, want->nodes, gpus_per_node, want->cpus, want->memory_bytes))
+        return false;
+    bool own = false;
+    const eviction_t *eviction;
+    DL_FOREACH(self->evictions, eviction)
+    {
+        if (eviction->pool == pool)
+            core_room_return(pool, &after, &eviction->back);
+    }
+    DL_FOREACH(self->evictions, eviction)
+    {
+        const helio_requirement_t *held = &eviction->class->want;
+        if (eviction->pool != pool)
+            continue;
+        if (eviction->class->id == class->id && !own) { /* it takes what is its own */
+            own = true;
+            continue;
+        }
+        if (!core_room_take(pool, &after, held->nodes, eviction->gpus_per_node, held->cpus, held->memory_bytes))
+            return false;
+    }
+    return true;
+}
+
+const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms)
+{
+    const eviction_t *eviction, *first = NULL;
+    uint32_t victims = 0, elsewhere = 0;
+    if (!class->evictions)
+        return "";
+    DL_FOREACH(self->evictions, eviction)
+    {
+        if (eviction->class != class)
+            continue;
+        first = first ? first : eviction;
+        victims += eviction->victims;
+        elsewhere += eviction->pool != first->pool;
+    }
+    if (!first)
+        return "";
+    *ret_expected_ms = first->at_ms;
+    const char *others = elsewhere ? " and elsewhere" : "", *at = core_second_text(self, first->at_ms);
+    if (!victims)
+        return core_printf(self, "waits for jobs that are leaving %s/%.*s%s, expected start %s", first->site->name,
+                           HELIO_TEXT_ARGS(first->pool->info.name), others, at);
+    return core_printf(self, "preempts %u %s at %s/%.*s%s, expected start %s", victims, victims == 1 ? "job" : "jobs",
+                       first->site->name, HELIO_TEXT_ARGS(first->pool->info.name), others, at);
+}

@@ -1,0 +1,391 @@
+/*  site_windows.c -- GPUs that a site keeps by the clock: `windows` of its file, as its series reserved_gpus tells.
+ *
+ *  What is kept is there for critical queues and for work that is not the federation's. All other work together may
+ *  hold the pool less what is kept, wherever on its nodes: which those are is not known here. So it is a limit on
+ *  that work, and what others hold of the kept GPUs is not looked at.
+ *
+ *  Before more is kept, those whose GPUs will be needed are told to leave, each by its grace and a margin ahead, so
+ *  that they have left when it begins. Whoever may not be evicted is waited for, and counted.
+ */
+#include "broker/core/holds/site_windows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <utlist.h>
+
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/preemptible.h"
+#include "federation/base/clock.h"
+
+enum {
+    MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes time */
+    AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be evicted before */
+};
+
+/* ---- what is kept, and who holds how much -------------------------------------------------------------- */
+
+static bool is_critical(const queue_t *queue)
+{
+    return queue->tier == HELIO_TIER_CRITICAL;
+}
+
+/*  Point by point; after the last one, that one; before the first, nothing is kept. */
+static uint64_t point_of(const helio_series_t *series, int64_t at)
+{
+    int64_t last = (int64_t)series->values.count - 1;
+    double gpus = at < 0 ? 0 : series->values.items[at > last ? last : at];
+    return isnan(gpus) || gpus <= 0 ? 0 : gpus > 1e6 ? 1000000 : (uint64_t)ceil(gpus - 1e-9);
+}
+
+/*  A series begins with the step that it was made in. Of one that begins later still its site's clock is
+ * ahead by hours: that is no reason to send away who is there. */
+static int64_t index_of(const helio_series_t *series, int64_t wall_ms)
+{
+    int64_t step_ms = INT64_C(1000) * series->step_s, since_ms = wall_ms - series->start_wall_ms;
+    return since_ms >= 0 ? since_ms / step_ms : since_ms > -step_ms ? 0 : -1;
+}
+
+static int64_t begin_of(const helio_series_t *series, int64_t at)
+{
+    return series->start_wall_ms + at * INT64_C(1000) * series->step_s;
+}
+
+/*  When less is kept than at a time, for the first time after it; 0 = that is not told. */
+static int64_t until_of(const helio_series_t *series, int64_t from_ms)
+{
+    int64_t first = index_of(series, from_ms);
+    for (int64_t i = first + 1; i < (int64_t)series->values.count; i++)
+        if (point_of(series, i) < point_of(series, first))
+            return begin_of(series, i);
+    return 0;
+}
+
+static uint64_t room_of(const pool_t *pool, uint64_t kept_gpus)
+{
+    uint64_t all =
+        pool->last.gpus_total ? pool->last.gpus_total : (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
+    return all > kept_gpus ? all - kept_gpus : 0;
+}
+
+static void wake(helio_broker_core_t *self, int64_t at_ms)
+{
+    self->kept_ms = at_ms < self->kept_ms ? at_ms : self->kept_ms;
+}
+
+static void find_edges(helio_broker_core_t *self, pool_t *pool)
+{
+    kept_t *kept = pool->kept;
+    const helio_series_t *series = kept->series;
+    int64_t first = index_of(series, self->wall_ms);
+    bool woken = false;
+    kept->edges[0] = (kept_edge_t){self->wall_ms, room_of(pool, point_of(series, first)), 0, 0};
+    kept->count = 1;
+    for (int64_t i = first + 1; i < (int64_t)series->values.count; i++) {
+        uint64_t before = point_of(series, i - 1), then = point_of(series, i);
+        if (before != then && !woken) {
+            wake(self, begin_of(series, i));
+            woken = true;
+        }
+        if (then > before && kept->count < KEPT_EDGES_MAX)
+            kept->edges[kept->count++] = (kept_edge_t){begin_of(series, i), room_of(pool, then), 0, 0};
+    }
+}
+
+/*  Is it expected to hold its GPUs when that begins? */
+static bool holds_at(const helio_broker_core_t *self, const job_t *job, const kept_edge_t *edge)
+{
+    return job->state != HELIO_JOB_STOPPING &&
+           (edge->at_ms <= self->wall_ms || core_job_end_ms(self, job) > edge->at_ms);
+}
+
+static void add_held(const helio_broker_core_t *self, kept_t *kept, const job_t *job)
+{
+    for (uint32_t i = 0; i < kept->count; i++)
+        if (i == 0 || holds_at(self, job, &kept->edges[i])) {
+            kept->edges[i].held_gpus += core_job_gpus(job);
+            if (i && job->submission->queue->tier == HELIO_TIER_BEST_EFFORT)
+                kept->edges[i].best_effort_gpus += core_job_gpus(job);
+        }
+}
+
+static void find_held(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+{
+    const job_t *job;
+    for (uint32_t i = 0; i < pool->kept->count; i++) {
+        pool->kept->edges[i].held_gpus = core_moves_held_gpus(self, pool, i ? pool->kept->edges[i].at_ms : 0);
+        pool->kept->edges[i].best_effort_gpus = 0;
+    }
+    DL_FOREACH(site->live, job)
+    {
+        if (job->pool == pool && !is_critical(job->submission->queue))
+            add_held(self, pool->kept, job);
+    }
+}
+
+static int64_t lead_ms(const submission_t *submission)
+{
+    bool killed = submission->queue->tier == HELIO_TIER_BEST_EFFORT;
+    return MARGIN_MS + (killed ? 0 : (int64_t)submission->grace_ms);
+}
+
+/*  Nothing else may happen until it has to leave: the look at that time is asked for here. */
+void core_kept_placed(helio_broker_core_t *self, const job_t *job)
+{
+    kept_t *kept = job->pool->kept;
+    if (!kept || is_critical(job->submission->queue))
+        return;
+    add_held(self, kept, job);
+    for (uint32_t i = 1; i < kept->count; i++)
+        if (kept->edges[i].held_gpus > kept->edges[i].room_gpus)
+            wake(self, kept->edges[i].at_ms - lead_ms(job->submission));
+}
+
+/* ---- who leaves ------------------------------------------------------------------------------------------ */
+
+typedef struct leaver {
+    job_t *job;
+    uint32_t tier;
+    uint64_t gpus;
+    uint64_t lost_ms; /* run in vain, if it leaves now */
+    bool stays;
+} leaver_t;
+
+/*  Best-effort work first, then what loses least, then the youngest. */
+static int by_loss(const void *a_, const void *b_)
+{
+    const leaver_t *a = a_, *b = b_;
+    if (a->tier != b->tier)
+        return a->tier < b->tier ? -1 : 1;
+    if (a->lost_ms != b->lost_ms)
+        return a->lost_ms < b->lost_ms ? -1 : 1;
+    return core_job_by_age(b->job, a->job);
+}
+
+/*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they
+ *  can. */
+static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, const pool_t *pool,
+                              const kept_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms, bool *ret_enough)
+{
+    uint32_t count = 0, capacity = 0;
+    uint64_t held = 0, back = 0;
+    leaver_t *leavers = NULL;
+    job_t *job;
+    DL_FOREACH(site->live, job)
+    {
+        if (job->pool != pool || is_critical(job->submission->queue) || !holds_at(self, job, edge))
+            continue;
+        held += core_job_gpus(job);
+        *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
+        if (!core_job_gpus(job) || !core_evict_can(self, job, true))
+            continue;
+        if (count == capacity) {
+            capacity = capacity ? capacity * 2 : 32;
+            leavers = helio_grow(leavers, capacity, sizeof *leavers);
+        }
+        leavers[count++] = (leaver_t){job, job->submission->queue->tier, core_job_gpus(job),
+                                      core_evict_lost_ms(self, job), false};
+    }
+    uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
+    uint32_t taken = 0;
+    if (count)
+        qsort(leavers, count, sizeof *leavers, by_loss);
+    while (taken < count && back < wanted)
+        back += leavers[taken++].gpus;
+    *ret_enough = back >= wanted;
+    for (uint32_t i = taken; *ret_enough && i-- > 0;) /* what the others give is enough: the dearest first */
+        if (back - leavers[i].gpus >= wanted) {
+            back -= leavers[i].gpus;
+            leavers[i].stays = true;
+        }
+    *ret_count = taken;
+    return leavers;
+}
+
+static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool, kept_edge_t edge)
+{
+    uint32_t count;
+    int64_t longest_ms = 0;
+    bool enough, told = false;
+    leaver_t *leavers = find_leavers(self, site, pool, &edge, &count, &longest_ms, &enough);
+    char from[HELIO_RFC3339_SIZE];
+    helio_rfc3339(edge.at_ms, from);
+    const char *reason = core_printf(self, "GPUs of %s/%.*s are reserved from %.16sZ", site->name,
+                                     HELIO_TEXT_ARGS(pool->info.name), from);
+    if ((count || !enough) && edge.at_ms - longest_ms > self->wall_ms) { /* until then some are over, or have begun */
+        wake(self, edge.at_ms - longest_ms);
+        count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t due_ms = edge.at_ms - lead_ms(leavers[i].job->submission);
+        if (leavers[i].stays)
+            continue;
+        if (due_ms > self->wall_ms) {
+            wake(self, due_ms);
+            continue;
+        }
+        (void)core_evict_job(self, leavers[i].job, HELIO_EVICT_WHY_WINDOW, NULL, reason);
+        told = true;
+    }
+    if (!enough && edge.at_ms - longest_ms <= self->wall_ms)
+        wake(self, self->wall_ms + AGAIN_MS);
+    free(leavers);
+    if (told)
+        find_held(self, site, pool);
+}
+
+/* ---- a round --------------------------------------------------------------------------------------------- */
+
+/*  Of the time since the last round, what was kept and held all the same. */
+static void count_shortfall(helio_broker_core_t *self, kept_t *kept)
+{
+    if (kept->short_gpus)
+        self->figures.reserve_shortfall_gpu_ms += kept->short_gpus * (uint64_t)(self->now_ms - kept->short_ms);
+    const kept_edge_t *now = &kept->edges[0];
+    kept->short_gpus = kept->count && now->held_gpus > now->room_gpus ? now->held_gpus - now->room_gpus : 0;
+    kept->short_ms = self->now_ms;
+}
+
+static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *pool, const helio_series_t *series)
+{
+    if (!pool->kept && !series)
+        return;
+    if (!pool->kept)
+        pool->kept = helio_new(1, sizeof *pool->kept);
+    kept_t *kept = pool->kept;
+    kept->series = series;
+    kept->count = 0;
+    if (series) {
+        find_edges(self, pool);
+        find_held(self, site, pool);
+        for (uint32_t i = 0; i < kept->count; i++)
+            make_way(self, site, pool, kept->edges[i]);
+    }
+    uint64_t room = series ? kept->edges[0].room_gpus : UINT64_MAX;
+    if (room != kept->room_gpus)
+        self->capacity_version++; /* who found no room may find some */
+    kept->room_gpus = room;
+    count_shortfall(self, kept);
+}
+
+static const helio_series_t *series_of(const site_t *site, const pool_t *pool)
+{
+    bool there = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known;
+    for (uint32_t i = 0; there && i < site->series_count; i++) {
+        const helio_series_t *series = &site->series[i];
+        if (series->signal == HELIO_SIGNAL_RESERVED && series->values.count &&
+            helio_text_equal(series->pool, pool->info.name))
+            return series;
+    }
+    return NULL;
+}
+
+void core_kept_review(helio_broker_core_t *self)
+{
+    self->kept_ms = INT64_MAX;
+    for (site_t *site = self->keeps ? self->sites : NULL; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++)
+            review_pool(self, site, &site->pools[i], series_of(site, &site->pools[i]));
+}
+
+/* ---- who may start --------------------------------------------------------------------------------------- */
+
+/*  It would run for a while, saves what it did, and has left in time. */
+static bool gives_way(const helio_broker_core_t *self, const job_class_t *class, int64_t at_ms)
+{
+    const job_t *head = class->waiting;
+    if (!head || core_evict_is_immune(head))
+        return false;
+    const submission_t *submission = head->submission;
+    uint32_t tier = class->queue->tier;
+    bool saves = tier == HELIO_TIER_BEST_EFFORT || submission->signalled || submission->checkpoint_every_ms;
+    return saves && at_ms - self->wall_ms > lead_ms(submission) + helio_evict_young_ms(tier);
+}
+
+/*  What is held then once all evictions under way there are over and those who wait for them have started; of the
+ * class's own, one is what it asks for. *ret_others: some of those who start are of another class. */
+static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                           const kept_edge_t *edge, uint64_t held_gpus, bool *ret_others)
+{
+    uint64_t back = 0, expected = 0;
+    bool own = false;
+    const eviction_t *eviction;
+    DL_FOREACH(self->evictions, eviction)
+    {
+        const job_class_t *other = eviction->class;
+        if (eviction->pool != pool)
+            continue;
+        for (uint32_t k = 1; edge == pool->kept->edges && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+            back += (uint64_t)k * eviction->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
+        bool mine = other->id == class->id && !own;
+        own = own || mine;
+        bool leaves_first = edge != pool->kept->edges && other->queue->tier < class->queue->tier;
+        if (mine || leaves_first || is_critical(other->queue) ||
+            edge->at_ms - self->wall_ms >= (int64_t)other->want.time_limit_ms)
+            continue;
+        expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
+        *ret_others = *ret_others || other->id != class->id;
+    }
+    return (held_gpus > back ? held_gpus - back : 0) + expected;
+}
+
+/*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
+ * way but its like's: it leaves first. And who gives way keeps nobody of another class out for whom others are leaving,
+ * or that one would hunt again. */
+static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                                   uint32_t gpus_per_node, kept_back_t back)
+{
+    const kept_t *kept = pool->kept;
+    uint64_t gpus = (uint64_t)gpus_per_node * class->want.nodes;
+    bool leaves_first = class->queue->tier == HELIO_TIER_BEST_EFFORT;
+    for (uint32_t i = 0; kept && gpus && i < kept->count && !is_critical(class->queue); i++) {
+        const kept_edge_t *edge = &kept->edges[i];
+        if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
+            break;
+        bool firm = i && !leaves_first; /* only what leaves no sooner than it counts */
+        uint64_t held = edge->held_gpus - (firm ? edge->best_effort_gpus : 0),
+                 given = back.gpus - (firm ? back.best_effort_gpus : 0);
+        held = held > given ? held - given : 0;
+        bool others = false;
+        uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held, &others) : 0;
+        bool awaited = others && !leaves_first;
+        held = after > held ? after : held;
+        if (held + gpus > edge->room_gpus && (i == 0 || awaited || !gives_way(self, class, edge->at_ms)))
+            return edge;
+    }
+    return NULL;
+}
+
+bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                      uint32_t gpus_per_node, kept_back_t back)
+{
+    return !obstacle(self, class, pool, gpus_per_node, back);
+}
+
+bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node)
+{
+    return pool->kept && pool->kept->count && !is_critical(class->queue) &&
+           (uint64_t)gpus_per_node * class->want.nodes > pool->kept->edges[0].room_gpus;
+}
+
+const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
+                           uint32_t gpus_per_node, int64_t *ret_until_ms)
+{
+    const kept_edge_t *edge = obstacle(self, class, pool, gpus_per_node, (kept_back_t){0});
+    const helio_series_t *series = edge ? series_of(site, pool) : NULL;
+    if (!series)
+        return "";
+    char from[HELIO_RFC3339_SIZE], until[HELIO_RFC3339_SIZE];
+    int64_t until_ms = until_of(series, edge->at_ms);
+    helio_rfc3339(edge->at_ms, from);
+    helio_rfc3339(until_ms, until);
+    const char *begins = edge == pool->kept->edges ? "" : core_printf(self, " from %.16sZ", from);
+    const char *ends = until_ms ? core_printf(self, " until %.16sZ", until) : "";
+    *ret_until_ms = until_ms;
+    return core_printf(self, "%llu GPUs of %s/%.*s are reserved%s%s",
+                       (unsigned long long)point_of(series, index_of(series, edge->at_ms)), site->name,
+                       HELIO_TEXT_ARGS(pool->info.name), begins, ends);
+}

@@ -1,0 +1,14 @@
+/*  preempt.h -- a class that finds no capacity preempts other work. */
+#ifndef HELIO_BROKER_CORE_PREEMPT_PREEMPT_H
+#define HELIO_BROKER_CORE_PREEMPT_PREEMPT_H
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/state/nouns.h"
+
+/*  Whom core_evict would tell to leave for one more job of a class that was decided and has no room; tells nobody.
+ *  False: nobody. Fills in evicts, loss_micro_usd, evicts_at_ms and evicts_text ("would preempt 3 jobs of queue
+ *  preemptible"). Of those that have just begun it is foreseen when they may be told. */
+bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e);
+bool core_evict(helio_broker_core_t *self, struct evaluation *e);
+
+#endif

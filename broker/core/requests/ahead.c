@@ -1,0 +1,119 @@
+/*  ahead.c -- what goes before a job. */
+#include "broker/core/requests/ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/order.h"
+
+enum { AHEAD_SHOWN = 3 };
+
+/* ---- who goes before it -------------------------------------------------------------------------------- */
+
+/*  Is there a pool that both could take, and where `a` is asked first? */
+static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
+{
+    for (const site_t *site = self->sites; site; site = site->hh.next)
+        for (uint32_t i = 0; i < site->pool_count; i++) {
+            const helio_pool_t *pool = &site->pools[i].info;
+            if (helio_choice_filter(&a->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
+                helio_choice_filter(&b->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
+                core_class_turn_at(a, b, site) < 0)
+                return true;
+        }
+    return false;
+}
+
+/*  What waits by its own wish, or for something that room does not give, takes nobody's. */
+static bool wants_room(const job_class_t *class)
+{
+    return class->waiting && (class->reason == HELIO_REASON_WAITING_FOR_CAPACITY ||
+                              class->reason == HELIO_REASON_NONE || class->reason == HELIO_REASON_QUEUED);
+}
+
+/*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the
+ *  eldest job: which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
+static int by_turn(const void *a_, const void *b_)
+{
+    const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
+    int order = core_share_turn(a, b);
+    if (!order && a->account != b->account)
+        order = helio_uuid_compare(a->account->eldest, b->account->eldest);
+    return order ? order : core_class_turn(a, b);
+}
+
+static void sort_by_turn(const job_class_t **classes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        memset(&classes[i]->account->eldest, 0xff, sizeof classes[i]->account->eldest);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_uuid_t *eldest = &classes[i]->account->eldest;
+        if (helio_uuid_compare(classes[i]->waiting->key.job, *eldest) < 0)
+            *eldest = classes[i]->waiting->key.job;
+    }
+    if (count)
+        qsort(classes, count, sizeof *classes, by_turn);
+}
+
+static uint64_t gpus_of(const job_class_t *class)
+{
+    const helio_requirement_t *want = &class->want;
+    return want->gpus.count ? (uint64_t)want->gpus.items[0].count * want->nodes : 0;
+}
+
+static void count_ahead(helio_prospect_t *p, const job_class_t *class, uint64_t jobs)
+{
+    p->ahead_jobs += jobs;
+    p->ahead_gpus += jobs * gpus_of(class);
+}
+
+/*  Neighbours of one tenant and queue are one line to whoever reads it. */
+static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job_class_t *class,
+                       uint64_t jobs, helio_text_t reader)
+{
+    bool known = !reader.size || helio_text_equal(reader, class->want.tenant);
+    helio_text_t tenant = known ? class->want.tenant : (helio_text_t){0};
+    helio_ahead_t *last = p->ahead.count ? &p->ahead.items[p->ahead.count - 1] : NULL;
+    if (!last || !helio_text_equal(last->tenant, tenant) ||
+        !helio_text_equal(last->queue, class->want.queue)) {
+        if (p->ahead.count == AHEAD_SHOWN)
+            return;
+        if (!p->ahead.items)
+            p->ahead.items = helio_arena_alloc(self->effects->arena, AHEAD_SHOWN, sizeof *p->ahead.items);
+        last = &p->ahead.items[p->ahead.count++];
+        *last = (helio_ahead_t){.tenant = tenant, .queue = class->want.queue};
+    }
+    last->jobs += jobs;
+    last->gpus += jobs * gpus_of(class);
+}
+
+/*  Jobs of its own class that stand before it. */
+static uint64_t place_in_line(const job_class_t *class, const job_t *job)
+{
+    uint64_t before = 0;
+    for (const job_t *j = class->waiting; j && j != job; j = j->next)
+        before++;
+    return before;
+}
+
+void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
+                         helio_text_t reader, helio_prospect_t *ret_prospect)
+{
+    uint32_t count = 0;
+    const job_class_t **ahead =
+        helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes) + 1, sizeof(job_class_t *));
+    for (const job_class_t *other = self->classes; other; other = other->hh.next)
+        if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
+            ahead[count++] = other;
+    sort_by_turn(ahead, count);
+    for (uint32_t i = 0; i < count; i++) {
+        count_ahead(ret_prospect, ahead[i], ahead[i]->waiting_count);
+        show_ahead(self, ret_prospect, ahead[i], ahead[i]->waiting_count, reader);
+    }
+    uint64_t before = place_in_line(class, job);
+    if (before) {
+        count_ahead(ret_prospect, class, before);
+        show_ahead(self, ret_prospect, class, before, reader);
+    }
+}

@@ -1,0 +1,13 @@
+/*  ahead.h -- what goes before a job. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_AHEAD_H
+#define HELIO_BROKER_CORE_REQUESTS_AHEAD_H
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/effects.h"
+#include "federation/base/memory.h"
+
+/*  Who goes before the job of that class. reader: whose jobs may be named ("" = all). Adds to the prospect. */
+void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job, helio_text_t reader,
+                         helio_prospect_t *ret_prospect);
+
+#endif

@@ -1,0 +1,19 @@
+/*  budgets.h -- budgets, as operators set them. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_BUDGETS_H
+#define HELIO_BROKER_CORE_REQUESTS_BUDGETS_H
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/events.h"
+#include "federation/policy/budget.h"
+
+/*  Parses what the event asks for: false = answered with the fault. */
+bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, helio_budget_ask_t *ret_asks,
+                      uint32_t *ret_count);
+/*  Of a tenant in all its queues (queue NULL), of a tenant in a queue, of each tenant in a queue (tenant
+ * NULL). */
+void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,
+                     queue_t *queue, const helio_budget_ask_t *asks, uint32_t count);
+/*  ", budget 5000 gpu-h/month and 20000 USD/month"; "" = there is none. */
+const char *core_budget_words(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS]);
+
+#endif

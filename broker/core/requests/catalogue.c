@@ -1,0 +1,207 @@
+/*  catalogue.c -- where data lies, and what leads from site to site, as operators set it. */
+#include "broker/core/requests/catalogue.h"
+
+#include <stdlib.h>
+
+#include "broker/core/state/catalogue.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/sites.h"
+#include "federation/base/char.h"
+
+/* ---- setting data ---------------------------------------------------------------------------------------- */
+
+/*  A slash at the end says nothing: "s3://acme/" is "s3://acme". That of "s3://" does. */
+static helio_text_t prefix_of(helio_text_t text)
+{
+    while (text.size > 1 && text.data[text.size - 1] == '/' && text.data[text.size - 2] != '/')
+        text.size--;
+    return text;
+}
+
+static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, const helio_ev_data_t *event)
+{
+    if (!prefix.size || prefix.size > HELIO_DATA_PREFIX_MAX)
+        return core_printf(self, "prefix: 1 to %d bytes, such as s3://acme-eu/corpus", HELIO_DATA_PREFIX_MAX);
+    for (uint32_t i = 0; i < prefix.size; i++)
+        if ((unsigned char)prefix.data[i] <= ' ' || prefix.data[i] == 0x7f)
+            return "prefix: no blanks or control characters; write them as %20";
+    if (event->sites.count > HELIO_DATA_SITES_MAX)
+        return core_printf(self, "sites: at most %d", HELIO_DATA_SITES_MAX);
+    for (uint32_t i = 0; i < event->sites.count; i++)
+        if (!helio_is_name(event->sites.items[i].text, HELIO_SITE_NAME_MAX))
+            return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_cut(
+                                   helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
+    return NULL;
+}
+
+/*  Classes that want data are judged anew, and everybody looks again. */
+static void changed(helio_broker_core_t *self)
+{
+    self->facts_version++;
+    self->capacity_version++;
+    self->round_wanted = true;
+}
+
+static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *dataset, const char *between)
+{
+    helio_text_t text = {"", 0};
+    for (uint32_t i = 0; dataset && i < dataset->site_count; i++)
+        text = helio_arena_printf(self->effects->arena, "%.*s%s%s", HELIO_TEXT_ARGS(text), i ? between : "",
+                                  dataset->sites[i]);
+    return text;
+}
+
+/*  A place that is no site is allowed: data lies in clouds, too, and sites join later. Said, since it may be a slip. */
+static const char *strangers_text(helio_broker_core_t *self, const dataset_t *dataset)
+{
+    for (uint32_t i = 0; i < dataset->site_count; i++)
+        if (!core_site_find(self, helio_text_of(dataset->sites[i])))
+            return core_printf(self, "; %s is not a site that has joined", dataset->sites[i]);
+    return "";
+}
+
+static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role, const char *what)
+{
+    if (role >= HELIO_ROLE_OPERATOR)
+        return true;
+    core_answer(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin", what);
+    return false;
+}
+
+static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, helio_text_t prefix,
+                       const dataset_t *dataset)
+{
+    helio_row_data_t row = {.prefix = prefix,
+                            .sites = sites_text(self, dataset, " "),
+                            .at_ms = self->wall_ms,
+                            .tenant = helio_text_of(dataset ? dataset->tenant : "")};
+    core_emit(self, HELIO_BROKER_FX_ROW_DATA, &row);
+    helio_text_t words = sites_text(self, dataset, ", ");
+    const char *whose = dataset && dataset->tenant[0] ? core_printf(self, "; for %s alone", dataset->tenant) : "";
+    core_audit(self, event->user, dataset ? "data-set" : "data-rm",
+               core_cut(helio_arena_string(self->effects->arena, prefix), 96),
+               core_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
+    if (dataset)
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s%s",
+                    HELIO_TEXT_ARGS(core_cut(helio_arena_string(self->effects->arena, words), 400)), whose,
+                    strangers_text(self, dataset));
+    else
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+}
+
+/*  Whose it will be. A change of its sites does not show it to others. */
+static helio_text_t tenant_of(helio_broker_core_t *self, const helio_ev_data_t *event, const dataset_t *known)
+{
+    if (event->tenant_given)
+        return helio_text_is(event->tenant, "*") ? (helio_text_t){0} : event->tenant;
+    return known ? helio_arena_text(self->effects->arena, helio_text_of(known->tenant)) : (helio_text_t){0};
+}
+
+static bool is_tenant(const helio_broker_core_t *self, helio_text_t name)
+{
+    const tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, name.data, name.size, tenant);
+    return tenant;
+}
+
+void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
+{
+    if (!is_operator(self, event->call, event->role, "changing the data catalogue"))
+        return;
+    helio_text_t prefix = prefix_of(event->prefix);
+    const char *fault = data_fault(self, prefix, event);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    dataset_t *known;
+    HASH_FIND(hh, self->datasets, prefix.data, prefix.size, known);
+    if (!known && !event->sites.count) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "the catalogue has no such prefix; `helio data list` shows it");
+        return;
+    }
+    if (!known && HASH_COUNT(self->datasets) >= HELIO_DATA_MAX) {
+        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
+                    "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
+        return;
+    }
+    helio_text_t tenant = tenant_of(self, event, known);
+    if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "there is no tenant '%.*s'; `helio tenants set` makes it", HELIO_TEXT_ARGS(tenant));
+        return;
+    }
+    dataset_t *dataset = core_dataset_keep(self, prefix, tenant, event->sites.items, event->sites.count);
+    changed(self);
+    write_data(self, event, prefix, dataset);
+}
+
+/* ---- setting links --------------------------------------------------------------------------------------- */
+
+static bool is_end(helio_text_t text)
+{
+    return helio_is_name(text, HELIO_SITE_NAME_MAX) || helio_text_is(text, "*");
+}
+
+static const char *link_fault(helio_broker_core_t *self, const helio_ev_link_t *event)
+{
+    if (!is_end(event->from) || !is_end(event->to))
+        return "from, to: the name of a site, or * for any";
+    if (event->removed)
+        return NULL;
+    if (!event->mbps || event->mbps > HELIO_LINK_MBPS_MAX)
+        return core_printf(self, "gbps: 0.001 to %d", HELIO_LINK_MBPS_MAX / 1000);
+    if (event->egress_micro_usd_per_gb < 0 || event->egress_micro_usd_per_gb > HELIO_LINK_EGRESS_MAX_MICRO_USD)
+        return "egress_usd_per_gb: 0 to 1000";
+    if (event->rtt_ms > HELIO_LINK_RTT_MS_MAX)
+        return core_printf(self, "rtt_ms: at most %d", HELIO_LINK_RTT_MS_MAX);
+    return NULL;
+}
+
+static const char *link_text(helio_broker_core_t *self, const helio_link_t *link)
+{
+    return core_printf(self, "%.10g Gbit/s, %.10g USD/GB, %u ms", (double)link->mbps / 1000,
+                       (double)link->egress_micro_usd_per_gb / 1e6, link->rtt_ms);
+}
+
+void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
+{
+    if (!is_operator(self, event->call, event->role, "changing links"))
+        return;
+    const char *fault = link_fault(self, event);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    link_entry_t *entry = core_link_at(self, event->from, event->to);
+    if (!entry && event->removed) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "there is no such link; `helio links list` shows them");
+        return;
+    }
+    if (!entry && HASH_COUNT(self->links) >= HELIO_LINKS_MAX) {
+        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
+                    "there are %d links, and no more may be: use *", HELIO_LINKS_MAX);
+        return;
+    }
+    helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
+    const char *words = "removed";
+    if (event->removed) {
+        HASH_DEL(self->links, entry);
+        free(entry);
+    } else {
+        entry = core_link_get(self, event->from, event->to);
+        entry->link = (helio_link_t){event->mbps, event->egress_micro_usd_per_gb, event->rtt_ms};
+        row.mbps = event->mbps;
+        row.egress_micro_usd_per_gb = event->egress_micro_usd_per_gb;
+        row.rtt_ms = event->rtt_ms;
+        words = link_text(self, &entry->link);
+    }
+    changed(self);
+    core_emit(self, HELIO_BROKER_FX_ROW_LINK, &row);
+    const char *object = core_printf(self, "%.*s -> %.*s", HELIO_TEXT_ARGS(event->from), HELIO_TEXT_ARGS(event->to));
+    core_audit(self, event->user, event->removed ? "link-rm" : "link-set", helio_text_of(object), helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+}

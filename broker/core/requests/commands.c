@@ -1,0 +1,147 @@
+/*  commands.c -- what people ask of jobs and sites that exist: cancel, release, drain, attest; tokens and keys. */
+#include "broker/core/requests/commands.h"
+
+#include "broker/core/holds/migrations.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/dispatch.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/sites.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/tenants.h"
+
+static bool may_touch(const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+}
+
+/*  Returns true: whatever its state, the wish is heard. */
+static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    switch ((helio_job_state_t)job->state) {
+    case HELIO_JOB_QUEUED:
+    case HELIO_JOB_HELD:
+        job->exit_code = 130;
+        core_job_move(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        break;
+    case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
+        job->intent = HELIO_INTENT_CANCEL;
+        job->before = HELIO_JOB_STOPPING;
+        core_job_say(job, "cancelled; waiting for its site to say so");
+        core_job_touch(self, job);
+        break;
+    case HELIO_JOB_STOPPING:
+        job->intent = HELIO_INTENT_CANCEL;
+        core_moves_release(self, job);
+        core_job_touch(self, job);
+        break;
+    case HELIO_JOB_OFFERED:
+    case HELIO_JOB_ACCEPTED:
+    case HELIO_JOB_STARTING:
+    case HELIO_JOB_RUNNING:
+    case HELIO_JOB_SUSPENDED:
+        job->intent = HELIO_INTENT_CANCEL;
+        core_job_move(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
+        core_stop(self, job, HELIO_STOP_MODE_GRACE, "cancelled");
+        break;
+    case HELIO_JOB_SUCCEEDED:
+    case HELIO_JOB_FAILED:
+    case HELIO_JOB_TIMEOUT:
+    case HELIO_JOB_CANCELLED:
+    case HELIO_JOB_LOST:
+    case HELIO_JOB_STATE_COUNT:
+    default:
+        break;
+    }
+    return true;
+}
+
+/*  Visits one job, or every open task of an array, if the caller may touch it. Returns how many were acted on. */
+static uint32_t for_each(helio_broker_core_t *self, const helio_ev_command_t *event,
+                         bool (*act)(helio_broker_core_t *self, job_t *job, const char *actor))
+{
+    const char *actor = core_actor(self, event->user);
+    job_t *job = core_job_find(self, event->key);
+    if (job)
+        return may_touch(event, job) && act(self, job, actor);
+    const submission_t *array = event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    uint32_t touched = 0;
+    for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
+        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[i]});
+        touched += job && may_touch(event, job) && act(self, job, actor);
+    }
+    return touched;
+}
+
+void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    if (!for_each(self, event, cancel_one)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or running", text);
+        return;
+    }
+    core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
+}
+
+static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
+{
+    if (job->state != HELIO_JOB_HELD)
+        return false;
+    job->site_failures = 0;
+    core_job_move(self, job, HELIO_JOB_QUEUED, "released", actor);
+    return true;
+}
+
+void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    if (!for_each(self, event, release_one)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not held", text);
+        return;
+    }
+    core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "released");
+}
+
+/*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
+void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
+{
+    const tenant_t *tenant = core_tenant_get(self, event->token.tenant);
+    core_emit(self, HELIO_BROKER_FX_ROW_TOKEN, &event->token);
+    core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
+               event->token.role);
+    if (!event->token.revoked_ms && !tenant->home_site[0]) {
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE,
+                    "tenant %s has no home site: no job is preferred there or compared with it in `helio report`; "
+                    "`helio tenants set %s --home SITE`, or `home: SITE` in a job file",
+                    tenant->name, tenant->name);
+        return;
+    }
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
+}
+
+/*  Whom a token stands for is not known here: the shell's table has the tokens, and follows the row. */
+void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *event)
+{
+    const helio_row_principal_t *principal = &event->principal;
+    core_emit(self, HELIO_BROKER_FX_ROW_PRINCIPAL, principal);
+    core_audit(self, event->actor, principal->disabled_ms ? "principal-disable" : "principal-enable",
+               helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
+                                         HELIO_TEXT_ARGS(principal->user))),
+               (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+}
+
+void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
+{
+    core_emit(self, HELIO_BROKER_FX_ROW_SITE_KEY, &event->key);
+    core_site_row(self, core_site_get(self, event->key.site));
+    core_audit(self, event->actor, event->key.revoked_ms ? "key-revoke" : "key-add", event->key.site,
+               event->key.public_key);
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+}

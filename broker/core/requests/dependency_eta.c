@@ -1,0 +1,111 @@
+/*  dependency_eta.c -- when a closed gate opens, as far as limits tell. */
+#include "broker/core/requests/dependency_eta.h"
+
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/text.h"
+
+/*  The latest end of a job that is at a site; 0 = it has no such end yet. */
+static int64_t end_of(const helio_broker_core_t *self, const job_t *job)
+{
+    return job && job->site && helio_job_state_is_live(job->state) ? core_job_end_ms(self, job) : 0;
+}
+
+/*  The same of a job, a task or a whole array. *ret_known becomes false when some end is not foreseen. */
+static int64_t latest_end(helio_broker_core_t *self, helio_job_key_t on, bool *ret_known)
+{
+    const job_t *job = core_job_find(self, on);
+    const submission_t *array = on.task == HELIO_NO_TASK && !job ? core_array_find(self, on.job) : NULL;
+    int64_t latest_ms = job ? end_of(self, job) : 0;
+    *ret_known = *ret_known && (array || !job || latest_ms);
+    for (uint32_t i = 0; array && i < array->row.tasks.count; i++) {
+        job = core_job_find(self, (helio_job_key_t){on.job, (int32_t)array->row.tasks.items[i]});
+        int64_t end_ms = end_of(self, job);
+        *ret_known = *ret_known && (!job || end_ms);
+        latest_ms = end_ms > latest_ms ? end_ms : latest_ms;
+    }
+    return latest_ms;
+}
+
+/*  What its gate asks for of the clock; of a wait for success, since that begins with a start. 0 = nothing. */
+static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t after)
+{
+    const job_t *job = core_job_find(self, on);
+    const submission_t *array = on.task == HELIO_NO_TASK && !job ? core_array_find(self, on.job) : NULL;
+    const submission_t *submission = job ? job->submission : array;
+    const gate_t *gate = submission && after == HELIO_AFTER_OK ? submission->gate : NULL;
+    return gate ? gate->not_before_ms : 0;
+}
+
+/*  What is known of the jobs that it waits for. */
+typedef struct awaited {
+    uint32_t jobs;
+    int64_t begin_ms; /* before which they cannot have begun; 0 = any time */
+    int64_t end_ms;   /* by when they are over, if known */
+    bool known;
+} awaited_t;
+
+static void await(helio_broker_core_t *self, helio_job_key_t on, uint32_t after, awaited_t *awaited)
+{
+    int64_t end_ms = latest_end(self, on, &awaited->known), begin_ms = begin_of(self, on, after);
+    awaited->end_ms = end_ms > awaited->end_ms ? end_ms : awaited->end_ms;
+    awaited->begin_ms = begin_ms > awaited->begin_ms ? begin_ms : awaited->begin_ms;
+    awaited->jobs++;
+}
+
+static const char *text_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
+{
+    uint32_t jobs = awaited->jobs;
+    const char *text = "";
+    if (jobs)
+        text = core_printf(self, "after %u job%s that it depends on, ", jobs, jobs == 1 ? "" : "s");
+    if (jobs && awaited->known)
+        text = core_printf(self, "%sover by %s at the latest, by %s", text,
+                           core_minute_text(self, awaited->end_ms), jobs == 1 ? "its limit" : "their limits");
+    else if (jobs)
+        text = core_printf(self, "%swhich %s not started%s, so nobody knows when", text,
+                           jobs == 1 ? "has" : "have not all",
+                           awaited->begin_ms ? core_printf(self, " and may not before %s",
+                                                           core_minute_text(self, awaited->begin_ms))
+                                             : "");
+    if (not_before_ms)
+        text = core_printf(self, "%s%snot before %s", text, jobs ? "; " : "",
+                           core_minute_text(self, not_before_ms));
+    return text;
+}
+
+static foresight_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
+{
+    foresight_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
+                         .text = text_of(self, awaited, not_before_ms)};
+    if (awaited->known)
+        found.latest_ms = awaited->end_ms > not_before_ms ? awaited->end_ms : not_before_ms;
+    return found;
+}
+
+foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job)
+{
+    int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0;
+    awaited_t awaited = {.known = true};
+    for (uint32_t i = 0; i < job->depends.count; i++) {
+        const helio_dependency_t *depend = &job->depends.items[i];
+        if (depend->found == HELIO_FOUND_OPEN)
+            await(self, depend->on, depend->after, &awaited);
+    }
+    return foresight_of(self, &awaited, not_before_ms);
+}
+
+void core_gate_expect(helio_broker_core_t *self, const submission_t *submission,
+                      helio_prospect_t *ret_prospect)
+{
+    const gate_t *gate = submission->gate;
+    awaited_t awaited = {.known = true};
+    for (const waiter_t *w = gate->waiters; w; w = w->gate_next)
+        await(self, w->waited->key.on, w->waited->key.after, &awaited);
+    foresight_t found = foresight_of(self, &awaited, gate->not_before_ms);
+    ret_prospect->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
+    ret_prospect->basis = core_cut(core_printf(self, "%s; then when there is room", found.text), 256);
+}

@@ -1,0 +1,20 @@
+/*  dependency_eta.h -- when the dependencies of a job will be satisfied, as far as limits tell. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_DEPENDENCY_ETA_H
+#define HELIO_BROKER_CORE_REQUESTS_DEPENDENCY_ETA_H
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/effects.h"
+#include "broker/model/events.h"
+
+/*  Of a document that is not stored: when its gate would open. */
+typedef struct foresight {
+    int64_t earliest_ms; /* 0 = any time */
+    int64_t latest_ms;   /* 0 = not known */
+    const char *text;    /* for what it waits; "" = nothing */
+} foresight_t;
+
+/*  When its gate opens, as far as that is known. */
+void core_gate_expect(helio_broker_core_t *self, const submission_t *submission, helio_prospect_t *ret_prospect);
+foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job);
+
+#endif

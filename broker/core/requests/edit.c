@@ -1,0 +1,368 @@
+/*  edit.c -- what a job asks for, changed while it waits: its priority, goal, deadline, bounds, queue.
+ *
+ *  The document stays as it was received, and is what a site gets: nothing that can be edited is any site's
+ * business. What holds instead of it is one row a job, for all tasks of an array, and for those that come
+ * back from a site later. The job joins the class of those that ask for the same from then on, as if it had
+ * come so; its age is its own.
+ */
+#include "broker/core/requests/edit.h"
+
+#include "broker/core/decide/infeasible.h"
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/requests/submit.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/queues.h"
+#include "broker/core/state/submissions.h"
+#include "federation/base/clock.h"
+
+/*  All that can be edited, as it holds. */
+typedef struct wish {
+    int32_t priority;
+    uint32_t goal;
+    bool prices_set;
+    int64_t deadline_ms;
+    uint64_t flexible_ms;
+    uint64_t max_cost_micro_usd;
+    uint64_t max_carbon_mg_per_kwh;
+    queue_t *queue;
+} wish_t;
+
+static wish_t wish_of(const submission_t *submission)
+{
+    const job_class_t *class = submission->class;
+    return (wish_t){class->priority,
+                    submission->goal,
+                    submission->prices_set,
+                    class->want.deadline_wall_ms,
+                    submission->flexible_ms,
+                    class->want.max_cost_micro_usd,
+                    class->want.max_carbon_mg_per_kwh,
+                    submission->queue};
+}
+
+/*  Its views are those of its class and of the wish. */
+static helio_requirement_t requirement_of(const submission_t *submission, const wish_t *wish)
+{
+    helio_requirement_t want = submission->class->want;
+    want.queue = helio_text_of(wish->queue->name);
+    want.deadline_wall_ms = wish->deadline_ms;
+    want.max_cost_micro_usd = wish->max_cost_micro_usd;
+    want.max_carbon_mg_per_kwh = wish->max_carbon_mg_per_kwh;
+    want.free_until_ms = helio_requirement_free_until(wish->flexible_ms, submission->row.submitted_ms);
+    if (wish->prices_set)
+        return want; /* those that it has: a document's prices are never edited, only left for a goal */
+    helio_prices_t prices = helio_prices_of_goal(wish->goal);
+    want.carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t;
+    want.wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h;
+    want.scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h;
+    return want;
+}
+
+static void grant(helio_broker_core_t *self, submission_t *submission, const wish_t *wish)
+{
+    helio_requirement_t want = requirement_of(submission, wish);
+    submission->goal = wish->goal;
+    submission->prices_set = wish->prices_set;
+    submission->flexible_ms = wish->flexible_ms;
+    core_submission_reclass(self, submission, &want, wish->priority, wish->queue);
+}
+
+/* ---- in words ------------------------------------------------------------------------------------------ */
+
+static const char *goal_text(const wish_t *wish)
+{
+    return wish->prices_set ? "prices" : helio_goal_word(wish->goal);
+}
+
+static const char *time_text(helio_broker_core_t *self, int64_t wall_ms)
+{
+    char text[HELIO_RFC3339_SIZE];
+    helio_rfc3339(wall_ms, text);
+    return wall_ms ? core_printf(self, "%.19sZ", text) : "none";
+}
+
+static const char *span_text(helio_broker_core_t *self, uint64_t ms)
+{
+    unsigned long long s = ms / 1000;
+    if (!s)
+        return "none";
+    if (s % 60)
+        return core_printf(self, "%llus", s);
+    if (s % 3600)
+        return s < 3600 ? core_printf(self, "%llum", s / 60)
+                        : core_printf(self, "%lluh%02llum", s / 3600, s / 60 % 60);
+    return core_printf(self, "%lluh", s / 3600);
+}
+
+static const char *cost_text(helio_broker_core_t *self, uint64_t micro_usd)
+{
+    return micro_usd ? core_printf(self, "%llu.%02u USD", (unsigned long long)(micro_usd / 1000000),
+                                   (unsigned)(micro_usd / 10000 % 100))
+                     : "none";
+}
+
+static const char *carbon_text(helio_broker_core_t *self, uint64_t mg_per_kwh)
+{
+    return mg_per_kwh ? core_printf(self, "%.6g g/kWh", (double)mg_per_kwh / 1000) : "none";
+}
+
+typedef struct change {
+    const char *field, *before, *after;
+} change_t;
+
+enum { CHANGES_MAX = 7 };
+
+static uint32_t changes_of(helio_broker_core_t *self, const wish_t *a, const wish_t *b, change_t *ret_changes)
+{
+    uint32_t count = 0;
+    if (a->queue != b->queue)
+        ret_changes[count++] = (change_t){"queue", a->queue->name, b->queue->name};
+    if (a->priority != b->priority)
+        ret_changes[count++] = (change_t){"priority", core_printf(self, "%d", a->priority),
+                                          core_printf(self, "%d", b->priority)};
+    if (a->prices_set != b->prices_set || a->goal != b->goal)
+        ret_changes[count++] = (change_t){"goal", goal_text(a), goal_text(b)};
+    if (a->deadline_ms != b->deadline_ms)
+        ret_changes[count++] =
+            (change_t){"deadline", time_text(self, a->deadline_ms), time_text(self, b->deadline_ms)};
+    if (a->flexible_ms != b->flexible_ms)
+        ret_changes[count++] =
+            (change_t){"flexible", span_text(self, a->flexible_ms), span_text(self, b->flexible_ms)};
+    if (a->max_cost_micro_usd != b->max_cost_micro_usd)
+        ret_changes[count++] = (change_t){"max_cost", cost_text(self, a->max_cost_micro_usd),
+                                          cost_text(self, b->max_cost_micro_usd)};
+    if (a->max_carbon_mg_per_kwh != b->max_carbon_mg_per_kwh)
+        ret_changes[count++] = (change_t){"max_carbon", carbon_text(self, a->max_carbon_mg_per_kwh),
+                                          carbon_text(self, b->max_carbon_mg_per_kwh)};
+    return count;
+}
+
+/* ---- whether it may be --------------------------------------------------------------------------------- */
+
+typedef struct subject {
+    submission_t *submission;
+    uint32_t waiting; /* open tasks that have no place */
+    uint32_t placed;
+    const job_t *first; /* of those that have none; else of those that have one */
+} subject_t;
+
+static void answer_not_found(helio_broker_core_t *self, const helio_ev_edit_t *event)
+{
+    char text[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, text);
+    core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or held", text);
+}
+
+static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subject_t *ret_subject)
+{
+    job_t *job = core_job_find(self, event->key);
+    submission_t *submission = job                                ? job->submission
+                               : event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job)
+                                                                  : NULL;
+    if (!submission ||
+        (event->role < HELIO_ROLE_OPERATOR && !helio_text_equal(event->tenant, submission->row.tenant))) {
+        answer_not_found(self, event);
+        return false;
+    }
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text((helio_job_key_t){event->key.job, HELIO_NO_TASK}, id);
+    if (event->key.task != HELIO_NO_TASK) {
+        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                    "the tasks of an array ask for the same and are edited together: `helio edit %s`", id);
+        return false;
+    }
+    subject_t subject = {.submission = submission};
+    for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
+        bool waits = job->state == HELIO_JOB_QUEUED || job->state == HELIO_JOB_HELD;
+        if (!subject.first || (waits && !subject.waiting))
+            subject.first = job;
+        subject.waiting += waits;
+        subject.placed += !waits;
+    }
+    if (!subject.waiting) {
+        job = (job_t *)(uintptr_t)subject.first;
+        core_answer(
+            self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+            "job %s has a place and is %s at %s: what it asks for can be edited while it is queued or held. "
+            "`helio cancel %s` and submit it anew, or let it go on",
+            id, helio_job_state_word(job->state), core_job_site(job), id);
+        return false;
+    }
+    *ret_subject = subject;
+    return true;
+}
+
+static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                       wish_t *wish)
+{
+    queue_t *queue = core_queue_find(self, event->queue);
+    if (!queue) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "queue: there is no queue '%.*s'; `helio queues` lists them",
+                    HELIO_TEXT_ARGS(event->queue));
+        return false;
+    }
+    if (queue != wish->queue &&
+        subject->placed) { /* their GPUs are charged to the queue that they were placed in */
+        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                    "queue: %u task%s of the array ha%s a place, and an array is in one queue. Move it "
+                    "before its first task is "
+                    "placed, or cancel and submit what is left of it",
+                    subject->placed, subject->placed == 1 ? "" : "s", subject->placed == 1 ? "s" : "ve");
+        return false;
+    }
+    wish->queue = queue;
+    return true;
+}
+
+static bool read_wish(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                      wish_t *wish)
+{
+    if (event->priority_given &&
+        (event->priority < -HELIO_EDIT_PRIORITY_MAX || event->priority > HELIO_EDIT_PRIORITY_MAX)) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be -%d to %d",
+                    HELIO_EDIT_PRIORITY_MAX, HELIO_EDIT_PRIORITY_MAX);
+        return false;
+    }
+    if (event->queue_given && !read_queue(self, event, subject, wish))
+        return false;
+    wish->priority = event->priority_given ? event->priority : wish->priority;
+    wish->goal = event->goal_given ? event->goal : wish->goal;
+    wish->prices_set = wish->prices_set && !event->goal_given;
+    wish->deadline_ms = event->deadline_given ? event->deadline_wall_ms : wish->deadline_ms;
+    wish->flexible_ms = event->flexible_given ? event->flexible_ms : wish->flexible_ms;
+    wish->max_cost_micro_usd = event->max_cost_given ? event->max_cost_micro_usd : wish->max_cost_micro_usd;
+    wish->max_carbon_mg_per_kwh =
+        event->max_carbon_given ? event->max_carbon_mg_per_kwh : wish->max_carbon_mg_per_kwh;
+    return true;
+}
+
+/*  A deadline is admitted as at the submission. Of what no site can hold at present it is not the deadline
+ * that forbids it. */
+static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                           const wish_t *before, const wish_t *wish)
+{
+    const gate_t *gate = subject->submission->gate;
+    helio_requirement_t want = requirement_of(subject->submission, wish);
+    if (wish->deadline_ms == before->deadline_ms || !core_fits_somewhere(self, &want))
+        return true;
+    return core_deadline_check(self, event->call, "", &want, wish->queue, gate ? gate->not_before_ms : 0,
+                               "Give a later one, or 'none'; nothing was changed");
+}
+
+/* ---- doing it ------------------------------------------------------------------------------------------ */
+
+/*  Told once, of the job or of the whole array. */
+static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                 const change_t *changes, uint32_t count, const char *text)
+{
+    helio_text_t actor = helio_text_of(core_printf(self, "user:%.*s", HELIO_TEXT_ARGS(event->user)));
+    bool one = !subject->submission->row.tasks.count;
+    uint32_t state = one ? subject->first->state : HELIO_JOB_QUEUED;
+    helio_row_transition_t row = {
+        .seq = ++self->transition_seq,
+        .at_ms = self->wall_ms,
+        .key = event->key,
+        .epoch = one ? subject->first->epoch : 0,
+        .from = state,
+        .to = state,
+        .reason = core_cut(text, 256),
+        .actor = actor,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
+    for (uint32_t i = 0; i < count; i++) {
+        helio_row_edited_t edited = {.seq = row.seq,
+                                     .place = i,
+                                     .job = event->key.job,
+                                     .at_ms = self->wall_ms,
+                                     .actor = actor,
+                                     .field = helio_text_of(changes[i].field),
+                                     .before = helio_text_of(changes[i].before),
+                                     .after = helio_text_of(changes[i].after)};
+        core_emit(self, HELIO_BROKER_FX_ROW_EDITED, &edited);
+    }
+    char id[HELIO_KEY_SIZE];
+    helio_job_key_text(event->key, id);
+    core_audit(self, event->user, "edit", helio_arena_text(self->effects->arena, helio_text_of(id)),
+               helio_text_of(text));
+}
+
+static void write_edit(helio_broker_core_t *self, const submission_t *submission)
+{
+    wish_t wish = wish_of(submission);
+    helio_row_edit_t row = {
+        .job = submission->row.job,
+        .priority = wish.priority,
+        .goal = wish.goal,
+        .prices_set = wish.prices_set,
+        .deadline_wall_ms = wish.deadline_ms,
+        .flexible_ms = wish.flexible_ms,
+        .max_cost_micro_usd = wish.max_cost_micro_usd,
+        .max_carbon_mg_per_kwh = wish.max_carbon_mg_per_kwh,
+        .queue = helio_text_of(wish.queue->name),
+        .tier = wish.queue->tier,
+        .class_id = submission->class->id,
+        .at_ms = self->wall_ms,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_EDIT, &row);
+}
+
+static const char *text_of(helio_broker_core_t *self, const change_t *changes, uint32_t count)
+{
+    const char *text = "edited: ";
+    for (uint32_t i = 0; i < count; i++)
+        text = core_printf(self, "%s%s%s %s → %s", text, i ? ", " : "", changes[i].field, changes[i].before,
+                           changes[i].after);
+    return text;
+}
+
+void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
+{
+    subject_t subject;
+    if (!find(self, event, &subject))
+        return;
+    wish_t before = wish_of(subject.submission), wish = before;
+    if (!read_wish(self, event, &subject, &wish))
+        return;
+    change_t changes[CHANGES_MAX];
+    uint32_t count = changes_of(self, &before, &wish, changes);
+    if (!count) {
+        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "unchanged: it asks for that already");
+        return;
+    }
+    if (!check_deadline(self, event, &subject, &before, &wish))
+        return;
+    const char *text = text_of(self, changes, count);
+    grant(self, subject.submission, &wish);
+    write_edit(self, subject.submission);
+    tell(self, event, &subject, changes, count, text);
+    if (subject.placed)
+        text = core_printf(self, "%s; %u of its open tasks ha%s a place and go%s on", text, subject.placed,
+                           subject.placed == 1 ? "s" : "ve", subject.placed == 1 ? "es" : "");
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", text);
+}
+
+/*  A queue with open jobs is not removed. */
+void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
+{
+    submission_t *submission = core_array_find(self, row->job);
+    const job_t *job = submission ? NULL : core_job_find(self, (helio_job_key_t){row->job, HELIO_NO_TASK});
+    submission = job ? job->submission : submission;
+    queue_t *queue = core_queue_find(self, row->queue);
+#ifdef HELIO_MUTANT_edit_forgotten
+    return;
+#endif
+    if (!submission)
+        return;
+    wish_t wish = {row->priority,
+                   row->goal,
+                   row->prices_set,
+                   row->deadline_wall_ms,
+                   row->flexible_ms,
+                   row->max_cost_micro_usd,
+                   row->max_carbon_mg_per_kwh,
+                   queue ? queue : submission->queue};
+    grant(self, submission, &wish);
+}

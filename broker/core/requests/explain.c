@@ -1,0 +1,229 @@
+/*  explain.c -- of one job that has not started: when it may, who goes before it, and what would let it go
+ * sooner.
+ *
+ *  Asked by people, one job at a time, so it may look at every class. Nothing is promised that does not
+ * follow from what the core knows: where only a guess would be left, it is said to be unknown.
+ */
+#include "broker/core/requests/explain.h"
+
+#include "broker/core/decide/decisions.h"
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/overflow.h"
+#include "broker/core/decide/pending.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/site_windows.h"
+#include "broker/core/migrate/records.h"
+#include "broker/core/requests/ahead.h"
+#include "broker/core/requests/dependency_eta.h"
+#include "broker/core/requests/hints.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/sites.h"
+#include "broker/core/state/submissions.h"
+
+/* ---- when it may start --------------------------------------------------------------------------------- */
+
+static void expect(helio_prospect_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
+{
+    p->earliest_ms = earliest_ms;
+    p->latest_ms = latest_ms && latest_ms < earliest_ms ? earliest_ms : latest_ms;
+    p->basis = core_cut(basis, 256);
+}
+
+/*  The first time at which some pool is expected to have room for it; 0 = none is foreseen. */
+static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
+{
+    int64_t first_ms = 0;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *o = &e->options[i];
+        if (core_overflow_is_closed(e->class, o))
+            continue;
+        int64_t at_ms = core_reserve_expect(self, e->class, o->site, o->pool, o->c.gpus_per_node, NULL);
+        if (at_ms && (!first_ms || at_ms < first_ms))
+            first_ms = at_ms;
+    }
+    return first_ms;
+}
+
+/*  Until when the site keeps so much that it has no room there, whoever ends; 0 = it may start before, or that is not
+ *  told. */
+static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
+{
+    const kept_t *kept = o->pool->kept;
+    bool shut = false;
+    int64_t until_ms = 0;
+    for (uint32_t i = 0; kept && i < kept->count; i++)
+        shut = shut || (core_option_gpus(class, o) > kept->edges[i].room_gpus &&
+                        (!i || (!o->pool->evictions && /* else who could leave in time waits for those who leave */
+                                kept->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
+    if (shut)
+        (void)core_kept_from(self, class, o, &until_ms);
+    return until_ms;
+}
+
+/*  The first time at which no site keeps all that it needs; 0 = some does not at present. */
+static int64_t first_unkept(helio_broker_core_t *self, const evaluation_t *e)
+{
+    int64_t first_ms = 0;
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        if (core_overflow_is_closed(e->class, &e->options[i]))
+            continue;
+        int64_t until_ms = shut_until_ms(self, e->class, &e->options[i]);
+        if (!until_ms)
+            return 0;
+        first_ms = first_ms && first_ms < until_ms ? first_ms : until_ms;
+    }
+    return first_ms;
+}
+
+static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_prospect_t *p)
+{
+    int64_t kept_ms = e->reserved ? 0 : first_unkept(self, e);
+    int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
+    if (!e->feasible)
+        expect(p, 0, 0, "no site that could run it takes jobs at present");
+    else if (kept_ms)
+        expect(p, kept_ms, 0, "its site keeps what it needs until then; then as soon as there is room");
+    else if (p->ahead_jobs)
+        expect(p, self->wall_ms, 0, "as soon as there is room; how long those before it take is not known");
+    else if (at_ms && e->reserved)
+        expect(p, self->wall_ms, at_ms,
+               core_printf(self, "%s/%.*s is kept for it; latest by the time limits of what runs there",
+                           e->reserved->site->name, HELIO_TEXT_ARGS(e->reserved->pool->info.name)));
+    else if (at_ms)
+        expect(p, self->wall_ms, at_ms,
+               "latest by the time limits of what runs at the site that is free first");
+    else
+        expect(p, self->wall_ms, 0,
+               "as soon as there is room; when is not foreseen: no end of the federation's own jobs there makes room: "
+               "other work has it, or its nodes are drained or down");
+}
+
+void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                          int64_t expected_ms, helio_prospect_t *p)
+{
+    switch ((int)reason) {
+    case HELIO_REASON_NONE:
+        expect(p, self->wall_ms, p->ahead_jobs ? 0 : self->wall_ms, "there is room for it");
+        break;
+    case HELIO_REASON_WAITING_FOR_WINDOW:
+        expect(p, expected_ms, e->class->want.free_until_ms,
+               "the hour it waits for, as forecast; it may wait for a better one until the latest, then "
+               "takes the first room");
+        break;
+    case HELIO_REASON_POLICY_CAP:
+        if (e->capped_gpus)
+            expect(p, 0, 0, "when jobs under the same quota end, or the quota is raised");
+        else if (e->over_budget && !expected_ms)
+            expect(p, 0, 0, "when an operator raises the budget: it needs more than the whole of it");
+        else if (e->over_budget)
+            expect(p, expected_ms, 0,
+                   "when its budget leaves enough, by what is foreseen of the jobs that run; sooner if they cost less");
+        else if (expected_ms)
+            expect(p, expected_ms, 0,
+                   "the first hour that meets its bounds, as forecast; later if there is no room then");
+        else
+            expect(p, 0, 0, "no hour that is forecast meets its bounds");
+        break;
+    case HELIO_REASON_WAITING_FOR_CAPACITY:
+        expect_room(self, e, p);
+        break;
+    default:
+        expect(p, 0, 0, "no site can run it as it is");
+    }
+}
+
+/*  Of those that are not in their class's line. */
+static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_prospect_t *p)
+{
+    const submission_t *submission = job->submission;
+    if (job->state == HELIO_JOB_HELD)
+        expect(p, 0, 0, "an operator has to release it");
+    else if (job->state == HELIO_JOB_SUSPECT)
+        expect(p, 0, 0, "its site is silent: it may run there");
+    else if (job->state != HELIO_JOB_QUEUED)
+        expect(p, self->wall_ms, 0, core_printf(self, "when %s starts it", core_job_site(job)));
+    else if (submission->gate)
+        core_gate_expect(self, submission, p);
+    else
+        expect(
+            p, self->wall_ms, 0,
+            core_printf(self, "when another task of its array ends: %u at once", submission->tasks_at_once));
+}
+
+/*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
+static bool stands_in_line(const job_t *job)
+{
+    return job->state == HELIO_JOB_QUEUED && !job->submission->gate && job->fed;
+}
+
+static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_prospect_t *p)
+{
+    if (core_sites_awaited(self)) {
+        expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
+               "the database was restored: every site says first what it runs, until the latest; then when there is room");
+        return;
+    }
+    job_class_t alone = *job->submission->class; /* so that what is kept of the class stays as it is */
+    alone.refs = 0;
+    alone.options = NULL;
+    alone.level = 0; /* of every turn */
+    self->rounds++; /* what comes back when is found anew */
+    core_prospect_ahead(self, job->submission->class, job, reader, p);
+    evaluation_t e = core_evaluate(self, &alone);
+    choice_t choice = core_choose(self, &e);
+    const char *detail = "";
+    int64_t expected_ms = 0;
+    helio_reason_t reason = HELIO_REASON_NONE;
+    if (!choice.now || choice.later) {
+        core_decide(self, &e, &choice);
+        reason = core_decision_reason(self, &e, &detail, &expected_ms);
+    }
+    core_prospect_expect(self, &e, reason, expected_ms, p);
+    bool head = job == job->submission->class->waiting;
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
+        expect(p, self->wall_ms, e.reservation.at_ms,
+               core_printf(self, "%s is kept for it; latest by the time limits of what runs there, unless those before "
+                                 "it go there too", core_place_text(self, e.reserved)));
+    int64_t left_ms = 0;
+    const char *leaving = core_evict_text(self, job->submission->class, &left_ms);
+    if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
+        expected_ms = left_ms;
+        expect(p, self->wall_ms, left_ms, leaving);
+    }
+    core_hints(self, &e, reason, expected_ms, p);
+}
+
+static bool may_read(const helio_ev_command_t *event, const job_t *job)
+{
+    return event->role >= HELIO_ROLE_OPERATOR || helio_text_equal(event->tenant, job->submission->row.tenant);
+}
+
+void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
+{
+    job_t *job = core_job_find(self, event->key);
+    const submission_t *array =
+        event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
+    if (!job && array && array->row.tasks.count)
+        job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
+    const char *better = job && may_read(event, job) ? core_moved_explain(self, job) : "";
+    bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
+                 job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
+    if (!better[0] && (!waits || !may_read(event, job))) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "the job has started, is over, or is not yours");
+        return;
+    }
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK, .prospect = {.at_ms = self->wall_ms}};
+    helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
+    if (better[0])
+        answer.prospect.better_site = core_cut(better, 256);
+    else if (stands_in_line(job))
+        foresee(self, job, reader, &answer.prospect);
+    else
+        expect_outside(self, job, &answer.prospect);
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}

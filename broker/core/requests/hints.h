@@ -1,0 +1,14 @@
+/*  hints.h -- what would let a job start sooner. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_HINTS_H
+#define HELIO_BROKER_CORE_REQUESTS_HINTS_H
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/state/nouns.h"
+#include "broker/model/effects.h"
+#include "federation/policy/choice.h"
+
+/*  What would let it start sooner. The evaluation's options are those of the core's scratch no more. */
+void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
+                helio_prospect_t *ret_prospect);
+
+#endif

@@ -1,0 +1,158 @@
+/*  plan.c -- what would become of a job: the decision's own code on a class that is not kept. Changes
+ * nothing. */
+#include "broker/core/requests/plan.h"
+
+#include <string.h>
+
+#include "broker/core/decide/decisions.h"
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/forecast/durations.h"
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/preempt/preempt.h"
+#include "broker/core/requests/ahead.h"
+#include "broker/core/requests/dependency_eta.h"
+#include "broker/core/requests/explain.h"
+#include "broker/core/requests/hints.h"
+#include "broker/core/requests/plan_tasks.h"
+#include "broker/core/requests/submit.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/text.h"
+
+/*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
+static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, const foresight_t *gate,
+                            const char **ret_detail, int64_t *ret_expected_ms)
+{
+    bool later = e->waits && e->chosen;
+    *ret_expected_ms =
+        gate->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
+    *ret_detail = core_printf(self, "%s%s", gate->text,
+                              gate->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+    return HELIO_REASON_GATED;
+}
+
+/*  Nothing starts now: what it waits for, or whom it would make leave. */
+static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice,
+                                const char **ret_detail, int64_t *ret_expected_ms)
+{
+    core_decide(self, e, choice);
+    if (e->waits || choice->now || !core_evict_foresee(self, e))
+        return core_decision_reason(self, e, ret_detail, ret_expected_ms);
+    e->chosen = e->evicts;
+    *ret_expected_ms = e->evicts_at_ms;
+    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->evicts_text, core_place_text(self, e->evicts),
+                              core_second_text(self, e->evicts_at_ms));
+    return HELIO_REASON_WAITING_FOR_CAPACITY;
+}
+
+/*  As if it were the newest job of all, alone in its class. */
+static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
+                  const foresight_t *gate, helio_planned_t *plan, helio_prospect_t *prospect)
+{
+    self->rounds++; /* what comes back when is found anew */
+    evaluation_t e = core_evaluate(self, class);
+    choice_t choice = core_choose(self, &e);
+    core_plan_tasks(self, &e, &choice, spec, plan);
+    helio_reason_t reason = HELIO_REASON_NONE;
+    const char *detail = "";
+    plan->expected_ms = core_judged_ms(self, class);
+    if (choice.now && !choice.later) {
+        e.chosen = choice.now;
+    } else {
+        reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
+    }
+    if (gate->text[0] && reason != HELIO_REASON_NEVER_FITS)
+        reason = gated(self, &e, gate, &detail, &plan->expected_ms);
+    uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
+    plan->nodes = class->want.nodes;
+    const option_t *shown = e.chosen;
+    for (uint32_t i = 0; i < e.count && !shown; i++)
+        shown = e.options[i].c.run_ms ? &e.options[i] : NULL; /* the best that could ever hold it */
+    if (shown) {
+        plan->run_ms = shown->c.run_ms;
+        plan->run_high_ms = shown->c.run_high_ms;
+    }
+    plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
+    core_decision_show(self, &e, reason, detail, plan);
+    if (reason == HELIO_REASON_GATED) {
+        prospect->earliest_ms = gate->earliest_ms ? gate->earliest_ms : self->wall_ms;
+        prospect->basis = core_cut(gate->text, 256);
+        return;
+    }
+    core_prospect_ahead(self, class, class->waiting, class->want.tenant, prospect);
+    core_prospect_expect(self, &e, reason, plan->expected_ms, prospect);
+    if (e.evicts_text) {
+        prospect->earliest_ms = self->wall_ms;
+        prospect->latest_ms = prospect->ahead_jobs ? 0 : e.evicts_at_ms;
+        prospect->basis = core_cut(detail, 256);
+    }
+    core_hints(self, &e, reason, plan->expected_ms, prospect);
+}
+
+void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    if (event->jobs.count != 1) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "a plan is made of one job, and these are %u: plan them one by one", event->jobs.count);
+        return;
+    }
+    const helio_submission_t *document = &event->jobs.items[0];
+    tenant_t *tenant = core_tenant_of(self, event);
+    if (!tenant)
+        return;
+    if (!core_gate_check(self, event, document, ""))
+        return;
+    foresight_t gate = core_gate_foresee(self, document);
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
+    if (!queue) {
+        core_answer_queue(self, event, document, "");
+        return;
+    }
+    submission_t submission = {.tenant = tenant, .queue = queue, .row.time_limit_ms = time_limit_ms};
+    core_submission_keep(&submission, &document->spec);
+    job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms, .submission = &submission};
+    memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
+    job_class_t class = {
+        .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
+        .queue = queue,
+        .account = core_account_get(tenant, queue),
+        .waiting = &newest,
+        .waiting_count = 1,
+        .judged_ms = gate.latest_ms > self->wall_ms ? gate.latest_ms : 0,
+    };
+    submission.class = &class;
+    helio_row_job_t row = {.tenant = event->tenant,
+                           .user = event->user,
+                           .name = document->spec.name,
+                           .kind = document->spec.kind,
+                           .gpus = helio_requirement_gpus(&class.want),
+                           .time_limit_ms = time_limit_ms};
+    core_run_expect(self, &row);
+    helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.plan = (helio_planned_t){
+        .name = document->spec.name,
+        .goal = document->spec.goal,
+        .prices_set = document->spec.prices_set,
+        .flexible_ms = document->spec.flexible_ms,
+        .deadline_wall_ms = document->spec.deadline_wall_ms,
+        .run_ms = time_limit_ms,
+        .run_high_ms = time_limit_ms,
+        .time_limit_ms = time_limit_ms,
+        .expected_runs = row.expected_runs,
+        .expected_failed = row.expected_failed,
+        .expected_basis = row.expected_basis,
+        .expected_of = core_run_of(self->effects->arena, &row),
+        .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
+        .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
+    };
+    answer.text = helio_text_of(core_submit_note(self, document, 1));
+    answer.prospect.at_ms = self->wall_ms;
+    judge(self, &class, &document->spec, &gate, &answer.plan, &answer.prospect);
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}

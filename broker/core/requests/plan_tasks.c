@@ -1,0 +1,83 @@
+/*  plan_tasks.c -- of a planned array: how many of its tasks would start, and what holds the others. */
+#include "broker/core/requests/plan_tasks.h"
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/limits.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/pools.h"
+
+typedef struct start {
+    uint32_t tasks;     /* that find room and quota */
+    bool quota_is_less; /* than the room that is left behind them */
+} start_t;
+
+/*  Task by task into what is free, best pool first. What sites keep for others is known of the first task
+ * alone, so it may be less. */
+static start_t start_of(helio_broker_core_t *self, const evaluation_t *e, uint32_t most)
+{
+    const job_class_t *class = e->class;
+    const helio_requirement_t *want = &class->want;
+    uint32_t left = core_quota_left(class);
+    start_t start = {0};
+    for (uint32_t i = 0; i < e->feasible; i++) {
+        const option_t *o = &e->options[i];
+        uint32_t gpus = core_option_gpus(class, o);
+        free_nodes_t room = o->pool->free;
+        if (!core_has_room(self, class, o))
+            continue;
+        while (start.tasks < most && core_room_take(o->pool, &room, want->nodes, o->c.gpus_per_node,
+                                                    want->cpus, want->memory_bytes)) {
+            if (gpus > left) {
+                start.quota_is_less = true;
+                break;
+            }
+            left -= left == HELIO_QUOTA_UNLIMITED ? 0 : gpus;
+            start.tasks++;
+        }
+    }
+    return start;
+}
+
+/*  Why not all of them; more than one starts. */
+static const char *limit_of(helio_broker_core_t *self, const evaluation_t *e, const option_t *chosen,
+                            uint32_t tasks, uint32_t at_once, uint32_t *ret_now)
+{
+    uint32_t most = at_once && at_once < tasks ? at_once : tasks;
+    uint32_t paid = core_budget_room(self, e->class, chosen, &chosen->c.now, most);
+    start_t start = start_of(self, e, paid);
+    uint64_t gpus = (uint64_t)core_option_gpus(e->class, chosen) * tasks;
+    *ret_now = start.tasks;
+    if (start.tasks == tasks)
+        return "all may start now";
+    if (start.quota_is_less)
+        return core_printf(self, "%u may start now; %s", start.tasks,
+                           core_quota_text(self, e->class, gpus < UINT32_MAX ? (uint32_t)gpus : UINT32_MAX));
+    if (start.tasks < paid)
+        return core_printf(self, "%u may start now, the others when there is room", start.tasks);
+    if (paid < most)
+        return core_printf(self, "%u may start now; the budgets of %.*s leave no more", start.tasks,
+                           HELIO_TEXT_ARGS(e->class->want.tenant));
+    return core_printf(self, "%u may start now, as `array` allows no more at once", start.tasks);
+}
+
+void core_plan_tasks(helio_broker_core_t *self, const evaluation_t *e, const choice_t *choice,
+                     const helio_job_spec_t *spec, helio_planned_t *plan)
+{
+    uint32_t tasks = spec->tasks.count;
+    const char *text = "none starts now";
+    plan->tasks = tasks;
+    plan->tasks_now = 0;
+    if (!tasks || e->class->judged_ms)
+        text = "";
+    else if (choice->later && choice->room < tasks)
+        text = core_printf(self, "%u of them may start at the hour that it waits for", choice->room);
+    else if (choice->later)
+        text = "all may start at the hour that it waits for";
+    else if (choice->now)
+        text = limit_of(self, e, choice->now, tasks, spec->tasks_at_once, &plan->tasks_now);
+    plan->tasks_text = core_cut(text, 256);
+}

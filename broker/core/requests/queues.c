@@ -1,0 +1,206 @@
+/*  queues.c -- queues and their rules, as operators set them. */
+#include "broker/core/requests/queues.h"
+
+#include <utlist.h>
+
+#include "broker/core/requests/warnings.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/queues.h"
+#include "broker/core/state/text.h"
+#include "federation/base/clock.h"
+
+static void write_queue(helio_broker_core_t *self, const queue_t *queue)
+{
+    helio_row_queue_t row = {helio_text_of(queue->name), queue->priority, queue->tier, queue->time_limit_ms,
+                             queue->removed};
+    core_emit(self, HELIO_BROKER_FX_ROW_QUEUE, &row);
+}
+
+static bool may_set(helio_broker_core_t *self, uint64_t call, uint32_t role)
+{
+    if (role >= HELIO_ROLE_OPERATOR)
+        return true;
+    core_answer(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                "changing queues needs the role operator or admin");
+    return false;
+}
+
+static void answer_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
+{
+    core_answer(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(queue));
+}
+
+static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *event, queue_t *queue)
+{
+    if (!queue) {
+        answer_unknown(self, event->call, event->queue);
+        return;
+    }
+    if (queue->open_jobs) {
+        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+                    "queue %s has %u jobs that are not over: wait for them or cancel them first (`helio ls "
+                    "--queue %s`)",
+                    queue->name, queue->open_jobs, queue->name);
+        return;
+    }
+    while (queue->rules)
+        core_queue_rule_drop(self, queue, queue->rules);
+    queue->removed = true;
+    write_queue(self, queue);
+    core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+}
+
+/*  The reason why not, or NULL. */
+static const char *fault_of(helio_broker_core_t *self, const helio_ev_queue_t *event, const queue_t *queue)
+{
+    uint64_t day_ms = UINT64_C(24) * 3600 * 1000;
+    if (!queue && !event->priority_given)
+        return core_printf(self, "there is no queue '%.*s' yet: give its priority to make it",
+                           HELIO_TEXT_ARGS(event->queue));
+    if (!queue && HASH_COUNT(self->queues) >= HELIO_QUEUES_MAX)
+        return core_printf(self, "there are %d queues, and no more can be made", HELIO_QUEUES_MAX);
+    if (event->priority_given && event->priority > HELIO_QUEUE_PRIORITY_MAX)
+        return core_printf(self, "priority: must be 0 to %d", HELIO_QUEUE_PRIORITY_MAX);
+    if (event->time_limit_given &&
+        (event->time_limit_ms < 1000 || event->time_limit_ms > HELIO_QUEUE_TIME_MAX_D * day_ms))
+        return core_printf(self, "time: must be 1 second to %d days", HELIO_QUEUE_TIME_MAX_D);
+    return NULL;
+}
+
+void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
+{
+    queue_t *queue = core_queue_find(self, event->queue);
+    if (!may_set(self, event->call, event->role))
+        return;
+    if (event->remove) {
+        remove_queue(self, event, queue);
+        return;
+    }
+    const char *fault = fault_of(self, event, queue);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    if (!queue) {
+        HASH_FIND(hh, self->queues, event->queue.data, event->queue.size,
+                  queue); /* of one that was removed */
+        queue = queue ? queue : core_queue_make(self, event->queue);
+        queue->removed = false;
+        queue->tier = HELIO_TIER_STANDARD;
+        queue->time_limit_ms = UINT64_C(24) * 3600 * 1000;
+    }
+    queue->priority = event->priority_given ? event->priority : queue->priority;
+    queue->tier = event->tier_given ? event->tier : queue->tier;
+    queue->time_limit_ms = event->time_limit_given ? event->time_limit_ms : queue->time_limit_ms;
+    core_quota_of_tier(self, queue);
+    write_queue(self, queue);
+    core_queue_order_changed(self);
+    const char *words =
+        core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_word(queue->tier),
+                    core_span_text(self, queue->time_limit_ms));
+    core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+}
+
+static queue_rule_t *find_rule(queue_t *queue, const helio_ev_queue_rule_t *event, uint32_t *ret_count)
+{
+    queue_rule_t *found = NULL;
+    *ret_count = 0;
+    for (queue_rule_t *rule = queue->rules; rule; rule = rule->next) {
+        (*ret_count)++;
+        if (helio_text_is(event->region, rule->region) && helio_text_is(event->schedule, rule->schedule) &&
+            helio_text_is(event->zone, rule->zone))
+            found = rule;
+    }
+    return found;
+}
+
+static const char *rule_words(helio_broker_core_t *self, const queue_rule_t *rule)
+{
+    const char *where = rule->region[0] ? core_printf(self, " in %s", rule->region) : " everywhere";
+    if (rule->schedule[0])
+        return core_printf(self, "priority %u%s, %s %s", rule->priority, where, rule->schedule,
+                           rule->zone[0] ? rule->zone : "UTC");
+    char until[HELIO_RFC3339_SIZE];
+    helio_rfc3339(rule->until_ms, until);
+    return core_printf(self, "priority %u%s until %.16sZ", rule->priority, where, until);
+}
+
+static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
+{
+    uint32_t count;
+    queue_rule_t *rule = find_rule(queue, event, &count);
+    if (!rule) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    "queue %s has no such rule; `helio queues schedule %s` lists them", queue->name,
+                    queue->name);
+        return;
+    }
+    const char *words = rule_words(self, rule);
+    core_queue_rule_drop(self, queue, rule);
+    core_queue_order_changed(self);
+    core_audit(self, event->user, "queue-unschedule", helio_text_of(queue->name), helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed: %s", words);
+}
+
+static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
+{
+    helio_error_t err = {0};
+    helio_row_queue_rule_t row = {
+        .region = event->region,
+        .schedule = event->schedule,
+        .zone = event->zone,
+        .zone_data = event->zone_data,
+        .priority = event->priority,
+        .until_ms = event->schedule.size ? 0 : self->wall_ms + (int64_t)event->for_ms,
+        .at_ms = self->wall_ms,
+    };
+    uint32_t count;
+    queue_rule_t *before = find_rule(queue, event, &count), *rule = core_queue_rule_make(&row, &err);
+    if (!rule || (!before && count >= HELIO_QUEUE_RULES_MAX)) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    rule ? "queue %s has %u rules: remove one first" : "%s", rule ? queue->name : err.text,
+                    count);
+        if (rule)
+            core_queue_rule_free(rule);
+        return;
+    }
+    if (before) {
+        LL_DELETE(queue->rules, before);
+        core_queue_rule_free(before);
+    }
+    LL_INSERT_INORDER(queue->rules, rule, core_queue_rule_by_precedence);
+    rule->holds = core_queue_rule_holds(self, rule);
+    self->queues_look_ms = rule->look_ms < self->queues_look_ms ? rule->look_ms : self->queues_look_ms;
+    core_queue_rule_write(self, queue, rule, false);
+    core_queue_order_changed(self);
+    const char *words = rule_words(self, rule);
+    core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s%s", words,
+                core_slip_region(self, event->region), core_slip_zone(self, event->zone));
+}
+
+void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event)
+{
+    uint64_t day_ms = UINT64_C(24) * 3600 * 1000;
+    queue_t *queue = core_queue_find(self, event->queue);
+    if (!may_set(self, event->call, event->role))
+        return;
+    if (!queue)
+        answer_unknown(self, event->call, event->queue);
+    else if (event->remove)
+        remove_rule(self, event, queue);
+    else if (event->priority > HELIO_QUEUE_PRIORITY_MAX)
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be 0 to %d",
+                    HELIO_QUEUE_PRIORITY_MAX);
+    else if (!event->schedule.size && (!event->for_ms || event->for_ms > HELIO_QUEUE_RULE_FOR_MAX_D * day_ms))
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "for: must be more than nothing and at most %d days; what is to last is a schedule",
+                    HELIO_QUEUE_RULE_FOR_MAX_D);
+    else
+        set_rule(self, event, queue);
+}

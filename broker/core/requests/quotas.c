@@ -1,0 +1,161 @@
+/*  quotas.c -- quotas, as operators set them. */
+#include "broker/core/requests/quotas.h"
+
+#include "broker/core/requests/budgets.h"
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/queues.h"
+
+/*  The reason why not, or NULL. */
+static const char *fault_of(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota)
+{
+    if (event->queue.size && event->weight_given)
+        return "weight: it is a tenant's, not that of one of its queues";
+    if (quota->guaranteed_gpus > HELIO_QUOTA_GPUS_MAX ||
+        (quota->burst_gpus > HELIO_QUOTA_GPUS_MAX && quota->burst_gpus != HELIO_QUOTA_UNLIMITED))
+        return core_printf(self, "a quota is at most %d GPUs", HELIO_QUOTA_GPUS_MAX);
+    if (!quota->weight_milli || quota->weight_milli > HELIO_QUOTA_WEIGHT_MAX)
+        return core_printf(self, "weight: must be 0.001 to %d", HELIO_QUOTA_WEIGHT_MAX / 1000);
+    if (quota->guaranteed_gpus > quota->burst_gpus)
+        return core_printf(self, "guaranteed: %u GPUs are more than the burst limit of %u",
+                           quota->guaranteed_gpus, quota->burst_gpus);
+    return NULL;
+}
+
+static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quota,
+                            const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+{
+    const char *burst =
+        quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
+    return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u%s", quota->guaranteed_gpus, burst,
+                       quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_words(self, budgets));
+}
+
+static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
+                 const helio_quota_t *quota)
+{
+    holds->quota = *quota;
+    self->capacity_version++;
+    self->round_wanted = true;
+    helio_row_quota_t row = {
+        .tenant = tenant,
+        .queue = queue,
+        .guaranteed_gpus = quota->guaranteed_gpus,
+        .burst_gpus = quota->burst_gpus,
+        .weight_milli = quota->weight_milli,
+        .at_ms = self->wall_ms,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_QUOTA, &row);
+}
+
+void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli)
+{
+    helio_quota_t quota = tenant->holds.quota;
+    quota.weight_milli = weight_milli;
+    keep(self, helio_text_of(tenant->name), (helio_text_t){0}, &tenant->holds, &quota);
+}
+
+static void answer_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
+                       const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+{
+    const char *object = event->queue.size ? core_printf(self, "%.*s/%.*s", HELIO_TEXT_ARGS(event->tenant),
+                                                         HELIO_TEXT_ARGS(event->queue))
+                                           : core_printf(self, "%.*s", HELIO_TEXT_ARGS(event->tenant));
+    const char *words = words_of(self, quota, budgets);
+    core_audit(self, event->user, "quota-set", helio_text_of(object), helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+}
+
+static bool gives_quota(const helio_ev_quota_t *event)
+{
+    return event->guaranteed_given || event->burst_given || event->weight_given;
+}
+
+static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *event, queue_t *queue)
+{
+    helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
+    uint32_t count = 0;
+    if (!queue || event->guaranteed_given || event->weight_given || (!event->burst_given && !event->budgets.count)) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                    "of each tenant ('*') only the burst limit and budgets in one queue can be set: "
+                    "`helio quota set '*' --queue express --burst 16`");
+        return;
+    }
+    helio_holdings_t holds = {0};
+    helio_quota_t quota = queue->each;
+    if (event->burst_given) {
+        quota = helio_quota_default();
+        quota.burst_gpus = event->burst_gpus;
+    }
+    const char *fault = fault_of(self, event, &quota);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    if (!core_budget_read(self, event, asks, &count))
+        return;
+    if (event->burst_given) {
+        keep(self, event->tenant, event->queue, &holds, &quota);
+        queue->each_given = true;
+        core_quota_set_each(self, queue, &quota);
+    }
+    if (count)
+        core_budget_set(self, event, NULL, queue, asks, count);
+    answer_set(self, event, &quota, queue->each_budgets);
+}
+
+static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant, queue_t *queue)
+{
+    account_t *account = queue ? core_account_get(tenant, queue) : NULL;
+    helio_holdings_t *holds = account ? &account->holds : &tenant->holds;
+    helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
+    uint32_t count = 0;
+    helio_quota_t quota = holds->quota;
+    if (event->guaranteed_given)
+        quota.guaranteed_gpus = event->guaranteed_gpus;
+    if (event->burst_given)
+        quota.burst_gpus = event->burst_gpus;
+    if (event->weight_given)
+        quota.weight_milli = event->weight_milli;
+    const char *fault = fault_of(self, event, &quota);
+    if (fault) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        return;
+    }
+    if (!core_budget_read(self, event, asks, &count))
+        return;
+    if (gives_quota(event) || !count) {
+        keep(self, event->tenant, event->queue, holds, &quota);
+        if (account)
+            account->own = true;
+    }
+    if (count)
+        core_budget_set(self, event, tenant, queue, asks, count);
+    answer_set(self, event, &quota, (account ? &account->spends : &tenant->spends)->budgets);
+}
+
+void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
+{
+    tenant_t *tenant;
+    queue_t *queue = event->queue.size ? core_queue_find(self, event->queue) : NULL;
+    bool each = core_quota_is_each(event->tenant);
+    HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
+    if (event->role < HELIO_ROLE_OPERATOR) {
+        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                    "setting quotas needs the role operator or admin");
+        return;
+    }
+    if ((!tenant && !each) || (event->queue.size && !queue)) {
+        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+                    tenant || each ? "there is no queue '%.*s'; `helio queues` lists them"
+                           : "there is no tenant '%.*s'; `helio tenants set` makes it",
+                    HELIO_TEXT_ARGS(tenant || each ? event->queue : event->tenant));
+        return;
+    }
+    if (each) {
+        on_quota_of_each(self, event, queue);
+        return;
+    }
+    on_quota_of(self, event, tenant, queue);
+}

@@ -1,0 +1,11 @@
+/*  quotas.h -- quotas, as operators set them. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_QUOTAS_H
+#define HELIO_BROKER_CORE_REQUESTS_QUOTAS_H
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/events.h"
+
+void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event);
+void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weight_milli); /* of good bounds */
+
+#endif

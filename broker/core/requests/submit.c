@@ -1,0 +1,371 @@
+/*  submit.c -- durable accept: all jobs of a call or none; idempotency keys; bounds. */
+#include "broker/core/requests/submit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/infeasible.h"
+#include "broker/core/forecast/durations.h"
+#include "broker/core/holds/dependencies.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/queues.h"
+#include "broker/core/state/submissions.h"
+#include "broker/core/state/text.h"
+#include "federation/base/clock.h"
+
+/*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
+static void key_digest(helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
+{
+    uint64_t a = helio_hash(HELIO_HASH_SEED, tenant.data, tenant.size);
+    a = helio_hash(helio_hash(a, "\0", 1), key.data, key.size);
+    uint64_t b = helio_hash(helio_hash(a ^ UINT64_C(0x5bd1e9955bd1e995), key.data, key.size), tenant.data, tenant.size);
+    memcpy(ret_digest, &a, 8);
+    memcpy(ret_digest + 8, &b, 8);
+}
+
+static idempotency_t *key_find(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key)
+{
+    uint8_t digest[16];
+    idempotency_t *found;
+    key_digest(tenant, key, digest);
+    HASH_FIND(hh, self->keys, digest, sizeof digest, found);
+    return found;
+}
+
+void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
+                  helio_uuid_t job)
+{
+    idempotency_t *entry = helio_new(1, sizeof *entry);
+    key_digest(tenant, key, entry->digest);
+    memcpy(entry->spec_hash, spec_hash, 32);
+    entry->job = job;
+    HASH_ADD(hh, self->keys, digest, sizeof entry->digest, entry);
+}
+
+void core_keys_free(helio_broker_core_t *self)
+{
+    idempotency_t *key, *next;
+    HASH_ITER(hh, self->keys, key, next)
+    {
+        HASH_DEL(self->keys, key);
+        free(key);
+    }
+}
+
+queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
+                      helio_text_t *ret_home, uint64_t *ret_time_limit_ms)
+{
+    queue_t *queue = core_queue_find(self, job->spec.queue);
+    if (!queue)
+        return NULL;
+    *ret_home = job->spec.home.size ? job->spec.home : helio_text_of(tenant->home_site);
+    *ret_time_limit_ms = job->spec.time_limit_ms ? job->spec.time_limit_ms : queue->time_limit_ms;
+    return queue;
+}
+
+static uint32_t task_count(const helio_job_spec_t *spec)
+{
+    return spec->tasks.count ? spec->tasks.count : 1;
+}
+
+static int by_key(const void *a_, const void *b_)
+{
+    const helio_submission_t *a = *(const helio_submission_t *const *)a_, *b = *(const helio_submission_t *const *)b_;
+    uint32_t common =
+        a->idempotency_key.size < b->idempotency_key.size ? a->idempotency_key.size : b->idempotency_key.size;
+    int order = common ? memcmp(a->idempotency_key.data, b->idempotency_key.data, common) : 0;
+    if (!order)
+        order =
+            (a->idempotency_key.size > b->idempotency_key.size) - (a->idempotency_key.size < b->idempotency_key.size);
+    return order ? order : (a > b) - (a < b);
+}
+
+/*  Two entries of one call with one key: legal only as the same document. The index of one that clashes with another;
+ *  the count when none does. */
+static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    const helio_submission_t **keyed = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *keyed);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        if (event->jobs.items[i].idempotency_key.size)
+            keyed[count++] = &event->jobs.items[i];
+    qsort(keyed, count, sizeof *keyed, by_key);
+    for (uint32_t i = 1; i < count; i++)
+        if (helio_text_equal(keyed[i - 1]->idempotency_key, keyed[i]->idempotency_key) &&
+            !helio_text_equal(keyed[i - 1]->spec_hash, keyed[i]->spec_hash))
+            return (uint32_t)(keyed[i] - event->jobs.items);
+    return event->jobs.count;
+}
+
+void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                       const char *where)
+{
+    core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
+                HELIO_TEXT_ARGS(job->spec.queue));
+}
+
+/*  Where it fits, is it the deadline everywhere that forbids a start, at once or when the document lets it? Whether
+ *  there will be room is another question, and not one for a refusal. *ret_run_ms: as long as the shortest run there
+ *  is taken to be. */
+static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue, int64_t start_ms,
+                        uint64_t *ret_run_ms)
+{
+    self->rounds++; /* nothing is kept of it */
+    job_class_t class = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
+    evaluation_t e = core_evaluate(self, &class);
+    for (uint32_t i = 0; i < e.count; i++) {
+        const helio_candidate_t *c = &e.options[i].c;
+        if (helio_rejection_group(c->rejection) == HELIO_REASON_NEVER_FITS)
+            continue;
+        if (c->rejection != HELIO_REJECTION_DEADLINE)
+            return false;
+        *ret_run_ms = c->run_high_ms && c->run_high_ms < *ret_run_ms ? c->run_high_ms : *ret_run_ms;
+    }
+    return true;
+}
+
+/*  Which of several it is that a refusal speaks of. */
+static const char *where_of(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job)
+{
+    return event->jobs.count > 1 ? core_printf(self, "job %u: ", (uint32_t)(job - event->jobs.items) + 1) : "";
+}
+
+bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
+                         queue_t *queue, int64_t not_before_ms, const char *remedy)
+{
+    bool gated = not_before_ms > self->wall_ms;
+    int64_t start_ms = gated ? not_before_ms : self->wall_ms;
+    uint64_t run_ms = want->time_limit_ms;
+    if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
+        !is_too_late(self, want, queue, start_ms, &run_ms))
+        return true;
+    helio_fx_answer_t answer = {
+        .call = call,
+        .rc = HELIO_INFEASIBLE,
+        .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
+        .text = helio_text_of(core_printf(
+            self,
+            "%sdeadline: it ends at %s, and the job, which is taken to run up to %s, is over not before %s, "
+            "were there room at once%s. %s",
+            where, core_second_text(self, want->deadline_wall_ms), core_span_text(self, run_ms),
+            core_second_text(self, start_ms + (int64_t)run_ms), gated ? " at `not_before`" : "",
+            remedy)),
+    };
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    return false;
+}
+
+static bool check_deadline(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                           const helio_requirement_t *want, queue_t *queue)
+{
+    helio_row_job_t row = {
+        .tenant = event->tenant, .user = event->user, .name = job->spec.name, .kind = job->spec.kind,
+        .gpus = helio_requirement_gpus(want), .time_limit_ms = want->time_limit_ms};
+    helio_requirement_t expected = *want;
+    if (!want->deadline_wall_ms)
+        return true;
+    core_run_expect(self, &row);
+    helio_requirement_expect(&expected, row.expected_ms, row.expected_high_ms);
+    return core_deadline_check(self, event->call, where_of(self, event, job), &expected, queue,
+                               job->spec.not_before_wall_ms,
+                               "Give a later `deadline` or a shorter `time`; nothing was stored");
+}
+
+/*  Everything that can go wrong, before anything is changed. Answers and returns false on the first fault. */
+static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event, uint32_t index, tenant_t *tenant,
+                      bool clashes)
+{
+    const helio_submission_t *job = &event->jobs.items[index];
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    if (job->idempotency_key.size) {
+        const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
+        bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
+        if (differs || clashes) {
+            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
+                        "%sidempotency key '%.*s' was used for another document; nothing was stored. "
+                        "Use a new key for a new job",
+                        where_of(self, event, job), HELIO_TEXT_ARGS(job->idempotency_key));
+            return false;
+        }
+        if (known)
+            return true;
+    }
+    queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
+    if (!queue) {
+        core_answer_queue(self, event, job, where_of(self, event, job));
+        return false;
+    }
+    if (!core_gate_check(self, event, job, job->depends.count ? where_of(self, event, job) : ""))
+        return false;
+    helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
+    if (!core_fits_somewhere(self, &want)) {
+        core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
+                    where_of(self, event, job), core_misfit_text(self, &want));
+        return false;
+    }
+    return check_deadline(self, event, job, &want, queue);
+}
+
+static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *event, const tenant_t *tenant)
+{
+    uint64_t tasks = 0;
+    for (uint32_t i = 0; i < event->jobs.count; i++) {
+        const helio_submission_t *job = &event->jobs.items[i];
+        if (!job->idempotency_key.size || !key_find(self, event->tenant, job->idempotency_key))
+            tasks += task_count(&job->spec); /* who asks again for what is stored takes no room */
+    }
+    if (!tasks)
+        return true;
+    bool all = self->open_jobs + tasks > self->options.queued_max;
+    if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
+        core_answer(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+                    "%u jobs of %s are not over yet and %u is the bound; nothing was stored. Try again later",
+                    all ? self->open_jobs : tenant->open_jobs, all ? "all tenants" : "your tenant",
+                    all ? self->options.queued_max : self->options.queued_per_tenant_max);
+        return false;
+    }
+    return true;
+}
+
+/*  Ids ascend always: the first 18 of their random bits count within a millisecond (RFC 9562, 6.2, method 1),
+ *  and the millisecond never goes back, not with the clock and not with a change of leader. So jobs line up
+ *  after it as they did when they came, and the mark of the open ones holds (helio_broker_core_open_from). */
+enum { ID_COUNT_MAX = 1 << 18 };
+
+void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest)
+{
+    const uint8_t *b = newest.bytes;
+    self->newest_job = newest;
+    self->id_ms = 0;
+    for (int i = 0; i < 6; i++)
+        self->id_ms = self->id_ms << 8 | b[i];
+    self->id_count = ((uint32_t)(b[6] & 0x0f) << 14 | (uint32_t)b[7] << 6 | (b[8] & 0x3f)) + 1;
+}
+
+static helio_uuid_t next_id(helio_broker_core_t *self)
+{
+    uint8_t random[10];
+    uint64_t bits = helio_rng_next(&self->rng);
+    for (int i = 2; i < 10; i++, bits >>= 8)
+        random[i] = (uint8_t)bits;
+#ifdef HELIO_MUTANT_ids_follow_the_clock
+    self->id_ms = self->id_ms > self->wall_ms ? 0 : self->id_ms;
+#endif
+    if (self->wall_ms > self->id_ms || self->id_count == ID_COUNT_MAX) {
+        self->id_ms = self->wall_ms > self->id_ms ? self->wall_ms : self->id_ms + 1;
+        self->id_count = 0;
+    }
+    uint32_t count = self->id_count++;
+    random[0] = (uint8_t)(count >> 14 & 0x0f);
+    random[1] = (uint8_t)(count >> 6);
+    random[2] = (uint8_t)(count & 0x3f);
+    self->newest_job = helio_uuid_v7(self->id_ms, random);
+    return self->newest_job;
+}
+
+static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+                     const queue_t *queue, helio_text_t home, uint64_t time_limit_ms, helio_row_job_t *ret_row)
+{
+    const helio_gpu_ask_t *ask = job->spec.gpus.count ? &job->spec.gpus.items[0] : NULL;
+    uint32_t nodes = job->spec.nodes ? job->spec.nodes : 1;
+    *ret_row = (helio_row_job_t){
+        .job = next_id(self),
+        .tenant = event->tenant,
+        .user = event->user,
+        .idempotency_key = job->idempotency_key,
+        .spec_hash = job->spec_hash,
+        .source = job->source,
+        .name = job->spec.name,
+        .queue = job->spec.queue,
+        .tier = queue->tier,
+        .kind = job->spec.kind,
+        .home_site = home,
+        .gpu_model = ask ? ask->model : (helio_text_t){0},
+        .gpus = ask ? ask->count * nodes : 0,
+        .nodes = nodes,
+        .time_limit_ms = time_limit_ms,
+        .tasks = job->spec.tasks,
+        .submitted_ms = self->wall_ms,
+    };
+    core_run_expect(self, ret_row);
+}
+
+static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
+                                       const helio_submission_t *job, tenant_t *tenant)
+{
+    if (job->idempotency_key.size) {
+        const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
+        if (known)
+            return (helio_accepted_job_t){known->job, true};
+    }
+    helio_text_t home;
+    uint64_t time_limit_ms;
+    queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
+    helio_row_job_t row;
+    fill_row(self, event, job, queue, home, time_limit_ms, &row);
+    submission_t *submission = core_submission_new(self, &row, &job->spec);
+    if (row.idempotency_key.size)
+        core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
+    core_gate_new(self, submission, job);
+    if (!job->spec.tasks.count)
+        core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
+    for (uint32_t i = 0; i < job->spec.tasks.count; i++)
+        core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
+    core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are the event's */
+    core_gate_refuse(self, submission);
+    return (helio_accepted_job_t){row.job, false};
+}
+
+tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
+    if (!tenant)
+        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                    "there is no tenant '%.*s'; an operator makes it with `helio tenants set`",
+                    HELIO_TEXT_ARGS(event->tenant));
+    return tenant;
+}
+
+const char *core_submit_note(helio_broker_core_t *self, const helio_submission_t *jobs, uint32_t count)
+{
+    uint32_t silent = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const helio_job_spec_t *spec = &jobs[i].spec;
+        silent += spec->on_better_site == HELIO_BETTER_SITE_CHECKPOINT && !spec->checkpoint_signal.size &&
+                  !spec->checkpoint_every_ms;
+    }
+    if (!silent)
+        return "";
+    return core_printf(self,
+                       "on_better_site: %s will not be moved, since nothing tells how %s saves; give "
+                       "`checkpoint.signal` or `checkpoint.every`",
+                       count == 1 ? "the job" : core_printf(self, "%u of the %u jobs", silent, count),
+                       silent == 1 ? "it" : "each");
+}
+
+void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
+{
+    tenant_t *tenant = core_tenant_of(self, event);
+    if (!tenant)
+        return;
+    if (!check_bounds(self, event, tenant))
+        return;
+    uint32_t clash = clash_within(self, event);
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        if (!check_one(self, event, i, tenant, i == clash))
+            return;
+    helio_accepted_job_t *accepted = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *accepted);
+    for (uint32_t i = 0; i < event->jobs.count; i++)
+        accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
+    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
+    answer.text = helio_text_of(core_submit_note(self, event->jobs.items, event->jobs.count));
+    answer.jobs.items = accepted;
+    answer.jobs.count = event->jobs.count;
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}

@@ -1,0 +1,60 @@
+/*  tenants.c -- tenants that operators make and change: the home site and the weight. What a tenant may hold
+ * besides is its quota's (accounts.c), which has the weight, too.
+ */
+#include "broker/core/requests/tenants.h"
+
+#include "broker/core/requests/quotas.h"
+#include "broker/core/requests/warnings.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/tenants.h"
+
+static void write_tenant(helio_broker_core_t *self, const tenant_t *tenant)
+{
+    helio_row_tenant_t row = {helio_text_of(tenant->name),
+                              helio_arena_text(self->effects->arena, helio_text_of(tenant->home_site))};
+    core_emit(self, HELIO_BROKER_FX_ROW_TENANT, &row);
+}
+
+static const char *words_of(helio_broker_core_t *self, const tenant_t *tenant)
+{
+    uint32_t weight = tenant->holds.quota.weight_milli;
+    return core_printf(self, "home %s, weight %u.%03u", tenant->home_site[0] ? tenant->home_site : "none",
+                       weight / 1000, weight % 1000);
+}
+
+/*  Jobs that are there keep the home that they were submitted with. */
+void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
+{
+    if (event->role < HELIO_ROLE_OPERATOR) {
+        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+                    "making and changing tenants needs the role operator or admin");
+        return;
+    }
+    if (event->weight_given && (!event->weight_milli || event->weight_milli > HELIO_QUOTA_WEIGHT_MAX)) {
+        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "weight: must be 0.001 to %d",
+                    HELIO_QUOTA_WEIGHT_MAX / 1000);
+        return;
+    }
+    tenant_t *tenant;
+    HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
+    bool is_new = !tenant;
+    tenant = core_tenant_get(self, event->tenant);
+    bool moves = event->home_given && !helio_text_is(event->home_site, tenant->home_site);
+    bool weighs = event->weight_given && event->weight_milli != tenant->holds.quota.weight_milli;
+    if (moves)
+        (void)helio_text_copy(event->home_site, tenant->home_site, sizeof tenant->home_site);
+    if (is_new || moves)
+        write_tenant(self, tenant);
+    if (weighs)
+        core_quota_weigh(self, tenant, event->weight_milli);
+    const char *words = words_of(self, tenant);
+    if (is_new || moves || weighs)
+        core_audit(self, event->user, is_new ? "tenant-add" : "tenant-set", helio_text_of(tenant->name),
+                   helio_text_of(words));
+    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s: %s%s",
+                is_new              ? "made"
+                : (moves || weighs) ? "set"
+                                    : "unchanged",
+                words, core_slip_site(self, helio_text_of(tenant->home_site)));
+}

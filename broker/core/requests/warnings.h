@@ -1,0 +1,14 @@
+/*  warnings.h -- input warnings: what an operator may not have meant. */
+#ifndef HELIO_BROKER_CORE_REQUESTS_WARNINGS_H
+#define HELIO_BROKER_CORE_REQUESTS_WARNINGS_H
+
+#include "broker/core/state/nouns.h"
+#include "federation/base/memory.h"
+#include "federation/policy/overflow.h"
+
+const char *core_slip_region(helio_broker_core_t *self, helio_text_t region);
+const char *core_slip_site(helio_broker_core_t *self, helio_text_t site); /* a home */
+const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone);
+const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *steps);
+
+#endif

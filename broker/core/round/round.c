@@ -1,0 +1,208 @@
+/*  round.c -- a decision round: class by class, each judged once, its jobs placed while something fits.
+ *
+ *  Work is classes x pools, plus what is placed; a class that found nothing is not looked at again before
+ * some capacity or forecast changed, or the hour came that it waits for. Every evaluation that led to a
+ * placement, or changed why a class waits, is a row.
+ */
+#include "broker/core/round/round.h"
+
+#include "broker/core/decide/decisions.h"
+#include "broker/core/decide/evaluate.h"
+#include "broker/core/decide/overflow.h"
+#include "broker/core/decide/placement.h"
+#include "broker/core/holds/migrations.h"
+#include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/reservations.h"
+#include "broker/core/holds/site_windows.h"
+#include "broker/core/migrate/migrate.h"
+#include "broker/core/preempt/preempt.h"
+#include "broker/core/state/classes.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/order.h"
+#include "broker/core/state/queues.h"
+#include "broker/core/state/sites.h"
+
+enum { ROUND_PLACEMENTS_MAX = 2000 }; /* in one round; the rest waits for the next tick */
+
+/*  From when on a class's head could have started, and waits for a better hour all the same. */
+static void note_choice(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    job_class_t *class = e->class;
+    const option_t *least = e->waits && choice->now && !class->least_ms ? core_least_wait(self, e) : NULL;
+    if (!e->waits)
+        class->least_ms = 0;
+    if (!least)
+        return;
+    class->least = least->site;
+    (void)helio_text_copy(least->pool->info.name, class->least_pool, sizeof class->least_pool);
+    class->least_ms = self->wall_ms;
+}
+
+static void due(job_class_t *class, int64_t at_ms)
+{
+    if (at_ms && (!class->look_ms || at_ms < class->look_ms))
+        class->look_ms = at_ms;
+}
+
+/*  Of the jobs that are left: what they wait for, and when that is looked at again. */
+static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice, bool placed)
+{
+    job_class_t *class = e->class;
+    const window_t before = class->window;
+    core_reserve_drop(class);
+    core_decide(self, e, choice);
+    if (e->waits) {
+        const option_t *later = e->chosen;
+        uint32_t jobs = choice->room < class->waiting_count ? choice->room : class->waiting_count;
+        core_window_set(class, later->site, later->pool, later->c.later.start_ms,
+                        jobs * later->c.gpus_per_node * class->want.nodes);
+        due(class, later->c.later.start_ms);
+    } else {
+        core_window_clear(class);
+    }
+    note_choice(self, e, choice);
+    if (e->reserved)
+        core_reserve(class, e->reserved->pool, &e->reservation);
+    for (uint32_t i = 0; i < e->count; i++)
+        due(class, e->options[i].c.not_before_ms);
+    if (e->over_budget)
+        due(class, e->shortage.fits_ms);
+    bool evicted = !e->waits && !choice->now && core_evict(self, e);
+    if (e->waits)
+        core_evict_class_drop(self, class);
+    due(class, core_overflow_due_ms(class));
+    const char *detail = "";
+    int64_t expected_ms;
+    helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
+    bool moved = before.pool != class->window.pool || before.start_ms != class->window.start_ms;
+    if ((e->waits && moved) || evicted || (!placed && (reason != class->reason || !class->decision_id)))
+        core_decision_write(self, e, reason, detail);
+    core_class_write(self, class, reason, detail, expected_ms);
+}
+
+typedef enum outcome {
+    TURN_DONE,
+    TURN_YIELDED, /* to the rival; it is asked again */
+    TURN_LOWER    /* it is asked again at a lower level of its queue */
+} outcome_t;
+
+/*  Its queue has a lower level elsewhere, where it may find room or goes next. Room that it waits for where it has this
+ * one is its own before anybody of a lower level is asked. */
+static bool wants_lower_turn(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+{
+    uint32_t below;
+    job_class_t *class = e->class;
+    bool later_suffices = choice->later && class->waiting_count <= choice->room;
+    if (!class->waiting || later_suffices || (choice->now && core_is_of_turn(class, choice->now)) ||
+        !core_queue_below(class->queue, class->level, &below))
+        return false;
+    class->yielded = self->rounds;
+    if (choice->now)
+        return true;
+    core_reserve_drop(class);
+    core_decide(self, e, choice);
+    if (e->reserved)
+        core_reserve(class, e->reserved->pool, &e->reservation);
+    return true;
+}
+
+/*  Returns how many were placed. Equal jobs: the first in line go now, and as many of the last as find room
+ * there wait. Once its tenant has more than that of the rival (NULL = there is none), the class yields. */
+static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const job_class_t *rival, uint32_t most,
+                            outcome_t *ret_outcome)
+{
+    evaluation_t e = core_evaluate(self, class);
+    choice_t choice = {0};
+    uint32_t placed = 0;
+    class->look_ms = 0;
+    *ret_outcome = TURN_DONE;
+    while (class->waiting && placed < most) {
+        choice = core_choose(self, &e);
+        if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
+            !core_is_of_turn(class, choice.now))
+            break;
+        core_place(self, &e, class->waiting, choice.now);
+        placed++;
+        if (rival && class->waiting && core_share_turn(class, rival) > 0) {
+            class->yielded = self->rounds;
+            *ret_outcome = TURN_YIELDED;
+            return placed;
+        }
+    }
+    if (placed == most && class->waiting)
+        return placed;
+    if (wants_lower_turn(self, &e, &choice)) {
+        *ret_outcome = TURN_LOWER;
+        return placed;
+    }
+    class->blocked_at = self->capacity_version;
+    if (class->waiting) {
+        settle(self, &e, &choice, placed > 0);
+    } else {
+        class->least_ms = 0;
+        core_window_clear(class);
+        core_reserve_drop(class);
+        core_class_write(self, class, HELIO_REASON_NONE, "", 0);
+    }
+    return placed;
+}
+
+/*  Whatever is free has changed: every class is looked at again, in turn, and the first gang reserves anew.
+ */
+static void drop_reservations(helio_broker_core_t *self)
+{
+    if (self->reserved_version == self->capacity_version)
+        return;
+    self->reserved_version = self->capacity_version;
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        core_reserve_drop(class);
+}
+
+void core_round(helio_broker_core_t *self)
+{
+    self->round_wanted = false;
+    self->rounds++;
+    if (core_sites_awaited(self))
+        return; /* it is asked for again when they have spoken */
+    drop_reservations(self);
+    core_evict_review(self);
+    core_moves_review(self);
+    core_kept_review(self);
+    uint32_t placed = core_moves_place(self);
+    turns_t turns = core_turns(self);
+    job_class_t *class, *rival;
+    while (placed < ROUND_PLACEMENTS_MAX && (class = core_turns_next(&turns, &rival))) {
+        outcome_t outcome;
+        placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &outcome);
+        if (outcome != TURN_YIELDED)
+            core_turns_done(&turns, outcome == TURN_LOWER);
+    }
+    if (placed >= ROUND_PLACEMENTS_MAX)
+        self->round_wanted = true;
+    else
+        core_moves_judge(self);
+    self->look_ms = self->kept_ms < self->moves->look_ms ? self->kept_ms : self->moves->look_ms;
+    for (class = self->classes; class; class = class->hh.next)
+        if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
+            self->look_ms = class->look_ms;
+}
+
+void core_look(helio_broker_core_t *self)
+{
+    if (self->wall_ms < self->look_ms)
+        return;
+    for (job_class_t *class = self->classes; class; class = class->hh.next)
+        if (class->look_ms && class->look_ms <= self->wall_ms)
+            class->blocked_at = 0;
+    self->look_ms = INT64_MAX;
+    self->round_wanted = true;
+}
+
+int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most)
+{
+    if (self->look_ms == INT64_MAX)
+        return at_most;
+    int64_t left = self->look_ms > self->wall_ms ? self->look_ms - self->wall_ms : 0;
+    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+}

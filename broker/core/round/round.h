@@ -1,0 +1,11 @@
+/*  round.h -- a scheduling round. */
+#ifndef HELIO_BROKER_CORE_ROUND_ROUND_H
+#define HELIO_BROKER_CORE_ROUND_ROUND_H
+
+#include "broker/core/state/nouns.h"
+
+void core_round(helio_broker_core_t *self);
+void core_look(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
+int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most);
+
+#endif

@@ -1,0 +1,139 @@
+/*  summary.c -- what a site says of its free capacity. */
+#include "broker/core/sites/summary.h"
+
+#include <string.h>
+#include <utlist.h>
+
+#include "broker/core/holds/migrations.h"
+#include "broker/core/sites/sanitize.h"
+#include "broker/core/sites/series.h"
+#include "broker/core/sites/sessions.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/pools.h"
+#include "broker/core/state/sites.h"
+
+enum {
+    REPORTS_PENDING_MAX = 1000000000, /* a site that says more says no more than that */
+    CAPACITY_SAMPLE_MS = 60000
+};
+
+/*  What a local scheduler keeps and what windows keep may be the same GPUs. */
+static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+{
+    uint32_t kept = core_site_kept_gpus(self, site, pool), told = core_count_bound(pool->last.gpus_reserved);
+    return core_count_bound(kept > told ? kept : told);
+}
+
+static uint32_t largest_block(const pool_t *pool)
+{
+    uint32_t best = 0, nodes = 0;
+    for (uint32_t k = pool->info.gpus_per_node; k > 0; k--) {
+        nodes += pool->free.by_gpus[k];
+        best = k * nodes > best ? k * nodes : best;
+    }
+    return best;
+}
+
+static void write_capacity(helio_broker_core_t *self, const site_t *site, pool_t *pool, double power_w)
+{
+    bool sample = !pool->sampled_ms || self->now_ms - pool->sampled_ms >= CAPACITY_SAMPLE_MS;
+    helio_row_capacity_t row = {
+        .site = helio_text_of(site->name),
+        .pool = pool->info.name,
+        .at_ms = self->wall_ms,
+        .sample = sample,
+        .nodes_up = core_count_bound(pool->last.nodes_up),
+        .gpus_total = core_count_bound(pool->last.gpus_total),
+        .gpus_allocated = core_count_bound(pool->last.gpus_allocated),
+        .gpus_free = core_count_bound(core_pool_gpus_free(pool)),
+        .gpus_reserved = reserved_gpus(self, site, pool),
+        .largest_block_gpus = core_count_bound(largest_block(pool)),
+        .jobs_running = core_count_bound(pool->last.jobs_running),
+        .jobs_queued = core_count_bound(pool->last.jobs_queued),
+        .site_power_w = power_w > SITE_POWER_MAX_W ? SITE_POWER_MAX_W : power_w < 0 ? -1 : power_w,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_CAPACITY, &row);
+    pool->written_ms = self->now_ms;
+    if (sample)
+        pool->sampled_ms = self->now_ms;
+}
+
+static bool take_figures(pool_t *pool, const helio_pool_capacity_t *figures)
+{
+    pool->figured = (free_nodes_t){.cpus = figures->cpus_free, .memory_bytes = figures->memory_free_bytes};
+    for (uint32_t k = 0; k < figures->free_nodes.count && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+        pool->figured.by_gpus[k] = figures->free_nodes.items[k];
+    bool changed = pool->last.gpus_allocated != figures->gpus_allocated || pool->last.nodes_up != figures->nodes_up ||
+                   pool->last.jobs_running != figures->jobs_running || pool->last.jobs_queued != figures->jobs_queued ||
+                   pool->last.gpus_reserved != figures->gpus_reserved;
+    pool->last = *figures;
+    pool->last.pool = (helio_text_t){0};
+    pool->last.free_nodes = (helio_u32s_t){0};
+    pool->last.expected_wait_s = (helio_u32s_t){0};
+    pool->wait_count = figures->expected_wait_s.count < WAITS_MAX ? figures->expected_wait_s.count : WAITS_MAX;
+    for (uint32_t i = 0; i < pool->wait_count; i++)
+        pool->waits_s[i] = figures->expected_wait_s.items[i];
+    return changed;
+}
+
+/*  Every pool is what its site figured, less the jobs whose order those figures do not contain. Jobs that they do
+ *  contain are counted by the site. True when anything differs from what was believed. */
+static bool rebase(helio_broker_core_t *self, site_t *site, uint64_t dispatch_seen)
+{
+    bool differs = false;
+    for (uint32_t i = 0; i < site->pool_count; i++) {
+        site->pools[i].believed = site->pools[i].free;
+        site->pools[i].free = site->pools[i].figured;
+        differs = differs || site->pools[i].penalty_until_ms; /* who was refused may ask again */
+        site->pools[i].penalty_until_ms = 0;
+    }
+    job_t *job;
+    DL_FOREACH(site->live, job)
+    {
+        const helio_requirement_t *want = &job->submission->class->want;
+        if (job->pool)
+            job->counted =
+                job->dispatch_seq <= dispatch_seen ||
+                core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
+    }
+    core_moves_rebase(self, site);
+    for (uint32_t i = 0; i < site->pool_count; i++)
+        differs = differs || memcmp(&site->pools[i].believed, &site->pools[i].free, sizeof(free_nodes_t)) != 0;
+    return differs;
+}
+
+void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *event)
+{
+    site_t *site = core_site_of_peer(self, event->peer);
+    const helio_site_summary_t *summary = &event->summary;
+    if (!site || !site->inventory_closed)
+        return;
+    core_site_heard(self, site);
+    if (summary->base_seq && summary->base_seq != site->summary_seq) {
+        helio_fx_peer_t resync = {event->peer, HELIO_PROTOCOL, HELIO_TEXT("a change did not follow its base")};
+        core_emit(self, HELIO_BROKER_FX_RESYNC, &resync);
+        return;
+    }
+    site->summary_seq = summary->seq;
+    bool sane = summary->reports_pending < REPORTS_PENDING_MAX;
+    site->reports_pending = sane ? summary->reports_pending : REPORTS_PENDING_MAX;
+    bool first = !site->capacity_known;
+    for (uint32_t i = 0; i < summary->pools.count; i++) {
+        pool_t *pool = core_pool_find(site, summary->pools.items[i].pool);
+        if (pool && take_figures(pool, &summary->pools.items[i]))
+            pool->written_ms = 0;
+    }
+    if (rebase(self, site, summary->dispatch_seen) || first) {
+        self->capacity_version++;
+        self->round_wanted = true;
+    }
+    if (first)
+        core_facts_changed(self, site);
+    for (uint32_t i = 0; i < site->pool_count; i++)
+        if (first || !site->pools[i].written_ms || self->now_ms - site->pools[i].written_ms >= CAPACITY_ROW_MS)
+            write_capacity(self, site, &site->pools[i], summary->power_w);
+    site->capacity_known = true;
+    for (uint32_t i = 0; i < summary->series.count; i++)
+        core_on_series(self, site, &summary->series.items[i]);
+}

@@ -1,0 +1,504 @@
+/*  budgets.c -- what tenants spend: booked, committed, and whether one more start keeps every budget.
+ *
+ *  A start is held against the period in which it begins and the one after that: of any run no later period
+ * gets more than the second does, since a run is taken to spend evenly. What is committed leaves with the
+ * job, in the step that books what it came to.
+ */
+#include "broker/core/state/budgets.h"
+
+#include <assert.h>
+
+#include "broker/core/state/accounts.h"
+#include "broker/core/state/budget_limits.h"
+#include "broker/core/state/core.h"
+#include "broker/core/state/jobs.h"
+#include "broker/core/state/option.h"
+#include "broker/core/state/queues.h"
+
+enum { REVIEW_MS = 60000, BEYOND_LIMIT_MS = 600000 };
+
+static int64_t bounded(int64_t amount)
+{
+    return amount < 0 ? 0 : amount < HELIO_SPEND_MAX ? amount : HELIO_SPEND_MAX;
+}
+
+static int64_t bounded_product(uint64_t a, uint64_t b)
+{
+    uint64_t product;
+    return __builtin_mul_overflow(a, b, &product) || product > INT64_MAX ? HELIO_SPEND_MAX
+                                                                         : bounded((int64_t)product);
+}
+
+static int64_t amount_of(uint64_t amount)
+{
+    return amount > INT64_MAX ? INT64_MAX : (int64_t)amount;
+}
+
+static void add(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = more < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* ---- what is committed --------------------------------------------------------------------------------- */
+
+static void commit(spending_t *spending, uint32_t period, spell_t spell, const int64_t *parts, int sign)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
+        int64_t *committed = &spending->committed[period][spell][kind];
+        *committed += sign * parts[kind];
+        assert(*committed >= 0);
+    }
+}
+
+static void count(helio_broker_core_t *self, job_t *job, int sign)
+{
+    account_t *account = job->submission->class->account;
+    commitment_t *own = &job->last->commitment;
+    own->counted = sign > 0;
+    for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
+        for (uint32_t spell = 0; spell < SPELLS; spell++) {
+            const int64_t *begins = &self->calendar.begins[period][spell];
+            int64_t parts[HELIO_BUDGET_KINDS];
+            for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
+                parts[kind] = helio_spend_within(&own->spend, kind, begins[0], begins[1]);
+            commit(&account->spends, period, spell, parts, sign);
+            commit(&account->tenant->spends, period, spell, parts, sign);
+        }
+}
+
+/*  What it is taken to last: as foreseen, as nine in ten, its limit. One that waits at its site has yet to
+ * begin. */
+static void foresee_again(const helio_broker_core_t *self, job_t *job)
+{
+    commitment_t *own = &job->last->commitment;
+    helio_spend_t *spend = &own->spend;
+    bool began = job->started_ms && job->state >= HELIO_JOB_RUNNING;
+    int64_t start_ms = began && job->started_ms < self->wall_ms ? job->started_ms : self->wall_ms;
+    spend->start_ms = start_ms > own->placed_ms ? start_ms : own->placed_ms;
+    int64_t ran_ms = self->wall_ms - spend->start_ms;
+    uint64_t passed_ms = began && ran_ms > 0 ? (uint64_t)ran_ms : 0,
+             limit_ms = job->submission->row.time_limit_ms;
+    spend->last_ms = passed_ms < spend->run_ms  ? spend->run_ms
+                     : passed_ms < own->high_ms ? own->high_ms
+                     : passed_ms < limit_ms     ? limit_ms
+                                                : passed_ms + BEYOND_LIMIT_MS;
+}
+
+/*  Those who run are looked at once a minute at most, however many of them outlast what was foreseen. */
+static void review_by(helio_broker_core_t *self, const commitment_t *own)
+{
+    int64_t at_ms = own->spend.start_ms + (int64_t)own->spend.last_ms;
+    at_ms += REVIEW_MS - at_ms % REVIEW_MS;
+    if (at_ms < self->calendar.review_ms)
+        self->calendar.review_ms = at_ms;
+}
+
+static void clear(spending_t *spending)
+{
+    for (uint32_t period = 0; period < HELIO_PERIOD_COUNT; period++)
+        for (uint32_t spell = 0; spell < SPELLS; spell++)
+            for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
+                spending->committed[period][spell][kind] = 0;
+}
+
+void core_budgets_recount(helio_broker_core_t *self)
+{
+    for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next) {
+        clear(&tenant->spends);
+        for (account_t *account = tenant->accounts; account; account = account->hh.next)
+            clear(&account->spends);
+    }
+    self->calendar.review_ms = INT64_MAX;
+    for (site_t *site = self->sites; site; site = site->hh.next)
+        for (job_t *job = site->live; job; job = job->next) {
+            job->last->commitment.counted = false;
+            if (!self->calendar.any)
+                continue;
+            foresee_again(self, job);
+            count(self, job, 1);
+            review_by(self, &job->last->commitment);
+        }
+}
+
+void core_budget_place(helio_broker_core_t *self, job_t *job, const helio_row_placement_t *row)
+{
+    commitment_t *own = &job->last->commitment;
+    own->placed_ms = row->start_ms + amount_of(row->transfer_ms);
+    own->high_ms = row->expected_high_ms;
+    own->spend = (helio_spend_t){
+        .of = {[HELIO_BUDGET_GPU] = bounded_product(row->gpus, row->expected_ms),
+               [HELIO_BUDGET_MONEY] = bounded(row->planned_cost_micro_usd),
+               [HELIO_BUDGET_CARBON] = bounded(amount_of(row->planned_carbon_mg))},
+        .start_ms = own->placed_ms,
+        .run_ms = row->expected_ms,
+        .last_ms = row->expected_ms,
+    };
+    if (!self->calendar.any)
+        return;
+    count(self, job, 1);
+    review_by(self, own);
+}
+
+void core_budget_started(helio_broker_core_t *self, job_t *job)
+{
+    if (!job->last->commitment.counted)
+        return;
+    count(self, job, -1);
+    foresee_again(self, job);
+    count(self, job, 1);
+    review_by(self, &job->last->commitment);
+}
+
+void core_budget_leave(helio_broker_core_t *self, job_t *job)
+{
+    const account_t *account = job->submission->class->account;
+    if (!job->last->commitment.counted)
+        return;
+    count(self, job, -1);
+    if (account->spends.any || account->tenant->spends.any) { /* who waits for the budget looks again */
+        self->capacity_version++;
+        self->round_wanted = true;
+    }
+}
+
+/* ---- what is booked ------------------------------------------------------------------------------------ */
+
+bool core_budget_books(job_t *job, uint32_t epoch)
+{
+    uint64_t bit = UINT64_C(1) << epoch % 64;
+    bool before = job->last && job->last->commitment.epochs & bit;
+    if (job->last)
+        job->last->commitment.epochs |= bit;
+    return !before;
+}
+
+static void book(helio_broker_core_t *self, spending_t *spending, int64_t hour_ms, const int64_t *amounts)
+{
+    for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
+        for (uint32_t spell = 0; spell < SPELLS; spell++) {
+            const int64_t *begins = &self->calendar.begins[period][spell];
+            for (uint32_t kind = 0; hour_ms >= begins[0] && hour_ms < begins[1] && kind < HELIO_BUDGET_KINDS;
+                 kind++)
+                add(&spending->booked[period][spell][kind], amounts[kind]);
+        }
+}
+
+void core_budget_book(helio_broker_core_t *self, const job_t *job, const helio_row_ledger_t *row)
+{
+    account_t *account = job->submission->class->account;
+    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
+                               [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
+                               [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
+    book(self, &account->spends, row->hour_ms, amounts);
+    book(self, &account->tenant->spends, row->hour_ms, amounts);
+}
+
+/*  Of a queue that is gone it is the tenant's alone. */
+void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *row)
+{
+    tenant_t *tenant;
+    queue_t *queue = core_queue_find(self, row->queue);
+    HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, tenant);
+    const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
+                               [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
+                               [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
+    if (!tenant)
+        return;
+    book(self, &tenant->spends, row->day_ms, amounts);
+    if (queue)
+        book(self, &core_account_get(tenant, queue)->spends, row->day_ms, amounts);
+}
+
+void core_budget_load_foreseen(helio_broker_core_t *self, const helio_row_foreseen_t *row)
+{
+    job_t *job = core_job_find(self, row->key);
+    if (!job || !job->last)
+        return;
+    if (row->ended)
+        (void)core_budget_books(job, row->epoch);
+    if (row->epoch != job->epoch)
+        return;
+    helio_row_placement_t placement = {
+        .gpus = job->gpus_per_node * job->submission->class->want.nodes,
+        .start_ms = row->start_ms,
+        .transfer_ms = row->transfer_ms,
+        .planned_cost_micro_usd = row->cost_micro_usd,
+        .planned_carbon_mg = row->carbon_mg,
+        .expected_ms = row->expected_ms ? row->expected_ms : job->submission->row.time_limit_ms,
+        .expected_high_ms = row->expected_high_ms,
+    };
+    core_budget_place(self, job, &placement);
+    job->last->commitment.counted = false; /* when all is loaded */
+}
+
+/* ---- the clock ----------------------------------------------------------------------------------------- */
+
+static void turn_spending(spending_t *spending, uint32_t period, bool follows)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
+        int64_t *booked = spending->booked[period][SPELL_THIS];
+        booked[kind] = follows ? spending->booked[period][SPELL_NEXT][kind] : 0;
+        spending->booked[period][SPELL_NEXT][kind] = 0;
+    }
+}
+
+static void turn_period(helio_broker_core_t *self, uint32_t period)
+{
+    int64_t *begins = self->calendar.begins[period], begin_ms = helio_period_begin(period, self->wall_ms);
+    if (begin_ms == begins[SPELL_THIS])
+        return;
+    bool follows = begin_ms == begins[SPELL_NEXT];
+    begins[SPELL_THIS] = begin_ms;
+    begins[SPELL_NEXT] = helio_period_next(period, begin_ms);
+    begins[SPELLS] = helio_period_next(period, begins[SPELL_NEXT]);
+    for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next) {
+        turn_spending(&tenant->spends, period, follows);
+        for (account_t *account = tenant->accounts; account; account = account->hh.next)
+            turn_spending(&account->spends, period, follows);
+    }
+}
+
+/*  A clock that goes back ends no period, and begins none again. */
+void core_budgets_turn(helio_broker_core_t *self)
+{
+    if (self->wall_ms < self->calendar.turn_ms)
+        return;
+    for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
+        turn_period(self, period);
+    self->calendar.turn_ms = self->calendar.begins[HELIO_PERIOD_DAY][SPELL_NEXT];
+    if (!self->loaded || !self->calendar.any)
+        return;
+    core_budgets_recount(self);
+    self->capacity_version++;
+    self->round_wanted = true;
+}
+
+void core_budgets_look(helio_broker_core_t *self)
+{
+    if (self->calendar.any && self->wall_ms >= self->calendar.review_ms)
+        core_budgets_recount(self);
+}
+
+int64_t core_budgets_wake_ms(const helio_broker_core_t *self, int64_t at_most)
+{
+    const calendar_t *calendar = &self->calendar;
+    int64_t at_ms = calendar->turn_ms < calendar->review_ms ? calendar->turn_ms : calendar->review_ms;
+    if (!calendar->any)
+        return at_most;
+    int64_t left = at_ms > self->wall_ms ? at_ms - self->wall_ms : 0;
+    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+}
+
+/* ---- whether a start keeps them ------------------------------------------------------------------------ */
+
+int64_t core_spending_left(const spending_t *spending, uint32_t kind, spell_t spell)
+{
+    const helio_budget_t *budget = &spending->budgets[kind];
+    int64_t left = budget->limit;
+    add(&left, -spending->booked[budget->period][spell][kind]);
+#ifdef HELIO_MUTANT_running_not_committed
+    return left;
+#endif
+    add(&left, -spending->committed[budget->period][spell][kind]);
+    return left;
+}
+
+static void add_levels(const spending_t *spending, helio_broker_figures_t *figures)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++)
+        if (spending->budgets[kind].period)
+            figures->budgets[kind][helio_budget_level(spending->budgets[kind].limit,
+                                                      core_spending_left(spending, kind, SPELL_THIS))]++;
+}
+
+void core_budgets_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)
+{
+    for (const tenant_t *tenant = self->tenants; tenant && self->calendar.any; tenant = tenant->hh.next) {
+        add_levels(&tenant->spends, ret_figures);
+        for (const account_t *account = tenant->accounts; account; account = account->hh.next)
+            add_levels(&account->spends, ret_figures);
+    }
+}
+
+static helio_spend_t spend_of_plan(const helio_plan_t *plan, const helio_transfer_t *transfer, uint64_t gpus,
+                                   uint64_t run_ms, int64_t start_ms)
+{
+    int64_t cost = plan->cost_micro_usd, carbon = amount_of(plan->carbon_mg);
+    add(&cost, transfer->egress_micro_usd);
+    add(&carbon, amount_of(transfer->carbon_mg));
+    return (helio_spend_t){
+        .of = {[HELIO_BUDGET_GPU] = bounded_product(gpus, run_ms),
+               [HELIO_BUDGET_MONEY] = bounded(cost),
+               [HELIO_BUDGET_CARBON] = bounded(carbon)},
+        .start_ms = start_ms + amount_of(transfer->ms),
+        .run_ms = run_ms,
+        .last_ms = run_ms,
+    };
+}
+
+static helio_spend_t spend_of(const job_class_t *class, const option_t *option, const helio_plan_t *plan,
+                              int64_t start_ms)
+{
+    return spend_of_plan(plan, &option->c.transfer, core_option_gpus(class, option), option->c.run_ms,
+                         start_ms);
+}
+
+/*  More than the whole of a period's, whenever it starts. */
+static bool is_too_much_alone(const helio_broker_core_t *self, const spending_t *spending,
+                              const helio_spend_t *spend, uint32_t kind)
+{
+    const int64_t *begins = self->calendar.begins[spending->budgets[kind].period];
+    return helio_spend_densest(spend, kind, begins[1] - begins[0]) > spending->budgets[kind].limit;
+}
+
+static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, const helio_spend_t *spend,
+                        uint32_t most)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any && most; kind++) {
+        uint32_t period = spending->budgets[kind].period;
+        if (!period || !spend->of[kind])
+            continue;
+        if (is_too_much_alone(self, spending, spend, kind))
+            return 0;
+        for (uint32_t spell = 0; spell < SPELLS; spell++) {
+            const int64_t *begins = &self->calendar.begins[period][spell];
+            int64_t part = helio_spend_within(spend, kind, begins[0], begins[1]);
+            int64_t left = core_spending_left(spending, kind, spell);
+            if (part && left / part < (int64_t)most)
+                most = left < part ? 0 : (uint32_t)(left / part);
+        }
+    }
+    return most;
+}
+
+uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+                          const helio_plan_t *plan, uint32_t most)
+{
+    const account_t *account = class->account;
+    if (!self->calendar.any || (!account->spends.any && !account->tenant->spends.any))
+        return most;
+#ifdef HELIO_MUTANT_budget_ignored
+    return most;
+#endif
+    int64_t start_ms = core_judged_ms(self, class);
+    helio_spend_t spend =
+        spend_of(class, option, plan, plan->start_ms > start_ms ? plan->start_ms : start_ms);
+    most = room_in(self, &account->spends, &spend, most);
+    return room_in(self, &account->tenant->spends, &spend, most);
+}
+
+bool core_budget_allows(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    return core_budget_room(self, class, option, &option->c.now, 1) > 0;
+}
+
+/*  Which of them is kept last. */
+static bool is_worse(const shortage_t *a, const shortage_t *b)
+{
+    if (!b->of || a->alone != b->alone)
+        return !b->of || a->alone;
+    return a->fits_ms > b->fits_ms;
+}
+
+static void look_for_shortage(helio_broker_core_t *self, const spending_t *spending, bool of_queue,
+                              const helio_spend_t *spend, shortage_t *worst)
+{
+    for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++) {
+        uint32_t period = spending->budgets[kind].period;
+        const int64_t *begins = self->calendar.begins[period];
+        bool alone = period && is_too_much_alone(self, spending, spend, kind);
+        for (uint32_t spell = 0; period && spell < SPELLS; spell++) {
+            int64_t part = helio_spend_within(spend, kind, begins[spell], begins[spell + 1]);
+            int64_t left = core_spending_left(spending, kind, spell);
+            if (!alone && (!part || part <= left))
+                continue;
+            shortage_t found = {
+                spending, of_queue, alone,
+                kind,     spell,    alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
+                0};
+            if (!alone)
+                found.fits_ms = spell == SPELL_THIS
+                                    ? helio_spend_fits_ms(spend, kind, left, begins[SPELL_NEXT])
+                                    : begins[SPELLS];
+            if (is_worse(&found, worst))
+                *worst = found;
+        }
+    }
+}
+
+shortage_t core_budget_short(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+{
+    shortage_t worst = {0};
+    const account_t *account = class->account;
+    helio_spend_t spend = spend_of(class, option, &option->c.now, core_judged_ms(self, class));
+    look_for_shortage(self, &account->tenant->spends, false, &spend, &worst);
+    look_for_shortage(self, &account->spends, true, &spend, &worst);
+    return worst;
+}
+
+bool core_budget_allows_move(helio_broker_core_t *self, const job_t *job, const helio_move_t *move,
+                             const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short)
+{
+    const account_t *account = job->submission->class->account;
+    const helio_spend_t *own = &job->last->commitment.spend;
+    const spending_t *spendings[] = {&account->tenant->spends, &account->spends};
+    helio_spend_t spend = spend_of_plan(&move->run, transfer, gpus, move->run_ms, self->wall_ms);
+    for (uint32_t i = 0; i < 2 && job->last->commitment.counted; i++)
+        for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spendings[i]->any; kind++) {
+            uint32_t period = spendings[i]->budgets[kind].period;
+            for (uint32_t spell = 0; period && spell < SPELLS; spell++) {
+                const int64_t *begins = &self->calendar.begins[period][spell];
+                int64_t from_ms = begins[0] > self->wall_ms ? begins[0] : self->wall_ms;
+                int64_t more = helio_spend_within(&spend, kind, begins[0], begins[1]) -
+                               helio_spend_within(own, kind, from_ms, begins[1]);
+                if (more <= 0 || more <= core_spending_left(spendings[i], kind, spell))
+                    continue;
+                *ret_short = (shortage_t){
+                    .of = spendings[i], .of_queue = i, .kind = kind, .spell = spell, .needs = more};
+                return false;
+            }
+        }
+    return true;
+}
+
+static void set_each(helio_broker_core_t *self, queue_t *queue, uint32_t kind, helio_budget_t budget)
+{
+    queue->each_budgets[kind] = budget;
+    for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
+        for (account_t *account = tenant->accounts; account; account = account->hh.next)
+            if (account->queue == queue && !account->spends.own[kind])
+                core_spending_set(&account->spends, kind, budget, false);
+}
+
+void core_budget_assign(helio_broker_core_t *self, tenant_t *tenant, queue_t *queue, uint32_t kind,
+                      helio_budget_t budget)
+{
+    if (!tenant)
+        set_each(self, queue, kind, budget);
+    else if (!queue)
+        core_spending_set(&tenant->spends, kind, budget, true);
+    else
+        core_spending_set(&core_account_get(tenant, queue)->spends, kind, budget, true);
+    self->calendar.any = false;
+    for (const tenant_t *t = self->tenants; t; t = t->hh.next) {
+        self->calendar.any = self->calendar.any || t->spends.any;
+        for (const account_t *account = t->accounts; account; account = account->hh.next)
+            self->calendar.any = self->calendar.any || account->spends.any;
+    }
+    for (const queue_t *q = self->queues; q; q = q->hh.next)
+        for (uint32_t of = 0; of < HELIO_BUDGET_KINDS; of++)
+            self->calendar.any = self->calendar.any || q->each_budgets[of].period;
+}
+
+/*  Of a tenant or queue that is gone, nothing. */
+void core_budget_load(helio_broker_core_t *self, const helio_row_budget_t *row)
+{
+    tenant_t *tenant;
+    queue_t *queue = row->queue.size ? core_queue_find(self, row->queue) : NULL;
+    bool each = helio_text_is(row->tenant, "*");
+    HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, tenant);
+    if ((!tenant && !each) || (row->queue.size && !queue) || (each && !queue))
+        return;
+    core_budget_assign(self, each ? NULL : tenant, queue, row->kind, (helio_budget_t){row->amount, row->period});
+}

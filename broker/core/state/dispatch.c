@@ -1,0 +1,47 @@
+/*  dispatch.c -- what a site is told: to run a job, to stop one. */
+#include "broker/core/state/dispatch.h"
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "broker/core/state/jobs.h"
+
+void core_order(helio_broker_core_t *self, job_t *job)
+{
+    site_t *site = job->site;
+    if (!site->peer || !site->inventory_closed)
+        return; /* the close of the next inventory sends it */
+    const submission_t *submission = job->submission;
+    const helio_requirement_t *want = &submission->class->want;
+    job->dispatch_seq = ++site->dispatch_seq;
+    site->unanswered++;
+    helio_fx_order_t fx = {
+        .peer = site->peer,
+        .incarnation = self->incarnation,
+        .order =
+            {
+                .dispatch_seq = job->dispatch_seq,
+                .key = job->key,
+                .epoch = job->epoch,
+                .tenant = submission->row.tenant,
+                .user = submission->row.user,
+                .pool = helio_text_of(core_job_pool(job)),
+                .nodes = want->nodes,
+                .gpus_per_node = job->gpus_per_node,
+                .cpus_per_node = want->cpus,
+                .memory_bytes_per_node = want->memory_bytes,
+                .time_limit_ms = submission->row.time_limit_ms,
+                .on_site_loss = submission->on_site_loss,
+                .resume = job->ran,
+                .source = submission->row.source,
+            },
+    };
+    core_emit(self, HELIO_BROKER_FX_ORDER, &fx);
+}
+
+void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, const char *reason)
+{
+    if (!job->site->peer || !job->site->inventory_closed)
+        return; /* the close of the next inventory says it again */
+    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, helio_text_of(reason)}};
+    core_emit(self, HELIO_BROKER_FX_STOP, &fx);
+}

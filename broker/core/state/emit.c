@@ -1,0 +1,72 @@
+/*  emit.c -- how effects leave the core. */
+#include "broker/core/state/emit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "broker/core/state/core.h"
+
+void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record)
+{
+    (void)helio_effects_add(self->effects, kind, helio_broker_effects, self->open_batch, record);
+}
+
+helio_text_t core_cut(const char *text, uint32_t max)
+{
+    size_t size = strlen(text);
+    if (size <= max)
+        return (helio_text_t){text, (uint32_t)size};
+    while (max && ((unsigned char)text[max] & 0xc0) == 0x80) /* a byte that continues a character */
+        max--;
+    return (helio_text_t){text, max};
+}
+
+bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms)
+{
+    return wall_ms > 0 && wall_ms <= self->wall_ms + ahead_ms;
+}
+
+const char *core_printf(helio_broker_core_t *self, const char *format, ...)
+{
+    char text[516]; /* a few more, so that the cut sees whether a character ends at the bound */
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return helio_arena_string(self->effects->arena, core_cut(text, 511));
+}
+
+void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
+{
+    char text[516];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    helio_fx_answer_t answer = {
+        .call = call,
+        .rc = rc,
+        .reason = helio_text_of(helio_reason_word(reason)),
+        .text = helio_arena_text(self->effects->arena, core_cut(text, 511)),
+    };
+    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+}
+
+void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
+                helio_text_t detail)
+{
+    helio_row_audit_t row = {
+        .at_ms = self->wall_ms,
+        .actor = user,
+        .action = helio_text_of(action),
+        .object = object,
+        .detail = detail,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_AUDIT, &row);
+}
+
+const char *core_actor(helio_broker_core_t *self, helio_text_t user)
+{
+    return core_printf(self, "user:%.*s", HELIO_TEXT_ARGS(user));
+}

@@ -1,0 +1,21 @@
+/*  option.c -- one pool judged for one class. */
+#include "broker/core/state/option.h"
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "federation/base/clock.h"
+
+int64_t core_judged_ms(const helio_broker_core_t *self, const job_class_t *class)
+{
+    return class->judged_ms > self->wall_ms ? class->judged_ms : self->wall_ms;
+}
+
+uint32_t core_option_gpus(const job_class_t *class, const option_t *option)
+{
+    return option->c.gpus_per_node * class->want.nodes;
+}
+
+const char *core_place_text(helio_broker_core_t *self, const option_t *option)
+{
+    return core_printf(self, "%s/%.*s", option->site->name, HELIO_TEXT_ARGS(option->pool->info.name));
+}

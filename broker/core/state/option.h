@@ -1,0 +1,23 @@
+/*  option.h -- one pool judged for one class. */
+#ifndef HELIO_BROKER_CORE_STATE_OPTION_H
+#define HELIO_BROKER_CORE_STATE_OPTION_H
+
+#include "broker/core/state/nouns.h"
+#include "federation/policy/choice.h"
+
+typedef struct option {
+    site_t *site;
+    pool_t *pool;
+    helio_candidate_t c;
+    bool home;
+    uint64_t facts; /* the site's, when it was judged */
+    uint32_t step;  /* of the class's overflow group; 0 when it has none */
+} option_t;
+
+/*  The time at which a start is judged: now, or when a plan's job may start at the earliest. */
+int64_t core_judged_ms(const helio_broker_core_t *self, const job_class_t *class);
+/*  On all its nodes. */
+uint32_t core_option_gpus(const job_class_t *class, const option_t *option);
+const char *core_place_text(helio_broker_core_t *self, const option_t *option); /* "lulea/h100" */
+
+#endif

@@ -1,0 +1,283 @@
+/*  queues.c -- queues, and what their priority is now, and where.
+ *
+ *  A queue has a priority, and rules that give it another one for sites of a region, or everywhere: at the
+ * hours of a schedule in local time, or until a time. Of the rules that hold for a site one counts: a
+ * temporary one before a schedule, then that of a region before that of everywhere, then the one that was set
+ * last. Rounds only read what holds now; that changes at the clock (core_queues_look).
+ *
+ *  Zone data comes with the event that sets a rule and stays in its row. So the core needs no files, a replay
+ * decides alike, and a new leader on another machine does too.
+ */
+#include "broker/core/state/queues.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utlist.h>
+
+#include "broker/core/state/core.h"
+#include "broker/core/state/emit.h"
+#include "federation/base/clock.h"
+
+enum {
+    LOOK_AHEAD_MS = 8 * 24 * 3600 * 1000
+}; /* every schedule begins or ends within a week, or never does */
+
+queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
+{
+    queue_t *queue;
+    HASH_FIND(hh, self->queues, name.data, name.size, queue);
+    return queue && !queue->removed ? queue : NULL;
+}
+
+uint32_t core_queue_level(const queue_t *queue, helio_text_t region)
+{
+    for (const queue_rule_t *rule = queue->rules; rule; rule = rule->next)
+        if (rule->holds && (!rule->region[0] || helio_region_is_within(region, helio_text_of(rule->region))))
+            return rule->priority;
+    return queue->priority;
+}
+
+/*  Levels are those of rules up to the first that holds everywhere, and the queue's own where there is none.
+ */
+bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level)
+{
+    bool found = false;
+    const queue_rule_t *rule = queue->rules;
+    for (;; rule = rule->next) {
+        uint32_t other = rule ? rule->priority : queue->priority;
+        if ((!rule || rule->holds) && other < level && (!found || other > *ret_level)) {
+            *ret_level = other;
+            found = true;
+        }
+        if (!rule || (rule->holds && !rule->region[0]))
+            return found;
+    }
+}
+
+uint32_t core_queue_top(const queue_t *queue)
+{
+    uint32_t top = queue->priority;
+    (void)core_queue_below(queue, UINT32_MAX, &top);
+    return top;
+}
+
+/* ---- rules at the clock
+ * ------------------------------------------------------------------------------------
+ */
+
+int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b)
+{
+    bool lasting_a = a->schedule[0] != '\0', lasting_b = b->schedule[0] != '\0';
+    if (lasting_a != lasting_b)
+        return lasting_a ? 1 : -1;
+    if (!a->region[0] != !b->region[0])
+        return a->region[0] ? -1 : 1;
+    if (a->at_ms != b->at_ms)
+        return a->at_ms > b->at_ms ? -1 : 1;
+    int order = strcmp(a->region, b->region);
+    order = order ? order : strcmp(a->schedule, b->schedule);
+    return order ? order : strcmp(a->zone, b->zone);
+}
+
+void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,
+                       bool removed)
+{
+    helio_arena_t *arena = self->effects->arena;
+    helio_row_queue_rule_t row = {
+        .queue = helio_text_of(queue->name),
+        .region = helio_arena_text(arena, helio_text_of(rule->region)),
+        .schedule = helio_arena_text(arena, helio_text_of(rule->schedule)),
+        .zone = helio_arena_text(arena, helio_text_of(rule->zone)),
+        .zone_data = helio_arena_text(arena, rule->zone_data),
+        .priority = rule->priority,
+        .until_ms = rule->until_ms,
+        .at_ms = rule->at_ms,
+        .holds = rule->holds && !removed,
+        .removed = removed,
+    };
+    core_emit(self, HELIO_BROKER_FX_ROW_QUEUE_RULE, &row);
+}
+
+/*  Whether it holds now, and when that may change. */
+bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule)
+{
+    if (!rule->in) {
+        rule->look_ms = rule->until_ms;
+        return self->wall_ms < rule->until_ms;
+    }
+    helio_interval_t *found;
+    int64_t to_ms = self->wall_ms + LOOK_AHEAD_MS;
+    uint32_t count =
+        helio_schedule_intervals(&rule->hours, rule->in, self->wall_ms, to_ms, self->effects->arena, &found);
+    bool inside = count && found[0].begin_ms <= self->wall_ms;
+    rule->look_ms = !count ? to_ms : inside ? found[0].end_ms : found[0].begin_ms;
+    return inside;
+}
+
+void core_queue_rule_free(queue_rule_t *rule)
+{
+    helio_zone_destroy(&rule->in);
+    free((void *)(uintptr_t)rule->zone_data.data);
+    free(rule);
+}
+
+void core_queue_rule_drop(helio_broker_core_t *self, queue_t *queue, queue_rule_t *rule)
+{
+    core_queue_rule_write(self, queue, rule, true);
+    LL_DELETE(queue->rules, rule);
+    core_queue_rule_free(rule);
+}
+
+/*  Returns whether any priority changed. */
+static bool look_at(helio_broker_core_t *self, queue_t *queue)
+{
+    bool changed = false;
+    queue_rule_t *rule, *next;
+    LL_FOREACH_SAFE(queue->rules, rule, next)
+    {
+        bool held = rule->holds;
+        rule->holds = core_queue_rule_holds(self, rule);
+        changed |= rule->holds != held;
+        if (!rule->in && !rule->holds) { /* over for good */
+            core_queue_rule_drop(self, queue, rule);
+            continue;
+        }
+        if (rule->holds != held)
+            core_queue_rule_write(self, queue, rule, false);
+        self->queues_look_ms = rule->look_ms < self->queues_look_ms ? rule->look_ms : self->queues_look_ms;
+    }
+    return changed;
+}
+
+/*  Everybody is asked again, and whoever is first then reserves. */
+void core_queue_order_changed(helio_broker_core_t *self)
+{
+    self->capacity_version++;
+    self->round_wanted = true;
+}
+
+static void look(helio_broker_core_t *self)
+{
+    bool changed = false;
+    self->queues_look_ms = INT64_MAX;
+    self->queues_looked_ms = self->wall_ms;
+    for (queue_t *queue = self->queues; queue; queue = queue->hh.next)
+        changed |= look_at(self, queue);
+    if (changed)
+        core_queue_order_changed(self);
+}
+
+void core_queues_look(helio_broker_core_t *self)
+{
+    bool clock_set_back = self->queues_look_ms != INT64_MAX && self->wall_ms < self->queues_looked_ms;
+    if (self->wall_ms >= self->queues_look_ms || clock_set_back)
+        look(self);
+}
+
+int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most)
+{
+    if (self->queues_look_ms == INT64_MAX)
+        return at_most;
+    int64_t left = self->queues_look_ms > self->wall_ms ? self->queues_look_ms - self->wall_ms : 0;
+    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+}
+
+/* ---- making and changing queues
+ * ----------------------------------------------------------------------------
+ */
+
+queue_t *core_queue_make(helio_broker_core_t *self, helio_text_t name)
+{
+    queue_t *queue = helio_new(1, sizeof *queue);
+    (void)helio_text_copy(name, queue->name, sizeof queue->name);
+    queue->each = helio_quota_default();
+    HASH_ADD_KEYPTR(hh, self->queues, queue->name, strlen(queue->name), queue);
+    return queue;
+}
+
+/* ---- rules
+ * ---------------------------------------------------------------------------------------------------
+ */
+
+static helio_rc read_hours(helio_text_t schedule, helio_text_t zone, helio_text_t zone_data,
+                           queue_rule_t *rule, helio_error_t *err)
+{
+    helio_error_t why = {0};
+    helio_rc rc = helio_schedule_parse(schedule, &rule->hours, &why);
+    if (rc != HELIO_OK)
+        return helio_fail(err, rc, "schedule: %s", why.text);
+    if (!zone.size) {
+        rule->in = helio_zone_fixed(0);
+        return HELIO_OK;
+    }
+    rc = helio_zone_parse(zone_data, &rule->in, &why);
+    return rc == HELIO_OK ? rc : helio_fail(err, rc, "time zone '%.*s': %s", HELIO_TEXT_ARGS(zone), why.text);
+}
+
+/*  Of a text that lives on. */
+static helio_text_t keep(helio_text_t bytes)
+{
+    char *kept = bytes.size ? helio_new(bytes.size, 1) : NULL;
+    if (kept)
+        memcpy(kept, bytes.data, bytes.size);
+    return (helio_text_t){kept, bytes.size};
+}
+
+queue_rule_t *core_queue_rule_make(const helio_row_queue_rule_t *row, helio_error_t *err)
+{
+    queue_rule_t *rule = helio_new(1, sizeof *rule);
+    if (row->schedule.size && read_hours(row->schedule, row->zone, row->zone_data, rule, err) != HELIO_OK) {
+        core_queue_rule_free(rule);
+        return NULL;
+    }
+    (void)helio_text_copy(row->region, rule->region, sizeof rule->region);
+    (void)helio_text_copy(row->schedule, rule->schedule, sizeof rule->schedule);
+    (void)helio_text_copy(row->zone, rule->zone, sizeof rule->zone);
+    rule->zone_data = keep(row->zone_data);
+    rule->priority = row->priority;
+    rule->until_ms = row->until_ms;
+    rule->at_ms = row->at_ms;
+    rule->holds = row->holds;
+    return rule;
+}
+
+/* ---- a new leader, and the end
+ * -----------------------------------------------------------------------------
+ */
+
+queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row)
+{
+    queue_t *queue = core_queue_make(self, row->queue);
+    queue->priority = row->priority;
+    queue->tier = row->tier;
+    queue->time_limit_ms = row->time_limit_ms;
+    queue->removed = row->removed;
+    return queue;
+}
+
+/*  It was checked when it was set. */
+void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row)
+{
+    queue_t *queue = core_queue_find(self, row->queue);
+    queue_rule_t *rule = queue ? core_queue_rule_make(row, NULL) : NULL;
+    if (rule)
+        LL_INSERT_INORDER(queue->rules, rule, core_queue_rule_by_precedence);
+}
+
+void core_queues_loaded(helio_broker_core_t *self)
+{
+    look(self);
+}
+
+void core_queues_free(helio_broker_core_t *self)
+{
+    queue_t *queue, *next;
+    HASH_ITER(hh, self->queues, queue, next)
+    {
+        HASH_DEL(self->queues, queue);
+        queue_rule_t *rule, *after;
+        LL_FOREACH_SAFE(queue->rules, rule, after)
+        core_queue_rule_free(rule);
+        free(queue);
+    }
+}

@@ -1,0 +1,69 @@
+/*  queues.h -- queues and their rules: the priority that a queue has now, and where. */
+#ifndef HELIO_BROKER_CORE_STATE_QUEUES_H
+#define HELIO_BROKER_CORE_STATE_QUEUES_H
+
+#include <uthash.h>
+
+#include "broker/core/state/nouns.h"
+#include "broker/model/rows_policy.h"
+#include "federation/base/error.h"
+#include "federation/base/memory.h"
+#include "federation/energy/schedule.h"
+#include "federation/energy/zone.h"
+#include "federation/policy/budget.h"
+#include "federation/policy/quota.h"
+
+/*  Another priority of a queue, at some sites and at some times. */
+typedef struct queue_rule {
+    char region[33];
+    char schedule[HELIO_SCHEDULE_TEXT_MAX + 1]; /* "" = until until_ms */
+    char zone[HELIO_ZONE_NAME_MAX + 1];
+    helio_text_t zone_data;
+    helio_schedule_t hours;
+    helio_zone_t *in; /* NULL without a schedule */
+    uint32_t priority;
+    int64_t until_ms;
+    int64_t at_ms;
+    int64_t look_ms; /* wall clock: it begins or ceases to hold then */
+    bool holds;
+    struct queue_rule *next;
+} queue_rule_t;
+
+/*  Never freed before the core: accounts name it. */
+typedef struct queue {
+    char name[33];
+    uint32_t priority;
+    uint32_t tier;
+    uint64_t time_limit_ms;
+    bool removed;
+    uint32_t open_jobs;
+    helio_quota_t each;  /* of each tenant that has no quota of its own here */
+    bool each_given;     /* an operator set that; else it follows from the tier */
+    helio_budget_t each_budgets[HELIO_BUDGET_KINDS];
+    queue_rule_t *rules; /* whichever goes before others first */
+    UT_hash_handle hh;
+} queue_t;
+
+queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name); /* NULL = there is none */
+/*  Its priority now at the sites of a region. */
+uint32_t core_queue_level(const queue_t *queue, helio_text_t region);
+/*  The highest that it has anywhere now, and the next one below another. False: there is none. */
+uint32_t core_queue_top(const queue_t *queue);
+bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level);
+queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row);
+void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row);
+void core_queues_loaded(helio_broker_core_t *self);
+void core_queues_look(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
+int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most);
+void core_queues_free(helio_broker_core_t *self);
+int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b);
+void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,
+                       bool removed);
+bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule);
+void core_queue_rule_free(queue_rule_t *rule);
+void core_queue_rule_drop(helio_broker_core_t *self, queue_t *queue, queue_rule_t *rule);
+void core_queue_order_changed(helio_broker_core_t *self);
+queue_t *core_queue_make(helio_broker_core_t *self, helio_text_t name);
+queue_rule_t *core_queue_rule_make(const helio_row_queue_rule_t *row, helio_error_t *err);
+
+#endif

@@ -1,0 +1,27 @@
+/*  tenants.h -- tenants. */
+#ifndef HELIO_BROKER_CORE_STATE_TENANTS_H
+#define HELIO_BROKER_CORE_STATE_TENANTS_H
+
+#include <uthash.h>
+
+#include "broker/core/state/budgets.h"
+#include "broker/core/state/nouns.h"
+#include "federation/base/memory.h"
+#include "federation/policy/fair_share.h"
+#include "federation/policy/quota.h"
+
+typedef struct tenant {
+    char name[33];
+    char home_site[33];
+    uint32_t open_jobs;
+    helio_holdings_t holds; /* in all queues */
+    uint64_t leaving_gpus, expected_gpus[HELIO_TIER_COUNT]; /* the same */
+    helio_share_t share;
+    spending_t spends; /* in all queues */
+    account_t *accounts;
+    UT_hash_handle hh;
+} tenant_t;
+
+tenant_t *core_tenant_get(helio_broker_core_t *self, helio_text_t name); /* made when new */
+
+#endif
