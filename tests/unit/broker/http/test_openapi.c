@@ -4,33 +4,7 @@
 
 #include <dirent.h>
 
-#include "broker/http/routes/routes.h"
-#include "tests/unit/broker/http/openapi.h"
-
-static json_t *description;
-
-static int load(void **state)
-{
-    (void)state;
-    description = openapi_load();
-    return 0;
-}
-
-static int unload(void **state)
-{
-    (void)state;
-    json_decref(description);
-    return 0;
-}
-
-static const json_t *operation_of(const helio_route_t *route)
-{
-    const json_t *item;
-    const json_t *operation = openapi_operation(description, route->method, route->pattern, &item);
-    if (!operation)
-        fail_msg("docs/openapi.yaml does not describe %s %s", route->method, route->pattern);
-    return operation;
-}
+#include "tests/unit/broker/http/openapi_testing.h"
 
 /* ---- parameters and access ----------------------------------------------------------------------------- */
 
@@ -255,33 +229,6 @@ static void openapi__bodies_hold_nothing_that_is_not_described(void **state)
 
 /* ---- answers ------------------------------------------------------------------------------------------- */
 
-/*  The last answer is one that the route's description knows, in that form. */
-static void check_answer(const helio_route_t *route)
-{
-    char status[16], why[512];
-    (void)snprintf(status, sizeof status, "%d", r.status);
-    const json_t *answers = json_object_get(operation_of(route), "responses");
-    const json_t *answer = openapi_follow(description, json_object_get(answers, status));
-    const char *type = reply_header(&r, "Content-Type");
-    const json_t *media = json_object_get(json_object_get(answer, "content"), type);
-    if (!media)
-        fail_msg("%s %s answers %s %s, which is not described: %s", route->method, route->pattern, status, type, r.body);
-    json_t *body = json_loadb(r.body, r.body_size, JSON_DECODE_ANY, NULL);
-    if (!openapi_valid(description, json_object_get(media, "schema"), body, "", why))
-        fail_msg("%s %s answers %s: %s in %s", route->method, route->pattern, status, why, r.body);
-    json_decref(body);
-}
-
-static const helio_route_t *route_of(const char *method, const char *pattern)
-{
-    const helio_route_table_t *table = helio_routes();
-    for (uint32_t i = 0; i < table->count; i++)
-        if (strcmp(table->items[i].method, method) == 0 && strcmp(table->items[i].pattern, pattern) == 0)
-            return &table->items[i];
-    fail_msg("there is no route %s %s", method, pattern);
-    return NULL;
-}
-
 static void openapi__commands_are_answered_as_described(void **state)
 {
     (void)state;
@@ -343,6 +290,29 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
     check_answer(route_of("DELETE", "/v1/jobs/{id}"));
 }
 
+/*  test_explain.c makes them by the real core, database and handler's parts. */
+static void openapi__every_explanation_in_the_goldens_is_as_described(void **state)
+{
+    (void)state;
+    static const char folder[] = HELIO_SOURCE_DIR "/tests/golden/explain";
+    const json_t *schema = json_object_get(json_object_get(json_object_get(description, "components"), "schemas"), "Explanation");
+    DIR *dir = opendir(folder);
+    uint32_t count = 0;
+    assert_non_null(schema);
+    assert_non_null(dir);
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char path[512], why[512];
+        (void)snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        json_t *json = strstr(entry->d_name, ".json") ? json_load_file(path, 0, NULL) : NULL;
+        if (json && !openapi_valid(description, schema, json, "", why))
+            fail_msg("%s: %s", entry->d_name, why);
+        count += json != NULL;
+        json_decref(json);
+    }
+    (void)closedir(dir);
+    assert_true(count > 10);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, up, down)
@@ -352,6 +322,7 @@ int main(void)
         TEST(openapi__bodies_hold_what_is_described_in_the_types_described),
         TEST(openapi__bodies_lack_nothing_that_is_required),
         TEST(openapi__bodies_hold_nothing_that_is_not_described),
+        cmocka_unit_test(openapi__every_explanation_in_the_goldens_is_as_described),
         TEST(openapi__commands_are_answered_as_described),
         TEST(openapi__submissions_plans_and_tokens_are_answered_as_described),
     };
