@@ -2,7 +2,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
+#include <uthash.h>
 
 /*  Statements of one kind; those beyond `used` are empty and kept for their memory. */
 typedef struct shelf {
@@ -11,17 +11,20 @@ typedef struct shelf {
     uint32_t count;
 } shelf_t;
 
+typedef struct state {
+    helio_row_state_t row;
+    UT_hash_handle hh; /* by row.key */
+} state_t;
+
+_Static_assert(sizeof(helio_job_key_t) == sizeof(helio_uuid_t) + sizeof(uint32_t), "a key has no bytes of no meaning");
+
 struct helio_batch {
     shelf_t shelves[HELIO_BATCH_KINDS];
     uint32_t rows;
     bool finished;
-    /* STATE rows wait here until the batch is finished, found by key. */
+    /* STATE rows wait here until the batch is finished, by key, in the order of their first. */
     helio_arena_t *arena;
-    helio_row_state_t *states;
-    uint32_t state_count;
-    uint32_t state_capacity;
-    uint32_t *slots; /* open addressing: index into states + 1 */
-    uint32_t slot_count;
+    state_t *states;
 };
 
 helio_batch_t *helio_batch_new(void)
@@ -41,9 +44,8 @@ void helio_batch_destroy(helio_batch_t **self_p)
             helio_columns_destroy(&self->shelves[kind].items[i]);
         free(self->shelves[kind].items);
     }
+    HASH_CLEAR(hh, self->states);
     helio_arena_destroy(&self->arena);
-    free(self->states);
-    free(self->slots);
     free(self);
     *self_p = NULL;
 }
@@ -59,11 +61,10 @@ void helio_batch_reset(helio_batch_t *self)
             helio_columns_destroy(&shelf->items[shelf->count - 1]);
         shelf->used = 0;
     }
+    HASH_CLEAR(hh, self->states);
     helio_arena_reset(self->arena);
-    self->rows = self->state_count = 0;
+    self->rows = 0;
     self->finished = false;
-    if (self->slots)
-        memset(self->slots, 0, self->slot_count * sizeof *self->slots);
 }
 
 /*  The rows of a burst of submissions: their texts are null where they are empty, whatever the column. */
@@ -85,36 +86,17 @@ static void shelve(helio_batch_t *self, uint32_t kind, const void *record)
     helio_columns_append(shelf->items[shelf->used - 1], record);
 }
 
-static uint32_t *slot_of(helio_batch_t *self, helio_job_key_t key)
+static void keep_state(helio_batch_t *self, const helio_row_state_t *row)
 {
-    uint64_t hash = helio_hash(HELIO_HASH_SEED, key.job.bytes, sizeof key.job.bytes);
-    hash = helio_hash(hash, &key.task, sizeof key.task);
-    for (uint32_t at = (uint32_t)hash & (self->slot_count - 1);; at = (at + 1) & (self->slot_count - 1))
-        if (!self->slots[at] || helio_job_key_equal(self->states[self->slots[at] - 1].key, key))
-            return &self->slots[at];
-}
-
-static void grow_states(helio_batch_t *self)
-{
-    self->state_capacity = self->state_capacity ? self->state_capacity * 2 : 256;
-    self->states = helio_grow(self->states, self->state_capacity, sizeof *self->states);
-    self->slot_count = self->state_capacity * 2;
-    free(self->slots);
-    self->slots = helio_new(self->slot_count, sizeof *self->slots);
-    for (uint32_t i = 0; i < self->state_count; i++)
-        *slot_of(self, self->states[i].key) = i + 1;
-}
-
-static void keep_state(helio_batch_t *self, const helio_row_state_t *state)
-{
-    if (self->state_count == self->state_capacity)
-        grow_states(self);
-    uint32_t *slot = slot_of(self, state->key);
-    if (!*slot) {
-        *slot = ++self->state_count;
+    state_t *state;
+    HASH_FIND(hh, self->states, &row->key, sizeof row->key, state);
+    if (!state) {
+        state = helio_arena_alloc(self->arena, 1, sizeof *state);
+        state->row.key = row->key;
+        HASH_ADD(hh, self->states, row.key, sizeof state->row.key, state);
         self->rows++;
     }
-    helio_record_copy(&helio_row_state_type, self->arena, state, &self->states[*slot - 1]);
+    helio_record_copy(&helio_row_state_type, self->arena, row, &state->row);
 }
 
 void helio_batch_append(helio_batch_t *self, const helio_effect_t *effect)
@@ -138,8 +120,8 @@ void helio_batch_finish(helio_batch_t *self)
 {
     if (self->finished)
         return;
-    for (uint32_t i = 0; i < self->state_count; i++)
-        shelve(self, HELIO_BROKER_FX_ROW_STATE, &self->states[i]);
+    for (const state_t *state = self->states; state; state = state->hh.next)
+        shelve(self, HELIO_BROKER_FX_ROW_STATE, &state->row);
     self->finished = true;
 }
 

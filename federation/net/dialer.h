@@ -22,7 +22,7 @@
 typedef struct helio_dialer helio_dialer_t;
 
 typedef struct helio_dialer_target {
-    const char *endpoint;   /* "tcp://broker.example:7075" */
+    const char *endpoint;   /* "tcp://broker.example:7443" */
     const char *server_key; /* its public key, Z85 */
 } helio_dialer_target_t;
 

@@ -44,7 +44,7 @@ const char *helio_gone_word(helio_gone_t why); /* "unreachable", … */
 /*  Zero takes the default in brackets. Strings are copied; the secret key is handed to ZeroMQ and not kept
  * here. */
 typedef struct helio_server_options {
-    const char *endpoint;         /* "tcp://0.0.0.0:7075"; "tcp://127.0.0.1:*" picks a port */
+    const char *endpoint;         /* "tcp://0.0.0.0:7443"; "tcp://127.0.0.1:*" picks a port */
     const char *secret_key;       /* Z85 */
     uint32_t frame_max_bytes;     /* larger is dropped; much larger closes the connection [1 MiB] */
     uint32_t outbox_max_messages; /* per peer, beyond ZeroMQ's own queue [4096] */

@@ -5,7 +5,8 @@
  *
  *  The table is written by one thread (the engine's) and read by many without locks. A token is never taken
  * out, only marked revoked, so a reader's pointer stays valid for the table's life and no reclamation is
- * needed; the memory is bound by the number of tokens ever issued, as the database's own table is.
+ * needed; the memory is bound by the number of tokens ever issued, as the database's own table is. uthash, which the rest
+ *  of the project uses, moves its buckets while it grows and cannot be read meanwhile.
  */
 #ifndef HELIO_BROKER_HTTP_REQUEST_TOKEN_H
 #define HELIO_BROKER_HTTP_REQUEST_TOKEN_H

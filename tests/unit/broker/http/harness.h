@@ -416,7 +416,9 @@ static inline void world_transition(world_t *w, uint64_t seq, uint32_t to)
     w->listener.on_transition(w->listener.arg, &row);
 }
 
-static inline world_t *world_up_with(helio_http_options_t options)
+/*  read: in place of the scripted one. */
+static inline world_t *world_up_through(helio_http_options_t options,
+                                        helio_rc (*read_)(void *reader, helio_read_t *read))
 {
     world_t *w = helio_new(1, sizeof *w);
     (void)pthread_mutex_init(&w->mutex, NULL);
@@ -430,10 +432,20 @@ static inline world_t *world_up_with(helio_http_options_t options)
     world_put_token(w, &w->admin, "ops", "admin", 0, 0);
     world_put_token(w, &w->other, "globex", "user", 0, 0);
     helio_error_t err;
-    helio_http_ports_t ports = {fake_post, fake_read, w, w};
+    helio_http_ports_t ports = {fake_post, read_, w, w};
     if (helio_http_start(w->http, ports, &err) != HELIO_OK)
         fail_msg("%s", err.text);
     return w;
+}
+
+static inline world_t *world_up_with(helio_http_options_t options)
+{
+    return world_up_through(options, fake_read);
+}
+
+static inline world_t *world_up_over(helio_rc (*read_)(void *reader, helio_read_t *read))
+{
+    return world_up_through((helio_http_options_t){0}, read_);
 }
 
 static inline world_t *world_up(void)

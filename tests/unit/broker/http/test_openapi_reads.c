@@ -1,0 +1,109 @@
+/*  What the database answers is as docs/openapi.yaml says: the real queries over rows that the real core wrote, through the real
+ *  server. Lists hold at least one row, or say here why not. */
+#include "tests/unit/broker/http/federation_testing.h"
+#include "tests/unit/broker/http/openapi_testing.h"
+
+#include "broker/store/reader.h"
+#include "tests/support/pg_fixture.h"
+
+static helio_pg_t *pg;
+static helio_reader_t *reader;
+
+static helio_rc real_read(void *arg, helio_read_t *read)
+{
+    (void)arg;
+    return helio_reader_post(reader, read);
+}
+
+/*  One of each thing that can be listed. Returns a job that waits. */
+static helio_job_key_t arrange(const char *conninfo)
+{
+    helio_error_t err = {.text = ""};
+    helio_row_token_t token = {.token_id = HELIO_TEXT("abcdefghijkl"),
+                               .hash = HELIO_TEXT("0123456789abcdef0123456789abcdef"),
+                               .tenant = HELIO_TEXT("acme"),
+                               .user = HELIO_TEXT("ada"),
+                               .role = HELIO_TEXT("user"),
+                               .created_ms = 1};
+    double hours[30];
+    for (int i = 0; i < 30; i++)
+        hours[i] = 300 + i;
+    tell_carbon(NORTH, hours, 30);
+    fill();
+    (void)harness_queue(h, "night", 5, HELIO_TIER_STANDARD);
+    (void)harness_rule(h, "night", "eu", "Mon..Fri 20:00-08:00", 0, 9);
+    (void)harness_overflow(h, "out", "night", "acme", "north; *,after=10m");
+    (void)harness_budget(h, "acme", "", "500 USD/month");
+    (void)harness_data(h, "s3://corpus/", (const char *[]){"north", "elsewhere", NULL});
+    (void)harness_link(h, "north", "south", 10000, 20000);
+    helio_job_spec_t spec = spec_of("waits", 2);
+    helio_job_key_t key = job_of("acme", &spec);
+    commit(conninfo);
+    assert_int_equal(helio_store_put_token(conninfo, &token, &err), HELIO_OK);
+    return key;
+}
+
+static void openapi__the_database_answers_as_described(void **state)
+{
+    (void)state;
+    const char *conninfo = helio_pg_database(pg);
+    char id[HELIO_KEY_SIZE], job[96], explain[96];
+    helio_job_key_text(arrange(conninfo), id);
+    (void)snprintf(job, sizeof job, "/v1/jobs/%s", id);
+    (void)snprintf(explain, sizeof explain, "/v1/jobs/%s/explain", id);
+    const struct {
+        const char *pattern, *target;
+        bool may_be_empty;
+    } reads[] = {
+        {"/v1/jobs", "/v1/jobs?limit=2", false},
+        {"/v1/jobs/{id}", job, false},
+        {"/v1/jobs/{id}/explain", explain, false},
+        {"/v1/sites", "/v1/sites", false},
+        {"/v1/sites/{site}/forecast", "/v1/sites/north/forecast", false},
+        {"/v1/gpus", "/v1/gpus", false},
+        {"/v1/queues", "/v1/queues", false},
+        {"/v1/overflows", "/v1/overflows", false},
+        {"/v1/quotas", "/v1/quotas", false},
+        {"/v1/tenants", "/v1/tenants", false},
+        {"/v1/data", "/v1/data", false},
+        {"/v1/links", "/v1/links", false},
+        {"/v1/report", "/v1/report", false},
+        {"/v1/balance", "/v1/balance", true}, /* needs a site that told of its meter */
+        {"/v1/tokens", "/v1/tokens", false},
+        {"/v1/principals", "/v1/principals", false},
+        {"/v1/audit", "/v1/audit", false},
+        {"/v1/audit/verify", "/v1/audit/verify", false},
+    };
+    reader = helio_reader_new(conninfo, 1);
+    w = world_up_over(real_read);
+    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
+        ask(w, &r, "GET", reads[i].target, w->admin.text, "", NULL);
+        if (r.status != 200)
+            fail_msg("%s: %d %s", reads[i].target, r.status, r.body);
+        if (!reads[i].may_be_empty && strcmp(r.body, "[]\n") == 0)
+            fail_msg("%s is empty: nothing was tested", reads[i].target);
+        check_answer(route_of("GET", reads[i].pattern));
+    }
+    world_down(w);
+    helio_reader_destroy(&reader);
+}
+
+static int up_all(void **state)
+{
+    pg = helio_pg_up();
+    return load(state);
+}
+
+static int down_all(void **state)
+{
+    helio_pg_down(&pg);
+    return unload(state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(openapi__the_database_answers_as_described, begin, end),
+    };
+    return cmocka_run_group_tests(tests, up_all, down_all);
+}
