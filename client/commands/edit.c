@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/output/columns.h"
+#include "client/transport/answer.h"
 
 static void put(json_t *body, const char *key, json_t *value)
 {

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
-#include "client/transport/events.h"
 #include "client/invocation/settings.h"
+#include "client/output/columns.h"
+#include "client/transport/answer.h"
+#include "client/transport/events.h"
 #include "federation/base/clock.h"
 
 enum {

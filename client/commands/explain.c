@@ -1,12 +1,12 @@
 /*  `explain`: the broker's facts about a job's place and wait, put into sentences. */
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/reasons/prospect.h"
 #include "client/reasons/why.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)

@@ -1,14 +1,14 @@
 /*  `plan`: what would become of a job file, in a table. */
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/jobs/drafts.h"
+#include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
 #include "client/reasons/prospect.h"
-#include "client/jobs/drafts.h"
 #include "client/reasons/why.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/transport/answer.h"
 #include "client/commands/commands.h"
 #include "client/help/help.h"
+#include "client/transport/answer.h"
 #include "tests/support/golden.h"
 #include "tests/unit/client/program/run_client.h"
 
