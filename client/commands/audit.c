@@ -41,7 +41,7 @@ int helio_cmd_audit(helio_client_t *client)
         if (code != HELIO_EXIT_OK)
             return code;
     } while (before && json_array_size(rows) < limit);
-    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_audit());
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_audit);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
@@ -51,7 +51,7 @@ int helio_cmd_audit_verify(helio_client_t *client)
     int code = helio_ask_get(client, "/v1/audit/verify", &answer);
     if (code != HELIO_EXIT_OK)
         return code;
-    if (helio_output_object(&client->output, answer, helio_columns_of_audit_chain()) != HELIO_OK)
+    if (helio_output_object(&client->output, answer, helio_columns_of_audit_chain) != HELIO_OK)
         return HELIO_EXIT_OWN;
     const json_t *broken_at = json_object_get(answer, "broken_at");
     if (!json_is_null(broken_at))

@@ -31,7 +31,7 @@ int helio_cmd_data_list(helio_client_t *client)
         return code;
     if (client->output.format <= HELIO_FORMAT_WIDE || client->output.format == HELIO_FORMAT_CSV)
         json_array_foreach(rows, i, row) add_text(row);
-    return helio_listing_print(client, rows, helio_columns_of_data());
+    return helio_listing_print(client, rows, helio_columns_of_data);
 }
 
 int helio_cmd_data_set(helio_client_t *client)

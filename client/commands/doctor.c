@@ -1,10 +1,10 @@
 /*  `doctor`: what stands between this command line and a running job, with remedies. */
 #include <string.h>
 
-#include "client/transport/answer.h"
 #include "client/commands/commands.h"
-#include "client/output/humanise.h"
 #include "client/invocation/settings.h"
+#include "client/output/humanise.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 enum { SKEW_FINE_MS = 5000 };

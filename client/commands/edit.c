@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/output/columns.h"
+#include "client/transport/answer.h"
 
 static void put(json_t *body, const char *key, json_t *value)
 {
@@ -98,5 +98,5 @@ helio_rc helio_edits_print(const helio_client_t *client, const json_t *job)
     if (!json_is_array(edits) || !json_array_size(edits))
         return HELIO_OK;
     fputs("\nEdited\n", client->io->out);
-    return helio_output_rows(&client->output, edits, helio_columns_of_edits());
+    return helio_output_rows(&client->output, edits, helio_columns_of_edits);
 }

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
-#include "client/transport/events.h"
 #include "client/invocation/settings.h"
+#include "client/output/columns.h"
+#include "client/transport/answer.h"
+#include "client/transport/events.h"
 #include "federation/base/clock.h"
 
 enum {
@@ -53,7 +53,7 @@ static void on_data(void *arg, const char *bytes, size_t size)
 /*  A table's widths would need all rows at once: one line an event, with fixed places for what has a size. */
 static void print_event(const helio_client_t *client, const json_t *row)
 {
-    helio_columns_t columns = helio_columns_of_events();
+    helio_columns_t columns = helio_columns_of_events;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     const char *separator = "";
     for (size_t i = 0; i < columns.count; i++) {
@@ -81,7 +81,7 @@ static int print_rows(watch_t *self, bool follow)
     } else {
         if (follow && output.format == HELIO_FORMAT_JSON)
             output.format = HELIO_FORMAT_JSONL;
-        rc = helio_output_rows(&output, self->rows, helio_columns_of_events());
+        rc = helio_output_rows(&output, self->rows, helio_columns_of_events);
     }
     (void)json_array_clear(self->rows);
     if (self->missed)

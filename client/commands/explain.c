@@ -1,12 +1,12 @@
 /*  `explain`: the broker's facts about a job's place and wait, put into sentences. */
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/reasons/prospect.h"
 #include "client/reasons/why.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
@@ -164,7 +164,7 @@ int helio_cmd_explain(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer explains nothing; versions differ?");
     if (client->output.format > HELIO_FORMAT_WIDE)
-        return helio_output_object(&client->output, explained, helio_columns_of_job()) == HELIO_OK
+        return helio_output_object(&client->output, explained, helio_columns_of_job) == HELIO_OK
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
     const json_t *candidates = json_object_get(explained, "candidates");
@@ -186,14 +186,14 @@ int helio_cmd_explain(helio_client_t *client)
     if (json_is_array(candidates) && json_array_size(candidates)) {
         HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(explained, 0);
         fputs("\n", client->io->out);
-        rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates());
+        rc = helio_output_rows(&client->output, rows, helio_columns_of_candidates);
     }
     if (rc == HELIO_OK)
         rc = helio_edits_print(client, explained);
     if (json_is_array(history) && json_array_size(history)) {
         fputs("\n", client->io->out);
         if (rc == HELIO_OK)
-            rc = helio_output_rows(&client->output, history, helio_columns_of_history());
+            rc = helio_output_rows(&client->output, history, helio_columns_of_history);
     }
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }

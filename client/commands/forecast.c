@@ -315,7 +315,7 @@ static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
 /*  No quantiles, no column for them: most sources have none. */
 static helio_rc print_table(const helio_client_t *client, const json_t *rows)
 {
-    helio_columns_t columns = helio_columns_of_forecast();
+    helio_columns_t columns = helio_columns_of_forecast;
     helio_column_t shown[32];
     uint32_t count = 0;
     bool ranges = false;
@@ -345,6 +345,6 @@ int helio_cmd_forecast(helio_client_t *client)
         return code;
     helio_rc rc = client->output.format <= HELIO_FORMAT_WIDE
                       ? print_table(client, rows)
-                      : helio_output_rows(&client->output, rows, helio_columns_of_points());
+                      : helio_output_rows(&client->output, rows, helio_columns_of_points);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }

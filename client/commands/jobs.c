@@ -71,7 +71,7 @@ static void leave_out_what_says_nothing(const helio_client_t *client, json_t *ro
 /*  Whoever sees several tenants' jobs must see whose each is; who sees one tenant's knows. */
 static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
 {
-    helio_columns_t columns = helio_columns_of_jobs();
+    helio_columns_t columns = helio_columns_of_jobs;
     helio_column_t shown[32];
     assert(columns.count <= sizeof shown / sizeof shown[0]);
     const char *first = helio_output_string(json_array_get(rows, 0), "tenant");
@@ -176,7 +176,7 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
         (void)json_object_del(shown, "gpu_model"); /* its pool's; the job has none of them */
     bool so_far = leave_out_unknown_use(job, shown);
-    helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job());
+    helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job);
     if (so_far)
         fputs("\nGPU time, cost, energy and CO2e so far: of the attempts that ended.\n", out);
     const json_t *tasks = json_object_get(job, "tasks");
@@ -193,7 +193,7 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     if (json_is_array(history) && json_array_size(history)) {
         fputs("\n", out);
         if (rc == HELIO_OK)
-            rc = helio_output_rows(&client->output, history, helio_columns_of_history());
+            rc = helio_output_rows(&client->output, history, helio_columns_of_history);
     }
     return rc;
 }
@@ -225,9 +225,9 @@ int helio_cmd_show(helio_client_t *client)
             rc = print_job(client, job);
     }
     if (!table && arguments->word_count == 1 && json_array_size(jobs))
-        rc = helio_output_object(&client->output, json_array_get(jobs, 0), helio_columns_of_job());
+        rc = helio_output_object(&client->output, json_array_get(jobs, 0), helio_columns_of_job);
     else if (!table && json_array_size(jobs))
-        rc = helio_output_rows(&client->output, jobs, helio_columns_of_job());
+        rc = helio_output_rows(&client->output, jobs, helio_columns_of_job);
     return worst != HELIO_EXIT_OK ? worst : printed(rc);
 }
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/output/columns.h"
+#include "client/transport/answer.h"
 
 enum { KEY_CHARS = 40 };
 

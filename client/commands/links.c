@@ -5,7 +5,7 @@
 
 int helio_cmd_links_list(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/links", "links", helio_columns_of_links());
+    return helio_listing(client, "/v1/links", "links", helio_columns_of_links);
 }
 
 int helio_cmd_links_set(helio_client_t *client)

@@ -81,7 +81,8 @@ static int refuse_array(helio_client_t *client, const char *id)
 static int follow_log(helio_client_t *client, const char *id)
 {
     helio_watcher_t watcher = {.client = client, .ends_only = true, .deadline_ms = INT64_MAX};
-    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow = helio_follow_new(client, false, helio_watcher_on_change, &watcher);
+    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow =
+        helio_follow_new(client, false, helio_watcher_on_change, &watcher);
     HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = watcher.log = helio_joblog_new(client, id, false);
     int interrupts = helio_client_interrupts(client->io);
     helio_follow_add(follow, id);

@@ -5,7 +5,7 @@
 
 int helio_cmd_overflow_list(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/overflows", "overflows", helio_columns_of_overflows());
+    return helio_listing(client, "/v1/overflows", "overflows", helio_columns_of_overflows);
 }
 
 int helio_cmd_overflow_set(helio_client_t *client)

@@ -1,14 +1,14 @@
 /*  `plan`: what would become of a job file, in a table. */
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
+#include "client/jobs/drafts.h"
+#include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
 #include "client/reasons/prospect.h"
-#include "client/jobs/drafts.h"
 #include "client/reasons/why.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
@@ -63,7 +63,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         fprintf(client->io->out, "Expected to run %s\n", safe_run.data);
     }
     HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, helio_output_number(job, "flexible_s", 0));
-    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan());
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan);
     if (reason[0]) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, told = {0}, safe = {0};
         helio_buffer_printf(&text, "%.64s%s%.400s", reason, detail[0] ? ": " : "", detail);
@@ -103,7 +103,7 @@ int helio_cmd_plan(helio_client_t *client)
     if (client->output.format <= HELIO_FORMAT_WIDE)
         code = print_plan(client, plan);
     else
-        code = helio_output_object(&client->output, plan, helio_columns_of_plan()) == HELIO_OK
+        code = helio_output_object(&client->output, plan, helio_columns_of_plan) == HELIO_OK
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
     helio_drafts_note_home(client, &drafts);

@@ -7,7 +7,7 @@
 
 int helio_cmd_queues(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/queues", "queues", helio_columns_of_queues());
+    return helio_listing(client, "/v1/queues", "queues", helio_columns_of_queues);
 }
 
 static int send_put(helio_client_t *client, const char *after, const json_t *body)
@@ -77,7 +77,7 @@ static int list_rules(helio_client_t *client)
         (void)json_object_set_new(rule, "now",
                                   json_string(json_is_true(json_object_get(rule, "holds")) ? "yes" : "no"));
     }
-    return helio_listing_print(client, rules, helio_columns_of_rules());
+    return helio_listing_print(client, rules, helio_columns_of_rules);
 }
 
 int helio_cmd_queues_schedule(helio_client_t *client)

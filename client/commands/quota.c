@@ -46,7 +46,7 @@ static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
     if (!json_array_size(rows))
         return HELIO_OK;
     (void)fputc('\n', client->output.stream);
-    return helio_output_rows(&client->output, rows, helio_columns_of_budgets());
+    return helio_output_rows(&client->output, rows, helio_columns_of_budgets);
 }
 
 int helio_cmd_quota(helio_client_t *client)
@@ -66,7 +66,7 @@ int helio_cmd_quota(helio_client_t *client)
     }
     if (tenant && !json_array_size(rows))
         return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
-    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas());
+    helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas);
     if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
         rc = show_budgets(client, rows);
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
@@ -89,6 +89,7 @@ int helio_cmd_quota_set(helio_client_t *client)
             "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
     if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body))
         return HELIO_EXIT_USAGE;
-    const char *what = helio_arena_printf(client->arena, "%s%s%s", tenant, queue ? " in " : "", queue ? queue : "").data;
+    const char *what =
+        helio_arena_printf(client->arena, "%s%s%s", tenant, queue ? " in " : "", queue ? queue : "").data;
     return helio_change_send(client, "PUT", helio_path(client, "/v1/quotas/", tenant, ""), body, what);
 }

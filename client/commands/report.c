@@ -45,7 +45,7 @@ static int report_balance(helio_client_t *client, const char *days)
         return code;
     if (!json_is_array(answer))
         return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no balance; versions differ?");
-    return helio_listing_print(client, answer, helio_columns_of_balance());
+    return helio_listing_print(client, answer, helio_columns_of_balance);
 }
 
 int helio_cmd_report(helio_client_t *client)
@@ -64,7 +64,7 @@ int helio_cmd_report(helio_client_t *client)
     if (!json_is_object(totals))
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer is no report; versions differ?");
-    helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report());
+    helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report);
     const json_t *states = json_object_get(totals, "jobs");
     const char *state;
     json_t *count;
@@ -76,7 +76,7 @@ int helio_cmd_report(helio_client_t *client)
     const json_t *baselines = json_object_get(totals, "baselines");
     if (rc == HELIO_OK && client->output.format <= HELIO_FORMAT_WIDE && json_array_size(baselines)) {
         fputc('\n', client->io->out);
-        rc = helio_output_rows(&client->output, baselines, helio_columns_of_baselines());
+        rc = helio_output_rows(&client->output, baselines, helio_columns_of_baselines);
         say_not_at_home(client, totals);
     }
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;

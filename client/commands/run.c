@@ -64,7 +64,8 @@ static void say_summary(const helio_client_t *client, const helio_followed_t *jo
 static int follow_run(helio_watcher_t *watcher, const char *id, bool is_array)
 {
     helio_client_t *client = watcher->client;
-    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow = helio_follow_new(client, true, helio_watcher_on_change, watcher);
+    HELIO_AUTO(helio_follow_destroy) helio_follow_t *follow =
+        helio_follow_new(client, true, helio_watcher_on_change, watcher);
     HELIO_AUTO(helio_joblog_destroy) helio_joblog_t *log = is_array ? NULL : helio_joblog_new(client, id, true);
     presses_t presses = {.first = helio_client_interrupts(client->io)};
     watcher->log = log;

@@ -32,7 +32,7 @@ int helio_cmd_sites(helio_client_t *client)
     json_t *sites;
     int code = helio_listing_ask(client, "/v1/sites", "sites", &answer, &sites);
     if (code == HELIO_EXIT_OK)
-        code = helio_listing_print(client, sites, helio_columns_of_sites());
+        code = helio_listing_print(client, sites, helio_columns_of_sites);
     if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
         say_refused(client, sites);
     return code;
@@ -40,7 +40,7 @@ int helio_cmd_sites(helio_client_t *client)
 
 int helio_cmd_gpus(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/gpus", "gpus", helio_columns_of_gpus());
+    return helio_listing(client, "/v1/gpus", "gpus", helio_columns_of_gpus);
 }
 
 static int change_site(helio_client_t *client, const char *action, json_t *body, const char *done)

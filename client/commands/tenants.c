@@ -8,7 +8,7 @@
 
 int helio_cmd_tenants(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/tenants", "tenants", helio_columns_of_tenants());
+    return helio_listing(client, "/v1/tenants", "tenants", helio_columns_of_tenants);
 }
 
 int helio_cmd_tenants_set(helio_client_t *client)

@@ -28,7 +28,7 @@ int helio_cmd_token_add(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer holds no token; versions differ?");
     if (client->output.format > HELIO_FORMAT_WIDE && client->output.format != HELIO_FORMAT_NAME)
-        return helio_output_object(&client->output, answer, helio_columns_of_tokens()) == HELIO_OK
+        return helio_output_object(&client->output, answer, helio_columns_of_tokens) == HELIO_OK
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
     fprintf(client->io->out, "%s\n", token);
@@ -59,5 +59,5 @@ int helio_cmd_token_revoke(helio_client_t *client)
 
 int helio_cmd_token_ls(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/tokens", "tokens", helio_columns_of_tokens());
+    return helio_listing(client, "/v1/tokens", "tokens", helio_columns_of_tokens);
 }

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/transport/answer.h"
-#include "client/output/columns.h"
 #include "client/commands/commands.h"
-#include "client/output/humanise.h"
 #include "client/commands/screen.h"
 #include "client/invocation/settings.h"
+#include "client/output/columns.h"
+#include "client/output/humanise.h"
+#include "client/transport/answer.h"
 #include "federation/base/clock.h"
 
 enum {

@@ -33,5 +33,5 @@ int helio_cmd_user_enable(helio_client_t *client)
 
 int helio_cmd_user_ls(helio_client_t *client)
 {
-    return helio_listing(client, "/v1/principals", "principals", helio_columns_of_principals());
+    return helio_listing(client, "/v1/principals", "principals", helio_columns_of_principals);
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "client/transport/answer.h"
 #include "client/invocation/command.h"
+#include "client/transport/answer.h"
 #include "federation/base/suggest.h"
 
 /*  ---- reading ---- */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/invocation/settings.h"
 #include "client/transport/answer.h"
 #include "client/transport/events.h"
-#include "client/invocation/settings.h"
 #include "federation/base/clock.h"
 #include "federation/model/attempt.h"
 

@@ -6,9 +6,9 @@
 
 #include "client/commands/commands.h"
 #include "client/help/help.h"
+#include "client/invocation/settings.h"
 #include "client/output/instant.h"
 #include "client/transport/remote.h"
-#include "client/invocation/settings.h"
 #include "federation/base/clock.h"
 
 static int usage(const helio_client_t *self, const helio_command_t *command, const char *what)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "client/invocation/command.h"
+#include "client/invocation/settings.h"
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
-#include "client/invocation/settings.h"
 
 int helio_answer_exit(long status)
 {

@@ -6,8 +6,8 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "client/output/humanise.h"
 #include "client/invocation/settings.h"
+#include "client/output/humanise.h"
 #include "federation/base/clock.h"
 #include "federation/base/rng.h"
 #include "federation/spec/value.h"

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "federation/base/duration.h"
-#include "federation/base/clock.h"
-#include "federation/base/char.h"
-#include "federation/base/suggest.h"
 #include "federation/spec/scalar.h"
+#include "federation/base/char.h"
+#include "federation/base/clock.h"
+#include "federation/base/duration.h"
+#include "federation/base/suggest.h"
 #include "federation/spec/value.h"
 
 enum { TEXT_DEFAULT_MAX = 4096, HINT_SIZE = 256 };

@@ -2,8 +2,8 @@
  *
  *  Whole commands against a scripted broker that refuses, stumbles, lies and dies.
  */
-#ifndef HELIO_TESTS_CLIENT_LIB_REMOTE_TESTING_H
-#define HELIO_TESTS_CLIENT_LIB_REMOTE_TESTING_H
+#ifndef HELIO_TESTS_CLIENT_REMOTE_TESTING_H
+#define HELIO_TESTS_CLIENT_REMOTE_TESTING_H
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,11 +14,11 @@
 #include <fcntl.h>
 #include <locale.h>
 
-#include "client/program/program.h"
-#include "client/transport/remote.h"
 #include "client/invocation/settings.h"
+#include "client/transport/remote.h"
 #include "federation/base/clock.h"
 #include "tests/unit/client/program/broker_double.h"
+#include "tests/unit/client/program/run_client.h"
 
 #define ID_A "01k9x2m4q8r7aaaabbbbccccdd"
 #define ID_B "01k9x2m4q8r7aaaabbbbccccee"
@@ -29,7 +29,6 @@
 #define SUBMITTED_A "{\"jobs\":[{\"id\":\"" ID_A "\",\"existed\":false}]}"
 #define SECRET "hel_abcdef_verysecretvalue"
 #define RULES(...) ((const rule_t[]){__VA_ARGS__, {0}})
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 typedef struct outcome {
     int code;
@@ -41,28 +40,11 @@ typedef struct outcome {
 static inline int run_at(const char *url, const char *const *words, const char *input, broker_double_t *broker,
                   char **ret_out, char **ret_err)
 {
-    char *argv[24] = {(char *)(uintptr_t) "helio"};
     char broker_variable[80], token_variable[] = "HELIO_TOKEN=" SECRET;
     (void)snprintf(broker_variable, sizeof broker_variable, "HELIO_BROKER=%s", url);
     char *environment[] = {broker_variable, token_variable, (char *)(uintptr_t) "TZ=UTC", NULL};
-    int argc = 1;
-    for (; words[argc - 1]; argc++)
-        argv[argc] = (char *)(uintptr_t)words[argc - 1];
-    size_t out_size, err_size;
-    FILE *in = input[0] ? fmemopen((char *)(uintptr_t)input, strlen(input), "r") : fopen("/dev/null", "r");
-    FILE *out = open_memstream(ret_out, &out_size), *err = open_memstream(ret_err, &err_size);
-    helio_client_io_t io = {.in = in,
-                            .out = out,
-                            .err = err,
-                            .environment = environment,
-                            .interrupts = broker ? &broker->presses : NULL,
-                            .interrupt_fd = broker ? broker->press_pipe[0] : -1,
-                            .patience_ms = 2};
-    int code = helio_client_main(argc, argv, &io);
-    fclose(in);
-    fclose(out);
-    fclose(err);
-    return code;
+    presses_t presses = broker ? (presses_t){&broker->presses, broker->press_pipe[0]} : NO_PRESSES;
+    return run_client(words, input, environment, presses, ret_out, ret_err);
 }
 
 static inline outcome_t play_with(const rule_t *rules, const char *const *words, const char *input)

@@ -11,33 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/transport/answer.h"
 #include "client/commands/commands.h"
 #include "client/help/help.h"
-#include "client/program/program.h"
+#include "client/transport/answer.h"
 #include "tests/support/golden.h"
+#include "tests/unit/client/program/run_client.h"
 
 /*  Runs a command line without an environment. *ret_* are the caller's to free. */
 static int run(const char *const *words, char **ret_out, char **ret_err)
 {
-    char *argv[16] = {(char *)(uintptr_t) "helio"};
     char *environment[] = {NULL};
-    int argc = 1;
-    for (; words[argc - 1]; argc++)
-        argv[argc] = (char *)(uintptr_t)words[argc - 1];
-    size_t out_size, err_size;
-    FILE *in = fopen("/dev/null", "r");
-    FILE *out = open_memstream(ret_out, &out_size), *err = open_memstream(ret_err, &err_size);
-    helio_client_io_t io = {
-        .in = in, .out = out, .err = err, .environment = environment, .interrupt_fd = -1, .patience_ms = 1};
-    int code = helio_client_main(argc, argv, &io);
-    fclose(in);
-    fclose(out);
-    fclose(err);
-    return code;
+    return run_client(words, "", environment, NO_PRESSES, ret_out, ret_err);
 }
-
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static void commands__are_whole_and_each_is_found(void **state)
 {
@@ -85,8 +70,9 @@ static void options__have_unlike_names_and_letters_and_are_used(void **state)
     for (uint32_t a = 0; a < HELIO_OPTION_COUNT; a++) {
         assert_true(used & (UINT64_C(1) << a));
         for (uint32_t b = 0; b < a; b++) {
-            assert_string_not_equal(helio_client_options.items[a].name, helio_client_options.items[b].name);
-            assert_true(!helio_client_options.items[a].letter || helio_client_options.items[a].letter != helio_client_options.items[b].letter);
+            const helio_option_t *one = &helio_client_options.items[a], *other = &helio_client_options.items[b];
+            assert_string_not_equal(one->name, other->name);
+            assert_true(!one->letter || one->letter != other->letter);
         }
     }
 }

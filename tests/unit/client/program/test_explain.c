@@ -9,9 +9,9 @@
 #include <dirent.h>
 #include <locale.h>
 
-#include "client/program/program.h"
 #include "tests/support/golden.h"
 #include "tests/unit/client/program/broker_double.h"
+#include "tests/unit/client/program/run_client.h"
 
 #define KEPT "tests/golden/explain/"
 
@@ -36,22 +36,7 @@ static char *explained(const char *answer, const char *format)
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", broker->port);
     char token[] = "HELIO_TOKEN=hel_abcdef_secret",
          *environment[] = {url, token, (char *)(uintptr_t) "TZ=UTC", NULL};
-    char helio[] = "helio", explain[] = "explain", id[] = "abcdefgh", o[] = "-o", as[8];
-    (void)snprintf(as, sizeof as, "%s", format);
-    char *argv[] = {helio, explain, id, o, as};
-    size_t out_size, err_size;
-    FILE *in = fopen("/dev/null", "r"), *out_file = open_memstream(&out, &out_size),
-         *err_file = open_memstream(&err, &err_size);
-    helio_client_io_t io = {.in = in,
-                            .out = out_file,
-                            .err = err_file,
-                            .environment = environment,
-                            .interrupt_fd = -1,
-                            .patience_ms = 2};
-    int code = helio_client_main(5, argv, &io);
-    fclose(in);
-    fclose(out_file);
-    fclose(err_file);
+    int code = run_client(WORDS("explain", "abcdefgh", "-o", format), "", environment, NO_PRESSES, &out, &err);
     broker_double_stop(broker);
     assert_int_equal(broker_double_count(broker, "GET "), 1);
     broker_double_destroy(&broker);

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "client/program/program.h"
 #include "tests/unit/client/program/broker_double.h"
+#include "tests/unit/client/program/run_client.h"
 
 #define ID "01k9x2m4q8r7aaaabbbbccccdd"
 #define ACCEPTED                                                                                      \
@@ -15,7 +15,6 @@
         "POST /v1/jobs", 0, 201, NULL, "{\"jobs\":[{\"id\":\"" ID "\",\"existed\":false}]}", WHOLE, 0 \
     }
 #define RULES(...) ((const rule_t[]){__VA_ARGS__, {0}})
-#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
 #define SCRIPT "#!/bin/sh\n#SBATCH -J tiny -t 5\necho \"$1\"\n"
 
 typedef struct outcome {
@@ -28,27 +27,12 @@ typedef struct outcome {
 static outcome_t play(const rule_t *rules, const char *const *words, const char *input, const char *variable)
 {
     outcome_t outcome = {.broker = broker_double_new(rules)};
-    char *argv[24] = {(char *)(uintptr_t) "helio"}, url[80];
-    int argc = 1;
+    char url[80];
     (void)snprintf(url, sizeof url, "HELIO_BROKER=http://127.0.0.1:%d", outcome.broker->port);
     char *environment[] = {url, (char *)(uintptr_t) "HELIO_TOKEN=hel_abcdef_x", (char *)(uintptr_t)variable,
                            NULL};
-    for (; words[argc - 1]; argc++)
-        argv[argc] = (char *)(uintptr_t)words[argc - 1];
-    size_t out_size, err_size;
-    FILE *in = input[0] ? fmemopen((char *)(uintptr_t)input, strlen(input), "r") : fopen("/dev/null", "r");
-    FILE *out = open_memstream(&outcome.out, &out_size), *err = open_memstream(&outcome.err, &err_size);
-    helio_client_io_t io = {.in = in,
-                            .out = out,
-                            .err = err,
-                            .environment = environment,
-                            .interrupts = &outcome.broker->presses,
-                            .interrupt_fd = outcome.broker->press_pipe[0],
-                            .patience_ms = 2};
-    outcome.code = helio_client_main(argc, argv, &io);
-    (void)fclose(in);
-    (void)fclose(out);
-    (void)fclose(err);
+    presses_t presses = {&outcome.broker->presses, outcome.broker->press_pipe[0]};
+    outcome.code = run_client(words, input, environment, presses, &outcome.out, &outcome.err);
     broker_double_stop(outcome.broker);
     return outcome;
 }
