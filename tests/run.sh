@@ -58,6 +58,9 @@ suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped
   skipped_cases "$1/Testing/Temporary/LastTest.log"
   return "$status"
 }
+races() { # daemons with ThreadSanitizer
+  build tsan helio-broker helio-agent helio-shim helio && tests/faults/races.py --build build-tsan
+}
 # How much is tested by how much: lines of tests against lines of sources.
 ratio() {
   local tests sources
@@ -93,6 +96,7 @@ stage simulation suite build-release sim
 stage mutants suite build-release mutants 6 # most of them wait
 stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh
+slow races races
 if [ -n "$quick" ]; then
   stage kill9 tests/faults/kill9.py --build build-release --jobs 60 --kills 4
 else
