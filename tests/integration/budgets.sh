@@ -52,7 +52,7 @@ says "more than the whole of it" "it needs 480 USD, and a whole month has 150" "
 # ---- another leader knows what is committed; what was not used comes back
 end_broker -9
 start_broker
-for _ in $(seq 300); do ready && break; sleep 0.1; done
+await_sites 1
 comes_to "$second" succeeded
 comes_to "$third" succeeded
 left=$("$helio" quota demo -o json | jq -r '.[] | select(.queue == null).budgets[] | select(.kind == "money").left')

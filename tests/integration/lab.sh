@@ -92,11 +92,17 @@ start_agent() { # NAME
   "$agent" --config "$lab/$1.yaml" >"$lab/$1.log" 2>&1 &
   pids+=($!)
 }
-# The client speaks for demo's admin; this many sites become ready, or the script ends with the daemons' logs.
-use_federation() { # SITES
-  export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
-  for _ in $(seq 300); do [ "$(ready_sites)" = "$1" ] && return; sleep 0.1; done
+# So many sites are ready, or the script ends with the daemons' logs.
+await_sites() { # COUNT
+  for _ in $(seq 300); do
+    [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = "$1" ] && return
+    sleep 0.1
+  done
   cat "$lab"/*.log
+  echo "FAULT not $1 sites are ready after 30 s"
   exit 1
 }
-ready_sites() { "$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length'; }
+use_federation() { # SITES: the client speaks for demo's admin from here on
+  export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
+  await_sites "$1"
+}

@@ -40,7 +40,7 @@ same "priorities as they are set" "standard standard nightly nightly" "$(order)"
 same "a schedule that holds" "nightly nightly standard standard" "$(order)"
 end_broker -9
 recorded
-for _ in $(seq 100); do ready && break; sleep 0.1; done
+await_sites 1 # cloud is drained
 same "a schedule, and another leader" "nightly nightly standard standard" "$(order)"
 same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
   "$("$helio" queues schedule nightly -o json | jq -r '.[0] | [.schedule, .zone, .region, .priority, .holds] | map(tostring) | join(" ")')"
@@ -77,7 +77,7 @@ same "a job that runs is not edited" "6 1" "$? $(grep -c 'has a place and is run
 same "a deadline that is past" "5 1" "$? $(grep -c 'nothing was changed' "$lab/edit")"
 end_broker -9
 recorded
-for _ in $(seq 100); do ready && break; sleep 0.1; done
+await_sites 1 # cloud is drained
 finish "$first" "$second" "$third" "$fourth"
 same "a tenant's own order, and another leader" "$first $third $second $fourth" \
   "$(psql -qXAt "$database" -c "select string_agg(job_id, ' ' order by started_at) from helio_report.jobs where job_id in ('$first','$second','$third','$fourth')")"
