@@ -18,38 +18,14 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-logs=$(mktemp -d)
-passed=0 failed=0 skipped=0
-failures=()
-began=$SECONDS
+# shellcheck source=tests/stages.sh
+. tests/stages.sh
 
 # What every build tree is given; ccache is used where it is, never needed.
 cmake_args=()
 command -v ccache >/dev/null && cmake_args+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache)
 
-verdict() { # NAME
-  local status seconds log=$logs/$1.log
-  read -r status seconds <"$logs/$1.end"
-  if [ "$status" = 0 ]; then
-    passed=$((passed + 1)); printf 'ok      %-28s %4d s  %s\n' "$1" "$seconds" "$(grep -a -v '^[[:space:]]*$' "$log" | tail -n 1 | cut -c1-110)"
-  elif [ "$status" = 77 ]; then
-    skipped=$((skipped + 1)); printf 'SKIPPED %-28s %4d s  %s\n' "$1" "$seconds" "$(tail -n 1 "$log" | cut -c1-110)"
-  else
-    failed=$((failed + 1)); failures+=("$1"); printf 'FAILED  %-28s %4d s\n' "$1" "$seconds"; failure "$log" | sed 's/^/    | /'
-  fi
-  return "$status"
-}
-# What failed first, the end of the log after it: whoever reads this may be shown its beginning alone.
-failure() { # LOG
-  grep -a -E '\*\*\*(Failed|Timeout|Exception|Not Run)|^\[  (ERROR|LINE|FAILED) ' "$1" | head -n 20
-  grep -a -v -E ' Passed +[0-9.]+ sec$| Start +[0-9]+: |^\[( RUN |  *OK )' "$1" | tail -n "${HELIO_FAILURE_LINES:-60}"
-}
 wanted() { case $1 in *"$only"*|build*) ;; *) return 1 ;; esac; }
-perform() { # NAME COMMAND…   (exit 77 = skipped, says why in its last line)
-  local status=0 start=$SECONDS
-  "${@:2}" >"$logs/$1.log" 2>&1 </dev/null || status=$?
-  echo "$status $((SECONDS - start))" >"$logs/$1.end"
-}
 stage() { if wanted "$1"; then perform "$@" && verdict "$1"; fi; } # now, and its verdict
 slow() { [ -n "$quick" ] || stage "$@"; }
 
@@ -74,12 +50,24 @@ end_waiting() {
 build() { # PRESET TARGET…
   cmake --preset "$1" -DHELIO_WERROR=ON "${cmake_args[@]}" && cmake --build "build-$1" --target "${@:2}"
 }
-suite() { # BUILD LABEL…: ctest, which prints its own summary last
-  local dir=$1
-  shift
+suite() { # BUILD LABEL [JOBS]: ctest, and what its tests skipped
+  local status=0
   # leaks of libraries' one-time initialisation are theirs; everything else of the sanitizers stays on
   ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-    ctest --test-dir "$dir" --output-on-failure -j 2 -L "$1" || return 1
+    ctest --test-dir "$1" --output-on-failure -j "${3:-2}" -L "$2" || status=1
+  skipped_cases "$1/Testing/Temporary/LastTest.log"
+  return "$status"
+}
+races() { # daemons with ThreadSanitizer
+  build tsan helio-broker helio-agent helio-shim helio && tests/faults/races.py --build build-tsan
+}
+# How much is tested by how much: lines of tests against lines of sources.
+ratio() {
+  local tests sources
+  tests=$(git ls-files -z 'tests/*.[ch]' 'tests/*.sh' 'tests/*.py' 'schema/tests/*.sql' | xargs -0 cat | wc -l)
+  sources=$(git ls-files -z {federation,broker,site-agent,client,simulator}/'*.[ch]' {federation,broker,site-agent,client,simulator}/'*.def' \
+    schema/{migrations,queries,report}/'*.sql' | xargs -0 cat | wc -l)
+  echo "$tests lines of tests for $sources lines of sources: $((100 * tests / sources)) for 100"
 }
 
 packages=(build run test)
@@ -87,12 +75,12 @@ packages=(build run test)
 if ! stage build-packages deploy/packages/install.sh "${packages[@]}"; then echo "0 passed, 1 failed"; exit 1; fi
 if ! stage build-release build release all mutants; then echo "$passed passed, $failed failed"; exit 1; fi
 slow build-dev build dev unit_tests
-slow build-clang build clang all
+slow clang build clang all
 
 # Real Slurm clusters (deploy/slurm-lab); skipped loudly where Slurm, or what it needs of the machine, is missing.
 on_slurm() {
   [ -n "$(ls -A /sys/fs/cgroup 2>/dev/null)" ] && { "$@"; return; }
-  echo "SKIPPED: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77
+  echo "SKIPPED: real Slurm: /sys/fs/cgroup is empty here, and slurmd does not start without a cgroup file system"; return 77
 }
 beside windows tests/integration/windows.py --build build-release
 beside restore tests/faults/restore.py --build build-release
@@ -105,9 +93,10 @@ stage walls suite build-release walls
 stage unit-release suite build-release unit
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
 stage simulation suite build-release sim
-stage mutants suite build-release mutants
+stage mutants suite build-release mutants 6 # most of them wait
 stage pgtap tests/pgtap.sh
 slow fuzz tests/fuzz/run.sh
+slow races races
 if [ -n "$quick" ]; then
   stage kill9 tests/faults/kill9.py --build build-release --jobs 60 --kills 4
 else
@@ -132,8 +121,5 @@ end_waiting
 slow slurm-sites on_slurm tests/faults/kill9.py --build build-release --sites slurm:3,local:1 --jobs 300 --kills 12
 
 echo
-[ ${#failures[@]} -gt 0 ] && echo "failed: ${failures[*]}; logs in $logs"
-[ ${#failures[@]} -eq 0 ] && rm -rf "$logs"
-echo "took $((SECONDS - began)) s"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+ratio
+closing_line

@@ -99,6 +99,7 @@ OWNED = "owned: true, power: {idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}
 class Federation:
     """Subclasses may say more of the broker's settings, where its processes run, and where its machines listen."""
     settings = ""  # more lines of broker.yaml
+    brokers = ("broker",)  # the first one leads; others start when it does, and stand by
     listen = "127.0.0.1"
 
     def __init__(self, build, folder, sites, tenants=("demo",)):
@@ -132,23 +133,29 @@ class Federation:
 
     def up(self):
         self.database = run(TOP + "/tests/postgres.sh", "up", self.pg).strip()
-        http, sites_port, broker = free_port(), free_port(), self.tool("helio-broker")
+        broker = self.tool("helio-broker")
         broker_pub = run(broker, "keygen", self.path("broker.key")).split()[-1]
-        conf = self.write("broker.yaml", f'database: "{self.database}"\nlisten_http: 127.0.0.1:{http}\n'
-                          f"listen_sites: tcp://{self.listen}:{sites_port}\nkey_file: {self.path('broker.key')}\n"
-                          f"{self.settings}")
+        self.urls, self.commands, site_ports = {}, {}, []
+        for name in self.brokers:
+            http, sites_port = free_port(), free_port()
+            conf = self.write(f"{name}.yaml", f'database: "{self.database}"\nlisten_http: 127.0.0.1:{http}\n'
+                              f"listen_sites: tcp://{self.listen}:{sites_port}\nkey_file: {self.path('broker.key')}\n"
+                              f"{self.settings}")
+            self.urls[name] = f"http://127.0.0.1:{http}"
+            self.commands[name] = [broker, "run", "--config", conf]
+            site_ports.append(sites_port)
         run(broker, "migrate", "--config", conf)
         run(broker, "tenant", "add", "demo", "--home", self.sites[0].name, "--config", conf)
         token = run(broker, "token", "add", "--tenant", "demo", "--user", "tester", "--role", "admin",
                     "--config", conf).split()[-1]
-        self.env = dict(os.environ, HELIO_BROKER=f"http://127.0.0.1:{http}", HELIO_TOKEN=token, NO_COLOR="1")
-        self.commands = {"broker": [broker, "run", "--config", conf]}
+        self.env = dict(os.environ, HELIO_BROKER=self.urls[self.brokers[0]], HELIO_TOKEN=token, NO_COLOR="1")
         users = ", ".join(f'{{tenant: {tenant}, user: "*", unix: {self.job_user}}}' for tenant in self.tenants)
         for site in self.sites:
             os.mkdir(self.path(site.name))
             site.up(self)
             pub = run(self.tool("helio-agent"), "keygen", self.path(site.name, "agent.key")).split()[-1]
             run(broker, "site", "add", site.name, pub, "--config", conf)
+            endpoints = ", ".join(f'"tcp://{self.broker_host(site)}:{port}"' for port in site_ports)
             site_conf = self.write(f"{site.name}/site.yaml", f"""name: {site.name}
 backend: {site.kind}
 region: EU-SE
@@ -159,15 +166,18 @@ pue: 1.2
 carbon_g_per_kwh: 30
 {site.site_keys()}agent:
   state_dir: {self.path(site.name, 'state')}
-  broker: ["tcp://{self.broker_host(site)}:{sites_port}"]
+  broker: [{endpoints}]
   broker_key: "{broker_pub}"
   key_file: {self.path(site.name, 'agent.key')}
   users: [{users}]
 {site.agent_keys(self)}""")
             self.commands[site.name] = [self.tool("helio-agent"), "--config", site_conf]
         for name in self.commands:
-            self.start(name)
+            if name not in self.brokers[1:]:
+                self.start(name)
         self.wait_ready()
+        for name in self.brokers[1:]:
+            self.start(name)
 
     # ---- its processes
 

@@ -7,6 +7,8 @@ with what the processes themselves wrote down.
 --sites: how many sites of each kind, such as local:2 or slurm:3,local:1. The same table of jobs (workload.py) runs over
 all kinds. Slurm sites are real clusters of two nodes each, from deploy/slurm-lab, with one slurmdbd.
 
+Every daemon must have been killed while jobs were open (as far as --kills goes), and every site must have run some.
+
 The check (verdict.py): every job is in the state and has the exit code that it must have; no rank of an attempt began
 twice and no job has two epochs that both ran to their end; the ledger's GPU-seconds agree with the shim's record
 of every attempt, the programs' own clock and Slurm's accounting within a second; logs are whole; no scheduler holds
@@ -23,10 +25,13 @@ CLUSTERS = ["eu", "us", "asia", "sa", "af", "oc"]
 ACCOUNTING_MEDIAN_SECONDS, ACCOUNTING_WORST_SECONDS = 1.0, 5.0
 
 
+def daemons(federation):
+    return ["broker", *(site.name for site in federation.sites), "postgres"]
+
+
 def drive(federation, jobs, rng, kills):
     """Submits everything, cancels what is to be cancelled, and kills in turn until all is over."""
-    ids, killed = [], collections.Counter()
-    victims = ["broker", *(site.name for site in federation.sites), "postgres"]
+    ids, killed, victims = [], collections.Counter(), daemons(federation)
 
     def kill(name, pause):
         federation.kill(name)
@@ -111,14 +116,16 @@ def main():
         ids, killed = drive(federation, jobs, rng, args.kills)
         took, figures = time.monotonic() - began, {}
         faults = check(federation, ids, jobs, figures)
-        for fault in faults[:40]:
-            print("FAULT", fault)
-        print("ran at", ", ".join(f"{site} {n}" for site, n in sorted(verdict.spread(federation).items())))
+        ran_at = verdict.spread(federation)
+        faults += verdict.reach(ran_at, sites, killed, daemons(federation)[:args.kills], jobs, figures["compared"])
+        print("ran at", ", ".join(f"{site} {n}" for site, n in sorted(ran_at.items())))
         if lab:
             print(f"{figures['accounted']} attempts compared with Slurm's accounting, median {figures.get('median_s', 0):.2f} s, "
                   f"worst {figures.get('accounted_worst_s', 0):.1f} s")
             if not figures["accounted"]:
                 faults.append("no attempt was found in Slurm's accounting")
+        for fault in faults[:40]:
+            print("FAULT", fault)
         print(f"{sum(job.tasks for job in jobs)} jobs in {took:.0f} s, killed -9: "
               + (", ".join(f"{n} {name}" for name, n in sorted(killed.items())) or "nothing")
               + f"; {figures['compared']} attempts compared with the ledger, worst {figures['worst_s']:.3f} s; "

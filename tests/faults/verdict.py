@@ -113,6 +113,21 @@ def spread(federation):
         "select site, count(*) from helio_report.jobs where site is not null group by 1")})
 
 
+def reach(ran_at, sites, killed, daemons, jobs, compared):
+    """What a campaign must have met, so that its silence means something. ran_at: site -> jobs; killed: daemon -> times, each
+    while jobs were open; compared: how many attempts the ledger was compared with."""
+    for site in sites:
+        if not ran_at[site.name]:
+            yield f"no job ran at {site.name}"
+    for daemon in daemons:
+        if not killed[daemon]:
+            yield f"{daemon} was never killed while jobs were open"
+    for state in sorted({"succeeded", "failed", "cancelled", "timeout"} - {job.state for job in jobs}):
+        yield f"no job was to end as {state}"
+    if compared < len(jobs) // 2:
+        yield f"{compared} attempts were compared with the ledger, of {len(jobs)} jobs"
+
+
 def one_at_a_time(federation, want):
     """By the jobs' own notes an epoch is over before the next one begins, unless the job may run twice (`eager`)."""
     for key, epochs in workload.notes(federation.records).items():

@@ -1,20 +1,8 @@
 #!/bin/bash
 # Bad input meets a clear error that names the place and the remedy, and nothing that was accepted is lost.
 #   tests/integration/bad_input.sh BUILD_DIR
-set -uo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${1:?usage: bad_input.sh BUILD_DIR}" && pwd)
-lab=$(mktemp -d)
-chmod 755 "$lab"
-pids=()
-cleanup() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  wait 2>/dev/null
-  "$top/tests/postgres.sh" down "$lab/pg" 2>/dev/null
-  rm -rf "$lab"
-}
-trap cleanup EXIT
-checks=0 faults=0
+# shellcheck source=tests/integration/lab.sh
+. "$(dirname "$0")/lab.sh"
 # expect NAME EXIT_CODE PATTERN… -- COMMAND…: the command must exit so, and its output must match every pattern
 expect() {
   local name=$1 code=$2 patterns=() got out
@@ -29,17 +17,13 @@ expect() {
     if ! grep -qiE -- "$pattern" <<<"$out"; then echo "FAULT $name: does not say '$pattern':"; echo "$out" | head -8; faults=$((faults + 1)); return; fi
   done
 }
-free_port() { PYTHONPATH=$top/tests/faults python3 -c 'import federation; print(federation.free_port())'; }
-http=$(free_port) sites=$(free_port)
-broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
 
 # ---- the database: down, not migrated, wrong version
 "$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
-conf() { printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$1" "$http" "$sites" "$lab/broker.key"; }
-conf "host=127.0.0.1 port=1 user=x dbname=x connect_timeout=2" >"$lab/down.yaml"
+broker_settings "host=127.0.0.1 port=1 user=x dbname=x connect_timeout=2" >"$lab/down.yaml"
 expect "migrate without a database" 1 "127.0.0.1" "port 1|connect" -- "$broker" migrate --config "$lab/down.yaml"
 database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
-conf "$database" >"$lab/broker.yaml"
+broker_settings "$database" >"$lab/broker.yaml"
 expect "a database that was never migrated" 1 "helio-broker migrate" -- "$broker" run --config "$lab/broker.yaml"
 expect "migrate" 0 -- "$broker" migrate --config "$lab/broker.yaml"
 expect "migrate again changes nothing" 0 -- "$broker" migrate --config "$lab/broker.yaml"
@@ -54,55 +38,33 @@ expect "an unknown setting" 1 "typo.yaml:2" "listen_http" -- "$broker" run --con
 expect "no such settings file" 1 "nowhere.yaml" -- "$broker" run --config "$lab/nowhere.yaml"
 expect "a tenant without a home" 0 "demo has no home site" "tenant add demo --home SITE" -- "$broker" tenant add demo --config "$lab/broker.yaml"
 expect "a token for a tenant without a home" 0 "other has no home site" "tenant add other --home SITE" -- "$broker" token add --tenant other --user tester --role user --config "$lab/broker.yaml"
-token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
-for site in near far; do "$agent" keygen "$lab/$site.key" >"$lab/$site.pub"; done
-"$broker" site add near "$(tail -n 1 "$lab/near.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
+token=$(admin_token)
+site_key near
+site_key far
+allow_site near
 chmod 644 "$lab/broker.key"
 expect "a key file that others may read" 1 "broker.key" "0600|600|chmod" -- "$broker" run --config "$lab/broker.yaml"
 chmod 600 "$lab/broker.key"
 
-"$broker" run --config "$lab/broker.yaml" >"$lab/broker.log" 2>&1 &
-pids+=($!)
-for _ in $(seq 100); do curl -fs -o /dev/null "http://127.0.0.1:$http/readyz" && break; sleep 0.1; done
+start_broker
 expect "a port in use" 1 "$http|$sites" "in use|already" -- "$broker" run --config "$lab/broker.yaml"
 
 # ---- the site's file, and a site that is not known
-site_file() { # NAME KEY
-  cat <<CONF
-name: $1
-backend: local
-region: EU-SE
-lat: 60
-lon: 20
-timezone: Europe/Stockholm
-pue: 1.2
-pools:
-  - {name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 4, cpus_per_node: 8, price_usd_per_gpu_h: 2}
-agent:
-  state_dir: $lab/$1-state
-  broker: ["tcp://127.0.0.1:$sites"]
-  broker_key: "$(tail -n 1 "$lab/broker.pub")"
-  key_file: $lab/$2.key
-  shim: $build/helio-shim
-  users: [{tenant: demo, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
-CONF
-}
-site_file near near >"$lab/near.yaml"
+pool="name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 4, cpus_per_node: 8, price_usd_per_gpu_h: 2"
+site_file near EU-SE 1.2 demo "$pool" >"$lab/near.yaml"
 sed 's/pue: 1.2/pue: 0.2/' "$lab/near.yaml" >"$lab/bad.yaml"
 expect "a PUE below 1" 1 "bad.yaml:7" "pue" -- "$agent" --config "$lab/bad.yaml" --check
 sed 's/gpus_per_node: 4/gpus_per_nod: 4/' "$lab/near.yaml" >"$lab/bad.yaml"
 expect "an unknown key in the site file" 1 "bad.yaml:9" "gpus_per_node" -- "$agent" --config "$lab/bad.yaml"
 sed 's/memory: 80GB/memory: 80/' "$lab/near.yaml" >"$lab/bad.yaml"
 expect "memory without a unit" 1 "bad.yaml:9" "GB" -- "$agent" --config "$lab/bad.yaml"
-"$agent" --config "$lab/near.yaml" >"$lab/near.log" 2>&1 &
-pids+=($!)
-site_file far far >"$lab/far.yaml" # its key was never added
+start_agent near
+site_file far EU-SE 1.2 demo "$pool" >"$lab/far.yaml" # its key was never added
 timeout 5 "$agent" --config "$lab/far.yaml" >"$lab/far.log" 2>&1 </dev/null
 checks=$((checks + 1))
-[ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || { echo "FAULT an unknown key made a site"; faults=$((faults + 1)); }
+[ "$(psql -qXAt "$database" -c "select count(*) from helio.sites where site = 'far'")" = 0 ] || fault "an unknown key made a site"
 expect "a second agent on one state folder" 1 "near-state" "lock|in use|another|running" -- "$agent" --config "$lab/near.yaml"
-export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
-for _ in $(seq 100); do [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 1 ] && break; sleep 0.1; done
+use_federation 1
 
 # ---- jobs
 job() { cat >"$lab/job.yaml"; }
@@ -128,7 +90,7 @@ expect "a good job" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k1 -o
 first=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
 second=$("$helio" submit "$lab/job.yaml" --idempotency-key k1 -o name)
 checks=$((checks + 1))
-[ -n "$first" ] && [ "$first" = "$second" ] || { echo "FAULT one key gave two jobs: $first $second"; faults=$((faults + 1)); }
+[ -n "$first" ] && [ "$first" = "$second" ] || fault "one key gave two jobs: $first $second"
 job <<<'run: "false"'
 expect "the same key, another document" 6 "key" -- "$helio" submit "$lab/job.yaml" --idempotency-key k1
 expect "a job that is not there" 3 "zzzzzz" -- "$helio" show zzzzzz
@@ -182,7 +144,7 @@ http_is "an unknown route" 404 '"status"' $url/v1/nothing
 http_is "a wrong method" 405 '"status"' -X PUT $url/v1/jobs
 http_is "one bad of two: none is stored" 400 'job.?2|line|"reason"' -X POST -H 'Content-Type: application/x-ndjson' --data-binary $'{"run": "true", "name": "both"}\n{"runn": 1}\n' $url/v1/jobs
 checks=$((checks + 1))
-[ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where name = 'both'")" = 0 ] || { echo "FAULT a part of a refused call was stored"; faults=$((faults + 1)); }
+[ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where name = 'both'")" = 0 ] || fault "a part of a refused call was stored"
 
 # ---- the database goes away and comes back: 503 meanwhile, nothing accepted is lost
 "$top/tests/postgres.sh" kill "$lab/pg"
@@ -190,15 +152,14 @@ sleep 0.5
 job <<<'run: "true"'
 checks=$((checks + 1))
 timeout 25 "$helio" submit "$lab/job.yaml" --idempotency-key k2 >"$lab/out" 2>&1
-[ $? != 0 ] || { echo "FAULT a submission was answered without a database"; faults=$((faults + 1)); }
+[ $? != 0 ] || fault "a submission was answered without a database"
 "$top/tests/postgres.sh" start "$lab/pg"
 for _ in $(seq 150); do curl -fs -o /dev/null "$url/readyz" && break; sleep 0.1; done
 expect "a submission after the database is back" 0 -- "$helio" submit "$lab/job.yaml" --idempotency-key k2
 checks=$((checks + 1))
-"$helio" wait "$first" --timeout 30s >/dev/null 2>&1 || { echo "FAULT the accepted job did not succeed"; faults=$((faults + 1)); }
+"$helio" wait "$first" --timeout 30s >/dev/null 2>&1 || fault "the accepted job did not succeed"
 # ---- nothing of this runs on behind it
 for id in $("$helio" ls -o name); do "$helio" cancel "$id" >/dev/null 2>&1; done
 for _ in $(seq 150); do [ "$(psql -qXAt "$database" -c "select count(*) from helio_report.jobs where finished_at is null")" = 0 ] && break; sleep 0.1; done
-if grep -qE "$(cut -d_ -f3 <<<"$token")" "$lab"/*.log; then echo "FAULT the token is in a log"; faults=$((faults + 1)); fi
-echo "$checks checks, $faults faults"
-[ "$faults" = 0 ]
+if grep -qE "$(cut -d_ -f3 <<<"$token")" "$lab"/*.log; then fault "the token is in a log"; fi
+closing

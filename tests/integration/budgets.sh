@@ -2,79 +2,22 @@
 # Budgets against real daemons: a start that would not keep one waits and says why, before it is submitted too; what was
 # foreseen and not used comes back; another leader knows what is gone; figures of the report are the broker's.
 #   tests/integration/budgets.sh BUILD_DIR
-set -uo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${1:?usage: budgets.sh BUILD_DIR}" && pwd)
-lab=$(mktemp -d)
-chmod 755 "$lab"
-pids=()
-cleanup() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  wait 2>/dev/null
-  "$top/tests/postgres.sh" down "$lab/pg" 2>/dev/null
-  rm -rf "$lab"
-}
-trap cleanup EXIT
-checks=0 faults=0
-fault() { echo "FAULT $*"; faults=$((faults + 1)); }
-same() { # NAME EXPECTED GOT
-  checks=$((checks + 1))
-  [ "$2" = "$3" ] || fault "$1: '$3', expected '$2'"
-}
+# shellcheck source=tests/integration/lab.sh
+. "$(dirname "$0")/lab.sh"
 alive() { kill -0 "$broker_pid" 2>/dev/null && return; tail -3 "$lab/broker.log"; fault "the broker is gone"; exit 1; }
-says() { # NAME WORDS TEXT
-  checks=$((checks + 1))
-  grep -qF -- "$2" <<<"$3" || fault "$1: '$2' is not in: $3"
-}
-free_port() { PYTHONPATH=$top/tests/faults python3 -c 'import federation; print(federation.free_port())'; }
-http=$(free_port) sites=$(free_port)
-broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
 
 # ---- a site whose GPUs cost a dollar a second
-database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
-"$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
-printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$database" "$http" "$sites" "$lab/broker.key" >"$lab/broker.yaml"
-"$broker" migrate --config "$lab/broker.yaml" >/dev/null || exit 1
-"$broker" tenant add demo --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
-token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
-"$agent" keygen "$lab/site.key" >"$lab/site.pub"
-"$broker" site add dear "$(tail -n 1 "$lab/site.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
-cat >"$lab/site.yaml" <<CONF
-name: dear
-backend: local
-region: EU-SE
-lat: 60
-lon: 20
-timezone: Europe/Stockholm
-pue: 1
-pools:
-  - {name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, price_usd_per_gpu_h: 3600}
-agent:
-  state_dir: $lab/site-state
-  broker: ["tcp://127.0.0.1:$sites"]
-  broker_key: "$(tail -n 1 "$lab/broker.pub")"
-  key_file: $lab/site.key
-  shim: $build/helio-shim
-  users: [{tenant: demo, user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
-CONF
-start_broker() {
-  "$broker" run --config "$lab/broker.yaml" >>"$lab/broker.log" 2>&1 &
-  broker_pid=$!
-  pids+=($broker_pid)
-  for _ in $(seq 300); do curl -fs -o /dev/null "http://127.0.0.1:$http/readyz" && return; sleep 0.1; done
-}
+make_federation
+add_site dear EU-SE 1 demo "name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, price_usd_per_gpu_h: 3600"
 start_broker
-"$agent" --config "$lab/site.yaml" >"$lab/site.log" 2>&1 &
-pids+=($!)
-export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1 TZ=UTC
+start_agent dear
+export TZ=UTC
+use_federation 1
 state() { "$helio" show "$1" -o json 2>/dev/null | jq -r .state; }
 comes_to() { # ID STATE
   for _ in $(seq 300); do [ "$(state "$1")" = "$2" ] && return; sleep 0.1; done
   fault "$1 is $(state "$1") after 30 s, expected $2"
 }
-ready() { [ "$("$helio" sites -o json 2>/dev/null | jq -r '.[0].state')" = ready ]; }
-for _ in $(seq 300); do ready && break; sleep 0.1; done
-ready || { cat "$lab"/*.log; exit 1; }
 file() { # GPUS SECONDS: foreseen by its limit of a minute, so 60 USD a GPU
   printf 'gpu: H100:%s\ntime: 1m\nrun: exec sleep %s\n' "$1" "$2"
 }
@@ -107,10 +50,9 @@ says "more than the whole of it" "it needs 480 USD, and a whole month has 150" "
 "$helio" cancel "$whole" >/dev/null 2>&1
 
 # ---- another leader knows what is committed; what was not used comes back
-kill -9 "$broker_pid"
-wait "$broker_pid" 2>/dev/null
+end_broker -9
 start_broker
-for _ in $(seq 300); do ready && break; sleep 0.1; done
+await_sites 1
 comes_to "$second" succeeded
 comes_to "$third" succeeded
 left=$("$helio" quota demo -o json | jq -r '.[] | select(.queue == null).budgets[] | select(.kind == "money").left')
@@ -129,5 +71,4 @@ comes_to "$fourth" succeeded
 same "none is left" "[]" "$("$helio" quota demo -o json | jq -c '.[] | select(.queue == null).budgets')"
 "$helio" cancel "$first" >/dev/null 2>&1
 
-echo "$checks checks, $faults faults"
-[ "$faults" = 0 ]
+closing

@@ -2,73 +2,18 @@
 # Operators' queues and overflow groups against real daemons: a schedule swaps who starts first, a wait opens the next
 # place, and who waits goes back to the first; a replay decides alike.
 #   tests/integration/queues.sh BUILD_DIR
-set -uo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${1:?usage: queues.sh BUILD_DIR}" && pwd)
-lab=$(mktemp -d)
-chmod 755 "$lab"
-pids=()
-cleanup() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  wait 2>/dev/null
-  "$top/tests/postgres.sh" down "$lab/pg" 2>/dev/null
-  rm -rf "$lab"
-}
-trap cleanup EXIT
-checks=0 faults=0
-fault() { echo "FAULT $*"; faults=$((faults + 1)); }
-same() { # NAME EXPECTED GOT
-  checks=$((checks + 1))
-  [ "$2" = "$3" ] || fault "$1: '$3', expected '$2'"
-}
-free_port() { PYTHONPATH=$top/tests/faults python3 -c 'import federation; print(federation.free_port())'; }
-http=$(free_port) sites=$(free_port)
-broker=$build/helio-broker agent=$build/helio-agent helio=$build/helio
+# shellcheck source=tests/integration/lab.sh
+. "$(dirname "$0")/lab.sh"
 
 # ---- a federation of two sites with one CPU each
-database=$("$top/tests/postgres.sh" up "$lab/pg") || exit 1
-"$broker" keygen "$lab/broker.key" >"$lab/broker.pub"
-printf 'database: "%s"\nlisten_http: 127.0.0.1:%s\nlisten_sites: tcp://127.0.0.1:%s\nkey_file: %s\n' "$database" "$http" "$sites" "$lab/broker.key" >"$lab/broker.yaml"
-"$broker" migrate --config "$lab/broker.yaml" >/dev/null || exit 1
-"$broker" tenant add demo --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
-token=$("$broker" token add --tenant demo --user tester --role admin --config "$lab/broker.yaml" 2>/dev/null | tail -n 1)
-for site in home cloud; do
-  "$agent" keygen "$lab/$site.key" >"$lab/$site.pub"
-  "$broker" site add $site "$(tail -n 1 "$lab/$site.pub")" --config "$lab/broker.yaml" >/dev/null 2>&1 || exit 1
-  cat >"$lab/$site.yaml" <<CONF
-name: $site
-backend: local
-region: $([ $site = home ] && echo EU-SE || echo US-CAL)
-lat: 60
-lon: 20
-timezone: Europe/Stockholm
-pue: 1.2
-pools:
-  - {name: cpu, nodes: 1, cpus_per_node: 1}
-agent:
-  state_dir: $lab/$site-state
-  broker: ["tcp://127.0.0.1:$sites"]
-  broker_key: "$(tail -n 1 "$lab/broker.pub")"
-  key_file: $lab/$site.key
-  shim: $build/helio-shim
-  users: [{tenant: "*", user: "*", unix: $(if [ "$(id -u)" = 0 ]; then echo nobody; else id -un; fi)}]
-CONF
-done
-start_broker() {
-  "$broker" run --config "$lab/broker.yaml" --record "$lab/recording" >>"$lab/broker.log" 2>&1 &
-  broker_pid=$!
-  pids+=($broker_pid)
-  for _ in $(seq 100); do curl -fs -o /dev/null "http://127.0.0.1:$http/readyz" && return; sleep 0.1; done
-}
-start_broker
-for site in home cloud; do
-  "$agent" --config "$lab/$site.yaml" >"$lab/$site.log" 2>&1 &
-  pids+=($!)
-done
-export HELIO_BROKER=http://127.0.0.1:$http HELIO_TOKEN=$token NO_COLOR=1
-ready() { [ "$("$helio" sites -o json 2>/dev/null | jq '[.[] | select(.state == "ready")] | length')" = 2 ]; }
-for _ in $(seq 100); do ready && break; sleep 0.1; done
-ready || { cat "$lab"/*.log; exit 1; }
+make_federation
+add_site home EU-SE 1.2 '"*"' "name: cpu, nodes: 1, cpus_per_node: 1"
+add_site cloud US-CAL 1.2 '"*"' "name: cpu, nodes: 1, cpus_per_node: 1"
+recorded() { start_broker --record "$lab/recording"; }
+recorded
+start_agent home
+start_agent cloud
+use_federation 2
 
 submit() { # QUEUE SECONDS
   printf 'queue: %s\ncpus: 1\ntime: 10m\nrun: sleep %s\n' "$1" "$2" | "$helio" submit - -o name
@@ -93,10 +38,9 @@ order() { # the queues of two of each, in order of their starts on the one CPU
 same "priorities as they are set" "standard standard nightly nightly" "$(order)"
 "$helio" queues schedule nightly '00:00-24:00 Europe/Berlin' --priority 900 --region EU 2>/dev/null || fault "no rule was set"
 same "a schedule that holds" "nightly nightly standard standard" "$(order)"
-kill -9 "$broker_pid"
-wait "$broker_pid" 2>/dev/null
-start_broker
-for _ in $(seq 100); do ready && break; sleep 0.1; done
+end_broker -9
+recorded
+await_sites 1 # cloud is drained
 same "a schedule, and another leader" "nightly nightly standard standard" "$(order)"
 same "the rule is listed" "00:00-24:00 Europe/Berlin EU 900 true" \
   "$("$helio" queues schedule nightly -o json | jq -r '.[0] | [.schedule, .zone, .region, .priority, .holds] | map(tostring) | join(" ")')"
@@ -131,10 +75,9 @@ same "the same again" "$third unchanged: it asks for that already" "$(cat "$lab/
 same "a job that runs is not edited" "6 1" "$? $(grep -c 'has a place and is running at home' "$lab/edit")"
 "$helio" edit "$second" --deadline 2020-01-01T00:00:00Z 2>"$lab/edit"
 same "a deadline that is past" "5 1" "$? $(grep -c 'nothing was changed' "$lab/edit")"
-kill -9 "$broker_pid"
-wait "$broker_pid" 2>/dev/null
-start_broker
-for _ in $(seq 100); do ready && break; sleep 0.1; done
+end_broker -9
+recorded
+await_sites 1 # cloud is drained
 finish "$first" "$second" "$third" "$fourth"
 same "a tenant's own order, and another leader" "$first $third $second $fourth" \
   "$(psql -qXAt "$database" -c "select string_agg(job_id, ' ' order by started_at) from helio_report.jobs where job_id in ('$first','$second','$third','$fourth')")"
@@ -162,9 +105,7 @@ same "it is audited" "overflow-set queue-rm queue-schedule queue-set queue-unsch
   "$(psql -qXAt "$database" -c "select string_agg(distinct action, ' ' order by action) from helio.audit where action ~ '^(queue|overflow)-'")"
 
 # ---- what was decided, by zones, clocks and waits, follows from what was recorded
-kill "$broker_pid"
-wait "$broker_pid" 2>/dev/null
+end_broker
 checks=$((checks + 1))
 "$broker" replay "$lab/recording" >"$lab/replay" 2>&1 || { fault "a replay decides otherwise:"; cat "$lab/replay"; }
-echo "$checks checks, $faults faults"
-[ "$faults" = 0 ]
+closing

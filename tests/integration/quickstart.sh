@@ -21,7 +21,7 @@ awk 'function kg() { sub(/ kg CO2e.*/, ""); return $NF }
 if [ -f "${HELIO_DATA:-}/energy/carboncast_actual_2020_2021.csv.gz" ]; then
   "$top/deploy/quickstart/typical_day.py" | diff - "$top/deploy/quickstart/typical_day.csv" || { echo "the typical day is not what its script makes"; exit 1; }
 else
-  echo "SKIPPED: the typical day made anew; HELIO_DATA names no folder with energy/carboncast_actual_2020_2021.csv.gz"
+  echo "SKIPPED: the typical day made anew: HELIO_DATA names no folder with energy/carboncast_actual_2020_2021.csv.gz"
 fi
 run | tee "$(dirname "$state")/output" # leaves the federation running
 # The connection that it prints reads the views and nothing else.
@@ -53,16 +53,17 @@ for pid in $pids; do
 done
 run --purge
 [ ! -e "$state" ] || { echo "--purge left $state"; exit 1; }
-also="and as an unprivileged user"
+also=
 if [ "$(id -u)" != 0 ] || ! id nobody >/dev/null 2>&1; then
-  also="not as another user"
+  echo "SKIPPED: as an unprivileged user: only root can become one, and nobody must exist"
 elif ! (cd / && runuser -u nobody -- test -r "$top/deploy/quickstart.sh" -a -x "$build/helio"); then
-  also="NOT as an unprivileged user, who may not enter $top"
+  echo "SKIPPED: as an unprivileged user: nobody may not enter $top"
 else # as an unprivileged user too
   home=$(mktemp -d)
   chown nobody "$home"
   (cd / && runuser -u nobody -- env HOME="$home" bash "$top/deploy/quickstart.sh" --check --state "$home/state" --build "$build" </dev/null) ||
     { echo "it fails as an unprivileged user"; exit 1; }
   rm -rf "$home"
+  also=", and as an unprivileged user"
 fi
-echo "twice with --check, once left running, --down, --purge, $also"
+echo "twice with --check, once left running, --down, --purge$also"
