@@ -52,13 +52,13 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->runs++;
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
-    totals->sights.evictions += result.sights.evictions;
-    totals->sights.moves += result.sights.moves;
+    totals->sights.preemptions += result.sights.preemptions;
+    totals->sights.migrations += result.sights.migrations;
     totals->sights.arrivals += result.sights.arrivals;
     totals->virtual_ms += result.virtual_ms;
     for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
         totals->faults.counts[i] += result.faults.counts[i];
-    totals->sights.foreseen += result.sights.foreseen;
+    totals->sights.expected_use += result.sights.expected_use;
     totals->sights.admitted += result.sights.admitted;
     for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
         totals->edges[i] |= result.edges[i];
@@ -116,12 +116,12 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
 {
     for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults.counts[i], sim_fault_name(i));
-    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.evictions);
+    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.preemptions);
     printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n",
-           totals->sights.moves, totals->sights.arrivals);
+           totals->sights.migrations, totals->sights.arrivals);
     printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
            " of them in time for a deadline by that alone\n",
-           totals->sights.foreseen, totals->sights.admitted);
+           totals->sights.expected_use, totals->sights.admitted);
     uint32_t seen = 0, listed = 0;
     for (uint32_t from = 0; from < HELIO_JOB_STATE_COUNT; from++)
         for (uint32_t to = 0; to < HELIO_JOB_STATE_COUNT; to++) {
@@ -129,7 +129,7 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
             listed += helio_job_state_edge(from, to);
             seen += hit;
             if (helio_job_state_edge(from, to) && !hit)
-                printf("          not seen: %s -> %s\n", helio_job_state_word(from), helio_job_state_word(to));
+                printf("          not seen: %s -> %s\n", helio_job_state_name(from), helio_job_state_name(to));
         }
     printf("%" PRIu64 " seeds, %" PRIu64 " jobs, %" PRIu64 " events, %.1f virtual hours, %u of %u transitions, %.1f s, "
            "%.1f seeds/s: every promise kept\n",
