@@ -109,6 +109,7 @@ static void lose_attempt(sim_storm_t *self, uint32_t site)
     sim_backend_lose_one(self->federation->backend, site);
 }
 
+/* clang-format off */
 /*  A strike counts itself, but for the loss of an attempt: none may run. */
 static const struct {
     sim_fault_t fault;
@@ -116,12 +117,17 @@ static const struct {
     void (*strike)(sim_storm_t *self, uint32_t site);
     bool may_miss;
 } strikes[] = {
-    {SIM_FAULT_BROKER_CRASH, 20, crash_broker, false}, {SIM_FAULT_DATABASE_OUTAGE, 8, stop_database, false},
-    {SIM_FAULT_AGENT_CRASH, 20, crash_agent, false},   {SIM_FAULT_CONNECTION_LOST, 20, break_connection, false},
-    {SIM_FAULT_PARTITION, 12, cut_site, false},        {SIM_FAULT_LONG_SILENCE, 1, cut_beyond_lease, false},
-    {SIM_FAULT_AGENT_PAUSED, 8, pause_agent, false},   {SIM_FAULT_WALL_JUMP, 4, jump_wall_clock, false},
+    {SIM_FAULT_BROKER_CRASH, 20, crash_broker, false},
+    {SIM_FAULT_DATABASE_OUTAGE, 8, stop_database, false},
+    {SIM_FAULT_AGENT_CRASH, 20, crash_agent, false},
+    {SIM_FAULT_CONNECTION_LOST, 20, break_connection, false},
+    {SIM_FAULT_PARTITION, 12, cut_site, false},
+    {SIM_FAULT_LONG_SILENCE, 1, cut_beyond_lease, false},
+    {SIM_FAULT_AGENT_PAUSED, 8, pause_agent, false},
+    {SIM_FAULT_WALL_JUMP, 4, jump_wall_clock, false},
     {SIM_FAULT_ATTEMPT_LOST, 3, lose_attempt, true},
 };
+/* clang-format on */
 enum { STRIKES = sizeof strikes / sizeof strikes[0] };
 
 static void on_strike(void *arg, sim_happening_t *item)
