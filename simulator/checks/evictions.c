@@ -117,16 +117,26 @@ void checks_eviction_placement(sim_checks_t *self, const helio_row_placement_t *
     bool back = evicted && evicted->open && evicted->life == sim_broker_life(self->broker) &&
                 helio_text_is(row->site, evicted->site) && sim_now_ms(self->engine) < evicted->at_ms + 30000 &&
                 evicted->sessions == sim_network_streams(self->federation->network) && is_wanted(self, evicted);
-    if (back)
-        sim_violate(self->engine, "a job that was evicted was placed again before the one that it was evicted for");
+    if (back && !self->returned)
+        self->returned = evicted;
     HASH_ITER(hh, self->evictions, evicted, next)
     {
-        if (helio_text_is(job->queue, evicted->queue) && strcmp(job->tenant, evicted->tenant) == 0)
-            evicted->open = false;
+        if (!helio_text_is(job->queue, evicted->queue) || strcmp(job->tenant, evicted->tenant) != 0)
+            continue;
+        evicted->open = false;
+        if (evicted == self->returned)
+            self->returned = NULL;
     }
     evicted = evicted_of(self, row->key);
     (void)helio_text_copy(row->site, evicted->site, sizeof evicted->site);
     evicted->open = false;
+}
+
+/*  One round may place both, in any order, when other room became free as well. */
+void checks_eviction_step(sim_checks_t *self)
+{
+    if (self->returned)
+        sim_violate(self->engine, "a job that was evicted was placed again before the one that it was evicted for");
 }
 
 void checks_evictions_free(sim_checks_t *self)
