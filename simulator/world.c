@@ -136,6 +136,8 @@ world_t *world_new(world_options_t options)
 {
     world_t *self = helio_new(1, sizeof *self);
     self->options = options;
+    if (!options.generation)
+        self->options.generation = WORLD_GENERATION;
     self->engine = sim_engine_new((sim_engine_options_t){
         .seed = options.seed, .wall_ms = sim_hours_begin_wall_ms(options.seed), .trace = options.trace});
     make_federation(self);
@@ -187,6 +189,10 @@ world_result_t world_run(world_t *self)
     sim_federation_start(self->federation);
     sim_storm_begin(self->storm);
     sim_workload_begin_operator(self->workload);
+    if (self->options.generation >= 2) {
+        sim_storm_begin_some(self->storm);
+        sim_workload_begin_attests(self->workload);
+    }
     if (run(self) && !sim_violation(self->engine)[0])
         sim_checks_at_rest(self->checks);
     world_result_t result = {.violation = sim_violation(self->engine),

@@ -14,8 +14,14 @@
 #include "simulator/checks/checks.h"
 #include "simulator/nodes/fault.h"
 
+/*  What a seed means changes when a disturbance is added. Each such change is a generation, and the older ones can still
+ *  be run: 1 = the first; 2 = some worlds have suspended attempts, sites that lose their power, and slow
+ *  messages. */
+enum { WORLD_GENERATION = 2 };
+
 typedef struct world_options {
     uint64_t seed;
+    uint32_t generation; /* 1 .. WORLD_GENERATION; 0 = the newest */
     uint32_t jobs;     /* submissions */
     int64_t faults_ms; /* faults are drawn until then; afterwards everything heals */
     bool trace;        /* print every event */

@@ -31,6 +31,8 @@ void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_eff
     if (looks && effect->kind != HELIO_BROKER_FX_REPLY)
         sim_violate(self->engine, "a look changed something");
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
+        const helio_row_transition_t *row = effect->payload;
+        self->sights.attested += event_kind == HELIO_BROKER_EV_ATTEST && row->from == HELIO_JOB_SUSPECT;
         checks_eviction_transition(self, effect->payload);
         checks_move_transition(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ROW_STATE) {
@@ -61,6 +63,7 @@ void sim_checks_step(sim_checks_t *self)
 {
     if (helio_vdb_violation(self->vdb)[0])
         sim_violate(self->engine, "%s", helio_vdb_violation(self->vdb));
+    checks_eviction_step(self);
     checks_running(self);
 }
 

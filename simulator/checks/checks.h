@@ -13,6 +13,7 @@ typedef struct sim_sights {
     uint64_t preemptions; /* running jobs that were told to make room */
     uint64_t migrations;     /* that were told to leave for a better site; arrivals: and were placed there */
     uint64_t arrivals;
+    uint64_t attested; /* jobs that an operator's attestation freed from their site */
     uint64_t expected_use; /* placements whose p90 is below their limit */
     uint64_t admitted; /* of those, ones that by their limit would have come too late for their deadline */
 } sim_sights_t;

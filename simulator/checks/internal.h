@@ -15,6 +15,7 @@ struct sim_checks {
     helio_vdb_t *vdb;
     sim_sights_t sights;
     checks_eviction_t *preemptions;
+    const checks_eviction_t *returned; /* placed again in this step; the job that it left for was not yet */
     checks_move_t *migrations;
     uint64_t gpus_held[SIM_QUOTA_SCOPES]; /* at the last commit */
     int64_t budget_held; /* since the budget is durable: it, or what was there before; 0 = it is not */
@@ -42,6 +43,7 @@ void checks_edits(sim_checks_t *self);
 void checks_eviction_transition(sim_checks_t *self, const helio_row_transition_t *row);
 void checks_eviction_state(sim_checks_t *self, const helio_row_state_t *row);
 void checks_eviction_placement(sim_checks_t *self, const helio_row_placement_t *row);
+void checks_eviction_step(sim_checks_t *self); /* after every step */
 void checks_evictions_free(sim_checks_t *self);
 void checks_move_transition(sim_checks_t *self, const helio_row_transition_t *row);
 void checks_move_state(sim_checks_t *self, const helio_row_state_t *row);

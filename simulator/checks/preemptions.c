@@ -117,16 +117,26 @@ void checks_eviction_placement(sim_checks_t *self, const helio_row_placement_t *
     bool back = preempted && preempted->open && preempted->life == sim_broker_life(self->broker) &&
                 helio_text_is(row->site, preempted->site) && sim_now_ms(self->engine) < preempted->at_ms + 30000 &&
                 preempted->sessions == sim_network_streams(self->federation->network) && is_wanted(self, preempted);
-    if (back)
-        sim_violate(self->engine, "a job that was evicted was placed again before the one that it was evicted for");
+    if (back && !self->returned)
+        self->returned = preempted;
     HASH_ITER(hh, self->preemptions, preempted, next)
     {
-        if (helio_text_is(job->queue, preempted->queue) && strcmp(job->tenant, preempted->tenant) == 0)
-            preempted->open = false;
+        if (!helio_text_is(job->queue, preempted->queue) || strcmp(job->tenant, preempted->tenant) != 0)
+            continue;
+        preempted->open = false;
+        if (preempted == self->returned)
+            self->returned = NULL;
     }
     preempted = preempted_of(self, row->key);
     (void)helio_text_copy(row->site, preempted->site, sizeof preempted->site);
     preempted->open = false;
+}
+
+/*  One round may place both, in any order, when other room became free as well. */
+void checks_eviction_step(sim_checks_t *self)
+{
+    if (self->returned)
+        sim_violate(self->engine, "a job that was evicted was placed again before the one that it was evicted for");
 }
 
 void checks_evictions_free(sim_checks_t *self)

@@ -132,6 +132,11 @@ uint64_t sim_draw(const sim_engine_t *self, uint64_t what, uint64_t which)
     return helio_hash(HELIO_HASH_SEED, numbers, sizeof numbers);
 }
 
+bool sim_one_in(const sim_engine_t *self, uint64_t worlds, uint64_t what)
+{
+    return (sim_draw(self, what, UINT64_MAX) >> 32) % worlds == 0;
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 helio_arena_t *sim_arena(sim_engine_t *self)

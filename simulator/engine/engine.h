@@ -57,7 +57,9 @@ bool sim_chance(sim_engine_t *self, double probability);
 int64_t sim_between(sim_engine_t *self, int64_t low, int64_t high); /* inclusive */
 double sim_unit(sim_engine_t *self);                                /* [0, 1) */
 uint64_t sim_next(sim_engine_t *self);
-uint64_t sim_draw(const sim_engine_t *self, uint64_t what, uint64_t which); /* of seed and arguments alone */
+/*  Of seed and arguments alone. Its low bits follow those of the seed: sim_one_in takes others. */
+uint64_t sim_draw(const sim_engine_t *self, uint64_t what, uint64_t which);
+bool sim_one_in(const sim_engine_t *self, uint64_t worlds, uint64_t what); /* of so many worlds this is one */
 
 /*  Memory that lives as long as the engine. */
 helio_arena_t *sim_arena(sim_engine_t *self);

@@ -19,6 +19,7 @@ typedef struct sim_host {
     bool up;
     uint64_t life; /* counts starts: happenings of an earlier life are dropped */
     int64_t paused_until_ms;
+    bool off; /* without power: its program cannot start */
 } sim_host_t;
 
 sim_clock_t sim_clock_of(sim_engine_t *engine); /* drawn */

@@ -33,7 +33,8 @@ static void on_broker_up(void *arg, sim_happening_t *item)
 static void on_agent_up(void *arg, sim_happening_t *item)
 {
     sim_storm_t *self = arg;
-    if (!self->federation->hosts[item->site].up)
+    const sim_host_t *host = &self->federation->hosts[item->site];
+    if (!host->up && !host->off)
         sim_agent_start(self->federation->agents[item->site]);
 }
 
@@ -108,6 +109,7 @@ static void lose_attempt(sim_storm_t *self, uint32_t site)
     sim_backend_lose_one(self->federation->backend, site);
 }
 
+/* clang-format off */
 /*  A strike counts itself, but for the loss of an attempt: none may run. */
 static const struct {
     sim_fault_t fault;
@@ -125,6 +127,7 @@ static const struct {
     {SIM_FAULT_WALL_JUMP, 4, jump_wall_clock, false},
     {SIM_FAULT_ATTEMPT_LOST, 3, lose_attempt, true},
 };
+/* clang-format on */
 enum { STRIKES = sizeof strikes / sizeof strikes[0] };
 
 static void on_strike(void *arg, sim_happening_t *item)
@@ -142,6 +145,67 @@ static void on_strike(void *arg, sim_happening_t *item)
         sim_fault_count(&self->federation->faults, self->engine, strikes[at].fault);
     strikes[at].strike(self, site);
     sim_again(self->engine, item, sim_between(self->engine, 100, 15000));
+}
+
+/* ---- what strikes in some worlds only ------------------------------------------------------------------ */
+
+enum { SUSPENSIONS_DRAW = 50, SUSPENSIONS = 40, DEATHS_DRAW = 52, DEATHS = 2, CONGESTION_DRAW = 55, SLOW_ONE_IN = 10 };
+
+static void on_suspend(void *arg, sim_happening_t *item)
+{
+    sim_storm_t *self = arg;
+    uint64_t draw = sim_draw(self->engine, SUSPENSIONS_DRAW, item->number) >> 16;
+    uint32_t site = (uint32_t)(draw % self->federation->site_count);
+    sim_backend_suspend(self->federation->backend, site, draw / 64 % 64, 1 + (int64_t)(draw / 4096 % 90000));
+}
+
+static void on_power(void *arg, sim_happening_t *item)
+{
+    sim_storm_t *self = arg;
+    self->federation->hosts[item->site].off = false;
+    on_agent_up(arg, item);
+}
+
+/*  A site loses its power: the agent and all processes end, and nothing of it is heard for minutes. */
+static void on_death(void *arg, sim_happening_t *item)
+{
+    sim_storm_t *self = arg;
+    uint64_t draw = sim_draw(self->engine, DEATHS_DRAW, item->number) >> 16;
+    uint32_t site = (uint32_t)(draw % self->federation->site_count);
+    if (self->federation->hosts[site].off)
+        return;
+    sim_fault_count(&self->federation->faults, self->engine, SIM_FAULT_SITE_DIED);
+    sim_agent_crash(self->federation->agents[site]);
+    self->federation->hosts[site].off = true;
+    sim_backend_lose_all(self->federation->backend, site);
+    sim_later(self->engine, 60000 + (int64_t)(draw / 64 % 240000), on_power, self)->site = site;
+}
+
+static void on_clear(void *arg, sim_happening_t *item)
+{
+    sim_storm_t *self = arg;
+    (void)item;
+    sim_network_congest(self->federation->network, 0);
+}
+
+static void begin_some(sim_storm_t *self, uint64_t draws, uint32_t count, sim_happening_fn *fn)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t at_ms = (int64_t)(sim_draw(self->engine, draws + 1, i) % (uint64_t)(self->until_ms + 1));
+        sim_later(self->engine, at_ms, fn, self)->number = i;
+    }
+}
+
+void sim_storm_begin_some(sim_storm_t *self)
+{
+    if (sim_one_in(self->engine, 3, SUSPENSIONS_DRAW))
+        begin_some(self, SUSPENSIONS_DRAW, SUSPENSIONS, on_suspend);
+    if (sim_one_in(self->engine, 4, DEATHS_DRAW))
+        begin_some(self, DEATHS_DRAW, DEATHS, on_death);
+    if (sim_one_in(self->engine, 3, CONGESTION_DRAW)) {
+        sim_network_congest(self->federation->network, SLOW_ONE_IN);
+        (void)sim_later(self->engine, self->until_ms, on_clear, self);
+    }
 }
 
 void sim_storm_begin(sim_storm_t *self)

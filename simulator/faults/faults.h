@@ -10,5 +10,7 @@ sim_storm_t *sim_storm_new(sim_federation_t *federation, int64_t until_ms);
 void sim_storm_destroy(sim_storm_t **self_p);
 
 void sim_storm_begin(sim_storm_t *self);
+/*  Suspensions, sites that lose their power and slow messages, each in some of the worlds. They draw by sim_draw alone. */
+void sim_storm_begin_some(sim_storm_t *self);
 
 #endif

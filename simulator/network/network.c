@@ -10,12 +10,15 @@ typedef struct stream {
     int64_t last_up_ms, last_down_ms; /* messages keep their order */
 } stream_t;
 
+enum { CONGESTION_DRAW = 60, CONGESTION_MS = 15000 };
+
 struct sim_network {
     sim_engine_t *engine;
     const sim_host_t *broker;
     stream_t *streams; /* one a site */
     uint32_t site_count;
     uint64_t made;
+    uint64_t slow_one_in, messages; /* messages: counted while some are slow */
     const sim_ends_t *ends;
     void *arg;
 };
@@ -126,10 +129,23 @@ static bool passes(const sim_network_t *self, const sim_happening_t *item)
     return stream->connected && stream->peer == item->generation && self->broker->up;
 }
 
+void sim_network_congest(sim_network_t *self, uint64_t one_in)
+{
+    self->slow_one_in = one_in;
+}
+
+static int64_t congestion_ms(sim_network_t *self)
+{
+    if (!self->slow_one_in)
+        return 0;
+    uint64_t draw = sim_draw(self->engine, CONGESTION_DRAW, self->messages++) >> 24;
+    return draw % self->slow_one_in ? 0 : (int64_t)(draw / self->slow_one_in % CONGESTION_MS);
+}
+
 static void send(sim_network_t *self, uint32_t site, int64_t *last_ms, sim_happening_fn *fn, uint32_t kind,
                  void *message)
 {
-    int64_t at_ms = sim_now_ms(self->engine) + sim_between(self->engine, 1, 40);
+    int64_t at_ms = sim_now_ms(self->engine) + sim_between(self->engine, 1, 40) + congestion_ms(self);
     *last_ms = at_ms > *last_ms ? at_ms : *last_ms;
     sim_happening_t *item = sim_later(self->engine, *last_ms - sim_now_ms(self->engine), fn, self);
     item->site = site;

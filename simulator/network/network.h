@@ -31,6 +31,9 @@ void sim_network_break_all(sim_network_t *self);
 /*  Cut: nothing passes and no stream can be made. */
 void sim_network_cut(sim_network_t *self, uint32_t site, bool cut);
 
+/*  One message in so many takes up to 15 s, and those behind it wait; 0 = none. It draws by sim_draw. */
+void sim_network_congest(sim_network_t *self, uint64_t one_in);
+
 void sim_network_up(sim_network_t *self, uint32_t site, uint32_t kind, const helio_record_type_t *type,
                     const void *message);
 void sim_network_down(sim_network_t *self, uint64_t peer, uint32_t kind, const helio_record_type_t *type,

@@ -88,6 +88,14 @@ static void tell(sim_backend_t *self, uint32_t site, const helio_aev_backend_t *
     item->payload = sim_copy(self->engine, &helio_aev_backend_type, event);
 }
 
+static void tell_word(sim_backend_t *self, const sim_run_t *run, uint32_t word)
+{
+    helio_aev_backend_t event = {
+        .key = run->id.key, .epoch = run->id.epoch, .word = word, .started_wall_ms = run->started_wall_ms};
+    tell(self, run->site, &event);
+}
+
+/*  The state of an attempt. One that is suspended is told to have started first. */
 static void tell_of(sim_backend_t *self, const sim_run_t *run)
 {
     helio_aev_backend_t event = {.key = run->id.key, .epoch = run->id.epoch, .started_wall_ms = run->started_wall_ms};
@@ -110,23 +118,35 @@ static void tell_of(sim_backend_t *self, const sim_run_t *run)
         event.ended_wall_ms = run->started_wall_ms + (int64_t)run->run_ms;
     }
     tell(self, run->site, &event);
+    if (run->suspended)
+        tell_word(self, run, HELIO_BACKEND_REPORT_SUSPENDED);
+}
+
+static void leave_suspension(sim_backend_t *self, sim_run_t *run)
+{
+    int64_t for_ms = sim_now_ms(self->engine) - run->suspended_ms;
+    run->suspended = false;
+    run->held_ms += for_ms;
+    run->ends_ms += for_ms;
 }
 
 static void end(sim_backend_t *self, sim_run_t *run)
 {
     if (!run->running)
         return;
+    if (run->suspended)
+        leave_suspension(self, run);
     run->running = false;
     run->ended = true;
     run->over_ms = sim_now_ms(self->engine);
-    run->run_ms = (uint64_t)(run->over_ms - run->began_ms);
+    run->run_ms = (uint64_t)(run->over_ms - run->began_ms - run->held_ms);
     tell_of(self, run);
 }
 
 static void on_end(void *arg, sim_happening_t *item)
 {
     sim_run_t *run = item->payload;
-    if (!run->running || run->stopped)
+    if (!run->running || run->stopped || run->suspended || item->at_ms < run->ends_ms)
         return;
     run->limit = run->program.limit_hits;
     run->exit_code = run->limit ? LIMIT_EXIT_CODE : run->program.exit_code;
@@ -187,6 +207,7 @@ void sim_backend_start(sim_backend_t *self, uint32_t site, const helio_afx_start
         return;
     }
     run->running = true;
+    run->ends_ms = run->began_ms + run->program.duration_ms;
     sim_later(self->engine, run->program.duration_ms, on_end, self)->payload = run;
     tell_of(self, run);
 }
@@ -242,13 +263,58 @@ void sim_backend_lease(sim_backend_t *self, uint32_t site, int64_t deadline_boot
     sim_later(self->engine, delay_ms, on_lease_end, self)->site = site;
 }
 
+static void lose(sim_backend_t *self, sim_run_t *run)
+{
+    run->lost = true;
+    sim_fault_count(self->faults, self->engine, SIM_FAULT_ATTEMPT_LOST);
+    end(self, run);
+}
+
 void sim_backend_lose_one(sim_backend_t *self, uint32_t site)
 {
     for (sim_run_t *run = self->runs; run; run = run->hh.next)
         if (run->site == site && run->running && !run->stopped) {
-            run->lost = true;
-            sim_fault_count(self->faults, self->engine, SIM_FAULT_ATTEMPT_LOST);
-            end(self, run);
+            lose(self, run);
             return;
         }
+}
+
+void sim_backend_lose_all(sim_backend_t *self, uint32_t site)
+{
+    for (sim_run_t *run = self->runs; run; run = run->hh.next)
+        if (run->site == site && run->running)
+            lose(self, run);
+}
+
+static bool can_be_suspended(const sim_run_t *run, uint32_t site)
+{
+    return run->site == site && run->running && !run->stopped && !run->suspended;
+}
+
+static void on_resume(void *arg, sim_happening_t *item)
+{
+    sim_backend_t *self = arg;
+    sim_run_t *run = item->payload;
+    if (!run->running || !run->suspended)
+        return;
+    leave_suspension(self, run);
+    sim_later(self->engine, run->ends_ms - sim_now_ms(self->engine), on_end, self)->payload = run;
+    tell_word(self, run, HELIO_BACKEND_REPORT_RESUMED);
+}
+
+void sim_backend_suspend(sim_backend_t *self, uint32_t site, uint64_t rank, int64_t for_ms)
+{
+    uint64_t count = 0;
+    for (const sim_run_t *run = self->runs; run; run = run->hh.next)
+        count += can_be_suspended(run, site);
+    if (!count)
+        return;
+    sim_run_t *run = self->runs;
+    for (uint64_t before = rank % count; before || !can_be_suspended(run, site); run = run->hh.next)
+        before -= can_be_suspended(run, site);
+    run->suspended = true;
+    run->suspended_ms = sim_now_ms(self->engine);
+    sim_fault_count(self->faults, self->engine, SIM_FAULT_SUSPENDED);
+    sim_later(self->engine, for_ms, on_resume, self)->payload = run;
+    tell_word(self, run, HELIO_BACKEND_REPORT_SUSPENDED);
 }

@@ -25,9 +25,12 @@ typedef struct sim_run {
     uint32_t on_site_loss;
     helio_slot_t *slots; /* in the engine's arena */
     uint32_t slot_count;
-    bool running, ended, forgotten, stopped, limit, lost, failed_to_start;
+    bool running, ended, forgotten, stopped, limit, lost, failed_to_start, suspended;
     int32_t exit_code;
     int64_t began_ms, over_ms, said_ms; /* true time */
+    int64_t ends_ms;                    /* by itself, unless it is suspended again */
+    int64_t suspended_ms;               /* when it was suspended last; held_ms: how long it was, in all */
+    int64_t held_ms;
     int64_t started_wall_ms;
     uint64_t run_ms;
     uint32_t times; /* how often processes were made for it */
@@ -64,6 +67,10 @@ void sim_backend_stop(sim_backend_t *self, uint32_t site, const helio_stop_t *st
 void sim_backend_forget(sim_backend_t *self, const helio_afx_forget_t *forget);
 void sim_backend_lease(sim_backend_t *self, uint32_t site, int64_t deadline_boot_ms);
 void sim_backend_lose_one(sim_backend_t *self, uint32_t site); /* a running attempt vanishes, if there is one */
+void sim_backend_lose_all(sim_backend_t *self, uint32_t site);
+/*  The site suspends the running attempt of this rank, counted around, for a while: its time stands still, and its GPUs
+ *  stay taken. Nothing happens when none runs. */
+void sim_backend_suspend(sim_backend_t *self, uint32_t site, uint64_t rank, int64_t for_ms);
 
 /*  All runs in the order of their starts, by hh.next. */
 const sim_run_t *sim_backend_runs(const sim_backend_t *self);

@@ -17,7 +17,9 @@
     X(AGENT_PAUSED, "agent paused")                                                                          \
     X(WALL_JUMP, "wall clock jump")                                                                          \
     X(ATTEMPT_LOST, "backend lost an attempt")                                                               \
-    X(START_FAILED, "backend could not start an attempt")
+    X(START_FAILED, "backend could not start an attempt")                                                    \
+    X(SUSPENDED, "attempt suspended by its site")                                                            \
+    X(SITE_DIED, "site without power")
 #define SIM_FAULT_ENUMERATOR(name, text) SIM_FAULT_##name,
 typedef enum sim_fault { SIM_FAULT_TABLE(SIM_FAULT_ENUMERATOR) SIM_FAULT_COUNT } sim_fault_t;
 

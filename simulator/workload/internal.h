@@ -28,6 +28,7 @@ enum {
     LOOKS_CALL = 1000 * SIM_JOBS_MAX, /* the operator's releases have its first */
     RELEASES_CALL = LOOKS_CALL,
     BUDGETS_CALL = 2000 * SIM_JOBS_MAX,
+    ATTESTS_CALL = 3000 * SIM_JOBS_MAX,
 };
 
 /*  jobs.c: draws them. */
@@ -61,6 +62,9 @@ void workload_edits_begin(sim_workload_t *self);
 void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 void workload_edits_decided(sim_workload_t *self, const helio_row_edit_t *row);
 void workload_edits_takeover(sim_workload_t *self);
+
+/*  attests.c: an operator attests sites dead that have no power. */
+void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  looks.c: plans and explanations, asked for at any moment. */
 void workload_looks_begin(sim_workload_t *self);

@@ -63,6 +63,7 @@ void sim_workload_destroy(sim_workload_t **self_p);
 
 void sim_workload_begin(sim_workload_t *self);          /* draws everything; before the federation starts */
 void sim_workload_begin_operator(sim_workload_t *self); /* who releases held jobs after the faults */
+void sim_workload_begin_attests(sim_workload_t *self);  /* who attests sites dead that have no power */
 bool sim_workload_is_over(const sim_workload_t *self);  /* every job was answered and has ended */
 
 /*  Moments and questions of the federation. */
