@@ -113,7 +113,7 @@ static const helio_spec_field_t setting_fields[] = {
      .doc = "Appends every event that the broker decides by, for `helio-broker replay`. Contains job "
             "documents."},
     {.key = "log_level",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(log_level),
      .words = &helio_spec_levels,
      .fallback = "info",
