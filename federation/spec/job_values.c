@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "federation/spec/job_values.h"
+#include "federation/spec/rules.h"
 #include "federation/spec/value.h"
 
-enum { GPU_ASKS_MAX = 8, GPU_MODEL_MAX = 32, MIG_MAX = 15 };
+enum { GPU_ASKS_MAX = 8, GPU_MODEL_MAX = 32 };
 
 static const char gpu_hint[] =
     "for example 'gpu: H100:8', '[H100:8, A100:8]', '\"80GB..:8\"' or 'H100/1g.10gb:1'";
@@ -35,27 +36,6 @@ static helio_text_t head(helio_text_t text, uint32_t size)
 static helio_text_t tail(helio_text_t text, uint32_t from)
 {
     return (helio_text_t){text.data + from, text.size - from};
-}
-
-static bool has_letter(helio_text_t text)
-{
-    for (uint32_t i = 0; i < text.size; i++)
-        if ((text.data[i] | 0x20) >= 'a' && (text.data[i] | 0x20) <= 'z')
-            return true;
-    return false;
-}
-
-/*  1g.10gb: NVIDIA's name of a profile; a suffix as in 1g.10gb+me is allowed. */
-bool helio_spec_is_mig(helio_text_t text)
-{
-    uint64_t memory;
-    uint32_t plus = find_char(text, '+');
-    helio_text_t profile = head(text, plus);
-    if (text.size > MIG_MAX || profile.size < 6 || profile.data[0] < '1' || profile.data[0] > '7')
-        return false;
-    return memcmp(profile.data + 1, "g.", 2) == 0 && memcmp(profile.data + profile.size - 2, "gb", 2) == 0 &&
-           helio_u64_parse(head(tail(profile, 3), profile.size - 5), &memory) == HELIO_OK && memory > 0 &&
-           (plus == text.size || has_letter(tail(text, plus)));
 }
 
 static helio_rc read_count(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t text,
@@ -97,7 +77,7 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     if (helio_u64_parse(ask->model, &number) == HELIO_OK)
         return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
                           "expected a GPU model before the count ('any:8' matches every model)");
-    if (ask->model.size > GPU_MODEL_MAX || !has_letter(ask->model) || !helio_spec_rule_name.good(ask->model))
+    if (ask->model.size > GPU_MODEL_MAX || !helio_spec_has_letter(ask->model) || !helio_spec_rule_name.good(ask->model))
         return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected a GPU model");
     return HELIO_OK;
 }

@@ -1,12 +1,12 @@
-/*  rules.c -- which texts are names, patterns, identifiers. Each rule says the same thing three times: as
- * code, in words for messages, and as a pattern for JSON Schema; tests hold code and words together by
- * example.
- */
+/*  rules.c -- see rules.h. */
 #include <string.h>
 
 #include "federation/model/site.h"
 #include "federation/base/char.h"
-#include "federation/spec/job_values.h"
+#include "federation/spec/rules.h"
+#include "federation/spec/value.h"
+
+enum { MIG_MAX = 15 };
 
 /*  All of text from `from` on are letters, digits or one of `more`. */
 static bool all_of(helio_text_t text, uint32_t from, const char *more)
@@ -32,6 +32,27 @@ static bool is_job_name(helio_text_t text)
 static bool is_short_name(helio_text_t text)
 {
     return is_name(text) && text.size <= 32;
+}
+
+bool helio_spec_has_letter(helio_text_t text)
+{
+    for (uint32_t i = 0; i < text.size; i++)
+        if (helio_is_letter(text.data[i]))
+            return true;
+    return false;
+}
+
+/*  1g.10gb: NVIDIA's name of a profile; a suffix as in 1g.10gb+me is allowed. */
+bool helio_spec_is_mig(helio_text_t text)
+{
+    uint64_t memory;
+    const char *plus = text.size ? memchr(text.data, '+', text.size) : NULL;
+    uint32_t size = plus ? (uint32_t)(plus - text.data) : text.size;
+    if (text.size > MIG_MAX || size < 6 || text.data[0] < '1' || text.data[0] > '7')
+        return false;
+    return memcmp(text.data + 1, "g.", 2) == 0 && memcmp(text.data + size - 2, "gb", 2) == 0 &&
+           helio_u64_parse((helio_text_t){text.data + 3, size - 5}, &memory) == HELIO_OK && memory > 0 &&
+           (!plus || helio_spec_has_letter((helio_text_t){plus, text.size - size}));
 }
 
 static bool is_pool_gpu(helio_text_t text)

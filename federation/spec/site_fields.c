@@ -1,7 +1,7 @@
 /*  site_fields.c -- the site file, one field an entry. The fleet file of the simulator lists such sites. */
 #include <stddef.h>
 
-#include "federation/spec/job_values.h"
+#include "federation/spec/rules.h"
 
 #define AT(member) .offset = offsetof(helio_site_profile_t, member)
 #define POOL(member) .offset = offsetof(helio_pool_t, member)

@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "federation/spec/job_values.h"
+#include "federation/spec/rules.h"
 
 #define AT(member) .offset = offsetof(helio_window_t, member)
 

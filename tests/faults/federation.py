@@ -28,6 +28,23 @@ def free_port():
             lock.close()
 
 
+def check(good, complaint):
+    """Ends the campaign with a sentence if something does not hold."""
+    if not good:
+        raise SystemExit(complaint)
+
+
+def trainer(at, says=""):
+    """A program that counts, saves its count in a file when it gets USR1, and goes on from there. says: more of its first line."""
+    return f"""
+at={at}
+step=$(cat "$at" 2>/dev/null || echo 0)
+echo "from $step resume ${{HELIO_RESUME:-0}}{says}"
+trap 'echo "$step" >"$at"; echo "saved $step"; exit 0' USR1
+while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
+"""
+
+
 def run(*args, **kw):
     done = subprocess.run(args, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kw)
     if done.returncode:
@@ -38,6 +55,7 @@ def run(*args, **kw):
 class LocalSite:
     """Processes of this machine, with declared GPUs."""
     kind = "local"
+    nodes = 2
 
     def __init__(self, name, price):
         self.name, self.price = name, price
@@ -46,7 +64,7 @@ class LocalSite:
         self.attempts = federation.path(self.name, "state", "attempts")
 
     def site_keys(self):
-        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 8, cpus_per_node: 64, "
+        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: {self.nodes}, gpus_per_node: 8, cpus_per_node: 64, "
                 f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
 
     def agent_keys(self, federation):
@@ -209,6 +227,11 @@ carbon_g_per_kwh: 30
         except SystemExit as end:
             raise SystemExit(f"{end}\n{self.last_words()}")
 
+    def log(self, name):
+        """What a daemon has written so far."""
+        with open(self.path(f"{name}.log"), errors="replace") as file:
+            return file.read()
+
     def last_words(self):
         """The end of each daemon's log, and of those that ended how."""
         said = ""
@@ -273,6 +296,17 @@ carbon_g_per_kwh: 30
                 raise SystemExit(f"submit: exit {out.returncode}: {out.stderr}")
             time.sleep(0.5)
         raise SystemExit("submit did not succeed: " + out.stderr)
+
+    def submit_one(self, **doc):
+        return self.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+
+    def look_up(self, key, column="state"):
+        """A column of helio_report.jobs; None = the job is not there."""
+        rows = self.sql(f"select {column} from helio_report.jobs where job_id = '{key}'")
+        return rows[0][0] if rows else None
+
+    def logs(self, key):
+        return self.helio("logs", key, check=False).stdout
 
     def open_jobs(self):
         rows = self.sql("select count(*) from helio_report.jobs where state not in "

@@ -196,7 +196,3 @@ class Hosts(Federation):
         except (OSError, ValueError):
             return True
         return False
-
-    def log(self, name):
-        with open(self.path(f"{name}.log"), errors="replace") as log:
-            return log.read()

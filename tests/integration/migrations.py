@@ -6,16 +6,7 @@ stays, since it was moved lately.
 import argparse, datetime, json, os, shutil, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import Federation, LocalSite  # noqa: E402
-
-TRAIN = r"""
-at=$SHARED/step
-step=$(cat "$at" 2>/dev/null || echo 0)
-echo "from $step resume ${HELIO_RESUME:-0} at $HELIO_SITE"
-trap 'echo "$step" >"$at"; echo "saved $step"; exit 0' USR1
-while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
-"""
-
+from federation import Federation, LocalSite, check, trainer  # noqa: E402
 
 class WindySite(LocalSite):
     """Its intensity is what a file says, from the begin of this hour on."""
@@ -42,11 +33,6 @@ class WindySite(LocalSite):
         os.rename(self.file + ".new", self.file)
 
 
-def check(good, complaint):
-    if not good:
-        raise SystemExit(complaint)
-
-
 def main():
     args = argparse.ArgumentParser()
     args.add_argument("--build", required=True)
@@ -54,10 +40,9 @@ def main():
     folder = tempfile.mkdtemp(prefix="helio-moves-")
     north, south = WindySite("north", 30), WindySite("south", 300)
     f = Federation(options.build, folder, [north, south])
-    state = lambda job: f.sql(f"select state from helio_report.jobs where job_id = '{job}'")[0][0]
-    place = lambda job: f.sql(f"select site from helio_report.jobs where job_id = '{job}'")[0][0]
-    logs = lambda job: f.helio("logs", job, check=False).stdout
-    doc = dict(name="train", queue="preemptible", gpu="H100:8", cpus=1, time="10h", run=TRAIN,
+    state, logs = f.look_up, f.logs
+    place = lambda job: f.look_up(job, "site")
+    doc = dict(name="train", queue="preemptible", gpu="H100:8", cpus=1, time="10h", run=trainer("$SHARED/step", " at $HELIO_SITE"),
                env={"SHARED": f.records}, placement={"goal": "green", "on_better_site": "checkpoint"})
     try:
         f.up()
@@ -66,7 +51,7 @@ def main():
         planned = f.helio("plan", "-", stdin=json.dumps(doc)).stdout
         check("nothing tells how it saves" in planned, f"plan gives no note:\n{planned}")
         doc["checkpoint"] = {"signal": "USR1", "grace": "10s"}
-        train = f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+        train = f.submit_one(**doc)
         f.wait_for(lambda: "from 0 resume 0 at north" in logs(train), 30, "training does not start at north")
         better = lambda: f.helio("explain", train).stdout
         check("no other site would be better" in better(), f"explain does not say why it stays:\n{better()}")

@@ -5,7 +5,7 @@ to training with its grace, a guarantee is met within a minute, and a job that s
 import argparse, json, os, shutil, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import OWNED, Federation, LocalSite  # noqa: E402
+from federation import Federation, LocalSite  # noqa: E402
 
 FLOOD = 5000
 
@@ -19,9 +19,7 @@ while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
 
 
 class OneNode(LocalSite):
-    def site_keys(self):
-        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, "
-                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n")
+    nodes = 1
 
 
 class Test:
@@ -38,11 +36,10 @@ class Test:
 
     def submit(self, tenant, **doc):
         self.as_tenant(tenant)
-        return self.f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+        return self.f.submit_one(**doc)
 
     def state(self, job):
-        rows = self.f.sql(f"select state from helio_report.jobs where job_id = '{job}'")
-        return rows[0][0] if rows else None
+        return self.f.look_up(job)
 
     def count(self, tenant, state):
         rows = self.f.sql(f"select count(*) from helio_report.jobs where tenant = '{tenant}' and state = '{state}'")

@@ -3,19 +3,9 @@
 # node that dies, and an agent that is killed with SIGKILL at the worst moments. Every job appends a line to a file when
 # it runs, so that running twice would show. Exit 77 where Slurm is missing.
 #   tests/integration/slurm_backend.sh BUILD_DIR
-set -euo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/integration/slurm.sh
+. "$(dirname "$0")/slurm.sh"
 driver=$(cd "${1:?usage: slurm_backend.sh BUILD_DIR}" && pwd)/tests/slurm_driver
-tools=$top/deploy/slurm-lab
-PATH=$PATH:/usr/sbin:/sbin
-for program in slurmctld slurmd munged sbatch; do
-  command -v "$program" >/dev/null || { echo "SKIPPED: $program is not installed (deploy/packages/install.sh slurm)"; exit 77; }
-done
-for name in $(compgen -e); do case $name in SLURM*|SBATCH*|SRUN*) unset "$name" ;; esac; done
-
-work=$(mktemp -d)
-lab=$work/lab
-chmod 755 "$work"
 driver_pid=
 cleanup() {
   [ -z "$driver_pid" ] || kill -9 "$driver_pid" 2>/dev/null || true
@@ -32,8 +22,6 @@ user=$(id -un)
 [ "$(id -u)" != 0 ] || user=nobody
 touch "$work/events"
 
-checks=0
-ok() { checks=$((checks + 1)); }
 fail() {
   echo "slurm_backend: $*"
   echo "--- events"; cat "$work/events"
@@ -41,12 +29,7 @@ fail() {
   for file in "$work"/shared/attempts/*/slurm.log; do [ ! -s "$file" ] || { echo "--- $file"; tail -5 "$file"; }; done
   exit 1
 }
-soon() { # WHAT COMMAND…
-  local what=$1 end=$((SECONDS + 60))
-  shift
-  until "$@" >/dev/null 2>&1; do [ "$SECONDS" -lt "$end" ] || fail "not within 60 s: $what"; sleep 0.1; done
-  ok
-}
+soon() { within 60 "$@"; ok; } # WHAT COMMAND…
 # An sbatch of ours: `before` holds it until `go` is there, `after` holds its answer back for ever.
 cat >"$work/bin/sbatch" <<WRAP
 #!/bin/bash

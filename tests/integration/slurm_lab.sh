@@ -2,28 +2,14 @@
 # The lab of real Slurm clusters does what its users build on: GPUs reach jobs, gangs span nodes, daemons die and come
 # back by command, and nothing of it is left at the end. Exit 77 where Slurm is not installed.
 #   tests/integration/slurm_lab.sh
-set -euo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
-tools=$top/deploy/slurm-lab
-PATH=$PATH:/usr/sbin:/sbin
-for program in slurmctld slurmd munged sbatch ss; do
-  command -v "$program" >/dev/null || { echo "SKIPPED: $program is not installed (deploy/packages/install.sh slurm)"; exit 77; }
-done
-for name in $(compgen -e); do case $name in SLURM*|SBATCH*|SRUN*) unset "$name" ;; esac; done # when run inside a job
-
-work=$(mktemp -d)
-lab=$work/lab
-chmod 755 "$work"
+NEEDS=(ss)
+# shellcheck source=tests/integration/slurm.sh
+. "$(dirname "$0")/slurm.sh"
 trap '"$tools/down.sh" "$lab" --purge >/dev/null 2>&1 || true; "$tools/down.sh" "$work/own/lab" --purge >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
-fail() { echo "slurm_lab: $*"; exit 1; }
 on() { local cluster=$1; shift; SLURM_CONF=$lab/$cluster/slurm.conf timeout 60 "$@"; }
 cluster() { "$tools/cluster.sh" "$lab" "$@"; }
 born() { sed 's/^.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" && $1 != "X" { print $20 }'; } # nothing for a zombie
-soon() { # WHAT COMMAND…
-  local what=$1 end=$((SECONDS + 30))
-  shift
-  until "$@" >/dev/null 2>&1; do [ "$SECONDS" -lt "$end" ] || fail "not within 30 s: $what"; sleep 0.1; done
-}
+soon() { within 30 "$@"; } # WHAT COMMAND…
 completed() { [ "$(on "$1" squeue -h -t all -j "$2" -o %T)" = COMPLETED ]; }
 job_ends_well() { # CLUSTER SBATCH_ARGUMENTS…   (sbatch --wait looks too seldom)
   local name=$1 id
@@ -31,8 +17,6 @@ job_ends_well() { # CLUSTER SBATCH_ARGUMENTS…   (sbatch --wait looks too seldo
   id=$(on "$name" sbatch --parsable -t 1 -D "$work" "$@") || return 1
   soon "job $id of $name ends well" completed "$name" "$id"
 }
-checks=0
-ok() { checks=$((checks + 1)); }
 
 # ---- up ------------------------------------------------------------------------------------------------------
 

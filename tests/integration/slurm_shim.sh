@@ -2,37 +2,21 @@
 # helio-shim in the batch step of real Slurm jobs: what ranks find on one node and on two, a batch script that calls srun,
 # stops by the agent's means and by an administrator's, a limit, a folder that is taken. Exit 77 where Slurm is missing.
 #   tests/integration/slurm_shim.sh BUILD_DIR
-set -euo pipefail
-top=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck source=tests/integration/slurm.sh
+. "$(dirname "$0")/slurm.sh"
 shim=$(cd "${1:?usage: slurm_shim.sh BUILD_DIR}" && pwd)/helio-shim
-tools=$top/deploy/slurm-lab
-PATH=$PATH:/usr/sbin:/sbin
-for program in slurmctld slurmd munged sbatch; do
-  command -v "$program" >/dev/null || { echo "SKIPPED: $program is not installed (deploy/packages/install.sh slurm)"; exit 77; }
-done
-for name in $(compgen -e); do case $name in SLURM*|SBATCH*|SRUN*) unset "$name" ;; esac; done
-
-work=$(mktemp -d)
-lab=$work/lab
-chmod 755 "$work"
 trap '"$tools/down.sh" "$lab" --purge >/dev/null 2>&1 || true; rm -rf "$work"' EXIT
 NODES=2 GPUS=4 CPUS=16 KILL_WAIT=${KILL_WAIT:-5} "$tools/up.sh" "$lab" 1 >"$work/up.log" 2>&1 || { cat "$work/up.log"; exit 1; }
 export SLURM_CONF=$lab/eu/slurm.conf
 mkdir -p "$work/attempts" "$work/out"
 printf '#!/bin/sh\nexec "$1" --slurm "$2"\n' >"$work/wrapper"
 
-checks=0
-ok() { checks=$((checks + 1)); }
 fail() {
   echo "slurm_shim: $*"
   for file in "$f"/log "$f"/slurm.log "$f"/done "$f"/rank-*/done; do [ ! -s "$file" ] || { echo "--- $file"; cat "$file"; }; done
   exit 1
 }
-soon() { # WHAT COMMAND…
-  local what=$1 end=$((SECONDS + 40))
-  shift
-  until "$@" >/dev/null 2>&1; do [ "$SECONDS" -lt "$end" ] || fail "not within 40 s: $what"; sleep 0.1; done
-}
+soon() { within 40 "$@"; } # WHAT COMMAND…
 f=
 prepare() { # NAME NODES RUN [PLAN_LINE…]: as the agent does; $f is the folder
   f=$work/attempts/$1

@@ -6,22 +6,16 @@ an agent that has no version in common. The older ones are built from the same s
 import argparse, json, os, shutil, signal, subprocess, sys, tempfile, urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import OWNED, Federation, LocalSite, run  # noqa: E402
+from federation import Federation, LocalSite, check, run  # noqa: E402
 
 OVER = ("succeeded", "failed", "timeout", "cancelled", "lost")
-
-
-def check(good, complaint):
-    if not good:
-        raise SystemExit(complaint)
 
 
 class Windowed(LocalSite):
     """It keeps GPUs by the clock, and tells so in a series that came in version 3."""
 
     def site_keys(self):
-        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 2, gpus_per_node: 8, cpus_per_node: 64, "
-                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+        return (super().site_keys() +
                 'windows:\n  - {pool: h100, reserve_gpus: 2, when: "00:00-24:00"}\n')
 
 
@@ -49,14 +43,10 @@ class Mixed(Federation):
         self.procs[name].send_signal(signal.SIGTERM)
         self.procs[name].wait(30)
 
-    def log(self, name):
-        with open(self.path(f"{name}.log"), errors="replace") as f:
-            return f.read()
-
     def job(self, site, command, **more):
         doc = dict(name="skew", queue="standard", gpu="H100:1", cpus=1, time="10m", run=command,
                    placement={"sites": [site]}, **more)
-        return self.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
+        return self.submit_one(**doc)
 
     def state(self, job):
         rows = self.sql(f"select state from helio_report.jobs where job_id = '{job}'")

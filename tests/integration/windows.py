@@ -2,35 +2,22 @@
 """GPUs kept by the clock, with a real broker, PostgreSQL and processes: training saves and leaves before the window begins,
 inference finds its GPUs free in it, and training goes on from its file when it ends. Passes at any time of day.
   tests/integration/windows.py --build BUILD_DIR"""
-import argparse, datetime, json, os, shutil, sys, tempfile, time, zoneinfo
+import argparse, datetime, os, shutil, sys, tempfile, time, zoneinfo
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "faults"))
-from federation import OWNED, Federation, LocalSite  # noqa: E402
+from federation import Federation, LocalSite, check, trainer  # noqa: E402
 
 AHEAD_S = 75  # until the window begins, from when the site file is written: training is to run for a while before
 ZONE = zoneinfo.ZoneInfo("Europe/Stockholm")  # the site's
 
-TRAIN = r"""
-at=$HELIO_CHECKPOINT_DIR/step
-step=$(cat "$at" 2>/dev/null || echo 0)
-echo "from $step resume ${HELIO_RESUME:-0}"
-trap 'echo "$step" >"$at"; echo "saved $step"; exit 0' USR1
-while [ "$step" -lt 100000 ]; do step=$((step + 1)); sleep 0.1; done
-"""
-
-
 class OneNode(LocalSite):
+    nodes = 1
+
     def site_keys(self):
         self.begin = (int(time.time()) + AHEAD_S + 59) // 60 * 60
         hours = "-".join(f"{datetime.datetime.fromtimestamp(at, ZONE):%H:%M}" for at in (self.begin, self.begin + 60))
-        return (f"pools:\n  - {{name: h100, gpu: H100, memory: 80GB, nodes: 1, gpus_per_node: 8, cpus_per_node: 64, "
-                f"{OWNED}, price_usd_per_gpu_h: {self.price}}}\n"
+        return (super().site_keys() +
                 f'windows:\n  - {{pool: h100, reserve_gpus: 6, when: "{hours}"}}\n')
-
-
-def check(good, complaint):
-    if not good:
-        raise SystemExit(complaint)
 
 
 def main():
@@ -41,12 +28,10 @@ def main():
     site = OneNode("north", 2.0)
     f = Federation(options.build, folder, [site])
     until = lambda at: time.sleep(max(0, at - time.time()))
-    submit = lambda **doc: f.helio("submit", "-", "-o", "name", stdin=json.dumps(doc)).stdout.split()[0]
-    state = lambda job: f.sql(f"select state from helio_report.jobs where job_id = '{job}'")[0][0]
-    logs = lambda job: f.helio("logs", job, check=False).stdout
+    submit, state, logs = f.submit_one, f.look_up, f.logs
     try:
         f.up()
-        train = submit(name="train", queue="standard", gpu="H100:8", cpus=1, time="10h", run=TRAIN,
+        train = submit(name="train", queue="standard", gpu="H100:8", cpus=1, time="10h", run=trainer("$HELIO_CHECKPOINT_DIR/step"),
                        checkpoint={"signal": "USR1", "grace": "5s"})
         f.wait_for(lambda: state(train) == "running", 20, "training does not start")
         f.wait_for(lambda: "from 0 resume 0" in logs(train), 20, "training says nothing")
