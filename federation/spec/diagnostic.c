@@ -65,6 +65,6 @@ void helio_diagnostics_text(const helio_diagnostics_t *self, bool colour, helio_
     for (uint32_t i = 0; i < self->count; i++)
         helio_diagnostic_text(&self->items[i], colour, out);
     if (self->more)
-        helio_buffer_printf(out, "%s: there are more errors; these are the first %d\n",
+        helio_buffer_printf(out, "%s: more errors were found; only the first %d are shown\n",
                             self->items[0].source_name, HELIO_DIAGNOSTICS_MAX);
 }

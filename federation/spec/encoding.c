@@ -39,7 +39,7 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
     helio_text_t text = self->source.text;
     if (text.size > source_max)
         return helio_spec_complain_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
-                                      "the file has %u bytes; at most %zu are read", text.size, source_max);
+                                      "the file has %u bytes; the limit is %zu", text.size, source_max);
     const unsigned char *data = (const unsigned char *)text.data, *end = data ? data + text.size : data;
     for (const unsigned char *at = data; at < end;) {
         size_t size = helio_spec_printable_size(at, end);

@@ -83,7 +83,7 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
         if (helio_bytes_parse(head(text, text.size - 2), &ask->memory_bytes) != HELIO_OK ||
             ask->memory_bytes == 0)
             return refuse_gpu(reader, node, HELIO_SPEC_WRONG_UNIT_PROBLEM,
-                              "expected a least memory such as 80GB..");
+                              "expected a minimum memory such as 80GB..");
         return HELIO_OK;
     }
     uint32_t slash = find_char(text, '/');
@@ -96,16 +96,16 @@ static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t 
     }
     if (helio_u64_parse(ask->model, &number) == HELIO_OK)
         return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                          "expected the name of a GPU before the count ('any:8' takes every model)");
+                          "expected a GPU model before the count ('any:8' matches every model)");
     if (ask->model.size > GPU_MODEL_MAX || !has_letter(ask->model) || !helio_spec_rule_name.good(ask->model))
-        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected the name of a GPU");
+        return refuse_gpu(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "expected a GPU model");
     return HELIO_OK;
 }
 
 static helio_rc read_ask(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_gpu_ask_t *ask)
 {
     if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
-        return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected NAME:COUNT");
+        return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, "expected MODEL:COUNT");
     uint32_t colon = find_char(node->text, ':');
     ask->count = 1;
     helio_rc rc = read_model(reader, node, head(node->text, colon), ask);
@@ -151,8 +151,7 @@ helio_rc helio_spec_read_gpu(helio_spec_reader_t *reader, const helio_spec_node_
     uint32_t count = many ? node->count : 1;
     if (count == 0)
         return refuse_gpu(reader, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
-                          "expected at least one GPU; leave the key out "
-                          "for a CPU job");
+                          "expected at least one GPU; omit the key for a CPU job");
     if (count > GPU_ASKS_MAX)
         return refuse_gpu(reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, "expected at most 8 alternatives");
     helio_gpu_ask_t *asks = helio_arena_alloc(reader->arena, count, sizeof *asks);
@@ -188,7 +187,7 @@ static helio_rc read_range(helio_spec_reader_t *reader, const helio_spec_node_t 
                             "expected an index, FIRST-LAST or FIRST-LAST:STEP between commas");
     if (last < first)
         return refuse_array(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM,
-                            "a range runs from the smaller to the larger index");
+                            "a range must go from the smaller to the larger index");
     if (last > HELIO_SPEC_ARRAY_INDEX_MAX)
         return refuse_array(reader, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, "expected indices up to 9999999");
     if ((last - first) / step + 1 > HELIO_JOB_ARRAY_MAX - tasks->count)
@@ -212,7 +211,7 @@ static helio_rc sort_tasks(helio_spec_reader_t *reader, const helio_spec_node_t 
     qsort(tasks->items, tasks->count, sizeof tasks->items[0], compare_u32);
     for (uint32_t i = 1; i < tasks->count; i++)
         if (tasks->items[i] == tasks->items[i - 1])
-            return helio_spec_complain(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "give every index once",
+            return helio_spec_complain(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "list each index once",
                                        "%s: index %u is given twice", reader->path, tasks->items[i]);
     return HELIO_OK;
 }
@@ -253,7 +252,7 @@ helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spe
     (void)ret_job;
     if (goal && helio_spec_find(node, "prices"))
         return helio_spec_complain(reader, goal, HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "a goal is a set of prices: keep one of the two",
+                                   "a goal is a set of prices: remove one of the two",
                                    "%s: 'goal' and 'prices' contradict each other", reader->path);
     return HELIO_OK;
 }
@@ -264,11 +263,11 @@ helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node
     if (job->gpus.count == 0 && job->interconnect == HELIO_INTERCONNECT_NVLINK)
         return helio_spec_complain(reader, helio_spec_find(node, "interconnect"),
                                    HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "add 'gpu: H100:8', or leave interconnect out",
-                                   "interconnect: nvlink connects GPUs, but no gpu is asked for");
+                                   "add 'gpu: H100:8', or remove interconnect",
+                                   "interconnect: nvlink needs GPUs, but the job requests none");
     if (job->gpus.count == 0 && job->sharing == HELIO_SHARING_MIG)
         return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "add 'gpu: H100/1g.10gb:1', or leave sharing out",
-                                   "sharing: mig divides GPUs, but no gpu is asked for");
+                                   "add 'gpu: H100/1g.10gb:1', or remove sharing",
+                                   "sharing: mig needs GPUs, but the job requests none");
     return HELIO_OK;
 }

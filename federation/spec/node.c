@@ -38,7 +38,7 @@ static helio_rc refuse_duplicate(builder_t *self, const helio_spec_node_t *mappi
     for (const helio_spec_node_t *seen = mapping->first; seen; seen = seen->next->next)
         if (helio_text_equal(seen->text, key->text))
             return helio_spec_complain(self->reader, key, HELIO_SPEC_DUPLICATE_KEY_PROBLEM,
-                                       "keep one of the two, or give them different names",
+                                       "remove one of the two, or rename it",
                                        "key %s is given twice", helio_spec_found(key, found));
     return HELIO_OK;
 }
@@ -143,9 +143,9 @@ static helio_rc refuse_properties(builder_t *self, const yaml_event_t *event, co
 {
     if (anchor)
         return refuse_feature(self, event, "anchors (&name)",
-                              "write the value out, or quote a text that begins with '&'");
+                              "repeat the value, or put text that begins with '&' in quotes");
     if (tag)
-        return refuse_feature(self, event, "tags (!name)", "quote a text that begins with '!'");
+        return refuse_feature(self, event, "tags (!name)", "put text that begins with '!' in quotes");
     return HELIO_OK;
 }
 
@@ -164,7 +164,7 @@ static helio_rc add_scalar(builder_t *self, const yaml_event_t *event)
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (text.size && memchr(text.data, '\0', text.size))
         return helio_spec_complain(self->reader, node, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
-                                   "a text may not contain NUL characters");
+                                   "text must not contain NUL characters");
     node->text = helio_arena_text(self->reader->arena, text);
     if (node->plain && is_null_word(text))
         node->type = HELIO_SPEC_NULL;
@@ -180,7 +180,7 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
         at = byte_of(self, event->start_mark.index);
         if (++self->documents > 1)
             rc = helio_spec_complain_at(self->reader, at, at, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
-                                        "a second document begins here; one is expected");
+                                        "a second document begins here, but only one is expected");
         break;
     case YAML_SCALAR_EVENT:
         rc = add_scalar(self, event);
@@ -202,7 +202,7 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
         break;
     case YAML_ALIAS_EVENT:
         rc = refuse_feature(self, event, "aliases (*name)",
-                            "write the value out, or quote a text that begins with '*'");
+                            "repeat the value, or put text that begins with '*' in quotes");
         break;
     case YAML_NO_EVENT:
     case YAML_STREAM_START_EVENT:
@@ -239,23 +239,23 @@ static size_t find_tab(helio_text_t text, size_t offset)
 static const char *syntax_hint(helio_text_t text, size_t offset)
 {
     if (offset < text.size && text.data[offset] && strchr("@`%", text.data[offset]))
-        return "quote a text that begins with this character";
+        return "put text that begins with this character in quotes";
     for (size_t at = line_of(text, offset); at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] && strchr(" [{,", text.data[at]) && text.data[at + 1] == '!')
-            return "quote a text that begins with '!'"; /* unquoted it is a tag, which swallows brackets */
+            return "put text that begins with '!' in quotes"; /* unquoted it is a tag, which swallows brackets */
     for (size_t at = offset; at + 1 < text.size && text.data[at] != '\n'; at++)
         if (text.data[at] == ':' && text.data[at + 1] == ' ')
-            return "quote a text that contains ': '";
-    return "check quotes, brackets and indentation above this place";
+            return "put text that contains ': ' in quotes";
+    return "check quotes, brackets and indentation before this position";
 }
 
 /*  libyaml's words for what people cannot know about. */
 static const char *problem_text(const yaml_parser_t *parser)
 {
     if (!parser->problem)
-        return "the parser gave up";
+        return "unknown syntax error";
     if (strstr(parser->problem, "<document start>"))
-        return "something follows the end of the document";
+        return "unexpected content after the end of the document";
     return parser->problem;
 }
 
@@ -270,8 +270,8 @@ static helio_rc complain_syntax(builder_t *self, const yaml_parser_t *parser)
     size_t tab = find_tab(text, offset);
     if (tab < text.size)
         return helio_spec_complain_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "indent with spaces", "not valid YAML: a tab may not indent");
-    const char *hint = key ? "a key is followed by a colon and a blank" : syntax_hint(text, offset);
+                                      "indent with spaces", "not valid YAML: a tab is not allowed in indentation");
+    const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset);
     if (!parser->context || open)
         return helio_spec_complain_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                       "not valid YAML: %s%s%s", problem, open ? " " : "",
@@ -310,7 +310,7 @@ static helio_rc finish(builder_t *self, helio_spec_node_t **ret_root)
     if (root->type != HELIO_SPEC_MAPPING)
         return helio_spec_complain(
             self->reader, root, HELIO_SPEC_WRONG_TYPE_PROBLEM,
-            root->type == HELIO_SPEC_SEQUENCE ? "separate several documents by lines of ---" : NULL,
+            root->type == HELIO_SPEC_SEQUENCE ? "separate several documents by lines with ---" : NULL,
             "expected a mapping of keys to values, found %s", helio_spec_found(root, found));
     *ret_root = root;
     return HELIO_OK;

@@ -149,8 +149,7 @@ static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_
     if ((double)node->count <= entries_most(field))
         return HELIO_OK;
     return helio_spec_complain(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
-                               "%s: %u entries are more than the %.0f "
-                               "that are allowed",
+                               "%s: %u entries exceed the limit of %.0f",
                                self->path, node->count, entries_most(field));
 }
 

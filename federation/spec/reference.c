@@ -1,4 +1,4 @@
-/*  reference.c -- the fields of a table as Markdown, and the two pages made of them. */
+/*  reference.c -- writes the fields of a table as Markdown, and the reference pages of job and site file. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ typedef struct page {
 
 static void tables(page_t *self, const helio_spec_table_t *table);
 
-/*  A cell may not hold a bar; the rest of Markdown is meant. */
+/*  Escapes '|', which would end the cell; other Markdown in the text is intended. */
 static void cell(helio_buffer_t *out, const char *text)
 {
     for (; *text; text++)
@@ -72,39 +72,44 @@ void helio_spec_reference(const helio_spec_table_t *table, helio_buffer_t *out)
 
 static const char quantities[] =
     "\n## Quantities\n\n"
-    "- **Durations**: whole numbers with `w`, `d`, `h`, `m`, `s` or `ms`, largest first: `90s`, `15m`, `6h`, "
-    "`1h30m`. A\n"
-    "  number without a unit is an error.\n"
-    "- **Sizes**: `256GB` is 256 x 10^9 bytes, `256GiB` is 256 x 2^30; also B, KB, MB, TB, PB and their "
-    "binary forms.\n"
-    "- **Money**: `400 USD`, with at most six decimals.\n"
-    "- **Times**: RFC 3339 with a zone: `2026-11-22T07:00:00Z`, `2026-11-22T08:00:00+01:00`.\n"
-    "- **Text**: quote what begins with `!`, `&`, `*`, `@`, `%`, `[` or `{`, and what contains `: `. A "
-    "number where text\n"
-    "  is expected keeps the text as written; a number in quotes is text.\n";
+    "- **Durations**: whole numbers with the units `w`, `d`, `h`, `m`, `s` or `ms`, largest unit first: `90s`, `15m`,\n"
+    "  `6h`, `1h30m`. A number without a unit is an error.\n"
+    "- **Sizes**: `256GB` is 256 x 10^9 bytes, `256GiB` is 256 x 2^30 bytes. B, KB, MB, TB, PB and their binary forms\n"
+    "  are also valid.\n"
+    "- **Amounts of money**: `400 USD`, with at most six decimals.\n"
+    "- **Times**: RFC 3339 with a time zone: `2026-11-22T07:00:00Z`, `2026-11-22T08:00:00+01:00`.\n"
+    "- **Text**: put text in quotes if it begins with `!`, `&`, `*`, `@`, `%`, `[` or `{`, or if it contains `: `. Where\n"
+    "  text is expected, a number keeps its text as written. A quoted number is text.\n";
 
-static const char bounds[] = "\n## Bounds\n\n"
-                             "A document is UTF-8, nested at most 16 levels deep, and has every key once. "
-                             "Anchors, aliases and tags are refused.\n";
+static const char bounds[] = "\n## Limits\n\n"
+                             "A document is UTF-8, nested at most 16 levels deep, and has no duplicate keys. "
+                             "Anchors, aliases and tags are not supported.\n";
 
 void helio_spec_job_reference(helio_buffer_t *out)
 {
     helio_buffer_text(
         out, "# The job file\n\n"
-             "<!-- Generated from federation/spec/job_fields.c; the test of the reference writes it. -->\n\n"
-             "A job is one YAML 1.2 or JSON document of at most 256 KiB. Only `run` is required. An unknown "
-             "key, a wrong\n"
-             "unit or a wrong type is an error that shows the place and a suggestion:\n\n"
+             "<!-- Generated from federation/spec/job_fields.c by its test. -->\n\n"
+             "A job is one YAML 1.2 or JSON document of at most 256 KiB. Only `run` is required:\n\n"
+             "```yaml\n"
+             "gpu: H100:8\n"
+             "time: 6h\n"
+             "placement: {goal: green, flexible: 12h}\n"
+             "run: torchrun train.py\n"
+             "```\n\n"
+             "Unknown keys, wrong types and missing or wrong units are errors. Each error shows its position and, "
+             "where\n"
+             "possible, a suggestion:\n\n"
              "```\n"
              "job.yaml:4:3: error: unknown key 'flexble' in placement\n"
              "    4 |   flexble: 12h\n"
              "      |   ^~~~~~~\n"
              "help: did you mean 'flexible'?\n"
              "```\n\n"
-             "Several jobs are submitted at once as YAML documents separated by `---`, as JSON objects one "
-             "after another,\n"
-             "as a JSON array, or as `{\"jobs\": [...]}`. The exact bytes of each job are stored and travel "
-             "to the site.\n\n"
+             "To submit several jobs at once, write YAML documents separated by `---`, JSON objects one after another, a "
+             "JSON\n"
+             "array, or `{\"jobs\": [...]}`. The broker stores the exact bytes of each job and sends them to the "
+             "site.\n\n"
              "## Keys\n\n");
     helio_spec_reference(&helio_spec_job_table, out);
     helio_buffer_text(out, quantities);
@@ -115,12 +120,12 @@ void helio_spec_site_reference(helio_buffer_t *out)
 {
     helio_buffer_text(
         out, "# The site file\n\n"
-             "<!-- Generated from federation/spec/site_fields.c; the test of the reference writes it. -->\n\n"
-             "What a site is: read by its agent, and listed under `sites` in the simulator's fleet file. The "
-             "agent's own\n"
-             "settings stand in the same file under `agent` ([reference](agent.md)); `windows` stands beside "
-             "`pools`\n"
-             "([reference](feeds.md)).\n\n"
+             "<!-- Generated from federation/spec/site_fields.c by its test. -->\n\n"
+             "The site file describes a site. The agent of the site reads it, and the simulator's fleet file lists such "
+             "sites\n"
+             "under `sites`. The settings of the agent are in the same file under `agent` ([reference](agent.md)); "
+             "`windows`\n"
+             "is a key beside `pools` ([reference](feeds.md)).\n\n"
              "## Keys\n\n");
     helio_spec_reference(&helio_spec_site_table, out);
     helio_buffer_text(out, quantities);

@@ -100,20 +100,20 @@ static bool is_option(helio_text_t text)
 }
 
 const helio_spec_rule_t helio_spec_rule_job_name = {
-    is_job_name, "a name of letters, digits, '.', '_' and '-', at most 63, beginning with a letter or digit",
+    is_job_name, "a name of at most 63 letters, digits, '.', '_' and '-' that begins with a letter or digit",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$"};
 const helio_spec_rule_t helio_spec_rule_name = {
     is_short_name,
-    "a name of letters, digits, '.', '_' and '-', at most 32, beginning with a letter or digit",
+    "a name of at most 32 letters, digits, '.', '_' and '-' that begins with a letter or digit",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}$"};
 const helio_spec_rule_t helio_spec_rule_pool_gpu = {
-    is_pool_gpu, "the name of a GPU's model, or of a MIG slice of one such as H100/1g.10gb, at most 32",
+    is_pool_gpu, "a GPU model, or a MIG slice such as H100/1g.10gb, at most 32",
     "^[A-Za-z0-9][A-Za-z0-9._-]{0,31}(/[1-7]g\\.[0-9]+gb(\\+[A-Za-z.]+)?)?$"};
 const helio_spec_rule_t helio_spec_rule_env = {
     is_env_name, "a name of letters, digits and '_' that does not begin with a digit or with HELIO_",
     "^(?!HELIO_)[A-Za-z_][A-Za-z0-9_]{0,127}$"};
 const helio_spec_rule_t helio_spec_rule_pattern = {
-    is_pattern, "a name that may contain * and ?, or '!' and such a name to exclude",
+    is_pattern, "a name that may contain * and ?, with a leading '!' to exclude it",
     "^!?[A-Za-z0-9._*?-]{1,64}$"};
 const helio_spec_rule_t helio_spec_rule_backend = {is_backend, "one of local, slurm, kubernetes, exec",
                                                    "^(local|slurm|kubernetes|exec)$"};
@@ -121,11 +121,11 @@ const helio_spec_rule_t helio_spec_rule_job_id = {
     is_job_id, "a job id, or at least 6 characters of its beginning or end", "^[A-Za-z0-9.-]{6,39}$"};
 const helio_spec_rule_t helio_spec_rule_signal = {is_signal, "one of USR1, USR2, TERM, INT, HUP, CONT, QUIT",
                                                   "^(USR1|USR2|TERM|INT|HUP|CONT|QUIT)$"};
-const helio_spec_rule_t helio_spec_rule_script = {is_script, "a script that is not empty", "\\S"};
-const helio_spec_rule_t helio_spec_rule_uri = {is_uri, "a URI without blanks", "^\\S+$"};
+const helio_spec_rule_t helio_spec_rule_script = {is_script, "a non-empty script", "\\S"};
+const helio_spec_rule_t helio_spec_rule_uri = {is_uri, "a URI without spaces", "^\\S+$"};
 const helio_spec_rule_t helio_spec_rule_option = {
-    is_option, "the name of an option: letters, digits, '_', '-', '.' and '/', beginning with a letter",
+    is_option, "a name of letters, digits, '_', '-', '.' and '/' that begins with a letter",
     "^[A-Za-z][A-Za-z0-9_./-]{0,63}$"};
 const helio_spec_rule_t helio_spec_rule_gpu = {
-    NULL, "NAME:COUNT, a list of these in order of preference, or {A:8, B:8} for any of them", NULL};
+    NULL, "MODEL:COUNT, a list of these in order of preference, or {A:8, B:8} for any of them", NULL};
 const helio_spec_rule_t helio_spec_rule_array = {NULL, "indices such as 0-99%10, 1,3,7 or 0-15:4", NULL};

@@ -159,11 +159,11 @@ helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *fi
         return refuse_no_text(self, field, node);
     if ((double)node->text.size > most)
         return helio_spec_complain(self, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL,
-                                   "%s: %u bytes are more than the %.0f that are allowed", self->path,
+                                   "%s: %u bytes exceed the limit of %.0f", self->path,
                                    node->text.size, most);
     if (!field->multiline && !one_line(node->text))
         return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
-                                   "%s: expected one line without control characters", self->path);
+                                   "%s: expected one line of text without control characters", self->path);
     if (field->rule && !field->rule->good(node->text))
         return refuse_by_rule(self, field, node);
     *target = node->text;
@@ -221,7 +221,7 @@ static helio_rc refuse_number(helio_spec_reader_t *self, const helio_spec_field_
     double number;
     if (!node->plain && helio_f64_parse(node->text, &number) == HELIO_OK)
         return helio_spec_expect(self, field, node, HELIO_SPEC_WRONG_TYPE_PROBLEM,
-                                 "remove the quotes: in quotes it is text");
+                                 "remove the quotes: a quoted number is text");
     return helio_spec_expect(
         self, field, node,
         rc == HELIO_TOO_BIG ? HELIO_SPEC_OUT_OF_RANGE_PROBLEM : HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL);
@@ -284,11 +284,11 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
     case HELIO_SPEC_DURATION:
         if (unitless && !strpbrk(bare, ".eE"))
             (void)snprintf(hint, sizeof hint,
-                           "the unit is missing: write '%ss' for seconds, '%sm' for minutes or '%sh'", bare,
+                           "the unit is missing: write '%ss' (seconds), '%sm' (minutes) or '%sh' (hours)", bare,
                            bare, bare);
         else
             (void)snprintf(hint, sizeof hint,
-                           "whole numbers with w, d, h, m, s or ms, largest first; "
+                           "write whole numbers with w, d, h, m, s or ms, largest first; "
                            "for example '%s: %s'",
                            field->key, field->example ? field->example : "1h30m");
         break;
@@ -297,13 +297,13 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
             (void)snprintf(hint, sizeof hint, "the unit is missing: write '%sGB' (10^9) or '%sGiB' (2^30)",
                            bare, bare);
         else
-            (void)snprintf(hint, sizeof hint, "units are B, KB, MB, GB, TB, PB and KiB, MiB, GiB, TiB, PiB");
+            (void)snprintf(hint, sizeof hint, "the units are B, KB, MB, GB, TB, PB and KiB, MiB, GiB, TiB, PiB");
         break;
     case HELIO_SPEC_MONEY:
         (void)snprintf(hint, sizeof hint, "write '%s USD'", unitless ? bare : "400");
         break;
     default:
-        (void)snprintf(hint, sizeof hint, "at most %u decimals and the unit; for example '%s: %s'",
+        (void)snprintf(hint, sizeof hint, "write at most %u decimals and the unit; for example '%s: %s'",
                        field->decimals, field->key, field->example ? field->example : "");
         break;
     }

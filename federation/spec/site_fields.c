@@ -6,7 +6,7 @@
 #define AT(member) .offset = offsetof(helio_site_profile_t, member)
 #define POOL(member) .offset = offsetof(helio_pool_t, member)
 
-/*  The word is what the profile stores: backends are an open set on the wire. */
+/*  The profile stores the word: backends are an open set on the wire. */
 static const char *const backend_words[] = {"local", "slurm", "kubernetes", "exec"};
 enum { BACKEND_COUNT = sizeof backend_words / sizeof backend_words[0] };
 
@@ -33,7 +33,7 @@ static const helio_spec_field_t power_fields[] = {
      .most = 100000,
      .fallback = "0",
      .example = "60",
-     .doc = "Watts of one GPU that nobody uses."},
+     .doc = "Power of an idle GPU, in watts."},
     {.key = "base_w",
      .kind = HELIO_SPEC_F64,
      POOL(base_w),
@@ -41,7 +41,7 @@ static const helio_spec_field_t power_fields[] = {
      .most = 100000,
      .fallback = "0",
      .example = "86",
-     .doc = "Watts of one allocated GPU at utilisation 0."},
+     .doc = "Power of an allocated GPU at utilisation 0, in watts."},
     {.key = "slope_w",
      .kind = HELIO_SPEC_F64,
      POOL(slope_w),
@@ -49,7 +49,7 @@ static const helio_spec_field_t power_fields[] = {
      .most = 100000,
      .fallback = "0",
      .example = "243",
-     .doc = "Further watts at utilisation 1; linear between."},
+     .doc = "Additional power at utilisation 1, in watts; linear in between."},
     {.key = "host_w",
      .kind = HELIO_SPEC_F64,
      POOL(host_w),
@@ -57,7 +57,7 @@ static const helio_spec_field_t power_fields[] = {
      .most = 100000,
      .fallback = "0",
      .example = "100",
-     .doc = "The host's watts for each allocated GPU."},
+     .doc = "Power of the host per allocated GPU, in watts."},
 };
 static const helio_spec_table_t power_table = HELIO_SPEC_TABLE("power", helio_pool_t, power_fields, NULL);
 
@@ -73,15 +73,15 @@ static helio_rc check_pool(helio_spec_reader_t *reader, const helio_spec_node_t 
                                    pool->nodes);
     if (!pool->gpu.size && pool->gpus_per_node > 0)
         return helio_spec_complain(reader, helio_spec_find(node, "gpus_per_node"), HELIO_SPEC_MISSING_PROBLEM,
-                                   "add 'gpu: H100'", "%s: a pool of GPUs needs gpu, their model",
+                                   "add 'gpu: H100'", "%s: a pool with gpus_per_node needs 'gpu', the GPU model",
                                    reader->path);
     bool slices = helio_gpu_slice(pool->gpu).size > 0;
     if (slices && pool->sharing != HELIO_SHARING_MIG)
         return helio_spec_complain(reader, helio_spec_find(node, "gpu"), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "add 'sharing: mig'", "%s: MIG slices are shared GPUs", reader->path);
+                                   "add 'sharing: mig'", "%s: a pool of MIG slices needs 'sharing: mig'", reader->path);
     if (!slices && pool->sharing == HELIO_SHARING_MIG)
         return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "write 'gpu: H100/1g.10gb'", "%s: gpu does not say which MIG slices it offers",
+                                   "write 'gpu: H100/1g.10gb'", "%s: 'sharing: mig' needs a gpu that names the MIG profile",
                                    reader->path);
     return HELIO_OK;
 }
@@ -93,72 +93,72 @@ static const helio_spec_field_t pool_fields[] = {
      .required = true,
      .rule = &helio_spec_rule_name,
      .example = "h100",
-     .doc = "Unique within the site."},
+     .doc = "Name of the pool, unique within the site."},
     {.key = "gpu",
      .kind = HELIO_SPEC_TEXT,
      POOL(gpu),
      .rule = &helio_spec_rule_pool_gpu,
      .example = "H100",
-     .doc = "Model, as jobs ask for it; `H100/1g.10gb`, with `sharing: mig`: MIG slices, and memory, gpus_per_node, "
-            "power and price are those of slices. Not said: a CPU pool."},
+     .doc = "GPU model, as jobs request it. `H100/1g.10gb` with `sharing: mig` is a pool of MIG slices: then memory, "
+            "gpus_per_node, power and price are those of a slice. Default: no GPU, a CPU pool."},
     {.key = "memory",
      .kind = HELIO_SPEC_BYTES,
      POOL(gpu_memory_bytes),
      .example = "80GB",
-     .doc = "Of one GPU."},
+     .doc = "Memory of one GPU."},
     {.key = "nodes",
      .kind = HELIO_SPEC_U32,
      POOL(nodes),
      .most = 100000,
      .fallback = "0",
      .example = "16",
-     .doc = "Nodes that are there."},
+     .doc = "Number of nodes."},
     {.key = "max_nodes",
      .kind = HELIO_SPEC_U32,
      POOL(max_nodes),
      .most = 100000,
      .example = "32",
-     .doc = "Elastic pools: up to so many nodes. Not said: as many as nodes."},
+     .doc = "Maximum number of nodes of an elastic pool. Default: `nodes`."},
     {.key = "gpus_per_node",
      .kind = HELIO_SPEC_U32,
      POOL(gpus_per_node),
      .most = HELIO_JOB_GPUS_PER_NODE_MAX,
      .fallback = "0",
      .example = "8",
-     .doc = "GPUs of one node. A Slurm site may leave it out, as nodes, cpus_per_node and node_memory: the "
-            "cluster says them."},
+     .doc = "GPUs of one node. A Slurm site may omit this key, and nodes, cpus_per_node and node_memory: the cluster "
+            "reports them."},
     {.key = "cpus_per_node",
      .kind = HELIO_SPEC_U32,
      POOL(cpus_per_node),
      .most = 4096,
      .fallback = "0",
      .example = "96",
-     .doc = "CPUs of one node. 0: not checked."},
+     .doc = "CPUs of one node. 0: CPU requests are not checked."},
     {.key = "node_memory",
      .kind = HELIO_SPEC_BYTES,
      POOL(memory_bytes_per_node),
      .example = "2TB",
-     .doc = "Main memory of one node. Not said: not checked."},
+     .doc = "Main memory of one node. Default: memory requests are not checked."},
     {.key = "interconnect",
      .kind = HELIO_SPEC_WORD,
      POOL(interconnect),
      .words = HELIO_SPEC_ENUM(helio_interconnect, HELIO_INTERCONNECT),
      .fallback = "any",
      .example = "nvlink",
-     .doc = "The best that the pool has between GPUs and nodes."},
+     .doc = "Best interconnect of the pool between GPUs and nodes."},
     {.key = "sharing",
      .kind = HELIO_SPEC_WORD,
      POOL(sharing),
      .words = HELIO_SPEC_ENUM(helio_sharing, HELIO_SHARING),
      .fallback = "none",
      .example = "none",
-     .doc = "How the pool's GPUs are shared."},
+     .doc = "How the GPUs of the pool are shared."},
     {.key = "owned",
      .kind = HELIO_SPEC_BOOL,
      POOL(owned),
      .fallback = "true",
      .example = "true",
-     .doc = "Owned GPUs cost electricity; others cost rent."},
+     .doc = "Owned GPUs cost electricity; other GPUs cost rent."},
     {.key = "price_usd_per_gpu_h",
      .kind = HELIO_SPEC_F64,
      POOL(price_usd_per_gpu_h),
@@ -166,7 +166,7 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 10000,
      .fallback = "0",
      .example = "2.74",
-     .doc = "Rent of one GPU for an hour."},
+     .doc = "Rent per GPU-hour."},
     {.key = "spot_usd_per_gpu_h",
      .kind = HELIO_SPEC_F64,
      POOL(spot_usd_per_gpu_h),
@@ -174,21 +174,21 @@ static const helio_spec_field_t pool_fields[] = {
      .most = 10000,
      .fallback = "0",
      .example = "1.1",
-     .doc = "The same for capacity that may be taken back. 0: there is none."},
+     .doc = "Rent per GPU-hour of interruptible (spot) capacity. 0: no spot capacity."},
     {.key = "provision",
      .kind = HELIO_SPEC_DURATION,
      POOL(provision_ms),
      .example = "5m",
-     .doc = "How long an elastic node takes to come up."},
+     .doc = "Time that an elastic node takes to start."},
     {.key = "power",
      .kind = HELIO_SPEC_GROUP,
      .table = &power_table,
      .example = "{idle_w: 60, base_w: 86, slope_w: 243, host_w: 100}",
-     .doc = "Power of one GPU: host_w + base_w + slope_w x utilisation, times the site's pue."},
+     .doc = "Power model of one GPU: (host_w + base_w + slope_w x utilisation) x the site's pue."},
 };
 static const helio_spec_table_t pool_table = HELIO_SPEC_TABLE("pool", helio_pool_t, pool_fields, check_pool);
 
-/*  A cluster with a scheduler of its own says itself what its nodes are. */
+/*  A cluster with its own scheduler reports its nodes itself. */
 static bool knows_its_nodes(const helio_site_profile_t *site)
 {
     return helio_text_is(site->backend, "slurm");
@@ -203,12 +203,12 @@ static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t 
         const helio_pool_t *pool = &site->pools.items[i];
         if (pool->gpu.size && pool->gpus_per_node == 0 && !knows_its_nodes(site))
             return helio_spec_complain(reader, helio_spec_find(item, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
-                                       "add 'gpus_per_node: 8'", "pools[%u]: a pool of GPUs needs gpus_per_node", i);
+                                       "add 'gpus_per_node: 8'", "pools[%u]: a GPU pool needs 'gpus_per_node'", i);
         for (uint32_t j = 0; j < i; j++)
             if (helio_text_equal(site->pools.items[i].name, site->pools.items[j].name))
                 return helio_spec_complain(
                     reader, helio_spec_find(item, "name"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
-                    "pools: two pools have the name '%.*s'", HELIO_TEXT_ARGS(site->pools.items[i].name));
+                    "pools: two pools are named '%.*s'", HELIO_TEXT_ARGS(site->pools.items[i].name));
     }
     return HELIO_OK;
 }
@@ -220,21 +220,21 @@ static const helio_spec_field_t site_fields[] = {
      .required = true,
      .rule = &helio_spec_rule_name,
      .example = "oregon",
-     .doc = "Unique within the federation; the same as in the site's key."},
+     .doc = "Name of the site, unique within the federation; the same name as for the site's key."},
     {.key = "backend",
      .kind = HELIO_SPEC_TEXT,
      AT(backend),
      .words = &(const helio_spec_enum_t){backend_word, backend_of, BACKEND_COUNT},
      .fallback = "local",
      .example = "slurm",
-     .doc = "What runs jobs here."},
+     .doc = "Backend that runs jobs at this site."},
     {.key = "region",
      .kind = HELIO_SPEC_TEXT,
      AT(region),
      .rule = &helio_spec_rule_name,
      .example = "US-CAL-CISO",
-     .doc = "Key into carbon, price and forecast data; what `regions` of a job is matched with: `[EU]` takes `EU` and "
-            "`EU-SE`, but not `SE-SE3`."},
+     .doc = "Region of the site: the key of carbon, price and forecast data. `regions` of a job is matched with it: "
+            "`[EU]` matches `EU` and `EU-SE`, but not `SE-SE3`."},
     {.key = "lat",
      .kind = HELIO_SPEC_F64,
      AT(latitude),
@@ -242,7 +242,7 @@ static const helio_spec_field_t site_fields[] = {
      .most = 90,
      .fallback = "0",
      .example = "45.6",
-     .doc = "Degrees north."},
+     .doc = "Latitude in degrees north."},
     {.key = "lon",
      .kind = HELIO_SPEC_F64,
      AT(longitude),
@@ -250,7 +250,7 @@ static const helio_spec_field_t site_fields[] = {
      .most = 180,
      .fallback = "0",
      .example = "-121.2",
-     .doc = "Degrees east."},
+     .doc = "Longitude in degrees east."},
     {.key = "timezone",
      .kind = HELIO_SPEC_TEXT,
      AT(timezone),
@@ -258,7 +258,7 @@ static const helio_spec_field_t site_fields[] = {
      .rule = &helio_spec_rule_option,
      .fallback = "UTC",
      .example = "America/Los_Angeles",
-     .doc = "IANA name; for schedules in local time."},
+     .doc = "IANA time zone, for schedules in local time."},
     {.key = "pue",
      .kind = HELIO_SPEC_F64,
      AT(pue),
@@ -266,7 +266,7 @@ static const helio_spec_field_t site_fields[] = {
      .most = 5,
      .fallback = "1",
      .example = "1.15",
-     .doc = "Power usage effectiveness: the building's power over the computers'."},
+     .doc = "Power usage effectiveness: power of the building divided by power of the computers."},
     {.key = "carbon_g_per_kwh",
      .kind = HELIO_SPEC_F64,
      AT(carbon_g_per_kwh),
@@ -274,7 +274,7 @@ static const helio_spec_field_t site_fields[] = {
      .most = 5000,
      .fallback = "-1",
      .example = "250",
-     .doc = "A static figure, used where there is no series. -1: not known."},
+     .doc = "Static carbon intensity, used where no series is available. -1: unknown."},
     {.key = "electricity_usd_per_kwh",
      .kind = HELIO_SPEC_F64,
      AT(electricity_usd_per_kwh),
@@ -282,34 +282,34 @@ static const helio_spec_field_t site_fields[] = {
      .most = 100,
      .fallback = "0",
      .example = "0.12",
-     .doc = "A static figure, used where there is no series; it may be negative."},
+     .doc = "Static electricity price, used where no series is available. It may be negative."},
     {.key = "containers",
      .kind = HELIO_SPEC_BOOL,
      AT(containers),
      .fallback = "false",
      .example = "true",
-     .doc = "There is a container runtime: jobs with an image may come."},
+     .doc = "The site has a container runtime and accepts jobs with an image."},
     {.key = "leases",
      .kind = HELIO_SPEC_BOOL,
      AT(leases),
      .fallback = "false",
      .example = "true",
-     .doc = "Jobs are stopped by the site itself when their lease runs out, also while the agent is down."},
+     .doc = "The site itself stops jobs when their lease expires, even while the agent is down."},
     {.key = "pools",
      .kind = HELIO_SPEC_LIST,
      AT(pools),
      .most = HELIO_SITE_POOLS_MAX,
      .table = &pool_table,
      .example = "[{name: h100, gpu: H100, memory: 80GB, nodes: 16, gpus_per_node: 8}]",
-     .doc = "Nodes of one sort each."},
+     .doc = "Pools of the site; the nodes of a pool are identical."},
 };
 const helio_spec_table_t helio_spec_site_table =
     HELIO_SPEC_TABLE("site", helio_site_profile_t, site_fields, check_site);
 
-/*  The site's keys and somebody else's part. */
+/*  The site's keys, and the sections that other readers parse. */
 static const helio_spec_field_t file_fields[] = {
     {.kind = HELIO_SPEC_INCLUDE, .table = &helio_spec_site_table},
-    {.key = "windows", .kind = HELIO_SPEC_SKIP, .doc = "GPUs that are kept by the hour (windows.h)."},
+    {.key = "windows", .kind = HELIO_SPEC_SKIP, .doc = "Windows of reserved GPUs (windows.h)."},
     {.key = "agent", .kind = HELIO_SPEC_SKIP, .doc = "Settings of the agent, which reads them itself."},
 };
 static const helio_spec_table_t file_table =

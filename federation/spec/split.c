@@ -233,8 +233,8 @@ helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, heli
     helio_rc rc = HELIO_OK;
     if (source.text.size > HELIO_SPEC_STREAM_MAX)
         return helio_spec_complain_at(
-            &self.reader, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, "submit in several parts",
-            "the submission has %u bytes; at most %d are read", source.text.size, HELIO_SPEC_STREAM_MAX);
+            &self.reader, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, "split the submission",
+            "the submission has %u bytes; the limit is %d", source.text.size, HELIO_SPEC_STREAM_MAX);
     self.source.text.data = data;
     forget(&self);
     const char *at = skip_blanks(data, end);
@@ -244,7 +244,7 @@ helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, heli
     }
     if (rc == HELIO_OK && self.parts.count == 0)
         rc = helio_spec_complain_at(&self.reader, 0, 0, HELIO_SPEC_MISSING_PROBLEM,
-                                    "a job needs at least 'run: ...'", "there is no job here");
+                                    "a job needs at least 'run: ...'", "the input contains no job");
     if (rc == HELIO_OK)
         *ret_parts = self.parts;
     return rc;

@@ -13,33 +13,33 @@ static const helio_spec_field_t window_fields[] = {
      .required = true,
      .rule = &helio_spec_rule_name,
      .example = "h100",
-     .doc = "The pool whose GPUs are kept."},
+     .doc = "Pool whose GPUs are reserved."},
     {.key = "reserve_gpus",
      .kind = HELIO_SPEC_U32,
      AT(reserve_gpus),
      .most = 10000000,
      .fallback = "0",
      .example = "64",
-     .doc = "So many GPUs, during `when`."},
+     .doc = "Number of GPUs reserved during `when`."},
     {.key = "when",
      .kind = HELIO_SPEC_TEXT,
      AT(when),
      .most = 256,
      .example = "Mon..Fri 08:00-20:00",
-     .doc = "Hours of the week in the site's `timezone`. Not said: always."},
+     .doc = "Hours of the week in the site's `timezone`. Default: always."},
     {.key = "series",
      .kind = HELIO_SPEC_TEXT,
      AT(series),
      .rule = &helio_spec_rule_name,
      .example = "azure-conv",
-     .doc = "Instead: GPUs in proportion to this series of demand, `peak_gpus` at its greatest."},
+     .doc = "Alternative to `reserve_gpus`: reserve GPUs in proportion to this demand series, `peak_gpus` at its maximum."},
     {.key = "peak_gpus",
      .kind = HELIO_SPEC_U32,
      AT(peak_gpus),
      .most = 10000000,
      .fallback = "0",
      .example = "96",
-     .doc = "GPUs kept at the series' greatest value."},
+     .doc = "Number of GPUs reserved at the maximum of the series."},
 };
 
 static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct)
@@ -48,7 +48,7 @@ static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node
     if (window->series.size ? window->peak_gpus == 0 : window->reserve_gpus == 0)
         return helio_spec_complain(reader, node, HELIO_SPEC_MISSING_PROBLEM,
                                    window->series.size ? "add 'peak_gpus: 96'" : "add 'reserve_gpus: 64'",
-                                   "%s: a window keeps reserve_gpus, or a series and its peak_gpus",
+                                   "%s: a window needs 'reserve_gpus', or 'series' with 'peak_gpus'",
                                    reader->path);
     const char *other = window->series.size ? (window->when.size      ? "when"
                                                : window->reserve_gpus ? "reserve_gpus"
@@ -56,8 +56,8 @@ static helio_rc check(helio_spec_reader_t *reader, const helio_spec_node_t *node
                                             : (window->peak_gpus ? "peak_gpus" : NULL);
     if (other)
         return helio_spec_complain(reader, helio_spec_find(node, other), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   NULL, "%s: '%s' says nothing %s", reader->path, other,
-                                   window->series.size ? "beside a series" : "without a series");
+                                   NULL, "%s: '%s' has no effect %s", reader->path, other,
+                                   window->series.size ? "with a series" : "without a series");
     return HELIO_OK;
 }
 

@@ -242,7 +242,7 @@ static const struct {
     {"#HELIO kind: eval\n#HELIO kind: train", 3, 8, "kind", NULL},
     {"#HELIO run: x", 2, 13, "run is the script itself", NULL},
     {"#HELIO kind: &a eval", 2, 14, "anchors", NULL},
-    {"#HELIO interconnect: nvlink", 2, 22, "nvlink connects GPUs", NULL},
+    {"#HELIO interconnect: nvlink", 2, 22, "nvlink needs GPUs", NULL},
     {"#HELIO placement: {backends: [slrum]}", 2, 31, "one of local, slurm", NULL},
 };
 

@@ -228,8 +228,8 @@ static void site__bad_pools_and_figures_are_refused(void **state)
         {"region: a b", "region: expected a name"},
         {"timezone: 9", "timezone: expected"},
         {"window: []", "unknown key 'window'"},
-        {"pools: [{name: p, gpu: H100}]", "needs gpus_per_node"},
-        {"pools: [{name: p, gpus_per_node: 8}]", "needs gpu"},
+        {"pools: [{name: p, gpu: H100}]", "needs 'gpus_per_node'"},
+        {"pools: [{name: p, gpus_per_node: 8}]", "needs 'gpu'"},
         {"pools: [{name: p, nodes: 2, max_nodes: 1}]", "max_nodes 1 is less than nodes 2"},
         {"pools: [{nodes: 2}]", "key 'name' is missing in pools[0]"},
         {"pools: [{name: p, power: {idle_w: -1}}]", "pools[0].power.idle_w: expected a number from 0"},
@@ -238,8 +238,8 @@ static void site__bad_pools_and_figures_are_refused(void **state)
         {"pools: [{name: p, provision: 5}]", "provision: expected a duration"},
         {"pools: [{name: p, gpu: H100/1g, gpus_per_node: 8, sharing: mig}]", "MIG slice"},
         {"pools: [{name: p, gpu: /1g.10gb, gpus_per_node: 8, sharing: mig}]", "MIG slice"},
-        {"pools: [{name: p, gpu: H100/1g.10gb, gpus_per_node: 8}]", "MIG slices are shared GPUs"},
-        {"pools: [{name: p, gpu: H100, gpus_per_node: 8, sharing: mig}]", "does not say which MIG slices"},
+        {"pools: [{name: p, gpu: H100/1g.10gb, gpus_per_node: 8}]", "needs 'sharing: mig'"},
+        {"pools: [{name: p, gpu: H100, gpus_per_node: 8, sharing: mig}]", "names the MIG profile"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char yaml[256];
@@ -482,7 +482,7 @@ static void judge__errors_are_bounded_and_it_says_so(void **state)
     assert_int_equal(wrong.count, HELIO_DIAGNOSTICS_MAX);
     assert_true(wrong.more);
     helio_diagnostics_text(&wrong, false, &out);
-    assert_non_null(strstr(out.data, "\njob.yaml: there are more errors; these are the first 20\n"));
+    assert_non_null(strstr(out.data, "\njob.yaml: more errors were found; only the first 20 are shown\n"));
     helio_buffer_clear(&yaml);
     helio_buffer_clear(&out);
 }

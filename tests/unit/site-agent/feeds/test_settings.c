@@ -100,8 +100,8 @@ static const struct {
     {"windows: [{pool: cpus, reserve_gpus: 4}]", "has no GPUs"},
     {"windows: [{pool: h100, reserve_gpus: 4, when: Mon}]", "windows[0]: when: at character 4"},
     {"windows: [{pool: h100}]", "reserve_gpus"},
-    {"windows: [{pool: h100, reserve_gpus: 4, peak_gpus: 4}]", "'peak_gpus' says nothing without a series"},
-    {"windows: [{pool: h100, series: conv, peak_gpus: 4, when: Mon}]", "'when' says nothing beside a series"},
+    {"windows: [{pool: h100, reserve_gpus: 4, peak_gpus: 4}]", "'peak_gpus' has no effect without a series"},
+    {"windows: [{pool: h100, series: conv, peak_gpus: 4, when: Mon}]", "'when' has no effect with a series"},
     {"windows: [{pool: h100, series: conv, peak_gpus: 4}]", "no feed of signal load has the name 'conv'"},
 };
 
