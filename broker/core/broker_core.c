@@ -45,12 +45,12 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->durations = helio_durations_new();
     self->facts_version = 1;
     self->overflow_version = 1;
-    self->look_ms = INT64_MAX;
-    self->queues_look_ms = INT64_MAX;
-    self->kept_ms = INT64_MAX;
-    self->moves = core_moves_new();
+    self->next_check_ms = INT64_MAX;
+    self->rules_check_ms = INT64_MAX;
+    self->windows_check_ms = INT64_MAX;
+    self->migrations = core_migrations_new();
     self->calendar.review_ms = INT64_MAX;
-    self->next_watch_ms = INT64_MAX;
+    self->next_silence_check_ms = INT64_MAX;
     return self;
 }
 
@@ -59,7 +59,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
-    core_evict_free(self);
+    core_preempt_free(self);
     core_jobs_free(self);
     core_sites_free(self);
     core_tenants_free(self);
@@ -68,7 +68,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_keys_free(self);
     core_data_free(self);
     helio_durations_destroy(&self->durations);
-    core_moves_destroy(&self->moves);
+    core_migrations_destroy(&self->migrations);
     free(self->timed);
     free(self->scratch);
     free(self);
@@ -171,12 +171,12 @@ static bool dispatch_site(helio_broker_core_t *self, const helio_event_t *event)
 
 static void on_tick(helio_broker_core_t *self)
 {
-    if (self->now_ms >= self->next_watch_ms)
-        core_watch(self);
-    core_gates_look(self);
-    core_queues_look(self);
-    core_budgets_look(self);
-    core_look(self);
+    if (self->now_ms >= self->next_silence_check_ms)
+        core_check_silence(self);
+    core_dependencies_recheck(self);
+    core_queue_rules_recheck(self);
+    core_budgets_recheck(self);
+    core_recheck_classes(self);
     if (self->round_wanted)
         core_round(self);
 }
@@ -208,13 +208,13 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     self->effects = effects;
     self->event = event;
     core_clock_read(self, event);
-    core_budgets_turn(self);
+    core_budgets_roll_over(self);
     dispatch(self, event);
-    core_gates_settle(self);
+    core_dependencies_resolve(self);
     core_jobs_flush(self);
-    int64_t wake_ms = core_gates_wake_ms(self, self->next_watch_ms);
+    int64_t wake_ms = core_dependencies_wake_ms(self, self->next_silence_check_ms);
     wake_ms = core_budgets_wake_ms(self, core_queues_wake_ms(self, wake_ms));
-    wake_ms = core_look_wake_ms(self, wake_ms);
+    wake_ms = core_recheck_wake_ms(self, wake_ms);
     effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
     self->effects = NULL;
     self->event = NULL;

@@ -46,18 +46,18 @@ static void suspect(helio_broker_core_t *self, job_t *job)
     if (job->state == HELIO_JOB_SUSPECT)
         return;
     job->before = job->state;
-    core_job_move(self, job, HELIO_JOB_SUSPECT, "the site went silent", "broker");
+    core_job_change_state(self, job, HELIO_JOB_SUSPECT, "the site went silent", "broker");
 }
 
 static void requeue_lost(helio_broker_core_t *self, job_t *job, const char *reason, const char *actor)
 {
     if (job->intent == HELIO_INTENT_CANCEL) {
         job->exit_code = 130;
-        core_job_move(self, job, HELIO_JOB_CANCELLED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, actor);
     } else if (job->attempts >= LOST_ATTEMPTS_MAX) {
-        core_job_move(self, job, HELIO_JOB_LOST, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_LOST, reason, actor);
     } else {
-        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
     }
 }
 
@@ -103,13 +103,13 @@ static void watch_restored(helio_broker_core_t *self)
     self->round_wanted = true;
 }
 
-void core_watch(helio_broker_core_t *self)
+void core_check_silence(helio_broker_core_t *self)
 {
     for (site_t *site = self->sites; site; site = site->hh.next)
         watch_site(self, site);
     if (self->restored_until_ms)
         watch_restored(self);
-    self->next_watch_ms = self->now_ms + 1000;
+    self->next_silence_check_ms = self->now_ms + 1000;
 }
 
 /*  The operator swears that nothing of ours runs there any more. */

@@ -56,21 +56,23 @@ struct helio_broker_core {
     uint64_t pools_version;    /* counts changes of which pools there are */
     uint64_t reserved_version; /* capacity_version of the reservations */
     uint64_t rounds;
-    int64_t look_ms; /* wall clock: the earliest of the classes' look_ms, and kept_ms; INT64_MAX = none */
+    int64_t
+        next_check_ms; /* wall clock: the earliest of the classes' next_check_ms, and windows_check_ms; INT64_MAX = none */
     overflow_t *overflows;
     uint64_t overflow_version; /* counts their changes */
     calendar_t calendar;
-    int64_t queues_look_ms;   /* the same of the queues' rules */
-    int64_t queues_looked_ms; /* when that was found out */
-    int64_t kept_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */
-    moves_t *moves;
-    bool keeps;      /* some site told of GPUs that it keeps */
-    int64_t unheard_until_ms; /* monotonic: evictions of the last leader may go on at sites not heard of until then */
+    int64_t rules_check_ms;   /* the same of the queues' rules */
+    int64_t rules_checked_ms; /* when that was found out */
+    int64_t windows_check_ms; /* wall clock: what is kept is looked at again then; INT64_MAX = nothing is */
+    migrations_t *migrations;
+    bool has_site_windows;      /* some site told of GPUs that it keeps */
+    int64_t
+        reconciling_until_ms; /* monotonic: preemptions of the last leader may go on at sites not heard of until then */
     struct option *scratch; /* of an evaluation that is not kept */
     uint32_t scratch_capacity;
     helio_durations_t *durations;
     bool round_wanted;
-    int64_t next_watch_ms; /* silence and leases are looked at then */
+    int64_t next_silence_check_ms; /* silence and leases are looked at then */
     tenant_t *tenants;
     queue_t *queues;
     site_t *sites;
@@ -86,12 +88,12 @@ struct helio_broker_core {
     link_entry_t *links;
     job_t *dirty;
     job_t *ended, *ended_last; /* of this step, in order */
-    eviction_t *evictions;
-    uint32_t eviction_count;
+    preemption_t *preemptions;
+    uint32_t preemption_count;
     waited_t *waited;
-    gate_t **timed; /* a heap: the earliest first */
+    dependency_hold_t **timed; /* a heap: the earliest first */
     uint32_t timed_count, timed_capacity;
-    gate_t *dirty_gates;
+    dependency_hold_t *dirty_holds;
     job_class_t *retired; /* left by an edited job in this step, which holds it until the next one */
     submission_t *buried; /* over, but effects of the last step may point into them */
     uint32_t open_jobs;

@@ -3,7 +3,7 @@
  *  A queue has a priority, and rules that give it another one for sites of a region, or everywhere: at the
  * hours of a schedule in local time, or until a time. Of the rules that hold for a site one counts: a
  * temporary one before a schedule, then that of a region before that of everywhere, then the one that was set
- * last. Rounds only read what holds now; that changes at the clock (core_queues_look).
+ * last. Rounds only read what holds now; that changes at the clock (core_queue_rules_recheck).
  *
  *  Zone data comes with the event that sets a rule and stays in its row. So the core needs no files, a replay
  * decides alike, and a new leader on another machine does too.
@@ -19,7 +19,7 @@
 #include "federation/base/clock.h"
 
 enum {
-    LOOK_AHEAD_MS = 8 * 24 * 3600 * 1000
+    RULES_AHEAD_MS = 8 * 24 * 3600 * 1000
 }; /* every schedule begins or ends within a week, or never does */
 
 queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
@@ -29,7 +29,7 @@ queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
     return queue && !queue->removed ? queue : NULL;
 }
 
-uint32_t core_queue_level(const queue_t *queue, helio_text_t region)
+uint32_t core_queue_priority_at(const queue_t *queue, helio_text_t region)
 {
     for (const queue_rule_t *rule = queue->rules; rule; rule = rule->next)
         if (rule->holds && (!rule->region[0] || helio_region_is_within(region, helio_text_of(rule->region))))
@@ -39,13 +39,13 @@ uint32_t core_queue_level(const queue_t *queue, helio_text_t region)
 
 /*  Levels are those of rules up to the first that holds everywhere, and the queue's own where there is none.
  */
-bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level)
+bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *ret_level)
 {
     bool found = false;
     const queue_rule_t *rule = queue->rules;
     for (;; rule = rule->next) {
         uint32_t other = rule ? rule->priority : queue->priority;
-        if ((!rule || rule->holds) && other < level && (!found || other > *ret_level)) {
+        if ((!rule || rule->holds) && other < priority_level && (!found || other > *ret_level)) {
             *ret_level = other;
             found = true;
         }
@@ -102,15 +102,15 @@ void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, cons
 bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule)
 {
     if (!rule->in) {
-        rule->look_ms = rule->until_ms;
+        rule->next_check_ms = rule->until_ms;
         return self->wall_ms < rule->until_ms;
     }
     helio_interval_t *found;
-    int64_t to_ms = self->wall_ms + LOOK_AHEAD_MS;
+    int64_t to_ms = self->wall_ms + RULES_AHEAD_MS;
     uint32_t count =
         helio_schedule_intervals(&rule->hours, rule->in, self->wall_ms, to_ms, self->effects->arena, &found);
     bool inside = count && found[0].begin_ms <= self->wall_ms;
-    rule->look_ms = !count ? to_ms : inside ? found[0].end_ms : found[0].begin_ms;
+    rule->next_check_ms = !count ? to_ms : inside ? found[0].end_ms : found[0].begin_ms;
     return inside;
 }
 
@@ -129,7 +129,7 @@ void core_queue_rule_drop(helio_broker_core_t *self, queue_t *queue, queue_rule_
 }
 
 /*  Returns whether any priority changed. */
-static bool look_at(helio_broker_core_t *self, queue_t *queue)
+static bool check_rule(helio_broker_core_t *self, queue_t *queue)
 {
     bool changed = false;
     queue_rule_t *rule, *next;
@@ -144,7 +144,7 @@ static bool look_at(helio_broker_core_t *self, queue_t *queue)
         }
         if (rule->holds != held)
             core_queue_rule_write(self, queue, rule, false);
-        self->queues_look_ms = rule->look_ms < self->queues_look_ms ? rule->look_ms : self->queues_look_ms;
+        self->rules_check_ms = rule->next_check_ms < self->rules_check_ms ? rule->next_check_ms : self->rules_check_ms;
     }
     return changed;
 }
@@ -156,29 +156,29 @@ void core_queue_order_changed(helio_broker_core_t *self)
     self->round_wanted = true;
 }
 
-static void look(helio_broker_core_t *self)
+static void recheck(helio_broker_core_t *self)
 {
     bool changed = false;
-    self->queues_look_ms = INT64_MAX;
-    self->queues_looked_ms = self->wall_ms;
+    self->rules_check_ms = INT64_MAX;
+    self->rules_checked_ms = self->wall_ms;
     for (queue_t *queue = self->queues; queue; queue = queue->hh.next)
-        changed |= look_at(self, queue);
+        changed |= check_rule(self, queue);
     if (changed)
         core_queue_order_changed(self);
 }
 
-void core_queues_look(helio_broker_core_t *self)
+void core_queue_rules_recheck(helio_broker_core_t *self)
 {
-    bool clock_set_back = self->queues_look_ms != INT64_MAX && self->wall_ms < self->queues_looked_ms;
-    if (self->wall_ms >= self->queues_look_ms || clock_set_back)
-        look(self);
+    bool clock_set_back = self->rules_check_ms != INT64_MAX && self->wall_ms < self->rules_checked_ms;
+    if (self->wall_ms >= self->rules_check_ms || clock_set_back)
+        recheck(self);
 }
 
 int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most)
 {
-    if (self->queues_look_ms == INT64_MAX)
+    if (self->rules_check_ms == INT64_MAX)
         return at_most;
-    int64_t left = self->queues_look_ms > self->wall_ms ? self->queues_look_ms - self->wall_ms : 0;
+    int64_t left = self->rules_check_ms > self->wall_ms ? self->rules_check_ms - self->wall_ms : 0;
     return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
 
@@ -266,7 +266,7 @@ void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_
 
 void core_queues_loaded(helio_broker_core_t *self)
 {
-    look(self);
+    recheck(self);
 }
 
 void core_queues_free(helio_broker_core_t *self)

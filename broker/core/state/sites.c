@@ -13,10 +13,10 @@ void core_facts_changed(helio_broker_core_t *self, site_t *site)
     self->round_wanted = true;
 }
 
-void core_outlooks_drop(site_t *site)
+void core_pool_forecasts_drop(site_t *site)
 {
     for (uint32_t i = 0; i < site->pool_count; i++)
-        site->pools[i].outlook_hour_ms = 0;
+        site->pools[i].pool_forecast_hour_ms = 0;
 }
 
 site_t *core_site_find(helio_broker_core_t *self, helio_text_t name)
