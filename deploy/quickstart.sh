@@ -1,17 +1,18 @@
 #!/bin/bash
-# A whole federation on this machine, in one command: PostgreSQL, a broker, six sites on four continents with declared
-# GPUs, some jobs, and the plan of one that may wait for the sun.
+# Starts a whole federation on this machine: PostgreSQL, a broker, six sites on four continents with declared GPUs, some
+# jobs, and the plan of a job that may wait for solar power.
 #
-#   deploy/quickstart.sh            installs what is missing (Debian 12), builds, starts, runs examples/*.yaml, leaves it running;
-#                                   run again, it starts everything anew but the jobs: those go on
-#   deploy/quickstart.sh --check    the same without a terminal; stops everything; exit 0 only if every job ended as expected
-#   deploy/quickstart.sh --down     cancels the jobs that are not over, also those that wait, and stops everything that it started
-#   deploy/quickstart.sh --purge    the same, and removes its state
-#   --state DIR                     where everything lives; default for root /var/lib/heliostat-quickstart, for others
+#   deploy/quickstart.sh            installs missing packages (Debian 12), builds, starts the federation, runs examples/*.yaml and
+#                                   leaves the federation running; run again, it restarts all programs while jobs continue
+#   deploy/quickstart.sh --check    the same without a terminal, then stops everything; exits with 0 only if every job ended as
+#                                   expected
+#   deploy/quickstart.sh --down     cancels all open jobs and stops everything that it started
+#   deploy/quickstart.sh --purge    the same, and removes the state directory
+#   --state DIR                     state directory; default for root /var/lib/heliostat-quickstart, for other users
 #                                   ~/.local/state/heliostat-quickstart
-#   --build DIR                     take the programs from this build folder instead of building
+#   --build DIR                     use the programs in this build directory instead of building
 #
-# Nothing outside the state folder is touched, apart from installing packages. Everything listens on 127.0.0.1.
+# Apart from installing packages, the script changes only its state directory. All programs listen on 127.0.0.1.
 set -euo pipefail
 
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -36,16 +37,16 @@ state=${state:-$default_state}
 say() { printf '\n\033[1m── %s\033[0m\n' "$*" | { [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
 fail() { echo "quickstart: $*" >&2; exit 1; }
 
-# ---- processes: started in sessions of their own, ended by pid, and only if the pid is still theirs -----------------
+# ---- processes: each in its own session, stopped by pid, and only if the pid still belongs to it ----------------------
 
 start_time() { awk '{ sub(/^.*\) /, ""); print $20 }' "/proc/$1/stat" 2>/dev/null; }
-alive() { # NAME: is the process of this name still ours and not a zombie?
+alive() { # NAME: the recorded process exists, is the one that was started, and is not a zombie
   local pid born
   [ -f "$state/run/$1.pid" ] || return 1
   read -r pid born <"$state/run/$1.pid"
   [ "$(start_time "$pid")" = "$born" ] && ! grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null
 }
-start() { # NAME COMMAND…: its log is $state/log/NAME.log
+start() { # NAME COMMAND…: logs to $state/log/NAME.log
   local name=$1
   shift
   setsid "$@" </dev/null >>"$state/log/$name.log" 2>&1 &
@@ -62,16 +63,16 @@ stop() { # NAME [SIGNAL]
   rm -f "$state/run/$1.pid"
 }
 
-# PostgreSQL refuses to run as root: then it runs as the user that its package made.
+# PostgreSQL refuses to run as root; as root, use the account that its package created.
 as_pg() { if [ "$(id -u)" = 0 ]; then (cd / && runuser -u postgres -- "$@"); else "$@"; fi; }
 pg_bin() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1; }
 
-down() { # [keep]: jobs are left alone
+down() { # [keep]: leaves jobs running
   [ -d "$state/run" ] || return 0
-  if [ "${1:-}" != keep ] && [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: ask for their end first
+  if [ "${1:-}" != keep ] && [ -x "$state/bin/helio" ] && alive broker; then # jobs outlive their agent by design: cancel them first
     local open state_of
     open=$(for state_of in queued held offered accepted starting running suspended suspect; do client ls --all --state $state_of -o name 2>/dev/null; done || true)
-    [ -z "$open" ] || { echo "cancelling $(wc -l <<<"$open") jobs that are not over"; client cancel $open >/dev/null 2>&1 || true; client wait $open --timeout 10s >/dev/null 2>&1 || true; }
+    [ -z "$open" ] || { echo "cancelling $(wc -l <<<"$open") jobs that are still open"; client cancel $open >/dev/null 2>&1 || true; client wait $open --timeout 10s >/dev/null 2>&1 || true; }
   fi
   local pid_file
   for pid_file in "$state"/run/site-*.pid; do [ ! -f "$pid_file" ] || stop "$(basename "$pid_file" .pid)"; done
@@ -80,11 +81,11 @@ down() { # [keep]: jobs are left alone
 }
 client() { HELIO_TOKEN_FILE="$state/client/token" HELIO_BROKER="$(cat "$state/client/url")" "$state/bin/helio" "$@"; }
 
-if [ "$mode" = down ]; then down; echo "stopped; its state is in $state (--purge removes it)"; exit 0; fi
+if [ "$mode" = down ]; then down; echo "stopped; the state is in $state (--purge removes it)"; exit 0; fi
 if [ "$mode" = purge ]; then
   down
   case $state in /|"$HOME"|"") fail "refusing to remove '$state'" ;; esac
-  [ ! -d "$state" ] || [ -f "$state/.heliostat-quickstart" ] || fail "$state was not made by this script; not removed"
+  [ ! -d "$state" ] || [ -f "$state/.heliostat-quickstart" ] || fail "$state was not created by this script and is not removed"
   rm -rf "$state"
   echo "stopped and removed $state"
   exit 0
@@ -94,7 +95,7 @@ fi
 
 say "Packages"
 "$top/deploy/packages/install.sh" build run
-echo "all there"
+echo "all installed"
 
 if [ -z "$build" ]; then
   say "Build"
@@ -104,14 +105,14 @@ if [ -z "$build" ]; then
 fi
 for program in helio-broker helio-agent helio-shim helio; do [ -x "$build/$program" ] || fail "$build/$program is missing: build first"; done
 
-# A second run in a row replaces the programs of the first; jobs outlive them. A check wants the GPUs for itself.
+# A second run replaces the programs of the first; jobs outlive them. A check needs all GPUs, so it stops the jobs too.
 if [ "$mode" = up ]; then down keep; else down; fi
 mkdir -p "$state"/{run,log,bin,client,pg}
 touch "$state/.heliostat-quickstart"
 chmod 755 "$state"
 for program in helio-broker helio-agent helio-shim helio; do install -m 755 "$build/$program" "$state/bin/$program"; done
 
-free_port() { # FIRST: the first port from here on that nobody listens on
+free_port() { # FIRST: the first free port from FIRST on
   local port=$1
   while (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
   echo "$port"
@@ -122,7 +123,7 @@ free_port() { # FIRST: the first port from here on that nobody listens on
 say "PostgreSQL"
 pg_port=$(free_port 25480)
 [ "$(id -u)" != 0 ] || chown postgres "$state/pg"
-# Jobs run on this machine too, and may try every port of it: nobody speaks to the database without the password.
+# Jobs run on this machine and can reach all of its ports, so the database requires a password.
 password_file=$state/pg.pass
 fresh_password=
 if [ ! -s "$password_file" ]; then
@@ -144,14 +145,14 @@ port = $pg_port
 unix_socket_directories = ''
 CONF
 pg_start() { as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" -l "$state/pg/log" -w -t 120 start >/dev/null 2>&1; }
-for _ in 1 2 3 4 5; do # somebody may take the port in the very moment
+for _ in 1 2 3 4 5; do # another program may take the port in the meantime
   pg_start && break
   { [ ! -e "$state/pg/data/postmaster.pid" ] && tail -n 5 "$state/pg/log" | grep -q "could not bind"; } || { tail -n 5 "$state/pg/log"; fail "PostgreSQL did not start"; }
   pg_port=$(free_port $((pg_port + 1 + RANDOM % 50)))
   as_pg sed -i "s/^port = .*/port = $pg_port/" "$state/pg/data/postgresql.auto.conf"
 done
 database="host=127.0.0.1 port=$pg_port user=helio dbname=helio passfile=$password_file"
-if [ -n "$fresh_password" ]; then # made by an older version, which asked for none
+if [ -n "$fresh_password" ]; then # created by an older version, which required no password
   echo "alter role helio password '$fresh_password'" | psql -qX "host=127.0.0.1 port=$pg_port user=helio dbname=postgres"
   echo "host all all 127.0.0.1/32 scram-sha-256" | as_pg tee "$state/pg/data/pg_hba.conf" >/dev/null
   as_pg "$(pg_bin)/pg_ctl" -D "$state/pg/data" reload >/dev/null
@@ -174,7 +175,7 @@ key_file: $state/broker.key
 CONF
 "$state/bin/helio-broker" migrate --config "$state/broker.yaml" >>"$state/log/migrate.log"
 "$state/bin/helio-broker" tenant add demo --home brisbane --config "$state/broker.yaml" >>"$state/log/migrate.log" 2>&1
-# Whoever looks at the figures needs no more than to read them: migrate made the login, a password makes it usable.
+# The login for reading figures: migrate created it, a password makes it usable.
 reader_file=$state/reader.pass
 [ -s "$reader_file" ] || (umask 077 && echo "*:*:*:helio_reader:$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')" >"$reader_file")
 echo "alter role helio_reader password '$(cut -d: -f5 "$reader_file")'" | psql -qX "$database"
@@ -185,9 +186,8 @@ if [ ! -s "$state/client/token" ]; then
 fi
 
 # Six sites, one file each in deploy/quickstart/sites. Their GPUs are declared: jobs see them as CUDA_VISIBLE_DEVICES.
-# Who else may run there is said in STATE/NAME/site.yaml under `agent.users`; the next run keeps those lines.
-# Their carbon intensity is a typical day, put on the dates from yesterday to a fortnight ahead: past hours are what was,
-# those to come are the forecast.
+# `agent.users` in STATE/NAME/site.yaml lists further users; the next run keeps those lines. The carbon intensity is a
+# typical day, shifted to the dates from yesterday to 14 days ahead: past hours are history, future hours the forecast.
 sites=(lulea frankfurt virginia california singapore brisbane)
 series() {
   local day
@@ -199,7 +199,7 @@ series() {
 }
 series >"$state/typical_day.csv"
 if [ "$(id -u)" = 0 ]; then job_user=nobody; else job_user=$(id -un); fi
-users_of() { # FILE: whom its jobs run as: the lines of `users`, as its operator left them
+users_of() { # FILE: the lines of `users`, as the operator left them
   [ ! -f "$1" ] || awk '/^  users:/ { take = 1; print; next } take && /^(   |  -|[[:space:]]*(#|$))/ { print; next } { take = 0 }' "$1"
 }
 site() { # NAME
@@ -220,7 +220,7 @@ CONF
 }
 for name in "${sites[@]}"; do site "$name"; done
 
-[ "$mode" != check ] || trap down EXIT # also where it fails
+[ "$mode" != check ] || trap down EXIT # also after a failure
 start broker "$state/bin/helio-broker" run --config "$state/broker.yaml"
 for _ in $(seq 150); do
   curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" && break
@@ -231,9 +231,9 @@ curl -fs -o /dev/null "http://127.0.0.1:$http_port/readyz" || { tail -n 5 "$stat
 echo "http://127.0.0.1:$http_port, sites at tcp://127.0.0.1:$site_port"
 
 say "Sites: helio sites, helio gpus"
-since=$(date -u +%FT%T.%3NZ) # what the broker knows of sites outlives it
+since=$(date -u +%FT%T.%3NZ) # the broker's data about sites survives a restart
 for name in "${sites[@]}"; do start "site-$name" "$state/bin/helio-agent" --config "$state/$name/site.yaml"; done
-ready() { # how many sites are there and, where they have a feed, have told the hours ahead
+ready() { # number of sites that are ready and, if they have a feed, have published the hours ahead
   local told
   told=$(psql -qXAt "$database" -c "select coalesce(string_agg(distinct site, ' '), '') from helio_report.forecast_latest where source = 'typical-day' and time > now()")
   client sites -o json 2>/dev/null | jq --arg told "$told singapore" --arg since "$since" \
@@ -247,7 +247,7 @@ done
 client sites
 echo
 client gpus
-[ "$(ready)" = ${#sites[@]} ] || fail "not all sites are ready, with their hours ahead, after 15 s; logs are in $state/log"
+[ "$(ready)" = ${#sites[@]} ] || fail "after 15 s not all sites are ready with a forecast; logs are in $state/log"
 
 say "The day ahead, every third hour: g CO2e/kWh (SQL: helio_report.forecast_latest)"
 psql -qXAt "$database" <<'SQL'
@@ -269,9 +269,9 @@ declare -A expected=([hello]=succeeded [cpu]=succeeded [gang]=succeeded [array]=
 declare -A ids=()
 for file in "$top"/examples/*.yaml; do
   name=$(basename "$file" .yaml)
-  [ "$name" != green ] || continue # it may wait for hours: planned below
+  [ "$name" != green ] || continue # may wait for hours: only planned, below
   [ -n "${expected[$name]:-}" ] || fail "examples/$name.yaml has no expected end in this script"
-  ! grep -q '^ *flexible:' "$file" || fail "examples/$name.yaml may wait for a better hour, so nobody knows when it ends: that is what green.yaml is for"
+  ! grep -q '^ *flexible:' "$file" || fail "examples/$name.yaml is flexible, so its end is unknown; only green.yaml may be flexible"
   ids[$name]=$(client submit "$file" -o name)
 done
 bad=0
@@ -289,21 +289,21 @@ echo "What rigid printed (helio logs): $(client logs "${ids[rigid]}")"
 
 say "A job that may wait 12 hours: helio plan examples/green.yaml"
 client plan "$top/examples/green.yaml"
-planned() { # LABEL, a job on standard input: what the start that is chosen costs
+planned() { # LABEL, a job on standard input: the cost of the chosen start
   client plan - -o json | jq -r --arg what "$1" '(.candidates | map(select(.start))[0]) as $c | .planned_at as $now |
     [$what, $c.site, (if $c.start == $now then "now" else $c.start[11:16] + "Z" end), $c.cost_usd, $c.carbon_g / 1000] | @tsv'
 }
 echo
 {
-  sed '/flexible:/d; s/goal: green/goal: green\n  sites: [brisbane]/' "$top/examples/green.yaml" | planned "at home, at once"
-  sed '/flexible:/d' "$top/examples/green.yaml" | planned "anywhere, at once"
-  planned "anywhere, within 12 hours" <"$top/examples/green.yaml"
+  sed '/flexible:/d; s/goal: green/goal: green\n  sites: [brisbane]/' "$top/examples/green.yaml" | planned "home site, now"
+  sed '/flexible:/d' "$top/examples/green.yaml" | planned "any site, now"
+  planned "any site, within 12 hours" <"$top/examples/green.yaml"
 } | awk -F '\t' 'NR == 1 { home = $5 }
   { printf "%-25s  %-10s  %-6s  $%.2f  %5.2f kg CO2e%s\n", $1, $2, $3, $4, $5, NR == 1 || !home ? "" : sprintf("  %+.0f %%", 100 * ($5 / home - 1)) }'
 
-say "Why the same job, at once, went where it went: helio explain ${ids[rigid]}"
+say "Why the same job without flexible ran where it did: helio explain ${ids[rigid]}"
 client explain "${ids[rigid]}"
-say "What was used: helio report"
+say "Usage: helio report"
 client report
 
 if [ "$mode" = check ]; then
@@ -312,7 +312,7 @@ if [ "$mode" = check ]; then
   echo "check passed"
   exit 0
 fi
-elsewhere= # a folder that is not the default one must be named again
+elsewhere= # a state directory other than the default must be named again
 [ "$state" = "$default_state" ] || elsewhere=" --state $state"
 cat <<END
 
@@ -323,6 +323,6 @@ The federation is running:
 Use it:
   export HELIO_BROKER=http://127.0.0.1:$http_port HELIO_TOKEN_FILE=$state/client/token PATH=$state/bin:\$PATH
   helio run examples/hello.yaml; helio submit examples/green.yaml; helio ls; helio events -f
-Stop it:  deploy/quickstart.sh --down$elsewhere      (--purge$elsewhere removes its state too)
+Stop it:  deploy/quickstart.sh --down$elsewhere      (--purge$elsewhere also removes its state)
 END
 exit "$bad"

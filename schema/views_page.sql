@@ -1,17 +1,18 @@
--- docs/reference/views.md, from the comments of the views: tests/pgtap.sh compares both (HELIO_GOLDEN_WRITE=1 writes the page).
+-- Generates docs/reference/views.md from the comments of the views; tests/pgtap.sh compares both (HELIO_GOLDEN_WRITE=1 writes the page).
 with view as (
     select c.oid, c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says
     from pg_class c where c.relnamespace = 'helio_report'::regnamespace and c.relkind = 'v'
 ), line as (
-    select '' as view, -1 as at, e'# Views\n\n<!-- Made from schema/report by tests/pgtap.sh. -->\n\n'
-        || e'Schema `helio_report` is the contract for dashboards: columns are only ever added. The login `helio_reader` reads it, and\n'
-        || e'nothing else: at most 20 connections, by default read-only and 30 s a query. Times are `timestamptz`; units are in the names.\n\n'
+    select '' as view, -1 as at, e'# Views\n\n<!-- Generated from schema/report by tests/pgtap.sh. -->\n\n'
+        || e'The schema `helio_report` is the stable interface for dashboards: columns are only added. The login `helio_reader` can read this\n'
+        || e'schema and nothing else. Its limits are 20 connections and, by default, read-only sessions and 30 s per query. Times are\n'
+        || e'`timestamptz`; units are in the column names.\n\n'
         || e'The login has no password. A superuser of the database sets one (`alter role helio_reader password ''…''`), or `pg_hba.conf`\n'
-        || e'lets it in by `peer`.\n\n'
-        || e'`helio-broker reader add NAME --tenant T` makes a login with the same limits that sees the rows of its tenants only\n'
-        || '([a tenant''s dashboards](../tenants.md#dashboards-of-one-tenant)). Each view says whether its rows are of tenants or of sites.' as text
+        || e'admits the login by `peer`.\n\n'
+        || e'`helio-broker reader add NAME --tenant T` creates a login with the same limits that sees only the rows of its tenants\n'
+        || '([dashboards of one tenant](../tenants.md#dashboards-of-one-tenant)). Each view says whether its rows belong to tenants or to sites.' as text
     union all
-    select name, 0, format(e'\n## %s\n\n%s\n\n| column | type | |\n|---|---|---|', name, says) from view
+    select name, 0, format(e'\n## %s\n\n%s\n\n| column | type | description |\n|---|---|---|', name, says) from view
     union all
     select v.name, a.attnum, format('| `%s` | %s | %s |', a.attname,
         replace(replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz'), 'double precision', 'float8'),

@@ -15,7 +15,7 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 100000000,
      .fallback = "2000000",
      .example = "2000000",
-     .doc = "Jobs that are not over, of all tenants. More are refused with 429."},
+     .doc = "Maximum number of open jobs of all tenants. Further submissions are refused with 429."},
     {.key = "queued_per_tenant",
      .kind = HELIO_SPEC_U32,
      AT(queued_per_tenant_max),
@@ -23,7 +23,7 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 100000000,
      .fallback = "1000000",
      .example = "100000",
-     .doc = "The same of one tenant."},
+     .doc = "Maximum number of open jobs of one tenant. Further submissions are refused with 429."},
     {.key = "offers_unanswered",
      .kind = HELIO_SPEC_U32,
      AT(offers_unanswered_max),
@@ -31,7 +31,8 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 1000000,
      .fallback = "20000",
      .example = "20000",
-     .doc = "Offers to one site that it has not answered yet. No more are made until it does."},
+     .doc =
+         "Maximum number of unanswered offers to one site. The broker makes no further offers until the site answers."},
     {.key = "batch_rows",
      .kind = HELIO_SPEC_U32,
      AT(batch_rows_max),
@@ -39,8 +40,7 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 1000000,
      .fallback = "20000",
      .example = "20000",
-     .doc = "Rows of one transaction at which it is sent at the latest. Ten times as many waiting: "
-            "submissions are "
+     .doc = "Number of rows at which a batch is sent at the latest. While ten times as many rows wait, submissions are "
             "refused with 429."},
 };
 static const helio_spec_table_t limit_table =
@@ -53,22 +53,22 @@ static const helio_spec_table_t limit_table =
     }
 #define DAY_MS 86400000.0
 static const helio_spec_field_t retention_fields[] = {
-    KEPT_FOR("samples", samples_ms, "400d",
-             "Capacity of each pool, a sample a minute: long enough to hold a month against the same of the "
-             "year before. "
-             "How much of it was allocated stays, by the hour."),
+    KEPT_FOR(
+        "samples", samples_ms, "400d",
+        "Capacity samples of each pool, one per minute. The default allows comparing a month with the same month of "
+        "the previous year. The share that was allocated is kept by hour."),
     KEPT_FOR("forecasts", forecasts_ms, "90d",
-             "Forecasts as they were issued, which their errors are measured by: those of the last 30 days "
-             "are asked for."),
-    KEPT_FOR("actuals", actuals_ms, "400d",
-             "What each hour came to. As long as samples, since views show both side by side; the ledger has "
-             "prices of its own."),
+             "Forecasts as issued, from which forecast errors are computed. Queries cover at most the last 30 days."),
+    KEPT_FOR(
+        "actuals", actuals_ms, "400d",
+        "Actual values of each hour. Keep them as long as samples, because views show both side by side. The ledger "
+        "stores its prices separately."),
     KEPT_FOR("decisions", decisions_ms, "180d",
-             "Why jobs were placed where they were, with the candidates. Those of open jobs stay."),
-    KEPT_FOR("idempotency_keys", keys_ms, "90d",
-             "For how long after its submission a job is found again by its key; while it is open in any "
-             "case. A retry comes "
-             "within days; the broker holds all keys in memory."),
+             "Placement decisions with their candidates. Decisions of open jobs are kept."),
+    KEPT_FOR(
+        "idempotency_keys", keys_ms, "90d",
+        "Time after its submission during which a job is found again by its idempotency key; an open job is always "
+        "found. Clients retry within days. The broker holds all keys in memory."),
     {.key = "rows_per_second",
      .kind = HELIO_SPEC_U32,
      AT(retention.rows_per_second),
@@ -76,7 +76,7 @@ static const helio_spec_field_t retention_fields[] = {
      .most = 100000,
      .fallback = "5000",
      .example = "5000",
-     .doc = "Of each kind, at most, while there is something to delete."},
+     .doc = "Maximum number of rows of each kind that are deleted per second."},
 };
 static const helio_spec_table_t retention_table =
     HELIO_SPEC_TABLE("retention", helio_settings_t, retention_fields, NULL);
@@ -86,39 +86,39 @@ static const helio_spec_field_t setting_fields[] = {
      .kind = HELIO_SPEC_TEXT,
      AT(database),
      .example = "host=127.0.0.1 dbname=helio user=helio",
-     .doc =
-         "Connection string of PostgreSQL (libpq's keywords or URI). Passwords belong into a password file."},
+     .doc = "Connection string of PostgreSQL (libpq keywords or URI). Keep passwords in a password file."},
     {.key = "listen_sites",
      .kind = HELIO_SPEC_TEXT,
      AT(listen_sites),
      .fallback = "tcp://0.0.0.0:7443",
      .example = "tcp://0.0.0.0:7443",
-     .doc = "Where site agents connect to."},
+     .doc = "Address on which the broker listens for site agents."},
     {.key = "listen_http",
      .kind = HELIO_SPEC_TEXT,
      AT(listen_http),
      .fallback = "127.0.0.1:7480",
      .example = "127.0.0.1:7480",
-     .doc = "Where the API, the console and the metrics are served; put a proxy with TLS before it."},
+     .doc = "Address on which the broker serves the API, the console and the metrics. Put a TLS proxy in front of it."},
     {.key = "key_file",
      .kind = HELIO_SPEC_PATH,
      AT(key_file),
      .fallback = "/etc/heliostat/broker.key",
      .example = "/etc/heliostat/broker.key",
-     .doc = "The broker's secret key, mode 0600, made by `helio-broker keygen`."},
+     .doc = "File with the broker's secret key, mode 0600, created by `helio-broker keygen`."},
     {.key = "record",
      .kind = HELIO_SPEC_PATH,
      AT(record),
      .example = "/var/lib/heliostat/events.rec",
-     .doc = "Appends every event that the broker decides by, for `helio-broker replay`. Contains job "
-            "documents."},
+     .doc =
+         "File to which the broker appends every event that it decides on, for `helio-broker replay`. It contains job "
+         "documents."},
     {.key = "log_level",
      .kind = HELIO_SPEC_CHOICE,
      AT(log_level),
      .words = &helio_spec_levels,
      .fallback = "info",
      .example = "info",
-     .doc = "The least level that is logged."},
+     .doc = "Minimum level of log messages."},
     {.key = "lease",
      .kind = HELIO_SPEC_DURATION,
      AT(lease_ms),
@@ -126,7 +126,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc = "How long a site may run jobs without word from the broker; it asks ten times as often."},
+     .doc =
+         "Time for which a site may run jobs without contact to the broker. A site renews its leases ten times as often."},
     {.key = "summary",
      .kind = HELIO_SPEC_DURATION,
      AT(summary_ms),
@@ -134,7 +135,7 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 60000,
      .fallback = "1s",
      .example = "1s",
-     .doc = "How often a site tells what it can offer."},
+     .doc = "Interval at which a site reports what it can offer."},
     {.key = "silent_after",
      .kind = HELIO_SPEC_DURATION,
      AT(silent_after_ms),
@@ -142,7 +143,7 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "60s",
      .example = "60s",
-     .doc = "A site without a word for so long gets no more jobs, and its running ones become suspect."},
+     .doc = "A site without a message for this time gets no more jobs, and its running jobs become suspect."},
     {.key = "commit_deadline",
      .kind = HELIO_SPEC_DURATION,
      AT(commit_deadline_ms),
@@ -150,7 +151,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 600000,
      .fallback = "10s",
      .example = "10s",
-     .doc = "A commit without an answer for so long: the connection is dropped and the outcome looked up."},
+     .doc =
+         "Time to wait for the answer to a commit. After that the broker drops the connection and looks up the outcome."},
     {.key = "readers",
      .kind = HELIO_SPEC_U32,
      AT(readers),
@@ -158,16 +160,17 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 64,
      .fallback = "2",
      .example = "2",
-     .doc = "Connections that answer queries of the API."},
+     .doc = "Number of database connections that answer queries of the API."},
     {.key = "limits",
      .kind = HELIO_SPEC_GROUP,
      .table = &limit_table,
-     .doc = "Where the broker says no instead of growing."},
+     .doc = "Limits beyond which the broker refuses work instead of growing."},
     {.key = "retention",
      .kind = HELIO_SPEC_GROUP,
      .table = &retention_table,
-     .doc = "For how long what grows with time is kept; 0s: for ever. Jobs, the ledger and the audit are "
-            "never deleted."},
+     .doc =
+         "Time for which data that grows with time is kept. 0s: for ever. Jobs, the ledger and the audit log are never "
+         "deleted."},
 };
 const helio_spec_table_t helio_settings_table =
     HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);
@@ -372,12 +375,12 @@ void helio_settings_reference(helio_buffer_t *out)
     helio_buffer_text(
         out,
         "# The broker's settings\n\n"
-        "<!-- Generated from broker/program/settings.c; the test of the settings writes it. -->\n\n"
-        "`broker.yaml`, read by `helio-broker` from `" HELIO_BROKER_CONFIG_PATH
-        "` or from `--config FILE`. Flags of "
-        "the\ncommand line go before it (`helio-broker --help` lists them). Durations: "
-        "[quantities](site.md#quantities).\n"
-        "`helio-broker check` says what is wrong, here and with the database, before a broker runs. A broker "
-        "reads the file\nwhen it starts.\n\n## Keys\n\n");
+        "<!-- Generated from broker/program/settings.c by its test. -->\n\n"
+        "`helio-broker` reads its settings from `" HELIO_BROKER_CONFIG_PATH
+        "` or from `--config FILE` when it starts. Flags on "
+        "the\ncommand line override the file (`helio-broker --help` lists them). Durations are written as in the "
+        "[site file](site.md#quantities).\n"
+        "`helio-broker check` finds errors in this file and in the database before a broker runs.\n\n"
+        "## Keys\n\n");
     helio_spec_reference(&helio_settings_table, out);
 }

@@ -126,7 +126,7 @@ static helio_rc take_hours(reader_t *self, uint8_t days, helio_schedule_t *sched
         if (rc != HELIO_OK)
             return rc;
         if (to == from)
-            return complain(self, "a time other than the begin (a whole day is 00:00-24:00)");
+            return complain(self, "an end that differs from the start (a whole day is 00:00-24:00)");
         if (schedule->count == HELIO_SCHEDULE_RANGES_MAX)
             return complain(self, "at most 32 ranges");
         schedule->ranges[schedule->count++] =
@@ -144,7 +144,7 @@ static helio_rc take_rule(reader_t *self, helio_schedule_t *schedule)
         if (rc != HELIO_OK)
             return rc;
         if (peek(self) != ' ')
-            return complain(self, "a blank and then hours, as in 'Mon..Fri 08:00-20:00'");
+            return complain(self, "a space and hours, as in 'Mon..Fri 08:00-20:00'");
     }
     return take_hours(self, days, schedule);
 }
@@ -154,8 +154,8 @@ helio_rc helio_schedule_parse(helio_text_t text, helio_schedule_t *ret_schedule,
     reader_t reader = {.text = text, .err = err};
     helio_schedule_t schedule = {0};
     if (text.size > HELIO_SCHEDULE_TEXT_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "at character %d: a schedule has at most so many characters",
-                          HELIO_SCHEDULE_TEXT_MAX + 1);
+        return helio_fail(err, HELIO_TOO_BIG, "at character %d: a schedule has at most %d characters",
+                          HELIO_SCHEDULE_TEXT_MAX + 1, HELIO_SCHEDULE_TEXT_MAX);
     do {
         helio_rc rc = take_rule(&reader, &schedule);
         if (rc != HELIO_OK)

@@ -96,7 +96,7 @@ static helio_rc take_block(helio_zone_t *self, const bytes_t *from, const counts
     const uint8_t *kinds = from->at + counts->times * time_size;
     if (counts->leap)
         return helio_fail(err, HELIO_INVALID,
-                          "the time-zone data counts leap seconds; use the one that does not");
+                          "the time-zone data includes leap seconds; use data without them");
     self->times = helio_new(counts->times + 1, sizeof *self->times);
     self->kinds = helio_new(counts->times + 1, sizeof *self->kinds);
     self->count = counts->times;
@@ -114,7 +114,7 @@ static helio_rc take_footer(helio_zone_t *self, const bytes_t *from, helio_error
 {
     const uint8_t *end = from->left > 1 ? memchr(from->at + 1, '\n', from->left - 1) : NULL;
     if (!end || from->at[0] != '\n')
-        return helio_fail(err, HELIO_INVALID, "the time-zone data ends without its rule");
+        return helio_fail(err, HELIO_INVALID, "the time-zone data has no final rule");
     helio_text_t text = {(const char *)from->at + 1, (uint32_t)(end - from->at - 1)};
     char shown[80];
     self->has_rule = text.size > 0;
@@ -137,7 +137,7 @@ static helio_rc parse(helio_zone_t *self, bytes_t from, helio_error_t *err)
         good = take_header(&from, &counts, &again) && block_size(&counts, 8) <= from.left;
     }
     if (!good)
-        return helio_fail(err, HELIO_INVALID, "this is no time-zone data (TZif), or it is cut short");
+        return helio_fail(err, HELIO_INVALID, "not time-zone data (TZif), or truncated");
     helio_rc rc = take_block(self, &from, &counts, time_size, err);
     if (rc != HELIO_OK || time_size == 4)
         return rc;
@@ -148,7 +148,7 @@ static helio_rc parse(helio_zone_t *self, bytes_t from, helio_error_t *err)
 helio_rc helio_zone_parse(helio_text_t bytes, helio_zone_t **ret_zone, helio_error_t *err)
 {
     if (bytes.size > HELIO_ZONE_BYTES_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "time-zone data of more than %d bytes", HELIO_ZONE_BYTES_MAX);
+        return helio_fail(err, HELIO_TOO_BIG, "the time-zone data exceeds %d bytes", HELIO_ZONE_BYTES_MAX);
     helio_zone_t *self = helio_new(1, sizeof *self);
     helio_rc rc = parse(self, (bytes_t){(const uint8_t *)bytes.data, bytes.size}, err);
     if (rc != HELIO_OK) {

@@ -40,7 +40,7 @@ helio_rc helio_keypair_new(helio_keypair_t *ret_pair, helio_error_t *err)
     do {
         zcert_t *cert = zcert_new();
         if (!cert)
-            return helio_fail(err, HELIO_IO, "cannot make a CURVE key pair: libzmq was built without CURVE");
+            return helio_fail(err, HELIO_IO, "cannot create a CURVE key pair: libzmq was built without CURVE");
         memcpy(pair.public_key, zcert_public_txt(cert), HELIO_CURVE_SIZE);
         memcpy(pair.secret_key, zcert_secret_txt(cert), HELIO_CURVE_SIZE);
         zcert_destroy(&cert);
@@ -54,7 +54,7 @@ helio_rc helio_keypair_of(const char *secret_key, helio_keypair_t *ret_pair, hel
 {
     helio_keypair_t pair;
     if (!secret_key || !helio_curve_key_is_valid(helio_text_of(secret_key)))
-        return helio_fail(err, HELIO_INVALID, "not a secret key: 40 characters of Z85 are expected");
+        return helio_fail(err, HELIO_INVALID, "not a secret key: expected 40 characters of Z85");
     memcpy(pair.secret_key, secret_key, HELIO_CURVE_SIZE);
     if (zmq_curve_public(pair.public_key, pair.secret_key) != 0) {
         helio_keypair_wipe(&pair);
@@ -86,7 +86,7 @@ helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path, helio
     char line[HELIO_CURVE_CHARS + 1];
     HELIO_AUTO(helio_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 && errno == EEXIST)
-        return helio_fail(err, HELIO_CONFLICT, "%s: exists; keys are never overwritten: move it away first",
+        return helio_fail(err, HELIO_CONFLICT, "%s: already exists; keys are never overwritten: move the file away first",
                           path);
     if (fd < 0)
         return helio_fail(err, HELIO_IO, "%s: cannot create the key file: %s", path, strerror(errno));
@@ -106,13 +106,13 @@ static helio_rc check_access(int fd, const char *path, helio_error_t *err)
 {
     struct stat info;
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-        return helio_fail(err, HELIO_INVALID, "%s: is not a file", path);
+        return helio_fail(err, HELIO_INVALID, "%s: not a regular file", path);
     if (info.st_uid != geteuid() && info.st_uid != 0)
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "%s: the key belongs to user %u, not to the one running this: chown it", path,
+                          "%s: the key file belongs to user %u, not to the user of this program: change its owner", path,
                           (unsigned)info.st_uid);
     if (info.st_mode & 077)
-        return helio_fail(err, HELIO_FORBIDDEN, "%s: others may use the key (mode %04o): chmod 600 it", path,
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: other users can access the key file (mode %04o): run chmod 600", path,
                           (unsigned)(info.st_mode & 07777));
     return HELIO_OK;
 }
@@ -121,7 +121,7 @@ helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_e
 {
     HELIO_AUTO(helio_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 && errno == ENOENT)
-        return helio_fail(err, HELIO_NOT_FOUND, "%s: there is no key file", path);
+        return helio_fail(err, HELIO_NOT_FOUND, "%s: key file not found", path);
     if (fd < 0)
         return helio_fail(err, errno == EACCES ? HELIO_FORBIDDEN : HELIO_IO,
                           "%s: cannot read the key file: %s", path, strerror(errno));
@@ -136,7 +136,7 @@ helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_e
         size--;
     text[size] = '\0';
     if (helio_keypair_of(text, ret_pair, NULL))
-        rc = helio_fail(err, HELIO_INVALID, "%s: does not hold one secret key of 40 characters", path);
+        rc = helio_fail(err, HELIO_INVALID, "%s: does not contain one secret key of 40 characters", path);
     helio_wipe(text, sizeof text);
     return rc;
 }

@@ -194,11 +194,11 @@ static void on_event(void *arg)
             connected(self);
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-            lost(self, "the server does not know this key: have its operator add it");
+            lost(self, "the server does not know this key: ask its operator to add it");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
         case ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL:
-            lost(self, "the handshake failed: is the pinned server key the right one?");
+            lost(self, "the handshake failed: check the configured server key");
             break;
         case ZMQ_EVENT_CLOSED:
             lost(self, "connection refused or unreachable");
@@ -206,7 +206,7 @@ static void on_event(void *arg)
         case ZMQ_EVENT_DISCONNECTED:
             lost(self, self->state == CONNECTED
                            ? "connection lost"
-                           : "connection closed during the handshake: is the pinned server key right?");
+                           : "connection closed during the handshake: check the configured server key");
             break;
         default:
             break;
@@ -303,10 +303,10 @@ static helio_rc check_target(const helio_dialer_target_t *target, helio_error_t 
 {
     const char *endpoint = target->endpoint;
     if (!helio_endpoint_is_valid(endpoint, false))
-        return helio_fail(err, HELIO_INVALID, "%.*s: is not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX,
+        return helio_fail(err, HELIO_INVALID, "%.*s: not an endpoint: write tcp://HOST:PORT", ENDPOINT_MAX,
                           endpoint);
     if (!target->server_key || !helio_curve_key_is_valid(helio_text_of(target->server_key)))
-        return helio_fail(err, HELIO_INVALID, "%s: its server key is not a public key (40 characters of Z85)",
+        return helio_fail(err, HELIO_INVALID, "%s: the server key is not a public key (40 characters of Z85)",
                           endpoint);
     return HELIO_OK;
 }

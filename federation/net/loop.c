@@ -237,7 +237,7 @@ helio_rc helio_loop_new(helio_loop_t **ret_loop, helio_error_t *err)
 {
     int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (fd < 0)
-        return helio_fail(err, HELIO_IO, "cannot make an eventfd: %s", strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot create an eventfd: %s", strerror(errno));
     helio_loop_t *self = helio_new(1, sizeof *self);
     self->wakeup_fd = fd;
     self->armed.before = earlier;

@@ -21,7 +21,7 @@ helio_rc helio_net_new(int sockets_max, helio_net_t **ret_net, helio_error_t *er
     zsys_handler_set(NULL);
     void *context = zmq_ctx_new();
     if (!context)
-        return helio_fail(err, HELIO_IO, "cannot make a ZeroMQ context: %s", zmq_strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot create a ZeroMQ context: %s", zmq_strerror(errno));
     int sockets = sockets_max > 0 ? sockets_max : SOCKETS_DEFAULT;
     if (zmq_ctx_set(context, ZMQ_MAX_SOCKETS, sockets) != 0) {
         (void)zmq_ctx_term(context);

@@ -252,10 +252,10 @@ static helio_rc check_grant(helio_text_t public_key, helio_text_t principal, hel
 {
     if (!principal.size || principal.size > HELIO_PRINCIPAL_MAX ||
         memchr(principal.data, '\0', principal.size))
-        return helio_fail(err, HELIO_INVALID, "a principal's name has 1 to %d bytes", HELIO_PRINCIPAL_MAX);
+        return helio_fail(err, HELIO_INVALID, "the name of a principal must have 1 to %d bytes", HELIO_PRINCIPAL_MAX);
     if (!helio_curve_key_is_valid(public_key))
         return helio_fail(err, HELIO_INVALID,
-                          "%.*s: its key \"%.*s\" is not a public key (40 characters of Z85)",
+                          "%.*s: the key \"%.*s\" is not a public key (40 characters of Z85)",
                           HELIO_TEXT_ARGS(principal), HELIO_TEXT_ARGS(public_key));
     return HELIO_OK;
 }
@@ -322,21 +322,21 @@ static helio_rc bind_failed(const char *endpoint, int why, helio_error_t *err)
     case EADDRINUSE:
         return helio_fail(
             err, HELIO_CONFLICT,
-            "%s: the port is in use: stop what listens there (ss -ltnp names it) or choose another",
+            "%s: the port is in use: stop the process that listens there (ss -ltnp shows it) or choose another port",
             endpoint);
     case EADDRNOTAVAIL:
     case ENODEV:
         return helio_fail(
             err, HELIO_INVALID,
-            "%s: this machine has no such address: use one of its own (ip addr lists them) or 0.0.0.0",
+            "%s: this machine does not have the address: use one of its addresses (ip addr lists them) or 0.0.0.0",
             endpoint);
     case EACCES:
-        return helio_fail(err, HELIO_FORBIDDEN, "%s: not allowed to listen there: choose a port above 1023",
+        return helio_fail(err, HELIO_FORBIDDEN, "%s: no permission to listen there: choose a port above 1023",
                           endpoint);
     case EINVAL:
     case EPROTONOSUPPORT:
     case ENOCOMPATPROTO:
-        return helio_fail(err, HELIO_INVALID, "%s: is not an endpoint: write tcp://ADDRESS:PORT", endpoint);
+        return helio_fail(err, HELIO_INVALID, "%s: not an endpoint: write tcp://ADDRESS:PORT", endpoint);
     default:
         return helio_fail(err, HELIO_IO, "%s: cannot listen: %s", endpoint, zmq_strerror(why));
     }
@@ -353,7 +353,7 @@ static helio_rc open_socket(helio_server_t *self, helio_net_t *net, helio_error_
         return bind_failed(endpoint, EINVAL, err);
     self->socket = zmq_socket(helio_net_context(net), ZMQ_ROUTER);
     if (!self->socket)
-        return helio_fail(err, HELIO_IO, "%s: cannot make a socket: %s", endpoint, zmq_strerror(errno));
+        return helio_fail(err, HELIO_IO, "%s: cannot create a socket: %s", endpoint, zmq_strerror(errno));
     void *socket = self->socket;
     if (!helio_socket_prepare(socket, self->options.frame_max_bytes, self->options.queue_messages,
                               endpoint) ||
@@ -369,7 +369,7 @@ static helio_rc open_socket(helio_server_t *self, helio_net_t *net, helio_error_
     if (zmq_bind(socket, endpoint) != 0)
         return bind_failed(endpoint, errno, err);
     if (zmq_getsockopt(socket, ZMQ_LAST_ENDPOINT, self->endpoint, &size) != 0)
-        return helio_fail(err, HELIO_IO, "%s: cannot ask for its address: %s", endpoint, zmq_strerror(errno));
+        return helio_fail(err, HELIO_IO, "%s: cannot determine the bound address: %s", endpoint, zmq_strerror(errno));
     return HELIO_OK;
 }
 

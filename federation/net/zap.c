@@ -98,13 +98,13 @@ helio_rc helio_zap_new(helio_net_t *net, helio_loop_t *loop, helio_zap_fn *allow
 {
     void *socket = zmq_socket(helio_net_context(net), ZMQ_REP);
     if (!socket)
-        return helio_fail(err, HELIO_IO, "cannot make the authenticator's socket: %s", zmq_strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot create the authenticator's socket: %s", zmq_strerror(errno));
     if (!helio_socket_int(socket, ZMQ_LINGER, 0) || zmq_bind(socket, ENDPOINT) != 0) {
         bool taken = errno == EADDRINUSE;
         const char *why = zmq_strerror(errno);
         (void)zmq_close(socket);
         return taken ? helio_fail(err, HELIO_CONFLICT,
-                                  "this net has a server already: use a net of its own for each")
+                                  "this net already has a server: use one net per server")
                      : helio_fail(err, HELIO_IO, "cannot bind the authenticator: %s", why);
     }
     helio_zap_t *self = helio_new(1, sizeof *self);

@@ -128,11 +128,11 @@ static helio_rc no_unit(helio_text_t text, helio_text_t word, helio_error_t *err
 {
     const char *meant = meant_unit(word);
     if (!word.size)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': in what? USD, gpu-h, t or kg",
+        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the unit is missing: add USD, gpu-h, t or kg",
                           HELIO_TEXT_ARGS(text));
-    return helio_fail(err, HELIO_INVALID, "budget '%.*s': there is no unit '%.*s'; %s%s%s",
+    return helio_fail(err, HELIO_INVALID, "budget '%.*s': unknown unit '%.*s'; %s%s%s",
                       HELIO_TEXT_ARGS(text), HELIO_TEXT_ARGS(word),
-                      meant ? "did you mean '" : "it is USD, gpu-h, t or kg", meant ? meant : "",
+                      meant ? "did you mean '" : "the units are USD, gpu-h, t and kg", meant ? meant : "",
                       meant ? "'?" : "");
 }
 
@@ -147,11 +147,11 @@ static helio_rc parse_period(helio_text_t text, helio_text_t word, uint32_t *ret
         helio_suggestion_offer(&meant, period_names[i]);
     }
     if (!word.size)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': in what time? Say /day, /week or /month",
+        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the period is missing: add /day, /week or /month",
                           HELIO_TEXT_ARGS(text));
-    return helio_fail(err, HELIO_INVALID, "budget '%.*s': there is no period '%.*s'; %s%s%s",
+    return helio_fail(err, HELIO_INVALID, "budget '%.*s': unknown period '%.*s'; %s%s%s",
                       HELIO_TEXT_ARGS(text), HELIO_TEXT_ARGS(word),
-                      meant.best ? "did you mean '" : "it is day, week or month",
+                      meant.best ? "did you mean '" : "the periods are day, week and month",
                       meant.best ? meant.best : "", meant.best ? "'?" : "");
 }
 
@@ -192,7 +192,7 @@ helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, heli
     helio_text_t rest = trimmed(text);
     if (text.size > HELIO_BUDGET_TEXT_SIZE - 1)
         return helio_fail(err, HELIO_INVALID,
-                          "a budget is written as '5000 gpu-h/month': %u bytes are too many", text.size);
+                          "a budget is written as '5000 gpu-h/month'; %u bytes are too long", text.size);
     if (rest.size >= 4 && memcmp(rest.data, none, 4) == 0 && (rest.size == 4 || is_blank(rest.data[4])))
         return parse_none(text, trimmed((helio_text_t){rest.data + 4, rest.size - 4}), ret_ask, err);
     helio_wide_t millionths = 0;
@@ -200,7 +200,7 @@ helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, heli
     if (!size)
         return helio_fail(
             err, HELIO_INVALID,
-            "budget '%.*s': it is written as '5000 gpu-h/month', '20000 USD/month', '2 t/month' or 'none'",
+            "budget '%.*s': write it as '5000 gpu-h/month', '20000 USD/month', '2 t/month' or 'none'",
             HELIO_TEXT_ARGS(text));
     rest = trimmed((helio_text_t){rest.data + size, rest.size - size});
     const char *slash = rest.size ? memchr(rest.data, '/', rest.size) : NULL;
@@ -217,7 +217,7 @@ helio_rc helio_budget_parse(helio_text_t text, helio_budget_ask_t *ret_ask, heli
         return rc;
     helio_wide_t amount = millionths * unit->scale / 1000000;
     if (amount > HELIO_BUDGET_AMOUNT_MAX)
-        return helio_fail(err, HELIO_INVALID, "budget '%.*s': so much is no budget; 'none' is no limit",
+        return helio_fail(err, HELIO_INVALID, "budget '%.*s': the amount is too large; 'none' sets no limit",
                           HELIO_TEXT_ARGS(text));
     ask.budget.limit = (int64_t)amount;
     *ret_ask = ask;

@@ -96,7 +96,7 @@ static helio_rc take_part(helio_overflow_step_t *step, uint32_t number, helio_te
     if (begins(part, "after=", &value)) {
         if (!take_duration(value, &step->after_ms))
             return helio_fail(err, HELIO_INVALID,
-                              "step %u: after takes a duration as 90s, 10m, 6h, at most %d days, not '%.*s'",
+                              "step %u: after needs a duration such as 90s, 10m or 6h, at most %d days, not '%.*s'",
                               number, HELIO_OVERFLOW_AFTER_MAX_D, HELIO_TEXT_ARGS(value));
         return HELIO_OK;
     }
@@ -105,17 +105,17 @@ static helio_rc take_part(helio_overflow_step_t *step, uint32_t number, helio_te
             take_number(&value, 6, (int64_t)HELIO_OVERFLOW_PRICE_MAX * 1000000, &step->max_price_micro_usd);
         if (!good || value.size || !step->max_price_micro_usd)
             return helio_fail(err, HELIO_INVALID,
-                              "step %u: max-price takes USD per GPU-hour, as 3 or 2.50, at most %d", number,
+                              "step %u: max-price needs USD per GPU-hour, such as 3 or 2.50, at most %d", number,
                               HELIO_OVERFLOW_PRICE_MAX);
         return HELIO_OK;
     }
     if (!is_pattern(part))
         return helio_fail(
             err, HELIO_INVALID,
-            "step %u: '%.*s' is neither a pattern of sites nor after=DURATION nor max-price=USD", number,
+            "step %u: '%.*s' is neither a site pattern nor after=DURATION nor max-price=USD", number,
             HELIO_TEXT_ARGS(part));
     if (step->pattern_count == HELIO_OVERFLOW_PATTERNS_MAX)
-        return helio_fail(err, HELIO_INVALID, "step %u: at most %d patterns of sites", number,
+        return helio_fail(err, HELIO_INVALID, "step %u: at most %d site patterns", number,
                           HELIO_OVERFLOW_PATTERNS_MAX);
     step->patterns[step->pattern_count++].text = part;
     return HELIO_OK;
@@ -133,12 +133,12 @@ static helio_rc take_step(helio_overflow_t *overflow, helio_text_t text, helio_e
             return rc;
     }
     if (!step->pattern_count)
-        return helio_fail(err, HELIO_INVALID, "step %u: which sites? name them by patterns, as 'eu-*'",
+        return helio_fail(err, HELIO_INVALID, "step %u: no sites: name them by patterns such as 'eu-*'",
                           number);
     if (number == 1 && step->after_ms)
-        return helio_fail(err, HELIO_INVALID, "step 1: it is open at once, and takes no after");
+        return helio_fail(err, HELIO_INVALID, "step 1: the first step is always open and takes no after");
     if (number > 1 && step->after_ms < step[-1].after_ms)
-        return helio_fail(err, HELIO_INVALID, "step %u: its after is less than that of the step before",
+        return helio_fail(err, HELIO_INVALID, "step %u: its after must not be less than that of the previous step",
                           number);
     return HELIO_OK;
 }
@@ -147,10 +147,10 @@ helio_rc helio_overflow_parse(helio_text_t text, helio_overflow_t *ret_overflow,
 {
     helio_overflow_t overflow = {0};
     if (text.size > HELIO_OVERFLOW_TEXT_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "the steps have more than %d characters",
+        return helio_fail(err, HELIO_TOO_BIG, "the steps exceed %d characters",
                           HELIO_OVERFLOW_TEXT_MAX);
     if (!trim(text).size)
-        return helio_fail(err, HELIO_INVALID, "there is no step");
+        return helio_fail(err, HELIO_INVALID, "no step is given");
     while (text.data) {
         helio_rc rc = take_step(&overflow, cut(&text, ';'), err);
         if (rc != HELIO_OK)

@@ -289,7 +289,7 @@ static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t 
                            bare, bare);
         else
             (void)snprintf(hint, sizeof hint,
-                           "write whole numbers with w, d, h, m, s or ms, largest unit first; "
+                           "write whole numbers with w, d, h, m, s or ms, largest first; "
                            "for example '%s: %s'",
                            field->key, field->example ? field->example : "1h30m");
         break;

@@ -343,7 +343,7 @@ helio_rc helio_wire_decode(helio_text_t frame, helio_arena_t *arena, uint32_t *r
                            helio_error_t *err)
 {
     if (frame.size > HELIO_WIRE_FRAME_MAX)
-        return helio_fail(err, HELIO_PROTOCOL, "frame of %u bytes, at most %d", frame.size,
+        return helio_fail(err, HELIO_PROTOCOL, "the frame has %u bytes, at most %d are allowed", frame.size,
                           HELIO_WIRE_FRAME_MAX);
     helio_rc rc = helio_wire_prescan(frame, HELIO_WIRE_ELEMENTS_MAX, err);
     if (rc)
@@ -354,11 +354,11 @@ helio_rc helio_wire_decode(helio_text_t frame, helio_arena_t *arena, uint32_t *r
     uint64_t number = 0;
     assert(array);
     if (!present || !take_int(&reader, &negative, &number) || negative || number > UINT32_MAX)
-        return helio_fail(err, HELIO_PROTOCOL, "frame does not begin with a message number");
+        return helio_fail(err, HELIO_PROTOCOL, "the frame does not begin with a message number");
     const helio_record_type_t *type = helio_message_type((uint32_t)number);
     if (!type) {
         *ret_message = (uint32_t)number;
-        return helio_fail(err, HELIO_VERSION, "message number %u is not known here", (uint32_t)number);
+        return helio_fail(err, HELIO_VERSION, "unknown message number %u", (uint32_t)number);
     }
     char *record = helio_arena_alloc(arena, 1, type->size);
     if ((rc = read_fields(&reader, type, present - 1, record)))

@@ -76,27 +76,27 @@ helio_rc helio_wire_prescan(helio_text_t bytes, uint32_t elements_max, helio_err
         head_t head;
         uint64_t left = bytes.size - at;
         if (!left || !read_head(&head, data + at, left) || head.payload > left - head.size)
-            return helio_fail(err, HELIO_PROTOCOL, "message is cut off in the element at byte %llu of %u",
+            return helio_fail(err, HELIO_PROTOCOL, "the message is truncated in the element at byte %llu of %u",
                               (unsigned long long)at, bytes.size);
         if (head.refused)
             return helio_fail(err, HELIO_PROTOCOL, "%s at byte %llu: messages are arrays of plain values",
                               head.refused, (unsigned long long)at);
         if (!at && !head.array)
-            return helio_fail(err, HELIO_PROTOCOL, "message is not an array");
+            return helio_fail(err, HELIO_PROTOCOL, "the message is not an array");
         if (++seen > elements_max)
-            return helio_fail(err, HELIO_PROTOCOL, "message has more than %u elements", elements_max);
+            return helio_fail(err, HELIO_PROTOCOL, "the message has more than %u elements", elements_max);
         left -= head.size + head.payload;
         pending += head.children;
         pending--;
         /* Every element takes a byte at least, so this refuses an announced gigabyte when it is announced. */
         if (pending > left)
             return helio_fail(err, HELIO_PROTOCOL,
-                              "after byte %llu more elements are announced than bytes are left",
+                              "after byte %llu more elements are announced than bytes remain",
                               (unsigned long long)at);
         if (depth)
             remaining[depth - 1]--;
         if (head.array && depth == HELIO_WIRE_DEPTH_MAX)
-            return helio_fail(err, HELIO_PROTOCOL, "arrays nest deeper than %d at byte %llu",
+            return helio_fail(err, HELIO_PROTOCOL, "arrays are nested deeper than %d at byte %llu",
                               HELIO_WIRE_DEPTH_MAX, (unsigned long long)at);
         if (head.array)
             remaining[depth++] = head.children;

@@ -1,6 +1,6 @@
--- Roles, by every migration run: they belong to the server, and a database that was restored into another one comes without
--- them (as do passwords). A database whose owner may not create roles works without them; an operator can create them later
--- and run `helio-broker migrate` again.
+-- Roles. Every migration run creates those that are missing: roles and passwords belong to the server, so that a database restored to
+-- another server has none. If the owner of the database may not create roles, the database works without them; an operator can create
+-- them later and run `helio-broker migrate` again.
 do $$
 declare
     wanted record;
@@ -14,7 +14,7 @@ begin
                 when insufficient_privilege then
                     raise notice 'role % not created: % may not create roles', wanted.name, current_user;
                 when duplicate_object or unique_violation then
-                    null; -- another database of this server was migrated at the same moment
+                    null; -- another database of this server was migrated at the same time
             end;
         end if;
     end loop;

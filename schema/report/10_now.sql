@@ -1,9 +1,9 @@
--- What the views and the broker's own reads stand on: jobs with their state now, and the series that hold now.
--- Inside schema helio: not a contract.
+-- The basis of the views and of the broker's own queries: jobs with their current state, and the series in effect.
+-- Internal to schema helio: not a stable interface.
 
--- One row per task. No row in job_state = queued, never placed; why it waits is said once for its class. It ran as long as
--- its attempts did: those that ended, fenced ones aside as in gpu_seconds, and the one that runs. started_at stays the begin
--- of an attempt that ended until the next one runs: such a begin does not tick.
+-- One row per task. A task without a row in job_state is queued and was never placed; its pending reason is stored once for its class.
+-- Its run time is that of its attempts: those that ended, without fenced ones (as in gpu_seconds), and the one that runs. started_at stays
+-- the start of an ended attempt until the next one runs, so that it does not grow meanwhile.
 create or replace view helio.tasks_now as
 select j.job_id, t.task, j.tasks is not null as of_array, j.name, j.tenant, j.user_name, coalesce(e.queue, j.queue) as queue,
     coalesce(e.tier, j.tier) as tier, j.kind, j.home_site, j.gpus, j.nodes, j.time_limit_ms,
@@ -42,13 +42,13 @@ left join helio.classes c on c.class_id = coalesce(e.class_id, j.class_id)
 left join helio.gates g on g.job_id = j.job_id
 left join helio.pools p on p.site = s.site and p.pool = s.pool;
 
--- The jobs that may be open: old ones that were when they were settled, and all from the mark on.
+-- Jobs that may be open: old jobs that were open when they were settled, and all jobs from the mark on.
 create or replace view helio.maybe_open as
 select u.job_id from helio.unsettled u
 union all
 select j.job_id from helio.jobs j where j.job_id >= helio.open_from();
 
--- Jobs with a task that is not over, of the few that are left to be looked at: what a new leader reads.
+-- Jobs with an open task, among the few that have to be read: what a new leader loads.
 create or replace view helio.open_jobs as
 select j.job_id
 from helio.jobs j
@@ -64,7 +64,7 @@ from helio.unsettled u join helio.jobs j using (job_id)
 where coalesce(cardinality(j.tasks), 1) > (select count(*) from helio.job_state s
                                            where s.job_id = j.job_id and helio.state_is_over(s.state));
 
--- All tasks that there ever were, by tenant and state: settled ones are counted already.
+-- Counts of all tasks ever submitted, by tenant and state: settled tasks are counted already.
 create or replace view helio.totals_now as
 select t.tenant, t.state, t.tasks, t.gpu_ms, t.cost_micro_usd, t.energy_j, t.carbon_mg from helio.totals t
 union all
@@ -76,11 +76,11 @@ from (select u.job_id from helio.unsettled u
 join helio.jobs j using (job_id)
 cross join lateral unnest(coalesce(j.tasks, '{-1}'::integer[])) as t (task)
 left join helio.job_state s on s.job_id = j.job_id and s.task = t.task
-where t.task between -1 and 2147483647 -- every task; PostgreSQL takes a job for one task by it, and not for ten
+where t.task between -1 and 2147483647 -- every task; with it the planner expects one task per job instead of ten
 group by 1, 2;
 
--- Everybody who can ask something of the broker, once: users by their tokens, sites by their keys. Roles are those in force
--- now; revoked_at is null while anything of the principal is.
+-- Every principal, once: users by their tokens, sites by their keys. Roles are those in effect now; revoked_at is null while a token
+-- or key of the principal is valid.
 create or replace view helio.principals_now as
 select p.kind, p.name, p.tenant,
     case when p.disabled_at is not null then '{}' when p.kind = 'site' then k.roles else t.roles end as roles, p.created_at,
@@ -105,14 +105,14 @@ select n.site, n.pool, n.signal, n.kind, n.factor, n.source, n.estimated, n.issu
 from helio.series_now n
 where now() >= n.start_at and now() < n.start_at + make_interval(secs => n.step_s::float8 * cardinality(n."values"));
 
--- A site's state as people see it. A site that said nothing for 15 s (it speaks every second, and that is written every
--- five) is given no new work: to people it is silent before what runs there is taken to be in doubt, after 60 s.
+-- A site's state as people see it. A site without a message for 15 s (it sends one every second, and every fifth is stored) gets no
+-- new work: it is shown as silent before its jobs become suspect, after 60 s.
 create or replace function helio.site_state_shown(state smallint, draining boolean, seen_at timestamptz) returns text
     language sql stable parallel safe
     return case when draining then 'draining' when state = 1 and seen_at < now() - interval '15 s' then 'silent'
         else helio.site_state_word(state) end;
 
--- One row per site: figures of its pools added up, and the signals that hold now, else the site file's constants.
+-- One row per site: the sums over its pools, and the signals in effect, otherwise the constants of the site file.
 create or replace view helio.sites_now as
 select s.site, s.region, s.backend, s.state, s.draining, s.drain_reason, s.seen_at, s.latitude, s.longitude, s.timezone,
     s.containers, s.leases, s.agent_version,
@@ -134,7 +134,7 @@ left join lateral (
     from helio.capacity_now n where n.site = s.site
 ) c on true;
 
--- One row per pool. What one GPU-hour costs: rent, or the electricity of a GPU at full use.
+-- One row per pool. The price of a GPU-hour is rent, or the electricity of a GPU at full utilisation.
 create or replace view helio.pools_now as
 select p.site, p.pool, s.region, s.backend, s.state, s.draining, p.gpu as gpu_model, p.gpu_memory_bytes, p.nodes,
     p.max_nodes, p.gpus_per_node, p.interconnect, p.sharing, p.owned,
@@ -151,7 +151,7 @@ left join helio.capacity_now c on c.site = p.site and c.pool = p.pool;
 
 -- ---- ids and JSON, for the broker's reads -----------------------------------------------------------------
 
--- Jobs that an id, a prefix or a suffix (at least six characters) may mean; eleven at most, enough to say "ambiguous".
+-- Jobs that match an id, a prefix or a suffix (at least six characters); at most eleven, enough to report "ambiguous".
 create or replace function helio.find_jobs(id text, of_tenant text) returns setof uuid
     language plpgsql stable
     as $$
@@ -222,7 +222,7 @@ create or replace function helio.task_object(t helio.tasks_now) returns json lan
         'detail', (t).detail,
         'expected_start', helio.rfc3339((t).expected_at));
 
--- The submission is no transition; it stands first all the same.
+-- The submission is not a transition, but is listed first.
 create or replace function helio.history_json(job uuid, of_task integer) returns json language sql stable
     begin atomic
         select json_agg(h.entry order by h.seq)
@@ -237,7 +237,7 @@ create or replace function helio.history_json(job uuid, of_task integer) returns
               where t.job_id = job and t.task in (of_task, -1)) h;
     end;
 
--- What was edited, by whom, in order: a list of {time, actor, field, from, to}.
+-- The edits of a job in order: a list of {time, actor, field, from, to}.
 create or replace function helio.edits_json(job uuid) returns json language sql stable
     begin atomic
         select coalesce(json_agg(json_build_object('time', helio.rfc3339(e.at), 'actor', e.actor, 'field', e.field,
@@ -252,7 +252,7 @@ create or replace function helio.task_json(job uuid, of_task integer) returns te
         from helio.tasks_now t where t.job_id = job and t.task = of_task;
     end;
 
--- An array as a whole: what its tasks add up to, and one state for them all.
+-- An array as a whole: the sums over its tasks, and one state for all of them.
 create or replace function helio.array_json(job uuid) returns text language sql stable
     begin atomic
         select json_build_object(
@@ -301,7 +301,7 @@ create or replace function helio.array_json(job uuid) returns text language sql 
                   t.time_limit_ms, t.submitted_at) a;
     end;
 
--- How an array's tasks stand: {"tasks", "waiting", "states": {word: tasks}}.
+-- The states of an array's tasks: {"tasks", "waiting", "states": {word: tasks}}.
 create or replace function helio.array_states_json(job uuid) returns text language sql stable
     begin atomic
         select json_build_object('tasks', coalesce(sum(s.tasks), 0), 'waiting',
@@ -310,9 +310,9 @@ create or replace function helio.array_states_json(job uuid) returns text langua
         from (select n.state, count(*) as tasks from helio.tasks_now n where n.job_id = job group by n.state) s;
     end;
 
--- Which decision says why: that of the newest placement; while it waits, that of its class. Placements share a decision
--- while its best pool fills up: the chosen place is the placement's, and the decision's own, where another, the first choice.
--- Who waits has chosen nothing, except an hour; starts that others of its class were offered are not its own.
+-- The decision that explains a job: that of the newest placement; for a pending job, that of its class. Placements share a decision while
+-- its best pool fills up: the chosen pool is the placement's; the decision's own pool, if different, was the first choice. A pending job
+-- has chosen nothing except an hour; the starts of other jobs of its class are not its own.
 create or replace function helio.explain_json(job uuid, of_task integer) returns text language sql stable
     begin atomic
         select json_build_object(
@@ -367,11 +367,10 @@ create or replace function helio.explain_json(job uuid, of_task integer) returns
         where t.job_id = job and t.task = of_task;
     end;
 
--- One row a budget, with what of it is gone in the period that is, in the budget's own integers. The broker decides by the same
--- figures (broker/core/budget.c): the ledger, and of each job at a site what was foreseen of its placement, spread evenly over
--- the time that it was foreseen to run, then over what nine runs in ten take, then over its limit. used has the part of that
--- until now, committed the rest that falls into the period. A budget of each tenant in a queue is one of every tenant that has none
--- of its own there.
+-- One row per budget, with the amounts used and committed in the current period, in the budget's own integers. The broker decides by the
+-- same figures (broker/core/budget.c): the ledger, and for each job at a site the estimate made at its placement, spread evenly over its
+-- expected run time, then over its p90, then over its limit. used has the part until now, committed the rest that falls into the period.
+-- A budget for each tenant in a queue applies to every tenant without a budget of its own there.
 create or replace view helio.budgets_now as
 with known as (
     select tenant from helio.tenants union select tenant from helio.tokens

@@ -1,8 +1,8 @@
--- Whose rows of helio_report a login sees. The views read with their owner's rights, but current_user in them is who asks. Each
--- view of tenants' rows asks helio.sight, as a subquery of its own, so once a query and not once a row, and is a security
--- barrier, or stands on one alone: no function or operator of a reader's own meets a row before that.
+-- Row visibility: which rows of helio_report a login sees. The views run with their owner's privileges, but current_user in them is the
+-- querying user. Each view of tenants' rows reads helio.sight in a subquery, so once per query and not once per row. It is a security
+-- barrier, or is based on one alone, so that no function or operator of a reader sees a row before that check.
 
--- The operator's reader, and who may read the tables themselves: there is nothing to keep from them.
+-- The operator's reader, and users that can read the tables themselves, see every row.
 create or replace function helio.sees_every_tenant(who name) returns boolean language sql stable parallel safe
     return (has_schema_privilege(who, 'helio', 'usage') and has_table_privilege(who, 'helio.jobs'::regclass, 'select'))
         or exists (select from pg_roles r where r.rolname = 'helio_reader' and pg_has_role(who, r.oid, 'usage'));
@@ -11,15 +11,16 @@ create or replace view helio.sight as
 select helio.sees_every_tenant(current_user) as every_tenant,
     array (select r.tenant from helio.readers r where r.reader = current_user::text) as tenants;
 
--- The jobs of those tenants, for rows that belong to a job. Who sees every tenant needs no look at them: none are in it then.
+-- The jobs of those tenants, for rows that belong to a job. Empty for users that see every tenant: they need no check.
 create or replace view helio.jobs_in_sight as
 select j.job_id
 from helio.jobs j
 where not (select s.every_tenant from helio.sight s) and j.tenant = any ((select s.tenants from helio.sight s)::text[]);
 
--- Tasks of theirs, without what takes a look at every attempt: helio_report.jobs counts that for the rows that are shown, and
--- not for all that a list of the newest is chosen from.
--- A text that is compared is estimated by the statistics of all tenants' rows, and EXPLAIN shows the estimate: of `|| ''` there are none.
+-- The tasks of those jobs, without figures that need every attempt: helio_report.jobs computes those only for the rows that it returns,
+-- not for all rows from which a list of the newest is selected.
+-- The planner estimates comparisons of text columns from statistics over all tenants, and EXPLAIN shows the estimate; for `|| ''` there are
+-- no statistics.
 create or replace view helio.tasks_in_sight with (security_barrier) as
 select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_name || '' as user_name, t.queue, t.tier, t.kind, t.state,
     t.home_site || '' as home_site, t.site, t.gpu_model, t.gpus,
@@ -27,7 +28,7 @@ select t.job_id, t.task, t.name || '' as name, t.tenant || '' as tenant, t.user_
     t.carbon_g, t.reason, t.pool, t.nodes, t.epoch, t.before
 from helio.tasks_now t
 where ((select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[]))
-  and t.task between -1 and 2147483647; -- every task; PostgreSQL takes a job for one task by it, and not for ten
+  and t.task between -1 and 2147483647; -- every task; with it the planner expects one task per job instead of ten
 
 -- ---- helio-broker reader ----------------------------------------------------------------------------------
 
@@ -40,11 +41,11 @@ create or replace function helio.reader_limits(reader text) returns text languag
 create or replace function helio.reader_grants(reader text) returns text language sql immutable
     return format('grant usage on schema helio_report to %1$I; grant select on all tables in schema helio_report to %1$I;', reader);
 
--- Unlike the limits: a session cannot lift it. An operator who sets another one keeps it.
+-- Unlike the limits, a session cannot change it. A value that an operator has set is kept.
 create or replace function helio.reader_wall(reader text) returns text language sql immutable
     return format('alter role %I set temp_file_limit = ''1GB'';', reader);
 
--- A grant by who may not is a warning and no error, so what came of it is looked at.
+-- A grant without the privilege to grant is a warning, not an error, so the result is checked.
 create or replace function helio.reader_is_ready(reader text) returns boolean language sql stable
     return exists (select from pg_roles r
         where r.rolname = reader and r.rolcanlogin and r.rolconnlimit = 20
@@ -54,11 +55,11 @@ create or replace function helio.reader_is_ready(reader text) returns boolean la
           and not exists (select from pg_class c where c.relnamespace = 'helio_report'::regnamespace and c.relkind = 'v'
               and not has_table_privilege(r.oid, c.oid, 'select')));
 
--- ---- walls: what no setting of a session takes back -------------------------------------------------------
+-- ---- privilege checks that no session setting can undo ----------------------------------------------------
 
--- What is still open to every login of this database, as SQL, a statement a row: the locks that stop a broker, and ways to fill
--- the disk of its server. No row: nothing is. Who may lead keeps all of it, and so does the database's owner; a superuser needs no
--- grant. Of functions of pg_catalog only a superuser can say this.
+-- SQL that closes what is still open to every login of this database, one statement per row: locks that could stop a broker, and ways to
+-- fill the server's disk. No row means that nothing is open. Users that can lead keep these privileges, and so does the owner of the
+-- database; superusers need no grant. Only a superuser can revoke functions of pg_catalog.
 create or replace function helio.missing_walls() returns setof text language sql stable
     begin atomic
         with keeps as (
@@ -103,9 +104,9 @@ create or replace function helio.missing_walls() returns setof text language sql
         order by wall.place, wall.script;
     end;
 
--- Builds what this user of the database may. The answer is the rest, for a superuser; null: nothing is left.
+-- Runs the statements that this user may run. Returns the rest, for a superuser; null if nothing is left.
 create or replace function helio.build_walls() returns text language plpgsql
-    set client_min_messages = error -- a revoke by who may not is a warning for each function
+    set client_min_messages = error -- a revoke without the privilege is a warning for each function
     as $$
 declare
     wall text;
@@ -122,7 +123,7 @@ begin
 end
 $$;
 
--- Makes a reader, or gives one other tenants. The answer is what a superuser has yet to run, as SQL; null: nothing.
+-- Creates a reader, or sets its tenants. Returns the SQL that a superuser still has to run; null if there is none.
 create or replace function helio.put_reader(wanted text, of_tenants text[]) returns text language plpgsql
     as $$
 declare
@@ -160,7 +161,7 @@ begin
 end
 $$;
 
--- Takes a reader's tenants, rights and login. The answer is as above. Its sessions see no tenant from this moment on.
+-- Removes a reader's tenants, privileges and login. Returns as above. Its sessions see no tenant from now on.
 create or replace function helio.drop_reader(unwanted text) returns text language plpgsql
     as $$
 declare

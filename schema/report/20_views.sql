@@ -1,5 +1,5 @@
--- The read contract for dashboards. Columns are only ever added, at the end. `time` where it is a series; units in names;
--- null = not known. The views read with their owner's rights, so that a reader needs none on schema helio.
+-- The stable interface for dashboards. Columns are only added, at the end. A series has a column `time`; units are in the names;
+-- null means unknown. The views run with their owner's privileges, so that readers need none on schema helio.
 
 create or replace view helio_report.fleet_now as
 select p.site, p.region, p.backend,
@@ -10,16 +10,16 @@ select p.site, p.region, p.backend,
     p.price_usd_per_gpu_h, s.pue, s.latitude, s.longitude, coalesce(p.gpus_allocated, 0) as gpus_allocated,
     s.power_w as site_power_watts
 from helio.pools_now p join helio.sites_now s using (site);
-comment on view helio_report.fleet_now is 'One row per site and pool: what it is, and its newest figures. Of sites: every reader sees all.';
+comment on view helio_report.fleet_now is 'One row per site and pool: its properties and its latest figures. Rows of sites: every reader sees all.';
 
 create or replace view helio_report.site_capacity as
 select c.at as time, c.site, c.pool, p.gpu as gpu_model, c.gpus_total, c.gpus_allocated, c.gpus_free, c.gpus_reserved,
     c.largest_block_gpus, c.nodes_up, c.jobs_running, c.jobs_queued
 from helio.capacity_samples c left join helio.pools p using (site, pool);
-comment on view helio_report.site_capacity is 'A sample a minute per site and pool. Of sites: every reader sees all.';
+comment on view helio_report.site_capacity is 'One sample per minute for each site and pool. Rows of sites: every reader sees all.';
 
--- Figures of a sample are those of its hour, by the latest word on it; where a feed was silent its last good one of a day,
--- which is an estimate, and then the site file's.
+-- A sample has the latest values issued for its hour. If a feed was silent, it has the last good value of at most a day, marked as an
+-- estimate; otherwise the value of the site file.
 create or replace view helio_report.site_energy as
 select c.at as time, c.site, nullif(c.power_watts, -1) as power_watts, null::double precision as gpu_power_watts,
     coalesce(q.value, s.pue) as pue,
@@ -39,7 +39,7 @@ left join lateral (
     where a.site = c.site and a.signal = 4 and a.pool = '' and a.hour <= c.at and a.hour > c.at - interval '25 hours'
     order by a.hour desc limit 1
 ) q on true;
-comment on view helio_report.site_energy is 'Draw and carbon intensity of each site, a sample a minute. Of sites: every reader sees all.';
+comment on view helio_report.site_energy is 'Power and carbon intensity of each site, one sample per minute. Rows of sites: every reader sees all.';
 
 create or replace view helio_report.site_price as
 select c.at as time, c.site, c.pool,
@@ -67,17 +67,17 @@ left join lateral (
     order by a.hour desc limit 1
 ) e on true;
 comment on view helio_report.site_price is
-    'What a GPU-hour cost: rent, or for owned pools the electricity of a GPU at full use. Of sites: every reader sees all.';
+    'Price of a GPU-hour: rent, or for owned pools the electricity of a GPU at full utilisation. Rows of sites: every reader sees all.';
 
 create or replace view helio_report.forecast_latest as
 select n.start_at + make_interval(secs => (i - 1)::float8 * n.step_s) as time, n.site, helio.signal_word(n.signal) as signal,
     n.issued_at, n."values"[i] as value, n.p10[i] as p10, n.p90[i] as p90, nullif(n.pool, '') as pool,
     nullif(n.kind, '') as kind, n.source, n.estimated
 from helio.series_now n cross join lateral generate_series(1, cardinality(n."values")) as i;
-comment on view helio_report.forecast_latest is 'Every point of each series as it was issued last. Of sites: every reader sees all.';
+comment on view helio_report.forecast_latest is 'Every point of each series, as issued last. Rows of sites: every reader sees all.';
 
--- Hour by hour, as issued against what the hour came to. An hour that nothing was said of once it had begun has no truth,
--- and kinds and factors never mix. Of signals whose hours are not kept the truth is what was issued last within a day.
+-- Each hour as issued, compared with its actual value. An hour without an issue after its beginning has no actual value, and kinds and
+-- factors never mix. For signals whose actual hours are not stored, the actual value is the last issue within a day.
 create or replace view helio_report.forecast_error as
 select f.time, f.site, helio.signal_word(f.signal) as signal,
     floor(date_part('epoch', f.time - f.issued_at) / 3600)::integer as horizon_h, abs(f.value - a.value) as absolute_error,
@@ -105,7 +105,7 @@ join lateral (
 ) a on true
 where f.time > f.issued_at and f.value is not null and a.value < 'infinity';
 comment on view helio_report.forecast_error is
-    'Forecasts as issued against what came true, hour by hour. Filter on issued_at: it looks at every issue. Of sites: every reader sees all.';
+    'Forecasts as issued compared with actual values, hour by hour. Filter on issued_at: the view reads every issue. Rows of sites: every reader sees all.';
 
 create or replace view helio_report.forecast_error_by_horizon as
 select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hours,
@@ -114,7 +114,7 @@ select e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h, count(*) as hour
 from helio_report.forecast_error e
 where e.issued_at >= now() - interval '7 days'
 group by e.site, e.signal, e.pool, e.kind, e.factor, e.horizon_h;
-comment on view helio_report.forecast_error_by_horizon is 'Means of what was issued in the last seven days. Of sites: every reader sees all.';
+comment on view helio_report.forecast_error_by_horizon is 'Mean forecast errors by horizon, over the forecasts issued in the last seven days. Rows of sites: every reader sees all.';
 
 -- run_seconds as in helio.tasks_now.
 create or replace view helio_report.jobs as
@@ -132,9 +132,9 @@ select helio.job_text(t.job_id, t.task) as job_id, t.name, t.tenant, t.user_name
     t.exit_code, t.attempts, t.gpu_seconds, t.units_done, t.cost_usd, t.energy_kwh, t.carbon_g, t.reason, t.pool, t.nodes,
     t.submitted_at as time
 from helio.tasks_in_sight t;
-comment on view helio_report.jobs is 'One row per job, one per task of an array. Filter on submitted_at. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.jobs is 'One row per job; for arrays, one row per task. Filter on submitted_at. Rows of tenants: a tenant''s reader sees only its own.';
 
--- A union at the top of a view would be no barrier: PostgreSQL takes it apart before it looks for one. Texts as in helio.tasks_in_sight.
+-- A union at the top of a view would not be a security barrier: PostgreSQL flattens it before it checks for one. Texts as in helio.tasks_in_sight.
 create or replace view helio_report.job_transitions with (security_barrier) as
 select u.time, u.job_id, u.epoch, u.from_state, u.to_state, u.reason, u.actor
 from (
@@ -148,7 +148,7 @@ from (
     from helio.tasks_now t
     where (select s.every_tenant from helio.sight s) or t.tenant = any ((select s.tenants from helio.sight s)::text[])
 ) u;
-comment on view helio_report.job_transitions is 'Every change of state; the submission is the one that comes from null. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.job_transitions is 'State changes of jobs. The submission is the change from null. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.edits with (security_barrier) as
 select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant || '' as tenant, e.actor || '' as actor, e.field,
@@ -156,7 +156,7 @@ select e.at as time, helio.job_text(e.job_id, -1) as job_id, j.tenant || '' as t
 from helio.edited e join helio.jobs j using (job_id)
 where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]);
 comment on view helio_report.edits is
-    'What jobs asked for that was changed while they waited: a row for each thing that changed, for all tasks of an array. Rows of tenants: a tenant''s reader sees its own.';
+    'Edits of pending jobs: one row for each changed field. A row about an array applies to all of its tasks. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.placements with (security_barrier) as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site, p.pool, p.start_at,
@@ -168,7 +168,7 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, p.site
     p.expected_high_ms / 1000.0::float8 as expected_p90_seconds
 from helio.placements p left join helio.decisions d using (decision_id) left join helio.jobs_in_sight o using (job_id)
 where (select s.every_tenant from helio.sight s) or o.job_id is not null;
-comment on view helio_report.placements is 'Every offer, with the plan that it rests on. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.placements is 'Placements of jobs at sites, with the plan that each placement is based on. Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.placement_candidates with (security_barrier) as
 select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site, c.pool, c.start_at,
@@ -185,9 +185,9 @@ select p.at as time, helio.job_text(p.job_id, p.task) as job_id, p.epoch, c.site
     c.run_ms / 1000.0::float8 as expected_seconds, c.run_high_ms / 1000.0::float8 as expected_p90_seconds
 from helio.placements p join helio.candidates c using (decision_id) left join helio.jobs_in_sight o using (job_id)
 where (select s.every_tenant from helio.sight s) or o.job_id is not null;
-comment on view helio_report.placement_candidates is 'What each offer was chosen from. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.placement_candidates is 'Candidates of each placement, with their scores. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Of jobs that were over with their first attempt, and whose run was foreseen: the runs that the next ones are told by.
+-- Jobs that ended with their first attempt and had a prediction: the runs from which later runs are predicted.
 create or replace view helio_report.duration_error with (security_barrier) as
 select helio.utc_day(a.ended_at) as time, j.tenant, helio.duration_basis_word(j.expected_basis) as basis,
     count(*) as runs,
@@ -201,9 +201,9 @@ where a.epoch = 1 and a.completes and a.run_ms > 0
   and ((select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[]))
 group by 1, 2, 3;
 comment on view helio_report.duration_error is
-    'How long runs took against what was expected of them, by day (UTC) of their end. A ratio above 1: longer than expected. Rows of tenants: a tenant''s reader sees its own.';
+    'Actual compared with expected run times, by the day (UTC) on which the runs ended. A ratio above 1 means longer than expected. Rows of tenants: a tenant''s reader sees only its own.';
 
--- The decision of a move says what the transition says, so that of the next placement tells whether it came to that.
+-- A migration's decision has the same text as the transition. So the next placement's decision tells whether the job reached its target.
 create or replace view helio_report.moves with (security_barrier) as
 select t.at as time, helio.job_text(t.job_id, t.task) as job_id, t.epoch, p.site as from_site, p.pool as from_pool,
     n.site as to_site, n.pool as to_pool, d.decision_id is not null as moved,
@@ -221,9 +221,9 @@ left join helio.jobs_in_sight o on o.job_id = t.job_id
 where helio.state_word(t.to_state) = 'stopping' and t.reason like 'moved from %'
   and ((select s.every_tenant from helio.sight s) or o.job_id is not null);
 comment on view helio_report.moves is
-    'Running jobs that were told to leave for a better site, and where they went. Filter on time. Rows of tenants: a tenant''s reader sees its own.';
+    'Migrations: running jobs that were told to leave for a better site, and their next placement. Filter on time. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Of what is over by its last attempt, which has an index on the hour; of what is open by its state.
+-- Jobs that ended are found by their last attempt, which has an index on the hour; open jobs by their state.
 create or replace view helio_report.queue_wait with (security_barrier) as
 select helio.utc_hour(b.started_at) as time, coalesce(e.queue, j.queue) as queue, j.tenant, count(*) as jobs,
     percentile_cont(0.5) within group (order by helio.seconds_between(j.submitted_at, b.started_at)) as wait_p50_seconds,
@@ -241,7 +241,7 @@ from (
 join helio.jobs j using (job_id) left join helio.edits e using (job_id)
 where (select s.every_tenant from helio.sight s) or j.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3;
-comment on view helio_report.queue_wait is 'Waits of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.queue_wait is 'Waiting times of the jobs that started within each hour (UTC). Rows of tenants: a tenant''s reader sees only its own.';
 
 create or replace view helio_report.ledger with (security_barrier) as
 select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.tenant, l.site, l.pool, l.gpu_model, l.queue,
@@ -255,9 +255,9 @@ select l.hour as time, helio.job_text(l.job_id, l.task) as job_id, l.epoch, l.te
 from helio.ledger l left join helio.rates r using (rates_id)
 where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[]);
 comment on view helio_report.ledger is
-    'Use by hour and attempt, with what it was priced by. Filter on time. Source static, issued null: the site file''s figure. Rows of tenants: a tenant''s reader sees its own.';
+    'Use by hour and attempt, with the prices applied. Filter on time. Source static without an issue time is the value of the site file. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Units of an attempt are spread over its hours as its GPU time is.
+-- The units of an attempt are spread over its hours in proportion to its GPU time.
 create or replace view helio_report.usage_daily with (security_barrier) as
 select helio.utc_day(l.hour) as time, l.tenant, l.site, l.gpu_model, l.queue,
     count(distinct (l.job_id, l.task)) as jobs, sum(l.gpu_ms)::bigint / 1000.0::float8 as gpu_seconds,
@@ -278,9 +278,9 @@ left join helio.attempts a on a.job_id = l.job_id and a.task = l.task and a.epoc
 left join helio.rates r on r.rates_id = l.rates_id
 where (select s.every_tenant from helio.sight s) or l.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3, 4, 5;
-comment on view helio_report.usage_daily is 'The ledger by day (UTC). Attempts that were fenced cost what they cost, too. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.usage_daily is 'The ledger by day (UTC), including fenced attempts. Rows of tenants: a tenant''s reader sees only its own.';
 
--- An hour balances once every attempt that ran in it is booked: the ledger has them at their ends.
+-- An hour balances once every attempt that ran in it is in the ledger: attempts are entered when they end.
 create or replace view helio_report.energy_balance as
 with running as (
     select s.site, date_trunc('hour', min(coalesce(s.started_at, s.at)), 'UTC') as since
@@ -307,9 +307,9 @@ select h.hour as time, h.site, h.jobs_j / 3600000.0::float8 as jobs_kwh, h.idle_
     coalesce(h.hour < r.since, true) as closed, h.estimated
 from hours h left join running r on r.site = h.site;
 comment on view helio_report.energy_balance is
-    'What each hour (UTC) of a site is booked as, and what its own meter says. Filter on time. Jobs: the ledger, with PUE. Of sites, jobs of all tenants together: every reader sees all.';
+    'Accounted energy of each site by hour (UTC), compared with the site''s own meter. Filter on time. Jobs are the ledger''s energy, including PUE, over all tenants. Rows of sites: every reader sees all.';
 
--- What fenced attempts used is the federation's doing: no baseline has it.
+-- The federation causes the use of fenced attempts, so it is not part of any baseline.
 create or replace view helio_report.savings_daily with (security_barrier) as
 select helio.utc_day(b.at) as time, b.tenant, b.baseline,
     case when b.carbon_kind is not null then sum(b.would_mg - b.carbon_mg)::bigint / 1000.0::float8 end as carbon_g_saved,
@@ -344,9 +344,9 @@ from (
 where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[])
 group by 1, 2, 3, b.carbon_kind;
 comment on view helio_report.savings_daily is
-    'What jobs used that ended on the day (UTC) against two baselines: home = at the job''s home site at once, least-wait = where it could have started first when it was decided. Each as long as its last attempt, priced by the hours in which it would have run. Rows of tenants: a tenant''s reader sees its own.';
+    'Use of the jobs that ended on the day (UTC), compared with two baselines. home: an immediate start at the job''s home site. least-wait: a start at the site where the job could have started first when it was decided. Both assume the run time of the last attempt and the prices of the hours in which the job would have run. Rows of tenants: a tenant''s reader sees only its own.';
 
--- Samples that retention deleted are there as sums of their hours.
+-- Samples that retention deleted are kept as sums by hour.
 create or replace view helio_report.utilization_hourly as
 select c.hour as time, c.site, p.gpu as gpu_model,
     sum(c.gpus_allocated)::float8 / nullif(sum(c.gpus_total), 0) as allocated_ratio,
@@ -360,7 +360,7 @@ from (
     select u.hour, u.site, u.pool, u.gpus_allocated, u.gpus_total from helio.utilization u
 ) c left join helio.pools p using (site, pool)
 group by 1, 2, 3;
-comment on view helio_report.utilization_hourly is 'Share of GPUs allocated, by hour (UTC). Of sites: every reader sees all.';
+comment on view helio_report.utilization_hourly is 'Share of allocated GPUs, by hour (UTC). Rows of sites: every reader sees all.';
 
 create or replace view helio_report.budgets with (security_barrier) as
 select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as kind, helio.period_word(b.period) as period,
@@ -371,4 +371,4 @@ select b.tenant, nullif(b.queue, '') as queue, helio.budget_kind_word(b.kind) as
 from helio.budgets_now b
 cross join lateral (select case b.kind when 0 then 3600000.0 else 1000000.0 end as scale) u
 where (select s.every_tenant from helio.sight s) or b.tenant = any ((select s.tenants from helio.sight s)::text[]);
-comment on view helio_report.budgets is 'One row per budget: of the day, week or month (UTC) that is, what is gone and what is left. Rows of tenants: a tenant''s reader sees its own.';
+comment on view helio_report.budgets is 'One row per budget: what is used, committed and left in the current day, week or month (UTC). Rows of tenants: a tenant''s reader sees only its own.';

@@ -1,5 +1,5 @@
--- Rights, given again by every migration run: a role that was created late, a table that is new. Roles that do not exist
--- are passed over.
+-- Privileges. Every migration run grants them again, for roles created later and for new tables. Roles that do not exist are
+-- skipped.
 revoke all on schema helio, helio_report from public;
 
 do $$
@@ -8,7 +8,7 @@ begin
         grant usage on schema helio, helio_report to helio_broker;
         grant select, insert, update, delete on all tables in schema helio to helio_broker;
         grant select on all tables in schema helio_report to helio_broker;
-        -- What happened stays as it happened.
+        -- History is append-only.
         revoke update, delete, truncate on helio.ledger, helio.attempts, helio.transitions, helio.audit,
             helio.edited, helio.rates, helio.baselines, helio.site_ledger from helio_broker;
         revoke insert, update, delete on helio.schema_migrations from helio_broker;
@@ -16,8 +16,7 @@ begin
 end
 $$;
 
--- The logins of dashboards: the operator's, and those of tenants (helio-broker reader). What one may cost, only who may alter
--- roles can say.
+-- The logins of dashboards: the operator's, and those of tenants (helio-broker reader). Limits require the privilege to alter roles.
 do $$
 declare
     reader text;

@@ -52,8 +52,8 @@ insert into asks values ('helio_reader', null), ('helio_broker', null), ('pgtap_
 -- ---- every view says whose its rows are -------------------------------------------------------------------
 
 create temporary table views as
-select c.oid, c.relname as name, obj_description(c.oid, 'pg_class') like '% Rows of tenants: a tenant''s reader sees its own.' as of_tenants,
-    obj_description(c.oid, 'pg_class') like '% Of sites%: every reader sees all.' as of_sites
+select c.oid, c.relname as name, obj_description(c.oid, 'pg_class') like '% Rows of tenants: a tenant''s reader sees only its own.' as of_tenants,
+    obj_description(c.oid, 'pg_class') like '% Rows of sites: every reader sees all.' as of_sites
 from pg_class c where c.relnamespace = 'helio_report'::regnamespace;
 select ok(of_tenants <> of_sites, name || ' says whose its rows are') from views;
 

@@ -113,7 +113,7 @@ expect "a rule that is not there" 3 "no such rule" "helio queues schedule batch"
 expect "rules of a queue that is not there" 3 "helio queues" -- "$helio" queues schedule fast
 expect "an overflow group of nobody" 2 "whose jobs" -- "$helio" overflow set out --step near
 expect "an overflow group of an unknown queue" 3 "fast" "helio queues" -- "$helio" overflow set out --queue fast --step near
-expect "a step without sites" 2 "step 2: which sites" -- "$helio" overflow set out --queue batch --step near --step after=10m
+expect "a step without sites" 2 "step 2: no sites" -- "$helio" overflow set out --queue batch --step near --step after=10m
 expect "a time without unit in a step" 2 "step 2: after" "10m" -- "$helio" overflow set out --queue batch --step near --step far,after=10
 expect "a step that opens before the one before" 2 "step 3" -- "$helio" overflow set out --queue batch --step a --step b,after=10m --step c,after=1m
 expect "an overflow group that is not there" 3 "helio overflow list" -- "$helio" overflow rm out

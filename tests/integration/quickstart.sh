@@ -15,7 +15,7 @@ sed -i 's/^  users: \[\(.*\)\]$/  users:\n  # demo, and whoever else may\n  - {t
 run --check # a second time in a row, over the first one's state
 # Home runs on coal, whatever the hour: going elsewhere at once emits less, and so does what `green` waits for.
 awk 'function kg() { sub(/ kg CO2e.*/, ""); return $NF }
-  /^at home, at once/ { home = kg() } /^anywhere, at once/ { at_once = kg() } /^anywhere, within/ { later = kg() }
+  /^home site, now/ { home = kg() } /^any site, now/ { at_once = kg() } /^any site, within/ { later = kg() }
   END { exit !(at_once > 0 && at_once < home && later > 0 && later < home) }' "$(dirname "$state")/output" ||
   { echo "the federation saves nothing against home"; exit 1; }
 if [ -f "${HELIO_DATA:-}/energy/carboncast_actual_2020_2021.csv.gz" ]; then

@@ -137,7 +137,7 @@ static void net__errors_of_binding_name_the_endpoint_and_the_remedy(void **state
         const char *text;
     } cases[] = {
         {taken, HELIO_CONFLICT, "in use"},
-        {"tcp://192.0.2.1:7075", HELIO_INVALID, "no such address"},
+        {"tcp://192.0.2.1:7075", HELIO_INVALID, "does not have the address"},
         {"tcp://127.0.0.1:99999", HELIO_INVALID, "tcp://ADDRESS:PORT"},
         {"tcp://127.0.0.1", HELIO_INVALID, "tcp://ADDRESS:PORT"},
         {"tcp://127.0.0.1:0", HELIO_INVALID, "tcp://ADDRESS:PORT"},
@@ -158,7 +158,7 @@ static void net__errors_of_binding_name_the_endpoint_and_the_remedy(void **state
     helio_error_t err = {0};
     options.endpoint = "tcp://127.0.0.1:*";
     assert_int_equal(helio_server_new(world->net, world->loop, &options, &server, &err), HELIO_CONFLICT);
-    assert_non_null(strstr(err.text, "has a server already"));
+    assert_non_null(strstr(err.text, "already has a server"));
     options.secret_key = "nonsense";
     assert_int_equal(helio_server_new(net, world->loop, &options, &server, &err), HELIO_INVALID);
     assert_null(strstr(err.text, "nonsense"));

@@ -332,7 +332,7 @@ static void codec__frames_without_a_known_number_are_refused(void **state)
                  {{"\x91\xce\xff\xff\xff\xff", 6}, HELIO_VERSION, "message number 4294967295"},
                  {{"\x91\xcf\0\0\0\x01\0\0\0\x08", 10}, HELIO_PROTOCOL, "message number"},
                  {{"\x91\x08", 2}, HELIO_PROTOCOL, "helio_msg_reports_ack.seq: is missing"},
-                 {{"", 0}, HELIO_PROTOCOL, "cut off"}};
+                 {{"", 0}, HELIO_PROTOCOL, "truncated"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_error_t err = {0};
         uint32_t message = 99;

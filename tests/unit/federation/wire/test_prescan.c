@@ -58,7 +58,7 @@ static void prescan__refuses_hostile_bytes_and_says_why(void **state)
         size_t size;
         const char *text;
     } cases[] = {
-        {"", 0, "cut off"},
+        {"", 0, "truncated"},
         {"\x01", 1, "not an array"},
         {"\xa1x", 2, "not an array"},
         {"\xdd\x07\xff\xff\xff", 5, "more elements"}, /* four gigabytes in five bytes */
@@ -67,11 +67,11 @@ static void prescan__refuses_hostile_bytes_and_says_why(void **state)
         {"\xdc\xff\xff\x01", 4, "more elements"},
         {"\x92\x01", 2, "more elements"},
         {"\x92\x91\x01", 3, "more elements"}, /* the inner array takes what the outer needs */
-        {"\xdc\x00", 2, "cut off"},
-        {"\x91\xd9", 2, "cut off"},
-        {"\x91\xa5hi", 4, "cut off"},
-        {"\x91\xc6\xff\xff\xff\xff", 6, "cut off"},
-        {"\x91\xcb\x00", 3, "cut off"},
+        {"\xdc\x00", 2, "truncated"},
+        {"\x91\xd9", 2, "truncated"},
+        {"\x91\xa5hi", 4, "truncated"},
+        {"\x91\xc6\xff\xff\xff\xff", 6, "truncated"},
+        {"\x91\xcb\x00", 3, "truncated"},
         {"\x91\x81\x01\x01", 4, "a map"},
         {"\x91\xde\x00\x00", 4, "a map"},
         {"\x91\xdf\x00\x00\x00\x00", 6, "a map"},
@@ -79,7 +79,7 @@ static void prescan__refuses_hostile_bytes_and_says_why(void **state)
         {"\x91\xd8\x01\x01", 4, "an extension type"},
         {"\x91\xc7\x01\x01\x01", 5, "an extension type"},
         {"\x91\xc1", 2, "an invalid tag"},
-        {"\x91\x91\x91\x91\x91\x91\x91\x91\x90", 9, "nest deeper"},
+        {"\x91\x91\x91\x91\x91\x91\x91\x91\x90", 9, "nested deeper"},
         {"\x91\x01\x01", 3, "1 bytes follow"},
         {"\x90\x90", 2, "1 bytes follow"},
     };

@@ -265,9 +265,9 @@ static void versions__what_is_passed_over_keeps_to_the_bounds(void **state)
         const char *refused;
     } cases[] = {
         {"\x91\x91\x91\x91\x91\x91\x91\x01", 8, NULL}, /* as deep as is allowed, the frame included */
-        {"\x91\x91\x91\x91\x91\x91\x91\x91\x01", 9, "nest deeper"},
-        {"\xdd\xff\xff\xff\xff", 5, "more elements are announced than bytes are left"},
-        {"\xc6\xff\xff\xff\xff", 5, "cut off"},
+        {"\x91\x91\x91\x91\x91\x91\x91\x91\x01", 9, "nested deeper"},
+        {"\xdd\xff\xff\xff\xff", 5, "more elements are announced than bytes remain"},
+        {"\xc6\xff\xff\xff\xff", 5, "truncated"},
         {"\x81\x01\x02", 3, "a map"},
         {"\xd4\x01\x02", 3, "an extension type"},
         {"\xc1", 1, "an invalid tag"},
