@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "broker/core/clock.h"
+#include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/site_windows.h"
 #include "broker/core/hooks.h"
 #include "broker/core/load.h"
 #include "broker/core/requests/catalogue.h"
@@ -42,13 +44,18 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->moments = &core_hooks;
     self->open_batch = 1;
     self->capacity_version = 1;
+    self->catalogue = core_catalogue_new();
     self->durations = helio_durations_new();
+    self->dependencies = core_dependencies_new();
+    self->preemptions = core_preemptions_new();
+    self->site_windows = core_site_windows_new();
+    self->moves = core_moves_new();
+    self->verdicts = core_verdicts_new();
+    self->overflows = core_overflows_new();
+    self->intake = core_intake_new();
     self->facts_version = 1;
-    self->overflow_version = 1;
     self->look_ms = INT64_MAX;
     self->queues_look_ms = INT64_MAX;
-    self->kept_ms = INT64_MAX;
-    self->moves = core_moves_new();
     self->calendar.review_ms = INT64_MAX;
     self->next_watch_ms = INT64_MAX;
     return self;
@@ -64,13 +71,15 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_sites_free(self);
     core_tenants_free(self);
     core_queues_free(self);
-    core_overflows_free(self);
-    core_keys_free(self);
-    core_data_free(self);
-    helio_durations_destroy(&self->durations);
+    core_intake_destroy(&self->intake);
+    core_overflows_destroy(&self->overflows);
+    core_verdicts_destroy(&self->verdicts);
     core_moves_destroy(&self->moves);
-    free(self->timed);
-    free(self->scratch);
+    core_site_windows_destroy(&self->site_windows);
+    core_preemptions_destroy(&self->preemptions);
+    core_dependencies_destroy(&self->dependencies);
+    helio_durations_destroy(&self->durations);
+    core_catalogue_destroy(&self->catalogue);
     free(self);
     *self_p = NULL;
 }
@@ -239,9 +248,9 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
 helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self)
 {
 #ifdef HELIO_MUTANT_mark_too_high
-    return self->newest_job;
+    return core_newest_job(self);
 #endif
-    return self->jobs ? self->jobs->key.job : self->newest_job;
+    return self->jobs ? self->jobs->key.job : core_newest_job(self);
 }
 
 void helio_broker_core_each(const helio_broker_core_t *self,

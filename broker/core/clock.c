@@ -17,12 +17,8 @@ enum { SET_MS = 1000 /* a clock that is slewed is never so far off from one step
 
 static void move_plans(helio_broker_core_t *self, int64_t by_ms)
 {
-    eviction_t *eviction;
-    DL_FOREACH(self->evictions, eviction)
-        eviction->at_ms += by_ms;
-    mover_t *mover;
-    DL_FOREACH2(self->moves->held, mover, held_next)
-        mover->gone_ms += by_ms;
+    core_evict_move_by(self, by_ms);
+    core_moves_move_by(self, by_ms);
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->patient_until_ms)
             class->patient_until_ms += by_ms;

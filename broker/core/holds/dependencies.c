@@ -22,6 +22,28 @@
 #include "broker/core/state/text.h"
 #include "federation/base/clock.h"
 
+struct dependencies {
+    waited_t *waited;
+    gate_t **timed; /* a heap: the earliest first */
+    uint32_t timed_count, timed_capacity;
+    gate_t *dirty_gates;
+    job_t *ended, *ended_last; /* of this step, in order */
+};
+
+dependencies_t *core_dependencies_new(void)
+{
+    return helio_new(1, sizeof(dependencies_t));
+}
+
+void core_dependencies_destroy(dependencies_t **self_p)
+{
+    dependencies_t *self = *self_p;
+    assert(!self->waited);
+    free(self->timed);
+    free(self);
+    *self_p = NULL;
+}
+
 enum { NAMED_MAX = 3 /* of the jobs that a text names */ };
 
 typedef enum verdict { VERDICT_WAIT, VERDICT_COME, VERDICT_IN_VAIN } verdict_t;
@@ -42,7 +64,7 @@ static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint
     memset(&wanted.key, 0, sizeof wanted.key);
     wanted.key.on = on;
     wanted.key.after = after;
-    HASH_FIND(hh, self->waited, &wanted.key, sizeof wanted.key, found);
+    HASH_FIND(hh, self->dependencies->waited, &wanted.key, sizeof wanted.key, found);
     return found;
 }
 
@@ -53,7 +75,7 @@ static void waiter_add(helio_broker_core_t *self, gate_t *gate, helio_job_key_t 
         waited = helio_new(1, sizeof *waited);
         waited->key.on = on;
         waited->key.after = after;
-        HASH_ADD(hh, self->waited, key, sizeof waited->key, waited);
+        HASH_ADD(hh, self->dependencies->waited, key, sizeof waited->key, waited);
     }
     waiter_t *waiter = helio_new(1, sizeof *waiter);
     waiter->waited = waited;
@@ -70,7 +92,7 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
     DL_DELETE2(waiter->gate->waiters, waiter, gate_prev, gate_next);
     waiter->gate->waiter_count--;
     if (!waited->waiters) {
-        HASH_DEL(self->waited, waited);
+        HASH_DEL(self->dependencies->waited, waited);
         free(waited);
     }
     free(waiter);
@@ -87,25 +109,25 @@ static bool is_earlier(const gate_t *a, const gate_t *b)
 
 static void timed_put(helio_broker_core_t *self, gate_t *gate, uint32_t at)
 {
-    self->timed[at] = gate;
+    self->dependencies->timed[at] = gate;
     gate->timed_at = at;
 }
 
 static void timed_rise(helio_broker_core_t *self, gate_t *gate, uint32_t at)
 {
-    for (; at && is_earlier(gate, self->timed[(at - 1) / 2]); at = (at - 1) / 2)
-        timed_put(self, self->timed[(at - 1) / 2], at);
+    for (; at && is_earlier(gate, self->dependencies->timed[(at - 1) / 2]); at = (at - 1) / 2)
+        timed_put(self, self->dependencies->timed[(at - 1) / 2], at);
     timed_put(self, gate, at);
 }
 
 static void timed_add(helio_broker_core_t *self, gate_t *gate, int64_t not_before_ms)
 {
     gate->not_before_ms = not_before_ms;
-    if (self->timed_count == self->timed_capacity) {
-        self->timed_capacity = self->timed_capacity ? self->timed_capacity * 2 : 16;
-        self->timed = helio_grow(self->timed, self->timed_capacity, sizeof(gate_t *));
+    if (self->dependencies->timed_count == self->dependencies->timed_capacity) {
+        self->dependencies->timed_capacity = self->dependencies->timed_capacity ? self->dependencies->timed_capacity * 2 : 16;
+        self->dependencies->timed = helio_grow(self->dependencies->timed, self->dependencies->timed_capacity, sizeof(gate_t *));
     }
-    timed_rise(self, gate, self->timed_count++);
+    timed_rise(self, gate, self->dependencies->timed_count++);
 }
 
 static void timed_remove(helio_broker_core_t *self, gate_t *gate)
@@ -113,17 +135,17 @@ static void timed_remove(helio_broker_core_t *self, gate_t *gate)
     if (!gate->not_before_ms)
         return;
     uint32_t at = gate->timed_at;
-    gate_t *last = self->timed[--self->timed_count];
+    gate_t *last = self->dependencies->timed[--self->dependencies->timed_count];
     gate->not_before_ms = 0;
     if (last == gate)
         return;
     for (;;) { /* the last takes its place, and sinks or rises from there */
         uint32_t child = 2 * at + 1;
-        if (child + 1 < self->timed_count && is_earlier(self->timed[child + 1], self->timed[child]))
+        if (child + 1 < self->dependencies->timed_count && is_earlier(self->dependencies->timed[child + 1], self->dependencies->timed[child]))
             child++;
-        if (child >= self->timed_count || !is_earlier(self->timed[child], last))
+        if (child >= self->dependencies->timed_count || !is_earlier(self->dependencies->timed[child], last))
             break;
-        timed_put(self, self->timed[child], at);
+        timed_put(self, self->dependencies->timed[child], at);
         at = child;
     }
     timed_rise(self, last, at);
@@ -131,9 +153,9 @@ static void timed_remove(helio_broker_core_t *self, gate_t *gate)
 
 int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most)
 {
-    if (!self->timed_count)
+    if (!self->dependencies->timed_count)
         return at_most;
-    int64_t left = self->timed[0]->not_before_ms - self->wall_ms;
+    int64_t left = self->dependencies->timed[0]->not_before_ms - self->wall_ms;
     left = left > 0 ? left : 0;
     return left < at_most - self->now_ms ? self->now_ms + left : at_most;
 }
@@ -146,13 +168,13 @@ static void say_later(helio_broker_core_t *self, gate_t *gate)
     if (gate->dirty)
         return;
     gate->dirty = true;
-    DL_APPEND2(self->dirty_gates, gate, dirty_prev, dirty_next);
+    DL_APPEND2(self->dependencies->dirty_gates, gate, dirty_prev, dirty_next);
 }
 
 static void say_nothing(helio_broker_core_t *self, gate_t *gate)
 {
     if (gate->dirty)
-        DL_DELETE2(self->dirty_gates, gate, dirty_prev, dirty_next);
+        DL_DELETE2(self->dependencies->dirty_gates, gate, dirty_prev, dirty_next);
     gate->dirty = false;
 }
 
@@ -260,8 +282,8 @@ static const char *gate_text(helio_broker_core_t *self, const gate_t *gate)
 
 static void write_dirty(helio_broker_core_t *self)
 {
-    while (self->dirty_gates) {
-        gate_t *gate = self->dirty_gates;
+    while (self->dependencies->dirty_gates) {
+        gate_t *gate = self->dependencies->dirty_gates;
         say_nothing(self, gate);
         write_gate(self, gate, helio_text_of(gate_text(self, gate)), 0);
     }
@@ -271,11 +293,11 @@ static void write_dirty(helio_broker_core_t *self)
 
 void core_gates_ended(helio_broker_core_t *self, job_t *job)
 {
-    if (self->ended)
-        self->ended_last->ended_next = job;
+    if (self->dependencies->ended)
+        self->dependencies->ended_last->ended_next = job;
     else
-        self->ended = job;
-    self->ended_last = job;
+        self->dependencies->ended = job;
+    self->dependencies->ended_last = job;
 }
 
 /*  One look into the table for each: what a waiter's gate does may take others out of the same list. */
@@ -311,9 +333,9 @@ static void tell_of_array(helio_broker_core_t *self, const submission_t *array, 
 
 void core_gates_settle(helio_broker_core_t *self)
 {
-    while (self->ended) {
-        job_t *job = self->ended;
-        self->ended = job->ended_next;
+    while (self->dependencies->ended) {
+        job_t *job = self->dependencies->ended;
+        self->dependencies->ended = job->ended_next;
         bool failed = job->state != HELIO_JOB_SUCCEEDED;
         job->submission->unsettled_tasks--;
         job->submission->failed_tasks += failed;
@@ -326,8 +348,8 @@ void core_gates_settle(helio_broker_core_t *self)
 
 void core_gates_look(helio_broker_core_t *self)
 {
-    while (self->timed_count && self->timed[0]->not_before_ms <= self->wall_ms) {
-        gate_t *gate = self->timed[0];
+    while (self->dependencies->timed_count && self->dependencies->timed[0]->not_before_ms <= self->wall_ms) {
+        gate_t *gate = self->dependencies->timed[0];
         timed_remove(self, gate);
         open_if_come(self, gate);
     }

@@ -34,12 +34,15 @@ struct gate {
     waiter_t *waiters;
     uint32_t waiter_count;
     int64_t not_before_ms; /* wall clock; 0 = none, or past */
-    uint32_t timed_at;     /* in core->timed, while not_before_ms */
+    uint32_t timed_at;     /* in the heap of times, while not_before_ms */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
     bool dirty; /* its row must be written at the end of the step */
     gate_t *dirty_prev, *dirty_next;
 };
+
+dependencies_t *core_dependencies_new(void);
+void core_dependencies_destroy(dependencies_t **self_p);
 
 /*  An answer, and false, when the document names something that cannot be waited for. */
 bool core_gate_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,

@@ -33,6 +33,15 @@ static bool may_be_moved(const submission_t *submission)
     return submission->better_site && (submission->signalled || submission->checkpoint_every_ms);
 }
 
+void core_moves_move_by(helio_broker_core_t *self, int64_t by_ms)
+{
+    mover_t *mover;
+    DL_FOREACH2(self->moves->held, mover, held_next)
+    {
+        mover->gone_ms += by_ms;
+    }
+}
+
 /* ---- room that is held --------------------------------------------------------------------------------- */
 
 void core_moves_hold(helio_broker_core_t *self, mover_t *mover, site_t *site, pool_t *pool, uint32_t gpus_per_node)

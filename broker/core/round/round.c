@@ -182,7 +182,8 @@ void core_round(helio_broker_core_t *self)
         self->round_wanted = true;
     else
         core_moves_judge(self);
-    self->look_ms = self->kept_ms < self->moves->look_ms ? self->kept_ms : self->moves->look_ms;
+    int64_t kept_ms = core_kept_review_ms(self);
+    self->look_ms = kept_ms < self->moves->look_ms ? kept_ms : self->moves->look_ms;
     for (class = self->classes; class; class = class->hh.next)
         if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
             self->look_ms = class->look_ms;
