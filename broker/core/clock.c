@@ -11,6 +11,7 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 
 enum { SET_MS = 1000 /* a clock that is slewed is never so far off from one step to the next */ };
@@ -36,7 +37,5 @@ void core_clock_read(helio_broker_core_t *self, const helio_event_t *event)
     if (!self->loaded || (set_ms < SET_MS && set_ms > -SET_MS))
         return;
     move_plans(self, set_ms);
-    self->facts_version++;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_facts_changed(self, NULL);
 }

@@ -18,6 +18,7 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -202,7 +203,7 @@ static void finish(helio_broker_core_t *self)
     core_evict_loaded(self);
     core_budgets_recount(self);
     self->loaded = true;
-    self->round_wanted = true;
+    core_round_due(self);
     self->next_watch_ms = self->now_ms + 1000;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -72,8 +73,7 @@ static void let_go(helio_broker_core_t *self, mover_t *mover)
     mover->counted = false;
     DL_DELETE2(self->moves->held, mover, held_prev, held_next);
     self->moves->held_count--;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_moves_release(helio_broker_core_t *self, job_t *job)

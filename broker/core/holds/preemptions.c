@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
@@ -169,8 +170,7 @@ static void drop(helio_broker_core_t *self, eviction_t *eviction)
     self->preemptions->count--;
     DL_DELETE(self->preemptions->first, eviction);
     free(eviction);
-    self->capacity_version++; /* what was held is there for others */
-    self->round_wanted = true;
+    core_capacity_changed(self); /* what was held is there for others */
 }
 
 void core_evict_left(helio_broker_core_t *self, job_t *job)

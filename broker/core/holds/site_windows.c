@@ -15,6 +15,7 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -288,7 +289,7 @@ static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *p
     }
     uint64_t room = series ? kept->edges[0].room_gpus : UINT64_MAX;
     if (room != kept->room_gpus)
-        self->capacity_version++; /* who found no room may find some */
+        core_capacity_changed_in_round(self); /* who found no room may find some */
     kept->room_gpus = room;
     count_shortfall(self, kept);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
@@ -38,9 +39,7 @@ static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, co
 /*  Classes that want data are judged anew, and everybody looks again. */
 static void changed(helio_broker_core_t *self)
 {
-    self->facts_version++;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_facts_changed(self, NULL);
 }
 
 static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *dataset, const char *between)

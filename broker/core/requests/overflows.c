@@ -3,6 +3,7 @@
 
 #include "broker/core/decide/overflow.h"
 #include "broker/core/requests/warnings.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
@@ -10,9 +11,7 @@
 static void groups_changed(helio_broker_core_t *self)
 {
     core_overflows_changed(self);
-    self->pools_version++; /* every verdict is made anew */
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_pools_changed(self);
 }
 
 /*  Which other one is bound alike, and would fight for the same jobs. */

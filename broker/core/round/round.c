@@ -16,6 +16,7 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/preempt/preempt.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
@@ -179,7 +180,7 @@ void core_round(helio_broker_core_t *self)
             core_turns_done(&turns, outcome == TURN_LOWER);
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
-        self->round_wanted = true;
+        core_round_due(self);
     else
         core_moves_judge(self);
     int64_t kept_ms = core_kept_review_ms(self);
@@ -197,7 +198,7 @@ void core_look(helio_broker_core_t *self)
         if (class->look_ms && class->look_ms <= self->wall_ms)
             class->blocked_at = 0;
     self->look_ms = INT64_MAX;
-    self->round_wanted = true;
+    core_round_due(self);
 }
 
 int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most)

@@ -4,6 +4,7 @@
 #include <utlist.h>
 
 #include "broker/core/sites/sessions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -99,8 +100,7 @@ static void watch_restored(helio_broker_core_t *self)
         if (site->awaited)
             return;
     self->restored_until_ms = 0;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_watch(helio_broker_core_t *self)

@@ -10,6 +10,7 @@
 
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budget_limits.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
@@ -157,8 +158,7 @@ void core_budget_leave(helio_broker_core_t *self, job_t *job)
         return;
     count(self, job, -1);
     if (account->spends.any || account->tenant->spends.any) { /* who waits for the budget looks again */
-        self->capacity_version++;
-        self->round_wanted = true;
+        core_capacity_changed(self);
     }
 }
 
@@ -270,8 +270,7 @@ void core_budgets_turn(helio_broker_core_t *self)
     if (!self->loaded || !self->calendar.any)
         return;
     core_budgets_recount(self);
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_budgets_look(helio_broker_core_t *self)

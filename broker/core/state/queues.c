@@ -14,6 +14,7 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "federation/base/clock.h"
@@ -152,8 +153,7 @@ static bool look_at(helio_broker_core_t *self, queue_t *queue)
 /*  Everybody is asked again, and whoever is first then reserves. */
 void core_queue_order_changed(helio_broker_core_t *self)
 {
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 static void look(helio_broker_core_t *self)
