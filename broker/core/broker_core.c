@@ -33,6 +33,7 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
@@ -54,10 +55,8 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->overflows = core_overflows_new();
     self->intake = core_intake_new();
     self->facts_version = 1;
-    self->look_ms = INT64_MAX;
-    self->queues_look_ms = INT64_MAX;
-    self->calendar.review_ms = INT64_MAX;
-    self->next_watch_ms = INT64_MAX;
+    for (uint32_t check = 0; check < CORE_CHECKS; check++)
+        core_check_at(self, (core_check_t)check, INT64_MAX);
     return self;
 }
 
@@ -180,12 +179,20 @@ static bool dispatch_site(helio_broker_core_t *self, const helio_event_t *event)
 
 static void on_tick(helio_broker_core_t *self)
 {
-    if (self->now_ms >= self->next_watch_ms)
-        core_watch(self);
-    core_gates_look(self);
-    core_queues_look(self);
-    core_budgets_look(self);
-    core_look(self);
+    static const struct {
+        core_check_t check;
+        void (*run)(helio_broker_core_t *self);
+    } checks[] = {
+        {CORE_CHECK_SITES, core_watch},
+        {CORE_CHECK_DEPENDENCIES, core_gates_look},
+        {CORE_CHECK_QUEUES, core_queues_look},
+        {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
+        {CORE_CHECK_CLASSES, core_look},
+    };
+    core_queues_notice_clock(self);
+    for (uint32_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (core_check_is_due(self, checks[i].check))
+            checks[i].run(self);
     if (self->round_wanted)
         core_round(self);
 }
@@ -221,10 +228,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     dispatch(self, event);
     core_gates_settle(self);
     core_jobs_flush(self);
-    int64_t wake_ms = core_gates_wake_ms(self, self->next_watch_ms);
-    wake_ms = core_budgets_wake_ms(self, core_queues_wake_ms(self, wake_ms));
-    wake_ms = core_look_wake_ms(self, wake_ms);
-    effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
+    effects->wake_ms = self->round_wanted ? self->now_ms : core_checks_wake_ms(self);
     self->effects = NULL;
     self->event = NULL;
 }

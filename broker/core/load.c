@@ -19,6 +19,7 @@
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
 #include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -204,7 +205,7 @@ static void finish(helio_broker_core_t *self)
     core_budgets_recount(self);
     self->loaded = true;
     core_round_due(self);
-    self->next_watch_ms = self->now_ms + 1000;
+    core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
 
 void core_on_load(helio_broker_core_t *self, const helio_event_t *event)

@@ -11,11 +11,13 @@
 #include "broker/core/holds/dependencies.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
@@ -24,22 +26,16 @@
 
 struct dependencies {
     waited_t *waited;
-    gate_t **timed; /* a heap: the earliest first */
-    uint32_t timed_count, timed_capacity;
+    helio_heap_t timed; /* of gates, the earliest first */
     gate_t *dirty_gates;
     job_t *ended, *ended_last; /* of this step, in order */
 };
-
-dependencies_t *core_dependencies_new(void)
-{
-    return helio_new(1, sizeof(dependencies_t));
-}
 
 void core_dependencies_destroy(dependencies_t **self_p)
 {
     dependencies_t *self = *self_p;
     assert(!self->waited);
-    free(self->timed);
+    helio_heap_clear(&self->timed);
     free(self);
     *self_p = NULL;
 }
@@ -100,64 +96,53 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
 
 /* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */
 
-static bool is_earlier(const gate_t *a, const gate_t *b)
+static const gate_t *gate_of_node(const helio_heap_node_t *node)
 {
+    return (const gate_t *)(const void *)((const char *)node - offsetof(gate_t, timed));
+}
+
+static bool is_earlier(const helio_heap_node_t *a_, const helio_heap_node_t *b_)
+{
+    const gate_t *a = gate_of_node(a_), *b = gate_of_node(b_);
     if (a->not_before_ms != b->not_before_ms)
         return a->not_before_ms < b->not_before_ms;
     return helio_uuid_compare(a->submission->row.job, b->submission->row.job) < 0;
 }
 
-static void timed_put(helio_broker_core_t *self, gate_t *gate, uint32_t at)
+dependencies_t *core_dependencies_new(void)
 {
-    self->dependencies->timed[at] = gate;
-    gate->timed_at = at;
+    dependencies_t *self = helio_new(1, sizeof *self);
+    helio_heap_init(&self->timed, is_earlier);
+    return self;
 }
 
-static void timed_rise(helio_broker_core_t *self, gate_t *gate, uint32_t at)
+/*  NULL = no gate waits for a time. */
+static gate_t *first_timed(const helio_broker_core_t *self)
 {
-    for (; at && is_earlier(gate, self->dependencies->timed[(at - 1) / 2]); at = (at - 1) / 2)
-        timed_put(self, self->dependencies->timed[(at - 1) / 2], at);
-    timed_put(self, gate, at);
+    helio_heap_node_t *first = helio_heap_first(&self->dependencies->timed);
+    return first ? (gate_t *)(void *)((char *)first - offsetof(gate_t, timed)) : NULL;
+}
+
+static void check_first(helio_broker_core_t *self)
+{
+    const gate_t *first = first_timed(self);
+    core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
 }
 
 static void timed_add(helio_broker_core_t *self, gate_t *gate, int64_t not_before_ms)
 {
     gate->not_before_ms = not_before_ms;
-    if (self->dependencies->timed_count == self->dependencies->timed_capacity) {
-        self->dependencies->timed_capacity = self->dependencies->timed_capacity ? self->dependencies->timed_capacity * 2 : 16;
-        self->dependencies->timed = helio_grow(self->dependencies->timed, self->dependencies->timed_capacity, sizeof(gate_t *));
-    }
-    timed_rise(self, gate, self->dependencies->timed_count++);
+    helio_heap_put(&self->dependencies->timed, &gate->timed);
+    check_first(self);
 }
 
 static void timed_remove(helio_broker_core_t *self, gate_t *gate)
 {
     if (!gate->not_before_ms)
         return;
-    uint32_t at = gate->timed_at;
-    gate_t *last = self->dependencies->timed[--self->dependencies->timed_count];
+    helio_heap_remove(&self->dependencies->timed, &gate->timed);
     gate->not_before_ms = 0;
-    if (last == gate)
-        return;
-    for (;;) { /* the last takes its place, and sinks or rises from there */
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < self->dependencies->timed_count && is_earlier(self->dependencies->timed[child + 1], self->dependencies->timed[child]))
-            child++;
-        if (child >= self->dependencies->timed_count || !is_earlier(self->dependencies->timed[child], last))
-            break;
-        timed_put(self, self->dependencies->timed[child], at);
-        at = child;
-    }
-    timed_rise(self, last, at);
-}
-
-int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (!self->dependencies->timed_count)
-        return at_most;
-    int64_t left = self->dependencies->timed[0]->not_before_ms - self->wall_ms;
-    left = left > 0 ? left : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    check_first(self);
 }
 
 /* ---- a gate's life ------------------------------------------------------------------------------------- */
@@ -348,8 +333,7 @@ void core_gates_settle(helio_broker_core_t *self)
 
 void core_gates_look(helio_broker_core_t *self)
 {
-    while (self->dependencies->timed_count && self->dependencies->timed[0]->not_before_ms <= self->wall_ms) {
-        gate_t *gate = self->dependencies->timed[0];
+    for (gate_t *gate; (gate = first_timed(self)) && gate->not_before_ms <= self->wall_ms;) {
         timed_remove(self, gate);
         open_if_come(self, gate);
     }

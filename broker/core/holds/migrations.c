@@ -6,6 +6,7 @@
 #include <utlist.h>
 
 #include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -137,7 +138,7 @@ void core_moves_note_due(helio_broker_core_t *self, int64_t at_ms)
 {
     moves_t *moves = self->moves;
     moves->due_ms = at_ms < moves->due_ms ? at_ms : moves->due_ms;
-    self->look_ms = at_ms < self->look_ms ? at_ms : self->look_ms;
+    core_check_by(self, CORE_CHECK_CLASSES, at_ms);
 }
 
 /*  By the site's clock since it began, and by one's own since it was told. */

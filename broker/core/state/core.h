@@ -11,6 +11,7 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
@@ -53,13 +54,11 @@ struct helio_broker_core {
     uint64_t pools_version;    /* counts changes of which pools there are */
     uint64_t reserved_version; /* capacity_version of the reservations */
     uint64_t rounds;
-    int64_t look_ms; /* wall clock: the earliest of the classes' look_ms, and kept_ms; INT64_MAX = none */
     calendar_t calendar;
-    int64_t queues_look_ms;   /* the same of the queues' rules */
-    int64_t queues_looked_ms; /* when that was found out */
+    int64_t next_check_ms[CORE_CHECKS]; /* checks.h */
+    int64_t queues_looked_ms; /* wall clock: when their rules were looked at last */
     bool keeps;      /* some site told of GPUs that it keeps */
     bool round_wanted;
-    int64_t next_watch_ms; /* silence and leases are looked at then */
     tenant_t *tenants;
     queue_t *queues;
     site_t *sites;
