@@ -83,100 +83,6 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     *self_p = NULL;
 }
 
-/*  What somebody asks for, who is answered. False: it is none of these. */
-static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
-{
-    const void *payload = event->payload;
-    switch (event->kind) {
-    case HELIO_BROKER_EV_SUBMIT:
-        core_on_submit(self, payload);
-        return true;
-    case HELIO_BROKER_EV_PLAN:
-        core_on_plan(self, payload);
-        return true;
-    case HELIO_BROKER_EV_EXPLAIN:
-        core_on_explain(self, payload);
-        return true;
-    case HELIO_BROKER_EV_CANCEL:
-        core_on_cancel(self, payload);
-        return true;
-    case HELIO_BROKER_EV_RELEASE:
-        core_on_release(self, payload);
-        return true;
-    case HELIO_BROKER_EV_EDIT:
-        core_on_edit(self, payload);
-        return true;
-    case HELIO_BROKER_EV_DRAIN:
-    case HELIO_BROKER_EV_UNDRAIN:
-    case HELIO_BROKER_EV_ATTEST:
-        core_on_site_command(self, event->kind, payload);
-        return true;
-    case HELIO_BROKER_EV_TOKEN:
-        core_on_token(self, payload);
-        return true;
-    case HELIO_BROKER_EV_PRINCIPAL:
-        core_on_principal(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_KEY:
-        core_on_site_key(self, payload);
-        return true;
-    case HELIO_BROKER_EV_TENANT:
-        core_on_tenant(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUOTA:
-        core_on_quota(self, payload);
-        return true;
-    case HELIO_BROKER_EV_DATA:
-        core_on_data(self, payload);
-        return true;
-    case HELIO_BROKER_EV_LINK:
-        core_on_link(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUEUE:
-        core_on_queue(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUEUE_RULE:
-        core_on_queue_rule(self, payload);
-        return true;
-    case HELIO_BROKER_EV_OVERFLOW:
-        core_on_overflow(self, payload);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*  What a site's session brings. False: it is none of these. */
-static bool dispatch_site(helio_broker_core_t *self, const helio_event_t *event)
-{
-    const void *payload = event->payload;
-    switch (event->kind) {
-    case HELIO_BROKER_EV_SITE_HELLO:
-        core_on_hello(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_INVENTORY:
-        core_on_inventory(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_SUMMARY:
-        core_on_summary(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_REPORTS:
-        core_on_reports(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_RENEW:
-        core_on_renew(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_GONE:
-        core_on_gone(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_REFUSED:
-        core_on_refused(self, payload);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void on_tick(helio_broker_core_t *self)
 {
     static const struct {
@@ -203,16 +109,65 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     self->open_batch++;
 }
 
+/*  What each kind of event does: of `event`, which has `payload`. Those before TICK rebuild the memory (load.c). */
+/* clang-format off */
+#define EVENTS(X)                                                             \
+    X(TICK, on_tick(self))                                                    \
+    X(SEALED, on_sealed(self, event->payload))                                \
+    X(SUBMIT, core_on_submit(self, event->payload))                           \
+    X(PLAN, core_on_plan(self, event->payload))                               \
+    X(EXPLAIN, core_on_explain(self, event->payload))                         \
+    X(CANCEL, core_on_cancel(self, event->payload))                           \
+    X(RELEASE, core_on_release(self, event->payload))                         \
+    X(EDIT, core_on_edit(self, event->payload))                               \
+    X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \
+    X(UNDRAIN, core_on_site_command(self, event->kind, event->payload))       \
+    X(ATTEST, core_on_site_command(self, event->kind, event->payload))        \
+    X(TOKEN, core_on_token(self, event->payload))                             \
+    X(PRINCIPAL, core_on_principal(self, event->payload))                     \
+    X(SITE_KEY, core_on_site_key(self, event->payload))                       \
+    X(TENANT, core_on_tenant(self, event->payload))                           \
+    X(QUOTA, core_on_quota(self, event->payload))                             \
+    X(DATA, core_on_data(self, event->payload))                               \
+    X(LINK, core_on_link(self, event->payload))                               \
+    X(QUEUE, core_on_queue(self, event->payload))                             \
+    X(QUEUE_RULE, core_on_queue_rule(self, event->payload))                   \
+    X(OVERFLOW, core_on_overflow(self, event->payload))                       \
+    X(SITE_HELLO, core_on_hello(self, event->payload))                        \
+    X(SITE_INVENTORY, core_on_inventory(self, event->payload))                \
+    X(SITE_SUMMARY, core_on_summary(self, event->payload))                    \
+    X(SITE_REPORTS, core_on_reports(self, event->payload))                    \
+    X(SITE_RENEW, core_on_renew(self, event->payload))                        \
+    X(SITE_GONE, core_on_gone(self, event->payload))                          \
+    X(SITE_REFUSED, core_on_refused(self, event->payload))
+/* clang-format on */
+
+#define X(NAME, call) +1
+_Static_assert(0 EVENTS(X) == HELIO_BROKER_EVENT_COUNT - HELIO_BROKER_EV_TICK, "each kind of event has a row");
+#undef X
+
+#define X(NAME, call)                                                                \
+    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event)   \
+    {                                                                                \
+        (void)event;                                                                 \
+        call;                                                                        \
+    }
+EVENTS(X)
+#undef X
+
 static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
 {
-    if (event->kind <= HELIO_BROKER_EV_LOADED)
+    static void (*const takes[HELIO_BROKER_EVENT_COUNT])(helio_broker_core_t *self, const helio_event_t *event) = {
+#define X(NAME, call) [HELIO_BROKER_EV_##NAME] = take_##NAME,
+        EVENTS(X)
+#undef X
+    };
+    if (event->kind <= HELIO_BROKER_EV_LOADED) {
         core_on_load(self, event);
-    else if (event->kind == HELIO_BROKER_EV_TICK)
-        on_tick(self);
-    else if (event->kind == HELIO_BROKER_EV_SEALED)
-        on_sealed(self, event->payload);
-    else if (!dispatch_call(self, event) && !dispatch_site(self, event))
-        assert(!"an event that is not in the table");
+        return;
+    }
+    assert(event->kind < HELIO_BROKER_EVENT_COUNT && takes[event->kind]);
+    takes[event->kind](self, event);
 }
 
 void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects)
