@@ -11,16 +11,34 @@
 #include "broker/core/holds/dependencies.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
 #include "federation/base/clock.h"
+
+struct dependencies {
+    waited_t *waited;
+    helio_heap_t timed; /* of gates, the earliest first */
+    gate_t *dirty_gates;
+    job_t *ended, *ended_last; /* of this step, in order */
+};
+
+void core_dependencies_destroy(dependencies_t **self_p)
+{
+    dependencies_t *self = *self_p;
+    assert(!self->waited);
+    helio_heap_clear(&self->timed);
+    free(self);
+    *self_p = NULL;
+}
 
 enum { NAMED_MAX = 3 /* of the jobs that a text names */ };
 
@@ -42,7 +60,7 @@ static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint
     memset(&wanted.key, 0, sizeof wanted.key);
     wanted.key.on = on;
     wanted.key.after = after;
-    HASH_FIND(hh, self->waited, &wanted.key, sizeof wanted.key, found);
+    HASH_FIND(hh, self->dependencies->waited, &wanted.key, sizeof wanted.key, found);
     return found;
 }
 
@@ -53,7 +71,7 @@ static void waiter_add(helio_broker_core_t *self, gate_t *gate, helio_job_key_t 
         waited = helio_new(1, sizeof *waited);
         waited->key.on = on;
         waited->key.after = after;
-        HASH_ADD(hh, self->waited, key, sizeof waited->key, waited);
+        HASH_ADD(hh, self->dependencies->waited, key, sizeof waited->key, waited);
     }
     waiter_t *waiter = helio_new(1, sizeof *waiter);
     waiter->waited = waited;
@@ -70,7 +88,7 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
     DL_DELETE2(waiter->gate->waiters, waiter, gate_prev, gate_next);
     waiter->gate->waiter_count--;
     if (!waited->waiters) {
-        HASH_DEL(self->waited, waited);
+        HASH_DEL(self->dependencies->waited, waited);
         free(waited);
     }
     free(waiter);
@@ -78,64 +96,48 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
 
 /* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */
 
-static bool is_earlier(const gate_t *a, const gate_t *b)
+static bool is_earlier(helio_heap_item_t *a_, helio_heap_item_t *b_)
 {
+    const gate_t *a = HELIO_HEAP_OWNER(a_, gate_t, timed), *b = HELIO_HEAP_OWNER(b_, gate_t, timed);
     if (a->not_before_ms != b->not_before_ms)
         return a->not_before_ms < b->not_before_ms;
     return helio_uuid_compare(a->submission->row.job, b->submission->row.job) < 0;
 }
 
-static void timed_put(helio_broker_core_t *self, gate_t *gate, uint32_t at)
+dependencies_t *core_dependencies_new(void)
 {
-    self->timed[at] = gate;
-    gate->timed_at = at;
+    dependencies_t *self = helio_new(1, sizeof *self);
+    self->timed.before = is_earlier;
+    return self;
 }
 
-static void timed_rise(helio_broker_core_t *self, gate_t *gate, uint32_t at)
+/*  NULL = no gate waits for a time. */
+static gate_t *first_timed(const helio_broker_core_t *self)
 {
-    for (; at && is_earlier(gate, self->timed[(at - 1) / 2]); at = (at - 1) / 2)
-        timed_put(self, self->timed[(at - 1) / 2], at);
-    timed_put(self, gate, at);
+    helio_heap_item_t *first = helio_heap_first(&self->dependencies->timed);
+    return first ? HELIO_HEAP_OWNER(first, gate_t, timed) : NULL;
+}
+
+static void check_first(helio_broker_core_t *self)
+{
+    const gate_t *first = first_timed(self);
+    core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
 }
 
 static void timed_add(helio_broker_core_t *self, gate_t *gate, int64_t not_before_ms)
 {
     gate->not_before_ms = not_before_ms;
-    if (self->timed_count == self->timed_capacity) {
-        self->timed_capacity = self->timed_capacity ? self->timed_capacity * 2 : 16;
-        self->timed = helio_grow(self->timed, self->timed_capacity, sizeof(gate_t *));
-    }
-    timed_rise(self, gate, self->timed_count++);
+    helio_heap_put(&self->dependencies->timed, &gate->timed);
+    check_first(self);
 }
 
 static void timed_remove(helio_broker_core_t *self, gate_t *gate)
 {
     if (!gate->not_before_ms)
         return;
-    uint32_t at = gate->timed_at;
-    gate_t *last = self->timed[--self->timed_count];
+    helio_heap_remove(&self->dependencies->timed, &gate->timed);
     gate->not_before_ms = 0;
-    if (last == gate)
-        return;
-    for (;;) { /* the last takes its place, and sinks or rises from there */
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < self->timed_count && is_earlier(self->timed[child + 1], self->timed[child]))
-            child++;
-        if (child >= self->timed_count || !is_earlier(self->timed[child], last))
-            break;
-        timed_put(self, self->timed[child], at);
-        at = child;
-    }
-    timed_rise(self, last, at);
-}
-
-int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (!self->timed_count)
-        return at_most;
-    int64_t left = self->timed[0]->not_before_ms - self->wall_ms;
-    left = left > 0 ? left : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    check_first(self);
 }
 
 /* ---- a gate's life ------------------------------------------------------------------------------------- */
@@ -146,13 +148,13 @@ static void say_later(helio_broker_core_t *self, gate_t *gate)
     if (gate->dirty)
         return;
     gate->dirty = true;
-    DL_APPEND2(self->dirty_gates, gate, dirty_prev, dirty_next);
+    DL_APPEND2(self->dependencies->dirty_gates, gate, dirty_prev, dirty_next);
 }
 
 static void say_nothing(helio_broker_core_t *self, gate_t *gate)
 {
     if (gate->dirty)
-        DL_DELETE2(self->dirty_gates, gate, dirty_prev, dirty_next);
+        DL_DELETE2(self->dependencies->dirty_gates, gate, dirty_prev, dirty_next);
     gate->dirty = false;
 }
 
@@ -260,8 +262,8 @@ static const char *gate_text(helio_broker_core_t *self, const gate_t *gate)
 
 static void write_dirty(helio_broker_core_t *self)
 {
-    while (self->dirty_gates) {
-        gate_t *gate = self->dirty_gates;
+    while (self->dependencies->dirty_gates) {
+        gate_t *gate = self->dependencies->dirty_gates;
         say_nothing(self, gate);
         write_gate(self, gate, helio_text_of(gate_text(self, gate)), 0);
     }
@@ -271,11 +273,11 @@ static void write_dirty(helio_broker_core_t *self)
 
 void core_gates_ended(helio_broker_core_t *self, job_t *job)
 {
-    if (self->ended)
-        self->ended_last->ended_next = job;
+    if (self->dependencies->ended)
+        self->dependencies->ended_last->ended_next = job;
     else
-        self->ended = job;
-    self->ended_last = job;
+        self->dependencies->ended = job;
+    self->dependencies->ended_last = job;
 }
 
 /*  One look into the table for each: what a waiter's gate does may take others out of the same list. */
@@ -311,9 +313,9 @@ static void tell_of_array(helio_broker_core_t *self, const submission_t *array, 
 
 void core_gates_settle(helio_broker_core_t *self)
 {
-    while (self->ended) {
-        job_t *job = self->ended;
-        self->ended = job->ended_next;
+    while (self->dependencies->ended) {
+        job_t *job = self->dependencies->ended;
+        self->dependencies->ended = job->ended_next;
         bool failed = job->state != HELIO_JOB_SUCCEEDED;
         job->submission->unsettled_tasks--;
         job->submission->failed_tasks += failed;
@@ -326,8 +328,7 @@ void core_gates_settle(helio_broker_core_t *self)
 
 void core_gates_look(helio_broker_core_t *self)
 {
-    while (self->timed_count && self->timed[0]->not_before_ms <= self->wall_ms) {
-        gate_t *gate = self->timed[0];
+    for (gate_t *gate; (gate = first_timed(self)) && gate->not_before_ms <= self->wall_ms;) {
         timed_remove(self, gate);
         open_if_come(self, gate);
     }

@@ -7,6 +7,7 @@
 #include "broker/core/state/nouns.h"
 #include "broker/model/events.h"
 #include "broker/model/rows_job.h"
+#include "federation/base/heap.h"
 #include "federation/base/id.h"
 #include "federation/model/job.h"
 
@@ -34,12 +35,15 @@ struct gate {
     waiter_t *waiters;
     uint32_t waiter_count;
     int64_t not_before_ms; /* wall clock; 0 = none, or past */
-    uint32_t timed_at;     /* in core->timed, while not_before_ms */
+    helio_heap_item_t timed; /* while not_before_ms */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
     bool dirty; /* its row must be written at the end of the step */
     gate_t *dirty_prev, *dirty_next;
 };
+
+dependencies_t *core_dependencies_new(void);
+void core_dependencies_destroy(dependencies_t **self_p);
 
 /*  An answer, and false, when the document names something that cannot be waited for. */
 bool core_gate_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
@@ -54,6 +58,5 @@ void core_gate_destroy(helio_broker_core_t *self, submission_t *submission);
 void core_gates_ended(helio_broker_core_t *self, job_t *job);
 void core_gates_settle(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
 void core_gates_look(helio_broker_core_t *self);   /* at the clock */
-int64_t core_gates_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 
 #endif

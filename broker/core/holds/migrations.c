@@ -5,6 +5,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -31,6 +33,15 @@ bool core_moved_is(helio_text_t reason)
 static bool may_be_moved(const submission_t *submission)
 {
     return submission->better_site && (submission->signalled || submission->checkpoint_every_ms);
+}
+
+void core_moves_move_by(helio_broker_core_t *self, int64_t by_ms)
+{
+    mover_t *mover;
+    DL_FOREACH2(self->moves->held, mover, held_next)
+    {
+        mover->gone_ms += by_ms;
+    }
 }
 
 /* ---- room that is held --------------------------------------------------------------------------------- */
@@ -63,8 +74,7 @@ static void let_go(helio_broker_core_t *self, mover_t *mover)
     mover->counted = false;
     DL_DELETE2(self->moves->held, mover, held_prev, held_next);
     self->moves->held_count--;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_moves_release(helio_broker_core_t *self, job_t *job)
@@ -128,7 +138,7 @@ void core_moves_note_due(helio_broker_core_t *self, int64_t at_ms)
 {
     moves_t *moves = self->moves;
     moves->due_ms = at_ms < moves->due_ms ? at_ms : moves->due_ms;
-    self->look_ms = at_ms < self->look_ms ? at_ms : self->look_ms;
+    core_check_by(self, CORE_CHECK_CLASSES, at_ms);
 }
 
 /*  By the site's clock since it began, and by one's own since it was told. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
@@ -18,6 +19,44 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/text.h"
+
+struct preemptions {
+    eviction_t *first; /* in order of their begin */
+    uint32_t count;
+    int64_t unheard_until_ms; /* monotonic: those of the last leader may go on at sites not heard of until then */
+};
+
+preemptions_t *core_preemptions_new(void)
+{
+    return helio_new(1, sizeof(preemptions_t));
+}
+
+void core_preemptions_destroy(preemptions_t **self_p)
+{
+    preemptions_t *self = *self_p;
+    assert(!self->first);
+    free(self);
+    *self_p = NULL;
+}
+
+eviction_t *core_evict_first(const helio_broker_core_t *self)
+{
+    return self->preemptions->first;
+}
+
+uint32_t core_evict_count(const helio_broker_core_t *self)
+{
+    return self->preemptions->count;
+}
+
+void core_evict_move_by(helio_broker_core_t *self, int64_t by_ms)
+{
+    eviction_t *eviction;
+    DL_FOREACH(self->preemptions->first, eviction)
+    {
+        eviction->at_ms += by_ms;
+    }
+}
 
 enum {
     OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
@@ -61,20 +100,20 @@ void core_evict_load(job_t *job)
 
 void core_evict_loaded(helio_broker_core_t *self)
 {
-    self->unheard_until_ms = self->now_ms + UNHEARD_MS;
+    self->preemptions->unheard_until_ms = self->now_ms + UNHEARD_MS;
 }
 
 /*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
 int64_t core_evict_unheard_ms(const helio_broker_core_t *self)
 {
     const job_t *job;
-    if (self->now_ms >= self->unheard_until_ms)
+    if (self->now_ms >= self->preemptions->unheard_until_ms)
         return 0;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         DL_FOREACH(site->inventory_closed ? NULL : site->live, job)
         {
             if (job->intent == HELIO_INTENT_PREEMPT)
-                return self->unheard_until_ms - self->now_ms;
+                return self->preemptions->unheard_until_ms - self->now_ms;
         }
     return 0;
 }
@@ -109,8 +148,8 @@ void core_evict_add(helio_broker_core_t *self, eviction_t *eviction)
     expect(eviction, gpus_for(eviction));
     class->evictions++;
     eviction->pool->evictions++;
-    self->eviction_count++;
-    DL_APPEND(self->evictions, eviction);
+    self->preemptions->count++;
+    DL_APPEND(self->preemptions->first, eviction);
     if (!class->look_ms || eviction->at_ms + OVERDUE_MS < class->look_ms)
         class->look_ms = eviction->at_ms + OVERDUE_MS;
 }
@@ -128,11 +167,10 @@ static void drop(helio_broker_core_t *self, eviction_t *eviction)
     expect(eviction, -(int64_t)gpus_for(eviction));
     eviction->class->evictions--;
     eviction->pool->evictions--;
-    self->eviction_count--;
-    DL_DELETE(self->evictions, eviction);
+    self->preemptions->count--;
+    DL_DELETE(self->preemptions->first, eviction);
     free(eviction);
-    self->capacity_version++; /* what was held is there for others */
-    self->round_wanted = true;
+    core_capacity_changed(self); /* what was held is there for others */
 }
 
 void core_evict_left(helio_broker_core_t *self, job_t *job)
@@ -155,7 +193,7 @@ void core_evict_trim(helio_broker_core_t *self, job_class_t *class)
 {
     while (class->evictions > class->waiting_count) {
         eviction_t *last = NULL, *eviction;
-        DL_FOREACH(self->evictions, eviction)
+        DL_FOREACH(self->preemptions->first, eviction)
         {
             if (eviction->class == class)
                 last = eviction;
@@ -168,8 +206,8 @@ void core_evict_trim(helio_broker_core_t *self, job_class_t *class)
 
 void core_evict_free(helio_broker_core_t *self)
 {
-    while (self->evictions)
-        drop(self, self->evictions);
+    while (self->preemptions->first)
+        drop(self, self->preemptions->first);
 }
 
 /*  It starts there: the one that has least left to wait for. */
@@ -179,7 +217,7 @@ uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const 
     class->patient_until_ms = 0;
     if (!class->evictions)
         return 0;
-    DL_FOREACH(self->evictions, eviction)
+    DL_FOREACH(self->preemptions->first, eviction)
     {
         if (eviction->class == class && eviction->pool == pool && (!least || eviction->left < least->left))
             least = eviction;
@@ -195,7 +233,7 @@ void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class)
 {
     eviction_t *eviction, *next;
     if (class->evictions)
-        DL_FOREACH_SAFE(self->evictions, eviction, next)
+        DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
         {
             if (eviction->class == class)
                 drop(self, eviction);
@@ -205,7 +243,7 @@ void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class)
 void core_evict_site_drop(helio_broker_core_t *self, const site_t *site)
 {
     eviction_t *eviction, *next;
-    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
     {
         if (eviction->site == site)
             drop(self, eviction);
@@ -215,7 +253,7 @@ void core_evict_site_drop(helio_broker_core_t *self, const site_t *site)
 void core_evict_review(helio_broker_core_t *self)
 {
     eviction_t *eviction, *next;
-    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
     {
         const site_t *site = eviction->site;
         if (site->state != HELIO_SITE_STATE_READY || !site->inventory_closed || site->draining ||
@@ -233,10 +271,10 @@ void core_evict_give_up(helio_broker_core_t *self, const job_class_t *class)
     eviction_t *eviction, *next, *other;
     if (!class->evictions)
         return;
-    DL_FOREACH_SAFE(self->evictions, eviction, next)
+    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
     {
         bool hopes = false;
-        DL_FOREACH(self->evictions, other)
+        DL_FOREACH(self->preemptions->first, other)
         {
             hopes = hopes || (other->class == class && other->pool == eviction->pool && other->left);
         }
@@ -249,7 +287,7 @@ bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class,
 {
     const eviction_t *eviction;
     if (class->evictions && pool->evictions)
-        DL_FOREACH(self->evictions, eviction)
+        DL_FOREACH(self->preemptions->first, eviction)
         {
             if (eviction->class->id == class->id && eviction->pool == pool)
                 return true;
@@ -271,12 +309,12 @@ bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class
         return false;
     bool own = false;
     const eviction_t *eviction;
-    DL_FOREACH(self->evictions, eviction)
+    DL_FOREACH(self->preemptions->first, eviction)
     {
         if (eviction->pool == pool)
             core_room_return(pool, &after, &eviction->back);
     }
-    DL_FOREACH(self->evictions, eviction)
+    DL_FOREACH(self->preemptions->first, eviction)
     {
         const helio_requirement_t *held = &eviction->class->want;
         if (eviction->pool != pool)
@@ -297,7 +335,7 @@ const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class,
     uint32_t victims = 0, elsewhere = 0;
     if (!class->evictions)
         return "";
-    DL_FOREACH(self->evictions, eviction)
+    DL_FOREACH(self->preemptions->first, eviction)
     {
         if (eviction->class != class)
             continue;

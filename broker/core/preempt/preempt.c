@@ -229,7 +229,7 @@ bool core_evict(helio_broker_core_t *self, evaluation_t *e)
     hunt->class = class;
     bool any = false;
     while (class->evictions < class->waiting_count && class->evictions < EVICTIONS_OF_CLASS_MAX &&
-           self->eviction_count < EVICTIONS_MAX && evict_one(hunt, e))
+           core_evict_count(self) < EVICTIONS_MAX && evict_one(hunt, e))
         any = true;
     if (class->evictions < class->waiting_count && hunt->young_until_ms &&
         (!class->look_ms || hunt->young_until_ms < class->look_ms))

@@ -149,12 +149,12 @@ static void leave_others_theirs(hunt_t *hunt)
     hunt->others_fit = true;
     if (!pool->evictions)
         return;
-    DL_FOREACH(hunt->core->evictions, eviction)
+    DL_FOREACH(core_evict_first(hunt->core), eviction)
     {
         if (eviction->pool == pool)
             core_room_return(pool, &hunt->others, &eviction->back);
     }
-    DL_FOREACH(hunt->core->evictions, eviction)
+    DL_FOREACH(core_evict_first(hunt->core), eviction)
     {
         const helio_requirement_t *want = &eviction->class->want;
         if (eviction->pool == pool)

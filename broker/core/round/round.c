@@ -16,6 +16,8 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/preempt/preempt.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
@@ -179,30 +181,21 @@ void core_round(helio_broker_core_t *self)
             core_turns_done(&turns, outcome == TURN_LOWER);
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
-        self->round_wanted = true;
+        core_round_due(self);
     else
         core_moves_judge(self);
-    self->look_ms = self->kept_ms < self->moves->look_ms ? self->kept_ms : self->moves->look_ms;
+    core_check_at(self, CORE_CHECK_CLASSES, core_kept_review_ms(self));
+    core_check_by(self, CORE_CHECK_CLASSES, self->moves->look_ms);
     for (class = self->classes; class; class = class->hh.next)
-        if (class->waiting && class->look_ms && class->look_ms < self->look_ms)
-            self->look_ms = class->look_ms;
+        if (class->waiting && class->look_ms)
+            core_check_by(self, CORE_CHECK_CLASSES, class->look_ms);
 }
 
 void core_look(helio_broker_core_t *self)
 {
-    if (self->wall_ms < self->look_ms)
-        return;
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->look_ms && class->look_ms <= self->wall_ms)
             class->blocked_at = 0;
-    self->look_ms = INT64_MAX;
-    self->round_wanted = true;
-}
-
-int64_t core_look_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (self->look_ms == INT64_MAX)
-        return at_most;
-    int64_t left = self->look_ms > self->wall_ms ? self->look_ms - self->wall_ms : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    core_check_at(self, CORE_CHECK_CLASSES, INT64_MAX);
+    core_round_due(self);
 }
