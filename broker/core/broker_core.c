@@ -51,7 +51,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->preemptions = core_preemptions_new();
     self->site_windows = core_site_windows_new();
     self->moves = core_moves_new();
-    self->verdicts = core_verdicts_new();
+    self->evaluator = core_evaluator_new();
     self->overflows = core_overflows_new();
     self->intake = core_intake_new();
     self->facts_version = 1;
@@ -72,7 +72,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_queues_free(self);
     core_intake_destroy(&self->intake);
     core_overflows_destroy(&self->overflows);
-    core_verdicts_destroy(&self->verdicts);
+    core_evaluator_destroy(&self->evaluator);
     core_moves_destroy(&self->moves);
     core_site_windows_destroy(&self->site_windows);
     core_preemptions_destroy(&self->preemptions);

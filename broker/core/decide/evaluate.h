@@ -36,8 +36,8 @@ typedef struct choice {
     uint32_t room;         /* jobs of the class that will find room there then */
 } choice_t;
 
-verdicts_t *core_verdicts_new(void);
-void core_verdicts_destroy(verdicts_t **self_p);
+evaluator_t *core_evaluator_new(void);
+void core_evaluator_destroy(evaluator_t **self_p);
 
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
 /*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */

@@ -79,7 +79,7 @@ struct helio_broker_core {
     preemptions_t *preemptions;       /* holds/preemptions.c */
     site_windows_t *site_windows;     /* holds/site_windows.c */
     moves_t *moves;                   /* holds/migrations.h: migrate/ too */
-    verdicts_t *verdicts;             /* decide/evaluate.c */
+    evaluator_t *evaluator;             /* decide/evaluate.c */
     overflows_t *overflows;           /* decide/overflow.c */
     intake_t *intake;                 /* requests/submit.c */
 };

@@ -14,7 +14,7 @@ typedef struct catalogue catalogue_t;
 typedef struct dependencies dependencies_t;
 typedef struct preemptions preemptions_t;
 typedef struct site_windows site_windows_t;
-typedef struct verdicts verdicts_t;
+typedef struct evaluator evaluator_t;
 typedef struct overflows overflows_t;
 typedef struct intake intake_t;
 typedef struct moves moves_t;
