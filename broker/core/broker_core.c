@@ -5,10 +5,12 @@
 #include <stdlib.h>
 
 #include "broker/core/clock.h"
+#include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/holds/dependencies.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/holds/site_windows.h"
 #include "broker/core/hooks.h"
 #include "broker/core/load.h"
 #include "broker/core/requests/catalogue.h"
@@ -31,6 +33,7 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
@@ -42,15 +45,18 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->moments = &core_hooks;
     self->open_batch = 1;
     self->capacity_version = 1;
+    self->catalogue = core_catalogue_new();
     self->durations = helio_durations_new();
-    self->facts_version = 1;
-    self->overflow_version = 1;
-    self->next_check_ms = INT64_MAX;
-    self->rules_check_ms = INT64_MAX;
-    self->windows_check_ms = INT64_MAX;
+    self->dependencies = core_dependencies_new();
+    self->preemptions = core_preemptions_new();
+    self->site_windows = core_site_windows_new();
     self->migrations = core_migrations_new();
-    self->calendar.review_ms = INT64_MAX;
-    self->next_silence_check_ms = INT64_MAX;
+    self->evaluator = core_evaluator_new();
+    self->overflows = core_overflows_new();
+    self->intake = core_intake_new();
+    self->facts_version = 1;
+    for (uint32_t check = 0; check < CORE_CHECKS; check++)
+        core_check_at(self, (core_check_t)check, INT64_MAX);
     return self;
 }
 
@@ -64,119 +70,35 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_sites_free(self);
     core_tenants_free(self);
     core_queues_free(self);
-    core_overflows_free(self);
-    core_keys_free(self);
-    core_data_free(self);
-    helio_durations_destroy(&self->durations);
+    core_intake_destroy(&self->intake);
+    core_overflows_destroy(&self->overflows);
+    core_evaluator_destroy(&self->evaluator);
     core_migrations_destroy(&self->migrations);
-    free(self->timed);
-    free(self->scratch);
+    core_site_windows_destroy(&self->site_windows);
+    core_preemptions_destroy(&self->preemptions);
+    core_dependencies_destroy(&self->dependencies);
+    helio_durations_destroy(&self->durations);
+    core_catalogue_destroy(&self->catalogue);
     free(self);
     *self_p = NULL;
 }
 
-/*  What somebody asks for, who is answered. False: it is none of these. */
-static bool dispatch_call(helio_broker_core_t *self, const helio_event_t *event)
-{
-    const void *payload = event->payload;
-    switch (event->kind) {
-    case HELIO_BROKER_EV_SUBMIT:
-        core_on_submit(self, payload);
-        return true;
-    case HELIO_BROKER_EV_PLAN:
-        core_on_plan(self, payload);
-        return true;
-    case HELIO_BROKER_EV_EXPLAIN:
-        core_on_explain(self, payload);
-        return true;
-    case HELIO_BROKER_EV_CANCEL:
-        core_on_cancel(self, payload);
-        return true;
-    case HELIO_BROKER_EV_RELEASE:
-        core_on_release(self, payload);
-        return true;
-    case HELIO_BROKER_EV_EDIT:
-        core_on_edit(self, payload);
-        return true;
-    case HELIO_BROKER_EV_DRAIN:
-    case HELIO_BROKER_EV_UNDRAIN:
-    case HELIO_BROKER_EV_ATTEST:
-        core_on_site_command(self, event->kind, payload);
-        return true;
-    case HELIO_BROKER_EV_TOKEN:
-        core_on_token(self, payload);
-        return true;
-    case HELIO_BROKER_EV_PRINCIPAL:
-        core_on_principal(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_KEY:
-        core_on_site_key(self, payload);
-        return true;
-    case HELIO_BROKER_EV_TENANT:
-        core_on_tenant(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUOTA:
-        core_on_quota(self, payload);
-        return true;
-    case HELIO_BROKER_EV_DATA:
-        core_on_data(self, payload);
-        return true;
-    case HELIO_BROKER_EV_LINK:
-        core_on_link(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUEUE:
-        core_on_queue(self, payload);
-        return true;
-    case HELIO_BROKER_EV_QUEUE_RULE:
-        core_on_queue_rule(self, payload);
-        return true;
-    case HELIO_BROKER_EV_OVERFLOW:
-        core_on_overflow(self, payload);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*  What a site's session brings. False: it is none of these. */
-static bool dispatch_site(helio_broker_core_t *self, const helio_event_t *event)
-{
-    const void *payload = event->payload;
-    switch (event->kind) {
-    case HELIO_BROKER_EV_SITE_HELLO:
-        core_on_hello(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_INVENTORY:
-        core_on_inventory(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_SUMMARY:
-        core_on_summary(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_REPORTS:
-        core_on_reports(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_RENEW:
-        core_on_renew(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_GONE:
-        core_on_gone(self, payload);
-        return true;
-    case HELIO_BROKER_EV_SITE_REFUSED:
-        core_on_refused(self, payload);
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void on_tick(helio_broker_core_t *self)
 {
-    if (self->now_ms >= self->next_silence_check_ms)
-        core_check_silence(self);
-    core_dependencies_recheck(self);
-    core_queue_rules_recheck(self);
-    core_budgets_recheck(self);
-    core_recheck_classes(self);
+    static const struct {
+        core_check_t check;
+        void (*run)(helio_broker_core_t *self);
+    } checks[] = {
+        {CORE_CHECK_SITES, core_check_silence},
+        {CORE_CHECK_DEPENDENCIES, core_dependencies_recheck},
+        {CORE_CHECK_QUEUES, core_queue_rules_recheck},
+        {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
+        {CORE_CHECK_CLASSES, core_recheck_classes},
+    };
+    core_queues_notice_clock(self);
+    for (uint32_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (core_check_is_due(self, checks[i].check))
+            checks[i].run(self);
     if (self->round_wanted)
         core_round(self);
 }
@@ -187,16 +109,65 @@ static void on_sealed(helio_broker_core_t *self, const helio_ev_sealed_t *sealed
     self->open_batch++;
 }
 
+/*  What each kind of event does: of `event`, which has `payload`. Those before TICK rebuild the memory (load.c). */
+/* clang-format off */
+#define EVENTS(X)                                                             \
+    X(TICK, on_tick(self))                                                    \
+    X(SEALED, on_sealed(self, event->payload))                                \
+    X(SUBMIT, core_on_submit(self, event->payload))                           \
+    X(PLAN, core_on_plan(self, event->payload))                               \
+    X(EXPLAIN, core_on_explain(self, event->payload))                         \
+    X(CANCEL, core_on_cancel(self, event->payload))                           \
+    X(RELEASE, core_on_release(self, event->payload))                         \
+    X(EDIT, core_on_edit(self, event->payload))                               \
+    X(DRAIN, core_on_site_command(self, event->kind, event->payload))         \
+    X(UNDRAIN, core_on_site_command(self, event->kind, event->payload))       \
+    X(ATTEST, core_on_site_command(self, event->kind, event->payload))        \
+    X(TOKEN, core_on_token(self, event->payload))                             \
+    X(PRINCIPAL, core_on_principal(self, event->payload))                     \
+    X(SITE_KEY, core_on_site_key(self, event->payload))                       \
+    X(TENANT, core_on_tenant(self, event->payload))                           \
+    X(QUOTA, core_on_quota(self, event->payload))                             \
+    X(DATA, core_on_data(self, event->payload))                               \
+    X(LINK, core_on_link(self, event->payload))                               \
+    X(QUEUE, core_on_queue(self, event->payload))                             \
+    X(QUEUE_RULE, core_on_queue_rule(self, event->payload))                   \
+    X(OVERFLOW, core_on_overflow(self, event->payload))                       \
+    X(SITE_HELLO, core_on_hello(self, event->payload))                        \
+    X(SITE_INVENTORY, core_on_inventory(self, event->payload))                \
+    X(SITE_SUMMARY, core_on_summary(self, event->payload))                    \
+    X(SITE_REPORTS, core_on_reports(self, event->payload))                    \
+    X(SITE_RENEW, core_on_renew(self, event->payload))                        \
+    X(SITE_GONE, core_on_gone(self, event->payload))                          \
+    X(SITE_REFUSED, core_on_refused(self, event->payload))
+/* clang-format on */
+
+#define X(NAME, call) +1
+_Static_assert(0 EVENTS(X) == HELIO_BROKER_EVENT_COUNT - HELIO_BROKER_EV_TICK, "each kind of event has a row");
+#undef X
+
+#define X(NAME, call)                                                                \
+    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event)   \
+    {                                                                                \
+        (void)event;                                                                 \
+        call;                                                                        \
+    }
+EVENTS(X)
+#undef X
+
 static void dispatch(helio_broker_core_t *self, const helio_event_t *event)
 {
-    if (event->kind <= HELIO_BROKER_EV_LOADED)
+    static void (*const takes[HELIO_BROKER_EVENT_COUNT])(helio_broker_core_t *self, const helio_event_t *event) = {
+#define X(NAME, call) [HELIO_BROKER_EV_##NAME] = take_##NAME,
+        EVENTS(X)
+#undef X
+    };
+    if (event->kind <= HELIO_BROKER_EV_LOADED) {
         core_on_load(self, event);
-    else if (event->kind == HELIO_BROKER_EV_TICK)
-        on_tick(self);
-    else if (event->kind == HELIO_BROKER_EV_SEALED)
-        on_sealed(self, event->payload);
-    else if (!dispatch_call(self, event) && !dispatch_site(self, event))
-        assert(!"an event that is not in the table");
+        return;
+    }
+    assert(event->kind < HELIO_BROKER_EVENT_COUNT && takes[event->kind]);
+    takes[event->kind](self, event);
 }
 
 void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects)
@@ -212,10 +183,7 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     dispatch(self, event);
     core_dependencies_resolve(self);
     core_jobs_flush(self);
-    int64_t wake_ms = core_dependencies_wake_ms(self, self->next_silence_check_ms);
-    wake_ms = core_budgets_wake_ms(self, core_queues_wake_ms(self, wake_ms));
-    wake_ms = core_recheck_wake_ms(self, wake_ms);
-    effects->wake_ms = self->round_wanted ? self->now_ms : wake_ms;
+    effects->wake_ms = self->round_wanted ? self->now_ms : core_checks_wake_ms(self);
     self->effects = NULL;
     self->event = NULL;
 }
@@ -239,9 +207,9 @@ void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_fig
 helio_uuid_t helio_broker_core_open_from(const helio_broker_core_t *self)
 {
 #ifdef HELIO_MUTANT_mark_too_high
-    return self->newest_job;
+    return core_newest_job(self);
 #endif
-    return self->jobs ? self->jobs->key.job : self->newest_job;
+    return self->jobs ? self->jobs->key.job : core_newest_job(self);
 }
 
 void helio_broker_core_each(const helio_broker_core_t *self,

@@ -11,18 +11,15 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 
 enum { SET_MS = 1000 /* a clock that is slewed is never so far off from one step to the next */ };
 
 static void shift_plans(helio_broker_core_t *self, int64_t by_ms)
 {
-    preemption_t *preemption;
-    DL_FOREACH(self->preemptions, preemption)
-        preemption->at_ms += by_ms;
-    migrant_t *migrant;
-    DL_FOREACH2(self->migrations->held, migrant, held_next)
-        migrant->gone_ms += by_ms;
+    core_preempt_move_by(self, by_ms);
+    core_migrations_move_by(self, by_ms);
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->patient_until_ms)
             class->patient_until_ms += by_ms;
@@ -40,7 +37,5 @@ void core_clock_read(helio_broker_core_t *self, const helio_event_t *event)
     if (!self->loaded || (set_ms < SET_MS && set_ms > -SET_MS))
         return;
     shift_plans(self, set_ms);
-    self->facts_version++;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_facts_changed(self, NULL);
 }

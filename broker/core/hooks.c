@@ -46,7 +46,7 @@ static void on_job_forgotten(helio_broker_core_t *self, job_t *job)
 {
     core_migrations_forget(self, job);
     if (!job->submission->open_tasks)
-        core_dependencies_destroy(self, job->submission);
+        core_dependency_hold_destroy(self, job->submission);
 }
 
 static void on_class_gone(helio_broker_core_t *self, job_class_t *class)

@@ -18,6 +18,8 @@
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -202,62 +204,65 @@ static void finish(helio_broker_core_t *self)
     core_preempt_loaded(self);
     core_budgets_recount(self);
     self->loaded = true;
-    self->round_wanted = true;
-    self->next_silence_check_ms = self->now_ms + 1000;
+    core_round_due(self);
+    core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
+
+static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
+{
+    core_key_put(self, row->tenant, row->idempotency_key, (const uint8_t *)row->spec_hash.data, row->job);
+}
+
+/*  What each kind of event does. Their order, and why it matters: broker/model/events.h. */
+/* clang-format off */
+#define EVENTS(X)                                                                  \
+    X(LOAD_FEDERATION, load_federation(self, event->payload))                      \
+    X(LOAD_TENANT, load_tenant(self, event->payload))                              \
+    X(LOAD_QUEUE, core_quota_of_tier(self, core_queue_load(self, event->payload))) \
+    X(LOAD_QUEUE_RULE, core_queue_rule_load(self, event->payload))                 \
+    X(LOAD_QUOTA, core_quota_load(self, event->payload))                           \
+    X(LOAD_BUDGET, core_budget_load(self, event->payload))                         \
+    X(LOAD_SPENT, core_budget_load_spent(self, event->payload))                    \
+    X(LOAD_OVERFLOW, core_overflow_load(self, event->payload))                     \
+    X(LOAD_USAGE, core_usage_load(self, event->payload))                           \
+    X(LOAD_DATA, core_data_load(self, event->payload))                             \
+    X(LOAD_LINK, core_link_load(self, event->payload))                             \
+    X(LOAD_SITE, load_site(self, event->payload))                                  \
+    X(LOAD_POOL, load_pool(self, event->payload))                                  \
+    X(LOAD_KEY, load_key(self, event->payload))                                    \
+    X(LOAD_JOB, load_job(self, event->payload))                                    \
+    X(LOAD_EDIT, core_edit_load(self, event->payload))                             \
+    X(LOAD_STATE, load_state(self, event->payload))                                \
+    X(LOAD_WAITING, core_dependencies_load_waiting(self, event->payload))                  \
+    X(LOAD_EARLIEST_START, core_baseline_load(self, event->payload))                        \
+    X(LOAD_TRANSFER, core_transfer_load(self, event->payload))                     \
+    X(LOAD_EXPECTED_USE, core_budget_load_expected_use(self, event->payload))              \
+    X(LOAD_ACTUAL, core_history_load(self, event->payload))                           \
+    X(LOAD_SERIES, core_history_load_series(self, event->payload))                    \
+    X(LOAD_RUN, core_run_load(self, event->payload))                               \
+    X(LOADED, finish(self))
+/* clang-format on */
+
+#define X(NAME, call) +1
+_Static_assert(0 EVENTS(X) == HELIO_BROKER_EV_LOADED + 1, "each kind of event has a row");
+#undef X
+
+#define X(NAME, call)                                                                \
+    static void take_##NAME(helio_broker_core_t *self, const helio_event_t *event)   \
+    {                                                                                \
+        (void)event;                                                                 \
+        call;                                                                        \
+    }
+EVENTS(X)
+#undef X
 
 void core_on_load(helio_broker_core_t *self, const helio_event_t *event)
 {
-    assert(!self->loaded);
-    if (event->kind == HELIO_BROKER_EV_LOAD_FEDERATION)
-        load_federation(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_TENANT)
-        load_tenant(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE)
-        core_quota_of_tier(self, core_queue_load(self, event->payload));
-    else if (event->kind == HELIO_BROKER_EV_LOAD_QUEUE_RULE)
-        core_queue_rule_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_OVERFLOW)
-        core_overflow_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_QUOTA)
-        core_quota_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_BUDGET)
-        core_budget_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_SPENT)
-        core_budget_load_spent(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_EXPECTED_USE)
-        core_budget_load_expected_use(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_USAGE)
-        core_usage_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_DATA)
-        core_data_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_LINK)
-        core_link_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_SITE)
-        load_site(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_POOL)
-        load_pool(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_KEY) {
-        const helio_row_key_t *row = event->payload;
-        core_key_put(self, row->tenant, row->idempotency_key, (const uint8_t *)row->spec_hash.data, row->job);
-    } else if (event->kind == HELIO_BROKER_EV_LOAD_JOB)
-        load_job(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_EDIT)
-        core_edit_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_STATE)
-        load_state(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_WAITING)
-        core_dependencies_load_waiting(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_EARLIEST_START)
-        core_baseline_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_TRANSFER)
-        core_transfer_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_ACTUAL)
-        core_history_load(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_SERIES)
-        core_history_load_series(self, event->payload);
-    else if (event->kind == HELIO_BROKER_EV_LOAD_RUN)
-        core_run_load(self, event->payload);
-    else
-        finish(self);
+    static void (*const takes[HELIO_BROKER_EV_LOADED + 1])(helio_broker_core_t *self, const helio_event_t *event) = {
+#define X(NAME, call) [HELIO_BROKER_EV_##NAME] = take_##NAME,
+        EVENTS(X)
+#undef X
+    };
+    assert(!self->loaded && takes[event->kind]);
+    takes[event->kind](self, event);
 }

@@ -1,6 +1,8 @@
 /*  effects.c -- the descriptions of all effects, and the words of their enumerations. */
 #include "broker/model/effects.h"
 
+#include <stddef.h>
+
 HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ahead, HELIO_AHEAD_FIELDS)
 HELIO_RECORD_DEFINE(helio_hint, HELIO_HINT_FIELDS)
@@ -15,6 +17,16 @@ HELIO_RECORD_DEFINE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_reports_ack, HELIO_FX_REPORTS_ACK_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
+
+/*  The gateway finds the session of whatever is for a site, without knowing what it is. */
+#define BEGINS_WITH_PEER(type) _Static_assert(offsetof(type, peer) == 0, "what is for a site begins with its peer")
+BEGINS_WITH_PEER(helio_fx_welcome_t);
+BEGINS_WITH_PEER(helio_fx_verdict_t);
+BEGINS_WITH_PEER(helio_fx_peer_t);
+BEGINS_WITH_PEER(helio_fx_order_t);
+BEGINS_WITH_PEER(helio_fx_stop_t);
+BEGINS_WITH_PEER(helio_fx_reports_ack_t);
+BEGINS_WITH_PEER(helio_fx_renewed_t);
 
 const helio_step_kind_t helio_broker_effects[HELIO_BROKER_EFFECT_COUNT] = {
 #define X(NAME, record, release) {#NAME, &record##_type, HELIO_RELEASE_##release},

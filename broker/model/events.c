@@ -1,6 +1,8 @@
 /*  events.c -- the descriptions of all events, and the words of their enumerations. */
 #include "broker/model/events.h"
 
+#include <stddef.h>
+
 HELIO_RECORD_DEFINE(helio_ev_load_job, HELIO_EV_LOAD_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_nothing, HELIO_EV_NOTHING_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_sealed, HELIO_EV_SEALED_FIELDS)
@@ -27,6 +29,32 @@ HELIO_RECORD_DEFINE(helio_ev_site_reports, HELIO_EV_SITE_REPORTS_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_renew, HELIO_EV_SITE_RENEW_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_gone, HELIO_EV_SITE_GONE_FIELDS)
 HELIO_RECORD_DEFINE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
+
+/*  The engine fills in the call of whatever is asked for, without knowing what it is. */
+#define BEGINS_WITH_CALL(type) _Static_assert(offsetof(type, call) == 0, "a request begins with its call")
+BEGINS_WITH_CALL(helio_ev_submit_t);
+BEGINS_WITH_CALL(helio_ev_command_t);
+BEGINS_WITH_CALL(helio_ev_edit_t);
+BEGINS_WITH_CALL(helio_ev_site_command_t);
+BEGINS_WITH_CALL(helio_ev_token_t);
+BEGINS_WITH_CALL(helio_ev_principal_t);
+BEGINS_WITH_CALL(helio_ev_site_key_t);
+BEGINS_WITH_CALL(helio_ev_tenant_t);
+BEGINS_WITH_CALL(helio_ev_quota_t);
+BEGINS_WITH_CALL(helio_ev_data_t);
+BEGINS_WITH_CALL(helio_ev_link_t);
+BEGINS_WITH_CALL(helio_ev_queue_t);
+BEGINS_WITH_CALL(helio_ev_queue_rule_t);
+BEGINS_WITH_CALL(helio_ev_overflow_t);
+
+/*  Who fills in a command fills in the begin of an edit. */
+#define BEGINS_AS_COMMAND(field)                                                            \
+    _Static_assert(offsetof(helio_ev_edit_t, field) == offsetof(helio_ev_command_t, field), \
+                   "an edit begins as a command")
+BEGINS_AS_COMMAND(tenant);
+BEGINS_AS_COMMAND(user);
+BEGINS_AS_COMMAND(role);
+BEGINS_AS_COMMAND(key);
 
 const helio_step_kind_t helio_broker_events[HELIO_BROKER_EVENT_COUNT] = {
 #define X(NAME, record) {#NAME, &record##_type, HELIO_RELEASE_FREE},

@@ -23,6 +23,24 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/queues.h"
 
+struct evaluator {
+    option_t *scratch; /* of an evaluation that is not kept */
+    uint32_t capacity;
+};
+
+evaluator_t *core_evaluator_new(void)
+{
+    return helio_new(1, sizeof(evaluator_t));
+}
+
+void core_evaluator_destroy(evaluator_t **self_p)
+{
+    evaluator_t *self = *self_p;
+    free(self->scratch);
+    free(self);
+    *self_p = NULL;
+}
+
 static int by_preference(const void *a_, const void *b_)
 {
     const option_t *a = a_, *b = b_;
@@ -93,12 +111,12 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
         class->options_step = self->wall_ms / HELIO_SCORE_STEP_MS;
         return options;
     }
-    if (self->scratch_capacity < count) {
-        self->scratch = helio_grow(self->scratch, count, sizeof *options);
-        self->scratch_capacity = count;
+    if (self->evaluator->capacity < count) {
+        self->evaluator->scratch = helio_grow(self->evaluator->scratch, count, sizeof *options);
+        self->evaluator->capacity = count;
     }
     class->options_step = 0; /* what was kept before is not brought up to date any more */
-    return self->scratch;
+    return self->evaluator->scratch;
 }
 
 static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool cached)

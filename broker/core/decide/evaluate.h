@@ -36,6 +36,9 @@ typedef struct choice {
     uint32_t room;         /* jobs of the class that will find room there then */
 } choice_t;
 
+evaluator_t *core_evaluator_new(void);
+void core_evaluator_destroy(evaluator_t **self_p);
+
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
 /*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */
 bool core_is_at_priority_level(const job_class_t *class, const option_t *option);

@@ -15,6 +15,46 @@
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
 
+struct overflows {
+    overflow_t *groups;
+    uint64_t version; /* counts their changes */
+};
+
+overflows_t *core_overflows_new(void)
+{
+    overflows_t *self = helio_new(1, sizeof *self);
+    self->version = 1;
+    return self;
+}
+
+void core_overflows_destroy(overflows_t **self_p)
+{
+    overflows_t *self = *self_p;
+    overflow_t *group, *next;
+    HASH_ITER(hh, self->groups, group, next)
+    {
+        HASH_DEL(self->groups, group);
+        free(group);
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+const overflow_t *core_overflow_first(const helio_broker_core_t *self)
+{
+    return self->overflows->groups;
+}
+
+uint32_t core_overflow_count(const helio_broker_core_t *self)
+{
+    return HASH_COUNT(self->overflows->groups);
+}
+
+void core_overflows_changed(helio_broker_core_t *self)
+{
+    self->overflows->version++;
+}
+
 static bool is_bound(const overflow_t *group, const job_class_t *class)
 {
     return (!group->queue[0] || strcmp(group->queue, class->queue->name) == 0) &&
@@ -26,7 +66,7 @@ static const overflow_t *find_group(const helio_broker_core_t *self, const job_c
 {
     const overflow_t *best = NULL;
     int best_rank = 0;
-    for (const overflow_t *group = self->overflows; group; group = group->hh.next) {
+    for (const overflow_t *group = self->overflows->groups; group; group = group->hh.next) {
         int rank = (group->tenant[0] ? 2 : 0) + (group->queue[0] ? 1 : 0);
         if (rank > best_rank && is_bound(group, class)) {
             best = group;
@@ -38,8 +78,8 @@ static const overflow_t *find_group(const helio_broker_core_t *self, const job_c
 
 static const overflow_t *group_of(const helio_broker_core_t *self, job_class_t *class)
 {
-    if (class->overflow_version != self->overflow_version) {
-        class->overflow_version = self->overflow_version;
+    if (class->overflow_version != self->overflows->version) {
+        class->overflow_version = self->overflows->version;
         class->overflow = find_group(self, class);
     }
     return class->overflow;
@@ -144,13 +184,13 @@ const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *cla
 overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name)
 {
     overflow_t *group;
-    HASH_FIND(hh, self->overflows, name.data, name.size, group);
+    HASH_FIND(hh, self->overflows->groups, name.data, name.size, group);
     return group;
 }
 
 void core_overflow_drop(helio_broker_core_t *self, overflow_t *group)
 {
-    HASH_DEL(self->overflows, group);
+    HASH_DEL(self->overflows->groups, group);
     free(group);
 }
 
@@ -168,7 +208,7 @@ helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t
     }
     if (before)
         core_overflow_drop(self, before);
-    HASH_ADD_KEYPTR(hh, self->overflows, group->name, strlen(group->name), group);
+    HASH_ADD_KEYPTR(hh, self->overflows->groups, group->name, strlen(group->name), group);
     return HELIO_OK;
 }
 
@@ -178,11 +218,4 @@ helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row)
 {
     (void)!core_overflow_put(self, row, NULL);
-}
-
-void core_overflows_free(helio_broker_core_t *self)
-{
-    overflow_t *group, *next;
-    HASH_ITER(hh, self->overflows, group, next)
-    core_overflow_drop(self, group);
 }

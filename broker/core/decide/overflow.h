@@ -34,7 +34,11 @@ const char *core_overflow_next_text(helio_broker_core_t *self, const job_class_t
 /*  Why the option is closed or rejected. */
 const char *core_overflow_text(helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 void core_overflow_load(helio_broker_core_t *self, const helio_row_overflow_t *row);
-void core_overflows_free(helio_broker_core_t *self);
+overflows_t *core_overflows_new(void);
+void core_overflows_destroy(overflows_t **self_p);
+void core_overflows_changed(helio_broker_core_t *self); /* the group of each class is looked up anew */
+const overflow_t *core_overflow_first(const helio_broker_core_t *self);
+uint32_t core_overflow_count(const helio_broker_core_t *self);
 overflow_t *core_overflow_find(helio_broker_core_t *self, helio_text_t name);
 void core_overflow_drop(helio_broker_core_t *self, overflow_t *group);
 helio_rc core_overflow_put(helio_broker_core_t *self, const helio_row_overflow_t *row, helio_error_t *err);

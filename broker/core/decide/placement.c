@@ -71,19 +71,19 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
         placed = core_printf(self, "%s, moved from %s", placed, e->migrated_from);
     if (victims)
         placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
-    core_job_change_state(self, job, HELIO_JOB_OFFERED, placed, "broker");
     job->site = option->site;
     job->pool = option->pool;
-    const helio_requirement_t *want = &e->class->want;
-    job->counted =
-        core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
+    core_job_change_state(self, job, HELIO_JOB_OFFERED, placed, "broker");
+    DL_APPEND(option->site->live, job);
+    const helio_requirement_t *want = &e->class->want;
+    job->counted =
+        core_pool_take(option->pool, want->nodes, option->c.gpus_per_node, want->cpus, want->memory_bytes);
     const helio_transfer_t *transfer = &option->c.transfer;
     job->last->transfer = *transfer;
     core_quota_take(self, job);
-    DL_APPEND(option->site->live, job);
     helio_row_placement_t row = {
         .key = job->key,
         .epoch = job->epoch,

@@ -49,7 +49,7 @@ static bringing_t bring(helio_broker_core_t *self, const helio_requirement_t *wa
         return (bringing_t){.kind = IS_UNKNOWN};
     if (core_dataset_lies_at(dataset, site->name))
         return (bringing_t){.kind = IS_THERE};
-    bringing_t best = {.kind = self->links ? HAS_NO_LINK : IS_FREE, .from = dataset->sites[0]};
+    bringing_t best = {.kind = core_link_count(self) ? HAS_NO_LINK : IS_FREE, .from = dataset->sites[0]};
     helio_prices_t prices = {.carbon_micro_usd_per_t = want->carbon_price_micro_usd_per_t,
                              .wait_micro_usd_per_gpu_h = want->wait_price_micro_usd_per_gpu_h};
     uint64_t gpus = want->gpus.count ? (uint64_t)want->gpus.items[0].count * want->nodes : 0;

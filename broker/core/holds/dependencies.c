@@ -11,16 +11,34 @@
 #include "broker/core/holds/dependencies.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utlist.h>
 
 #include "broker/core/state/core.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/text.h"
 #include "federation/base/clock.h"
+
+struct dependencies {
+    waited_t *waited;
+    helio_heap_t timed; /* of gates, the earliest first */
+    dependency_hold_t *dirty_holds;
+    job_t *ended, *ended_last; /* of this step, in order */
+};
+
+void core_dependencies_destroy(dependencies_t **self_p)
+{
+    dependencies_t *self = *self_p;
+    assert(!self->waited);
+    helio_heap_clear(&self->timed);
+    free(self);
+    *self_p = NULL;
+}
 
 enum { NAMED_MAX = 3 /* of the jobs that a text names */ };
 
@@ -42,7 +60,7 @@ static waited_t *waited_find(helio_broker_core_t *self, helio_job_key_t on, uint
     memset(&wanted.key, 0, sizeof wanted.key);
     wanted.key.on = on;
     wanted.key.after = after;
-    HASH_FIND(hh, self->waited, &wanted.key, sizeof wanted.key, found);
+    HASH_FIND(hh, self->dependencies->waited, &wanted.key, sizeof wanted.key, found);
     return found;
 }
 
@@ -53,7 +71,7 @@ static void waiter_add(helio_broker_core_t *self, dependency_hold_t *hold, helio
         waited = helio_new(1, sizeof *waited);
         waited->key.on = on;
         waited->key.after = after;
-        HASH_ADD(hh, self->waited, key, sizeof waited->key, waited);
+        HASH_ADD(hh, self->dependencies->waited, key, sizeof waited->key, waited);
     }
     waiter_t *waiter = helio_new(1, sizeof *waiter);
     waiter->waited = waited;
@@ -70,7 +88,7 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
     DL_DELETE2(waiter->hold->waiters, waiter, hold_prev, hold_next);
     waiter->hold->waiter_count--;
     if (!waited->waiters) {
-        HASH_DEL(self->waited, waited);
+        HASH_DEL(self->dependencies->waited, waited);
         free(waited);
     }
     free(waiter);
@@ -78,64 +96,49 @@ static void waiter_remove(helio_broker_core_t *self, waiter_t *waiter)
 
 /* ---- times: a heap, the earliest on top ---------------------------------------------------------------- */
 
-static bool is_earlier(const dependency_hold_t *a, const dependency_hold_t *b)
+static bool is_earlier(helio_heap_item_t *a_, helio_heap_item_t *b_)
 {
+    const dependency_hold_t *a = HELIO_HEAP_OWNER(a_, dependency_hold_t, timed),
+                            *b = HELIO_HEAP_OWNER(b_, dependency_hold_t, timed);
     if (a->not_before_ms != b->not_before_ms)
         return a->not_before_ms < b->not_before_ms;
     return helio_uuid_compare(a->submission->row.job, b->submission->row.job) < 0;
 }
 
-static void timed_put(helio_broker_core_t *self, dependency_hold_t *hold, uint32_t at)
+dependencies_t *core_dependencies_new(void)
 {
-    self->timed[at] = hold;
-    hold->timed_at = at;
+    dependencies_t *self = helio_new(1, sizeof *self);
+    self->timed.before = is_earlier;
+    return self;
 }
 
-static void timed_rise(helio_broker_core_t *self, dependency_hold_t *hold, uint32_t at)
+/*  NULL = no gate waits for a time. */
+static dependency_hold_t *first_timed(const helio_broker_core_t *self)
 {
-    for (; at && is_earlier(hold, self->timed[(at - 1) / 2]); at = (at - 1) / 2)
-        timed_put(self, self->timed[(at - 1) / 2], at);
-    timed_put(self, hold, at);
+    helio_heap_item_t *first = helio_heap_first(&self->dependencies->timed);
+    return first ? HELIO_HEAP_OWNER(first, dependency_hold_t, timed) : NULL;
+}
+
+static void check_first(helio_broker_core_t *self)
+{
+    const dependency_hold_t *first = first_timed(self);
+    core_check_at(self, CORE_CHECK_DEPENDENCIES, first ? first->not_before_ms : INT64_MAX);
 }
 
 static void timed_add(helio_broker_core_t *self, dependency_hold_t *hold, int64_t not_before_ms)
 {
     hold->not_before_ms = not_before_ms;
-    if (self->timed_count == self->timed_capacity) {
-        self->timed_capacity = self->timed_capacity ? self->timed_capacity * 2 : 16;
-        self->timed = helio_grow(self->timed, self->timed_capacity, sizeof(dependency_hold_t *));
-    }
-    timed_rise(self, hold, self->timed_count++);
+    helio_heap_put(&self->dependencies->timed, &hold->timed);
+    check_first(self);
 }
 
 static void timed_remove(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     if (!hold->not_before_ms)
         return;
-    uint32_t at = hold->timed_at;
-    dependency_hold_t *last = self->timed[--self->timed_count];
+    helio_heap_remove(&self->dependencies->timed, &hold->timed);
     hold->not_before_ms = 0;
-    if (last == hold)
-        return;
-    for (;;) { /* the last takes its place, and sinks or rises from there */
-        uint32_t child = 2 * at + 1;
-        if (child + 1 < self->timed_count && is_earlier(self->timed[child + 1], self->timed[child]))
-            child++;
-        if (child >= self->timed_count || !is_earlier(self->timed[child], last))
-            break;
-        timed_put(self, self->timed[child], at);
-        at = child;
-    }
-    timed_rise(self, last, at);
-}
-
-int64_t core_dependencies_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (!self->timed_count)
-        return at_most;
-    int64_t left = self->timed[0]->not_before_ms - self->wall_ms;
-    left = left > 0 ? left : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    check_first(self);
 }
 
 /* ---- a gate's life ------------------------------------------------------------------------------------- */
@@ -146,13 +149,13 @@ static void set_waiting_text(helio_broker_core_t *self, dependency_hold_t *hold)
     if (hold->dirty)
         return;
     hold->dirty = true;
-    DL_APPEND2(self->dirty_holds, hold, dirty_prev, dirty_next);
+    DL_APPEND2(self->dependencies->dirty_holds, hold, dirty_prev, dirty_next);
 }
 
 static void say_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     if (hold->dirty)
-        DL_DELETE2(self->dirty_holds, hold, dirty_prev, dirty_next);
+        DL_DELETE2(self->dependencies->dirty_holds, hold, dirty_prev, dirty_next);
     hold->dirty = false;
 }
 
@@ -174,7 +177,7 @@ static void wait_for_nothing(helio_broker_core_t *self, dependency_hold_t *hold)
     say_nothing(self, hold);
 }
 
-void core_dependencies_destroy(helio_broker_core_t *self, submission_t *submission)
+void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission)
 {
     if (!submission->hold)
         return;
@@ -205,7 +208,7 @@ static void write_hold(helio_broker_core_t *self, const dependency_hold_t *hold,
 static void open_hold(helio_broker_core_t *self, dependency_hold_t *hold)
 {
     write_hold(self, hold, (helio_text_t){0}, self->wall_ms);
-    core_dependencies_destroy(self, hold->submission);
+    core_dependency_hold_destroy(self, hold->submission);
 }
 
 /*  Its turn begins now: behind those of its class that could have started before it. */
@@ -260,8 +263,8 @@ static const char *hold_text(helio_broker_core_t *self, const dependency_hold_t 
 
 static void write_dirty(helio_broker_core_t *self)
 {
-    while (self->dirty_holds) {
-        dependency_hold_t *hold = self->dirty_holds;
+    while (self->dependencies->dirty_holds) {
+        dependency_hold_t *hold = self->dependencies->dirty_holds;
         say_nothing(self, hold);
         write_hold(self, hold, helio_text_of(hold_text(self, hold)), 0);
     }
@@ -271,11 +274,11 @@ static void write_dirty(helio_broker_core_t *self)
 
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job)
 {
-    if (self->ended)
-        self->ended_last->ended_next = job;
+    if (self->dependencies->ended)
+        self->dependencies->ended_last->ended_next = job;
     else
-        self->ended = job;
-    self->ended_last = job;
+        self->dependencies->ended = job;
+    self->dependencies->ended_last = job;
 }
 
 /*  One look into the table for each: what a waiter's gate does may take others out of the same list. */
@@ -311,9 +314,9 @@ static void tell_of_array(helio_broker_core_t *self, const submission_t *array, 
 
 void core_dependencies_resolve(helio_broker_core_t *self)
 {
-    while (self->ended) {
-        job_t *job = self->ended;
-        self->ended = job->ended_next;
+    while (self->dependencies->ended) {
+        job_t *job = self->dependencies->ended;
+        self->dependencies->ended = job->ended_next;
         bool failed = job->state != HELIO_JOB_SUCCEEDED;
         job->submission->unresolved_tasks--;
         job->submission->failed_tasks += failed;
@@ -326,8 +329,7 @@ void core_dependencies_resolve(helio_broker_core_t *self)
 
 void core_dependencies_recheck(helio_broker_core_t *self)
 {
-    while (self->timed_count && self->timed[0]->not_before_ms <= self->wall_ms) {
-        dependency_hold_t *hold = self->timed[0];
+    for (dependency_hold_t *hold; (hold = first_timed(self)) && hold->not_before_ms <= self->wall_ms;) {
         timed_remove(self, hold);
         open_if_come(self, hold);
     }
@@ -420,7 +422,7 @@ static void wait_until(helio_broker_core_t *self, submission_t *submission, int6
         timed_add(self, hold_of(submission), not_before_ms);
 }
 
-void core_dependencies_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job)
+void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job)
 {
     for (uint32_t i = 0; i < job->depends.count; i++) {
         const helio_dependency_t *depend = &job->depends.items[i];
@@ -460,7 +462,7 @@ void core_dependencies_loaded(helio_broker_core_t *self, submission_t *submissio
     if (!hold)
         return;
     if (submission->begun)
-        core_dependencies_destroy(self, submission);
+        core_dependency_hold_destroy(self, submission);
     else if (hold_is_satisfied(hold))
         open_hold(self, hold);
 }

@@ -7,6 +7,7 @@
 #include "broker/core/state/nouns.h"
 #include "broker/model/events.h"
 #include "broker/model/rows_job.h"
+#include "federation/base/heap.h"
 #include "federation/base/id.h"
 #include "federation/model/job.h"
 
@@ -34,28 +35,30 @@ struct hold {
     waiter_t *waiters;
     uint32_t waiter_count;
     int64_t not_before_ms; /* wall clock; 0 = none, or past */
-    uint32_t timed_at;     /* in core->timed, while not_before_ms */
+    helio_heap_item_t timed; /* while not_before_ms */
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
     bool dirty; /* its row must be written at the end of the step */
     dependency_hold_t *dirty_prev, *dirty_next;
 };
 
+dependencies_t *core_dependencies_new(void);
+void core_dependencies_destroy(dependencies_t **self_p);
+
 /*  An answer, and false, when the document names something that cannot be waited for. */
 bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                      const char *where);
 /*  Of a checked document: its rows, and its gate unless all that it waits for has come. */
-void core_dependencies_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
+void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
 void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
 void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
 void core_dependencies_loaded(helio_broker_core_t *self,
                               submission_t *submission); /* opens it if nothing is waited for */
 void core_dependencies_refuse(helio_broker_core_t *self,
                               submission_t *submission); /* cancels, if its wait is in vain */
-void core_dependencies_destroy(helio_broker_core_t *self, submission_t *submission);
+void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
 void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
 void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
 void core_dependencies_recheck(helio_broker_core_t *self);   /* at the clock */
-int64_t core_dependencies_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 
 #endif

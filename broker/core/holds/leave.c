@@ -1,6 +1,7 @@
 /*  leave.c -- a job that leaves its site gives back what it held there. */
 #include "broker/core/holds/leave.h"
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/pools.h"
 
@@ -14,7 +15,6 @@ void core_job_give_back(helio_broker_core_t *self, job_t *job, pool_t *pool)
 #ifdef HELIO_MUTANT_freed_unseen
     (void)self;
 #else
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 #endif
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/pools.h"
@@ -32,6 +34,15 @@ bool core_migration_is_reason(helio_text_t reason)
 static bool may_be_migrated(const submission_t *submission)
 {
     return submission->better_site && (submission->signalled || submission->checkpoint_every_ms);
+}
+
+void core_migrations_move_by(helio_broker_core_t *self, int64_t by_ms)
+{
+    migrant_t *migrant;
+    DL_FOREACH2(self->migrations->held, migrant, held_next)
+    {
+        migrant->gone_ms += by_ms;
+    }
 }
 
 /* ---- room that is held --------------------------------------------------------------------------------- */
@@ -65,8 +76,7 @@ static void let_go(helio_broker_core_t *self, migrant_t *migrant)
     migrant->counted = false;
     DL_DELETE2(self->migrations->held, migrant, held_prev, held_next);
     self->migrations->held_count--;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_migrations_unhold(helio_broker_core_t *self, job_t *job)
@@ -130,7 +140,7 @@ void core_migrations_note_due(helio_broker_core_t *self, int64_t at_ms)
 {
     migrations_t *migrations = self->migrations;
     migrations->due_ms = at_ms < migrations->due_ms ? at_ms : migrations->due_ms;
-    self->next_check_ms = at_ms < self->next_check_ms ? at_ms : self->next_check_ms;
+    core_check_by(self, CORE_CHECK_CLASSES, at_ms);
 }
 
 /*  By the site's clock since it began, and by one's own since it was told. */

@@ -48,6 +48,7 @@ enum { MIGRATION_OVERDUE_MS = 60000 }; /* past its grace, and it is there yet */
 
 migrations_t *core_migrations_new(void);
 void core_migrations_destroy(migrations_t **self_p);
+void core_migrations_move_by(helio_broker_core_t *self, int64_t by_ms); /* the wall clock was set */
 void core_migrations_state_changed(helio_broker_core_t *self, job_t *job); /* its state changed */
 void core_migrations_load(helio_broker_core_t *self, job_t *job);   /* it is live under a new leader */
 void core_migrations_forget(helio_broker_core_t *self, job_t *job);

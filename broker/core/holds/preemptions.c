@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"
@@ -18,6 +19,44 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/text.h"
+
+struct preemptions {
+    preemption_t *first; /* in order of their begin */
+    uint32_t count;
+    int64_t reconciling_until_ms; /* monotonic: those of the last leader may go on at sites not heard of until then */
+};
+
+preemptions_t *core_preemptions_new(void)
+{
+    return helio_new(1, sizeof(preemptions_t));
+}
+
+void core_preemptions_destroy(preemptions_t **self_p)
+{
+    preemptions_t *self = *self_p;
+    assert(!self->first);
+    free(self);
+    *self_p = NULL;
+}
+
+preemption_t *core_preempt_first(const helio_broker_core_t *self)
+{
+    return self->preemptions->first;
+}
+
+uint32_t core_preempt_count(const helio_broker_core_t *self)
+{
+    return self->preemptions->count;
+}
+
+void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms)
+{
+    preemption_t *preemption;
+    DL_FOREACH(self->preemptions->first, preemption)
+    {
+        preemption->at_ms += by_ms;
+    }
+}
 
 enum {
     OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
@@ -61,20 +100,20 @@ void core_preempt_load(job_t *job)
 
 void core_preempt_loaded(helio_broker_core_t *self)
 {
-    self->reconciling_until_ms = self->now_ms + RECONCILING_MS;
+    self->preemptions->reconciling_until_ms = self->now_ms + RECONCILING_MS;
 }
 
 /*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
 int64_t core_preempt_reconciling_ms(const helio_broker_core_t *self)
 {
     const job_t *job;
-    if (self->now_ms >= self->reconciling_until_ms)
+    if (self->now_ms >= self->preemptions->reconciling_until_ms)
         return 0;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         DL_FOREACH(site->inventory_closed ? NULL : site->live, job)
         {
             if (job->intent == HELIO_INTENT_PREEMPT)
-                return self->reconciling_until_ms - self->now_ms;
+                return self->preemptions->reconciling_until_ms - self->now_ms;
         }
     return 0;
 }
@@ -109,8 +148,8 @@ void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption)
     expect(preemption, gpus_for(preemption));
     class->preemptions++;
     preemption->pool->preemptions++;
-    self->preemption_count++;
-    DL_APPEND(self->preemptions, preemption);
+    self->preemptions->count++;
+    DL_APPEND(self->preemptions->first, preemption);
     if (!class->next_check_ms || preemption->at_ms + OVERDUE_MS < class->next_check_ms)
         class->next_check_ms = preemption->at_ms + OVERDUE_MS;
 }
@@ -128,11 +167,10 @@ static void drop(helio_broker_core_t *self, preemption_t *preemption)
     expect(preemption, -(int64_t)gpus_for(preemption));
     preemption->class->preemptions--;
     preemption->pool->preemptions--;
-    self->preemption_count--;
-    DL_DELETE(self->preemptions, preemption);
+    self->preemptions->count--;
+    DL_DELETE(self->preemptions->first, preemption);
     free(preemption);
-    self->capacity_version++; /* what was held is there for others */
-    self->round_wanted = true;
+    core_capacity_changed(self); /* what was held is there for others */
 }
 
 void core_preempt_victim_left(helio_broker_core_t *self, job_t *job)
@@ -155,7 +193,7 @@ void core_preempt_trim(helio_broker_core_t *self, job_class_t *class)
 {
     while (class->preemptions > class->waiting_count) {
         preemption_t *last = NULL, *preemption;
-        DL_FOREACH(self->preemptions, preemption)
+        DL_FOREACH(self->preemptions->first, preemption)
         {
             if (preemption->class == class)
                 last = preemption;
@@ -168,8 +206,8 @@ void core_preempt_trim(helio_broker_core_t *self, job_class_t *class)
 
 void core_preempt_free(helio_broker_core_t *self)
 {
-    while (self->preemptions)
-        drop(self, self->preemptions);
+    while (self->preemptions->first)
+        drop(self, self->preemptions->first);
 }
 
 /*  It starts there: the one that has least left to wait for. */
@@ -179,7 +217,7 @@ uint32_t core_preempt_class_placed(helio_broker_core_t *self, job_class_t *class
     class->patient_until_ms = 0;
     if (!class->preemptions)
         return 0;
-    DL_FOREACH(self->preemptions, preemption)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
         if (preemption->class == class && preemption->pool == pool && (!least || preemption->left < least->left))
             least = preemption;
@@ -195,7 +233,7 @@ void core_preempt_class_drop(helio_broker_core_t *self, const job_class_t *class
 {
     preemption_t *preemption, *next;
     if (class->preemptions)
-        DL_FOREACH_SAFE(self->preemptions, preemption, next)
+        DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
         {
             if (preemption->class == class)
                 drop(self, preemption);
@@ -205,7 +243,7 @@ void core_preempt_class_drop(helio_broker_core_t *self, const job_class_t *class
 void core_preempt_site_drop(helio_broker_core_t *self, const site_t *site)
 {
     preemption_t *preemption, *next;
-    DL_FOREACH_SAFE(self->preemptions, preemption, next)
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
         if (preemption->site == site)
             drop(self, preemption);
@@ -215,7 +253,7 @@ void core_preempt_site_drop(helio_broker_core_t *self, const site_t *site)
 void core_preempt_review(helio_broker_core_t *self)
 {
     preemption_t *preemption, *next;
-    DL_FOREACH_SAFE(self->preemptions, preemption, next)
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
         const site_t *site = preemption->site;
         if (site->state != HELIO_SITE_STATE_READY || !site->inventory_closed || site->draining ||
@@ -233,10 +271,10 @@ void core_preempt_give_up(helio_broker_core_t *self, const job_class_t *class)
     preemption_t *preemption, *next, *other;
     if (!class->preemptions)
         return;
-    DL_FOREACH_SAFE(self->preemptions, preemption, next)
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
         bool hopes = false;
-        DL_FOREACH(self->preemptions, other)
+        DL_FOREACH(self->preemptions->first, other)
         {
             hopes = hopes || (other->class == class && other->pool == preemption->pool && other->left);
         }
@@ -249,7 +287,7 @@ bool core_preempt_holds(const helio_broker_core_t *self, const job_class_t *clas
 {
     const preemption_t *preemption;
     if (class->preemptions && pool->preemptions)
-        DL_FOREACH(self->preemptions, preemption)
+        DL_FOREACH(self->preemptions->first, preemption)
         {
             if (preemption->class->id == class->id && preemption->pool == pool)
                 return true;
@@ -271,12 +309,12 @@ bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *cla
         return false;
     bool own = false;
     const preemption_t *preemption;
-    DL_FOREACH(self->preemptions, preemption)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
         if (preemption->pool == pool)
             core_room_return(pool, &after, &preemption->back);
     }
-    DL_FOREACH(self->preemptions, preemption)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
         const helio_requirement_t *held = &preemption->class->want;
         if (preemption->pool != pool)
@@ -297,7 +335,7 @@ const char *core_preempt_text(helio_broker_core_t *self, const job_class_t *clas
     uint32_t victims = 0, elsewhere = 0;
     if (!class->preemptions)
         return "";
-    DL_FOREACH(self->preemptions, preemption)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
         if (preemption->class != class)
             continue;

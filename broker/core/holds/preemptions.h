@@ -21,6 +21,13 @@ struct preemption {
     preemption_t *prev, *next; /* of the core, in order of their begin */
 };
 
+preemptions_t *core_preemptions_new(void);
+void core_preemptions_destroy(preemptions_t **self_p);
+
+preemption_t *core_preempt_first(const helio_broker_core_t *self); /* of those under way, by their begin; NULL = none */
+uint32_t core_preempt_count(const helio_broker_core_t *self);
+void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms); /* the wall clock was set */
+
 /*  The door for whoever needs a running job gone, for whatever reason: it is told to leave (best-effort at once,
  *  others by their checkpoint signal and grace), goes back to its queue with its age, and is charged until it has
  *  left. gainer: whose work it makes room for, NULL = nobody's; reason: of its transition. Returns when it is gone at

@@ -15,11 +15,34 @@
 
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/preemptible.h"
 #include "federation/base/clock.h"
+
+struct site_windows {
+    int64_t review_ms; /* wall clock: what sites reserve is looked at again then; INT64_MAX = none reserves anything */
+};
+
+site_windows_t *core_site_windows_new(void)
+{
+    site_windows_t *self = helio_new(1, sizeof *self);
+    self->review_ms = INT64_MAX;
+    return self;
+}
+
+void core_site_windows_destroy(site_windows_t **self_p)
+{
+    free(*self_p);
+    *self_p = NULL;
+}
+
+int64_t core_site_window_review_ms(const helio_broker_core_t *self)
+{
+    return self->site_windows->review_ms;
+}
 
 enum {
     MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes time */
@@ -73,7 +96,7 @@ static uint64_t room_of(const pool_t *pool, uint64_t window_gpus)
 
 static void wake(helio_broker_core_t *self, int64_t at_ms)
 {
-    self->windows_check_ms = at_ms < self->windows_check_ms ? at_ms : self->windows_check_ms;
+    self->site_windows->review_ms = at_ms < self->site_windows->review_ms ? at_ms : self->site_windows->review_ms;
 }
 
 static void find_edges(helio_broker_core_t *self, pool_t *pool)
@@ -271,7 +294,7 @@ static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *p
     }
     uint64_t room = series ? site_window->edges[0].room_gpus : UINT64_MAX;
     if (room != site_window->room_gpus)
-        self->capacity_version++; /* who found no room may find some */
+        core_capacity_changed_in_round(self); /* who found no room may find some */
     site_window->room_gpus = room;
     count_shortfall(self, site_window);
 }
@@ -290,7 +313,7 @@ static const helio_series_t *series_of(const site_t *site, const pool_t *pool)
 
 void core_site_window_review(helio_broker_core_t *self)
 {
-    self->windows_check_ms = INT64_MAX;
+    self->site_windows->review_ms = INT64_MAX;
     for (site_t *site = self->has_site_windows ? self->sites : NULL; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++)
             review_pool(self, site, &site->pools[i], series_of(site, &site->pools[i]));
@@ -318,7 +341,7 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
     uint64_t back = 0, expected = 0;
     bool own = false;
     const preemption_t *preemption;
-    DL_FOREACH(self->preemptions, preemption)
+    DL_FOREACH(core_preempt_first(self), preemption)
     {
         const job_class_t *other = preemption->class;
         if (preemption->pool != pool)

@@ -31,6 +31,11 @@ typedef struct freed_gpus {
     uint64_t best_effort_gpus; /* of those */
 } freed_gpus_t;
 
+site_windows_t *core_site_windows_new(void);
+void core_site_windows_destroy(site_windows_t **self_p);
+
+int64_t
+core_site_window_review_ms(const helio_broker_core_t *self); /* wall clock: the next review is due; INT64_MAX = none */
 void core_site_window_review(
     helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */
 /*  May a job of the class take so much now, once others gave so much back? */

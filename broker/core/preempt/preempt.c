@@ -231,7 +231,7 @@ bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
     search->class = class;
     bool any = false;
     while (class->preemptions < class->waiting_count && class->preemptions < EVICTIONS_OF_CLASS_MAX &&
-           self->preemption_count < EVICTIONS_MAX && preempt_one(search, e))
+           core_preempt_count(self) < EVICTIONS_MAX && preempt_one(search, e))
         any = true;
     if (class->preemptions < class->waiting_count && search->protected_until_ms &&
         (!class->next_check_ms || search->protected_until_ms < class->next_check_ms))

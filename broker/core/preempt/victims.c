@@ -151,12 +151,12 @@ static void leave_others_theirs(victim_search_t *search)
     search->others_fit = true;
     if (!pool->preemptions)
         return;
-    DL_FOREACH(search->core->preemptions, preemption)
+    DL_FOREACH(core_preempt_first(search->core), preemption)
     {
         if (preemption->pool == pool)
             core_room_return(pool, &search->others, &preemption->back);
     }
-    DL_FOREACH(search->core->preemptions, preemption)
+    DL_FOREACH(core_preempt_first(search->core), preemption)
     {
         const helio_requirement_t *want = &preemption->class->want;
         if (preemption->pool == pool)

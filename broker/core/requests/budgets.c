@@ -2,6 +2,7 @@
 #include "broker/core/requests/budgets.h"
 
 #include "broker/core/state/budgets.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 
@@ -60,6 +61,5 @@ void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, t
             core_emit(self, HELIO_BROKER_FX_ROW_BUDGET, &row);
         }
     core_budgets_recount(self);
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }

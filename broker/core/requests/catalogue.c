@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "broker/core/state/catalogue.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"
@@ -38,9 +39,7 @@ static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, co
 /*  Classes that want data are judged anew, and everybody looks again. */
 static void changed(helio_broker_core_t *self)
 {
-    self->facts_version++;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_facts_changed(self, NULL);
 }
 
 static helio_text_t sites_text(helio_broker_core_t *self, const dataset_t *dataset, const char *between)
@@ -115,14 +114,13 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
-    dataset_t *known;
-    HASH_FIND(hh, self->datasets, prefix.data, prefix.size, known);
+    dataset_t *known = core_dataset_find(self, prefix);
     if (!known && !event->sites.count) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "the catalogue has no such prefix; `helio data list` shows it");
         return;
     }
-    if (!known && HASH_COUNT(self->datasets) >= HELIO_DATA_MAX) {
+    if (!known && core_dataset_count(self) >= HELIO_DATA_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
                     "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
         return;
@@ -181,7 +179,7 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
                     "there is no such link; `helio links list` shows them");
         return;
     }
-    if (!entry && HASH_COUNT(self->links) >= HELIO_LINKS_MAX) {
+    if (!entry && core_link_count(self) >= HELIO_LINKS_MAX) {
         core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
                     "there are %d links, and no more may be: use *", HELIO_LINKS_MAX);
         return;
@@ -189,8 +187,7 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
     helio_row_link_t row = {.from = event->from, .to = event->to, .removed = event->removed, .at_ms = self->wall_ms};
     const char *words = "removed";
     if (event->removed) {
-        HASH_DEL(self->links, entry);
-        free(entry);
+        core_link_drop(self, entry);
     } else {
         entry = core_link_get(self, event->from, event->to);
         entry->link = (helio_link_t){event->mbps, event->egress_micro_usd_per_gb, event->rtt_ms};

@@ -3,22 +3,21 @@
 
 #include "broker/core/decide/overflow.h"
 #include "broker/core/requests/warnings.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
 
 static void groups_changed(helio_broker_core_t *self)
 {
-    self->overflow_version++;
-    self->pools_version++; /* every verdict is made anew */
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_overflows_changed(self);
+    core_pools_changed(self);
 }
 
 /*  Which other one is bound alike, and would fight for the same jobs. */
 static const overflow_t *rival_of(const helio_broker_core_t *self, const helio_ev_overflow_t *event)
 {
-    for (const overflow_t *group = self->overflows; group; group = group->hh.next)
+    for (const overflow_t *group = core_overflow_first(self); group; group = group->hh.next)
         if (!helio_text_is(event->name, group->name) && helio_text_is(event->queue, group->queue) &&
             helio_text_is(event->tenant, group->tenant))
             return group;
@@ -46,7 +45,7 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
                     "overflow group %s is bound to the same jobs: change that one, or remove it (`helio "
                     "overflow rm %s`)",
                     rival->name, rival->name);
-    else if (!core_overflow_find(self, event->name) && HASH_COUNT(self->overflows) >= HELIO_OVERFLOWS_MAX)
+    else if (!core_overflow_find(self, event->name) && core_overflow_count(self) >= HELIO_OVERFLOWS_MAX)
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "there are %d overflow groups, and no more can be made", HELIO_OVERFLOWS_MAX);
     else

@@ -5,6 +5,7 @@
 
 #include "broker/core/requests/warnings.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
@@ -175,7 +176,7 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     }
     LL_INSERT_INORDER(queue->rules, rule, core_queue_rule_by_precedence);
     rule->holds = core_queue_rule_holds(self, rule);
-    self->rules_check_ms = rule->next_check_ms < self->rules_check_ms ? rule->next_check_ms : self->rules_check_ms;
+    core_check_by(self, CORE_CHECK_QUEUES, rule->next_check_ms);
     core_queue_rule_write(self, queue, rule, false);
     core_queue_order_changed(self);
     const char *words = rule_words(self, rule);

@@ -3,6 +3,7 @@
 
 #include "broker/core/requests/budgets.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/queues.h"
@@ -36,8 +37,7 @@ static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t qu
                  const helio_quota_t *quota)
 {
     holds->quota = *quota;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
     helio_row_quota_t row = {
         .tenant = tenant,
         .queue = queue,

@@ -16,6 +16,43 @@
 #include "broker/core/state/text.h"
 #include "federation/base/clock.h"
 
+typedef struct idempotency {
+    uint8_t digest[16]; /* of tenant and key */
+    uint8_t spec_hash[32];
+    helio_uuid_t job;
+    UT_hash_handle hh;
+} idempotency_t;
+
+struct intake {
+    idempotency_t *keys;
+    helio_uuid_t newest_job; /* the last id given, by this leader or one before it */
+    int64_t id_ms;           /* its millisecond, and how many of that were given */
+    uint32_t id_count;
+};
+
+intake_t *core_intake_new(void)
+{
+    return helio_new(1, sizeof(intake_t));
+}
+
+void core_intake_destroy(intake_t **self_p)
+{
+    intake_t *self = *self_p;
+    idempotency_t *key, *next;
+    HASH_ITER(hh, self->keys, key, next)
+    {
+        HASH_DEL(self->keys, key);
+        free(key);
+    }
+    free(self);
+    *self_p = NULL;
+}
+
+helio_uuid_t core_newest_job(const helio_broker_core_t *self)
+{
+    return self->intake->newest_job;
+}
+
 /*  128 bits from two chained 64-bit hashes: a tenant can only collide with itself by 2^64 work on its own keys. */
 static void key_digest(helio_text_t tenant, helio_text_t key, uint8_t ret_digest[16])
 {
@@ -31,7 +68,7 @@ static idempotency_t *key_find(helio_broker_core_t *self, helio_text_t tenant, h
     uint8_t digest[16];
     idempotency_t *found;
     key_digest(tenant, key, digest);
-    HASH_FIND(hh, self->keys, digest, sizeof digest, found);
+    HASH_FIND(hh, self->intake->keys, digest, sizeof digest, found);
     return found;
 }
 
@@ -42,17 +79,7 @@ void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t k
     key_digest(tenant, key, entry->digest);
     memcpy(entry->spec_hash, spec_hash, 32);
     entry->job = job;
-    HASH_ADD(hh, self->keys, digest, sizeof entry->digest, entry);
-}
-
-void core_keys_free(helio_broker_core_t *self)
-{
-    idempotency_t *key, *next;
-    HASH_ITER(hh, self->keys, key, next)
-    {
-        HASH_DEL(self->keys, key);
-        free(key);
-    }
+    HASH_ADD(hh, self->intake->keys, digest, sizeof entry->digest, entry);
 }
 
 queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const helio_submission_t *job,
@@ -240,11 +267,11 @@ enum { ID_COUNT_MAX = 1 << 18 };
 void core_ids_continue_after(helio_broker_core_t *self, helio_uuid_t newest)
 {
     const uint8_t *b = newest.bytes;
-    self->newest_job = newest;
-    self->id_ms = 0;
+    self->intake->newest_job = newest;
+    self->intake->id_ms = 0;
     for (int i = 0; i < 6; i++)
-        self->id_ms = self->id_ms << 8 | b[i];
-    self->id_count = ((uint32_t)(b[6] & 0x0f) << 14 | (uint32_t)b[7] << 6 | (b[8] & 0x3f)) + 1;
+        self->intake->id_ms = self->intake->id_ms << 8 | b[i];
+    self->intake->id_count = ((uint32_t)(b[6] & 0x0f) << 14 | (uint32_t)b[7] << 6 | (b[8] & 0x3f)) + 1;
 }
 
 static helio_uuid_t next_id(helio_broker_core_t *self)
@@ -254,18 +281,18 @@ static helio_uuid_t next_id(helio_broker_core_t *self)
     for (int i = 2; i < 10; i++, bits >>= 8)
         random[i] = (uint8_t)bits;
 #ifdef HELIO_MUTANT_ids_follow_the_clock
-    self->id_ms = self->id_ms > self->wall_ms ? 0 : self->id_ms;
+    self->intake->id_ms = self->intake->id_ms > self->wall_ms ? 0 : self->intake->id_ms;
 #endif
-    if (self->wall_ms > self->id_ms || self->id_count == ID_COUNT_MAX) {
-        self->id_ms = self->wall_ms > self->id_ms ? self->wall_ms : self->id_ms + 1;
-        self->id_count = 0;
+    if (self->wall_ms > self->intake->id_ms || self->intake->id_count == ID_COUNT_MAX) {
+        self->intake->id_ms = self->wall_ms > self->intake->id_ms ? self->wall_ms : self->intake->id_ms + 1;
+        self->intake->id_count = 0;
     }
-    uint32_t count = self->id_count++;
+    uint32_t count = self->intake->id_count++;
     random[0] = (uint8_t)(count >> 14 & 0x0f);
     random[1] = (uint8_t)(count >> 6);
     random[2] = (uint8_t)(count & 0x3f);
-    self->newest_job = helio_uuid_v7(self->id_ms, random);
-    return self->newest_job;
+    self->intake->newest_job = helio_uuid_v7(self->intake->id_ms, random);
+    return self->intake->newest_job;
 }
 
 static void fill_row(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
@@ -311,7 +338,7 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     submission_t *submission = core_submission_new(self, &row, &job->spec);
     if (row.idempotency_key.size)
         core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
-    core_dependencies_new(self, submission, job);
+    core_dependency_hold_new(self, submission, job);
     if (!job->spec.tasks.count)
         core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)

@@ -10,13 +10,10 @@
 #include "federation/base/memory.h"
 #include "federation/policy/requirement.h"
 
-typedef struct idempotency {
-    uint8_t digest[16]; /* of tenant and key */
-    uint8_t spec_hash[32];
-    helio_uuid_t job;
-    UT_hash_handle hh;
-} idempotency_t;
+intake_t *core_intake_new(void);
+void core_intake_destroy(intake_t **self_p);
 
+helio_uuid_t core_newest_job(const helio_broker_core_t *self); /* the last id given, by this leader or one before it */
 void core_ids_continue_after(helio_broker_core_t *self, helio_uuid_t newest);
 void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event);
 /*  What a submission becomes once the queue's and the tenant's defaults are known. NULL: there is no such queue. */
@@ -25,7 +22,6 @@ queue_t *core_resolve(helio_broker_core_t *self, const tenant_t *tenant, const h
 tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *event); /* NULL: answered */
 void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                        const char *where); /* there is none of that name */
-void core_keys_free(helio_broker_core_t *self);
 void core_key_put(helio_broker_core_t *self, helio_text_t tenant, helio_text_t key, const uint8_t spec_hash[32],
                   helio_uuid_t job);
 /*  Where it fits, does its deadline forbid a start now (or at not_before_ms) everywhere? Answers, with the remedy,

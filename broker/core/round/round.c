@@ -16,6 +16,8 @@
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/migrate/migrate.h"
 #include "broker/core/preempt/preempt.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/option.h"
@@ -179,31 +181,21 @@ void core_round(helio_broker_core_t *self)
             core_scheduling_done(&scheduling_order, outcome == CLASS_AT_LOWER_LEVEL);
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
-        self->round_wanted = true;
+        core_round_due(self);
     else
         core_migrations_judge(self);
-    self->next_check_ms = self->windows_check_ms < self->migrations->next_check_ms ? self->windows_check_ms
-                                                                                   : self->migrations->next_check_ms;
+    core_check_at(self, CORE_CHECK_CLASSES, core_site_window_review_ms(self));
+    core_check_by(self, CORE_CHECK_CLASSES, self->migrations->next_check_ms);
     for (class = self->classes; class; class = class->hh.next)
-        if (class->waiting && class->next_check_ms && class->next_check_ms < self->next_check_ms)
-            self->next_check_ms = class->next_check_ms;
+        if (class->waiting && class->next_check_ms)
+            core_check_by(self, CORE_CHECK_CLASSES, class->next_check_ms);
 }
 
 void core_recheck_classes(helio_broker_core_t *self)
 {
-    if (self->wall_ms < self->next_check_ms)
-        return;
     for (job_class_t *class = self->classes; class; class = class->hh.next)
         if (class->next_check_ms && class->next_check_ms <= self->wall_ms)
             class->blocked_at = 0;
-    self->next_check_ms = INT64_MAX;
-    self->round_wanted = true;
-}
-
-int64_t core_recheck_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (self->next_check_ms == INT64_MAX)
-        return at_most;
-    int64_t left = self->next_check_ms > self->wall_ms ? self->next_check_ms - self->wall_ms : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    core_check_at(self, CORE_CHECK_CLASSES, INT64_MAX);
+    core_round_due(self);
 }

@@ -6,6 +6,5 @@
 
 void core_round(helio_broker_core_t *self);
 void core_recheck_classes(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
-int64_t core_recheck_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 
 #endif

@@ -2,6 +2,7 @@
 #include "broker/core/sites/commands.h"
 
 #include "broker/core/sites/silence.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"

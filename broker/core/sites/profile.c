@@ -11,6 +11,7 @@
 #include "broker/core/holds/reservations.h"
 #include "broker/core/sites/energy.h"
 #include "broker/core/sites/sanitize.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -38,7 +39,7 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
     free(site->pools);
     site->pools = NULL;
     site->pool_count = 0;
-    self->pools_version++;
+    core_pools_changed(self);
     core_facts_changed(self, site);
 }
 

@@ -4,6 +4,7 @@
 #include "broker/core/forecast/prices.h"
 #include "broker/core/sites/energy.h"
 #include "broker/core/sites/sanitize.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/sites.h"

@@ -6,6 +6,7 @@
 #include "broker/core/sites/profile.h"
 #include "broker/core/sites/silence.h"
 #include "broker/core/sites/summary.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/dispatch.h"
 #include "broker/core/state/emit.h"

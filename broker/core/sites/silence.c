@@ -4,6 +4,8 @@
 #include <utlist.h>
 
 #include "broker/core/sites/sessions.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -99,8 +101,7 @@ static void watch_restored(helio_broker_core_t *self)
         if (site->awaited)
             return;
     self->restored_until_ms = 0;
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
 void core_check_silence(helio_broker_core_t *self)
@@ -109,7 +110,7 @@ void core_check_silence(helio_broker_core_t *self)
         watch_site(self, site);
     if (self->restored_until_ms)
         watch_restored(self);
-    self->next_silence_check_ms = self->now_ms + 1000;
+    core_check_at(self, CORE_CHECK_SITES, self->now_ms + 1000);
 }
 
 /*  The operator swears that nothing of ours runs there any more. */

@@ -8,6 +8,7 @@
 #include "broker/core/sites/sanitize.h"
 #include "broker/core/sites/series.h"
 #include "broker/core/sites/sessions.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/pools.h"
@@ -125,8 +126,7 @@ void core_on_summary(helio_broker_core_t *self, const helio_ev_site_summary_t *e
             pool->written_ms = 0;
     }
     if (rebase(self, site, summary->dispatch_seen) || first) {
-        self->capacity_version++;
-        self->round_wanted = true;
+        core_capacity_changed(self);
     }
     if (first)
         core_facts_changed(self, site);

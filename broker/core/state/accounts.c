@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "broker/core/state/budget_limits.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/queues.h"
 
@@ -85,8 +86,7 @@ void core_quota_give(helio_broker_core_t *self, job_t *job)
     helio_quota_give(&account->tenant->holds, job->last->gpus);
     helio_share_give(&account->tenant->share, self->now_ms, job->last->gpus, job->last->weight_milli);
     if (job->last->gpus && is_limited(account)) { /* who waits for the quota looks again */
-        self->capacity_version++;
-        self->round_wanted = true;
+        core_capacity_changed(self);
     }
     job->last->gpus = 0;
 }

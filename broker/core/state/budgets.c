@@ -10,6 +10,8 @@
 
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/budget_limits.h"
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/option.h"
@@ -90,8 +92,8 @@ static void review_by(helio_broker_core_t *self, const commitment_t *own)
 {
     int64_t at_ms = own->spend.start_ms + (int64_t)own->spend.last_ms;
     at_ms += REVIEW_MS - at_ms % REVIEW_MS;
-    if (at_ms < self->calendar.review_ms)
-        self->calendar.review_ms = at_ms;
+    if (self->calendar.any)
+        core_check_by(self, CORE_CHECK_BUDGET_RUNS, at_ms);
 }
 
 static void clear(spending_t *spending)
@@ -109,7 +111,8 @@ void core_budgets_recount(helio_broker_core_t *self)
         for (account_t *account = tenant->accounts; account; account = account->hh.next)
             clear(&account->spends);
     }
-    self->calendar.review_ms = INT64_MAX;
+    core_check_at(self, CORE_CHECK_BUDGET_RUNS, INT64_MAX);
+    core_check_at(self, CORE_CHECK_BUDGET_PERIODS, self->calendar.any ? self->calendar.rollover_ms : INT64_MAX);
     for (site_t *site = self->sites; site; site = site->hh.next)
         for (job_t *job = site->live; job; job = job->next) {
             job->last->commitment.counted = false;
@@ -157,8 +160,7 @@ void core_budget_job_left(helio_broker_core_t *self, job_t *job)
         return;
     count(self, job, -1);
     if (account->spends.any || account->tenant->spends.any) { /* who waits for the budget looks again */
-        self->capacity_version++;
-        self->round_wanted = true;
+        core_capacity_changed(self);
     }
 }
 
@@ -270,24 +272,7 @@ void core_budgets_roll_over(helio_broker_core_t *self)
     if (!self->loaded || !self->calendar.any)
         return;
     core_budgets_recount(self);
-    self->capacity_version++;
-    self->round_wanted = true;
-}
-
-void core_budgets_recheck(helio_broker_core_t *self)
-{
-    if (self->calendar.any && self->wall_ms >= self->calendar.review_ms)
-        core_budgets_recount(self);
-}
-
-int64_t core_budgets_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    const calendar_t *calendar = &self->calendar;
-    int64_t at_ms = calendar->rollover_ms < calendar->review_ms ? calendar->rollover_ms : calendar->review_ms;
-    if (!calendar->any)
-        return at_most;
-    int64_t left = at_ms > self->wall_ms ? at_ms - self->wall_ms : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    core_capacity_changed(self);
 }
 
 /* ---- whether a start keeps them ------------------------------------------------------------------------ */

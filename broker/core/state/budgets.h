@@ -30,7 +30,6 @@ typedef struct spending {
 typedef struct calendar {
     int64_t begins[HELIO_PERIOD_COUNT][BUDGET_PERIODS + 1]; /* of this period, the next and the one after it */
     int64_t rollover_ms;   /* when the next of them begins; 0 = it was not looked at yet */
-    int64_t review_ms; /* some run will have lasted longer than is committed; INT64_MAX = none */
     bool any;          /* somebody has a budget: what is foreseen is counted */
 } calendar_t;
 
@@ -56,8 +55,6 @@ typedef struct shortage {
 
 /*  At every step: periods end by the wall clock. */
 void core_budgets_roll_over(helio_broker_core_t *self);
-void core_budgets_recheck(helio_broker_core_t *self); /* at the clock: runs that last longer than is committed */
-int64_t core_budgets_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 /*  How many such starts the budgets allow, at most `most`. plan: the option's start now or its later one. */
 uint32_t core_budget_room(helio_broker_core_t *self, const job_class_t *class, const struct option *option,
                           const helio_plan_t *plan, uint32_t most);

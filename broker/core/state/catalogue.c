@@ -7,8 +7,21 @@
 #include "broker/core/state/core.h"
 #include "federation/base/char.h"
 
-void core_data_free(helio_broker_core_t *self)
+struct catalogue {
+    dataset_t *datasets; /* by prefix */
+    uint32_t of_size[HELIO_DATA_PREFIX_MAX + 1]; /* how many have a prefix of so many bytes */
+    uint32_t longest;                            /* of all prefixes that there ever were */
+    link_entry_t *links;
+};
+
+catalogue_t *core_catalogue_new(void)
 {
+    return helio_new(1, sizeof(catalogue_t));
+}
+
+void core_catalogue_destroy(catalogue_t **self_p)
+{
+    catalogue_t *self = *self_p;
     dataset_t *dataset, *next;
     HASH_ITER(hh, self->datasets, dataset, next)
     {
@@ -23,6 +36,31 @@ void core_data_free(helio_broker_core_t *self)
         HASH_DEL(self->links, entry);
         free(entry);
     }
+    free(self);
+    *self_p = NULL;
+}
+
+dataset_t *core_dataset_find(const helio_broker_core_t *self, helio_text_t prefix)
+{
+    dataset_t *dataset;
+    HASH_FIND(hh, self->catalogue->datasets, prefix.data, prefix.size, dataset);
+    return dataset;
+}
+
+uint32_t core_dataset_count(const helio_broker_core_t *self)
+{
+    return HASH_COUNT(self->catalogue->datasets);
+}
+
+uint32_t core_link_count(const helio_broker_core_t *self)
+{
+    return HASH_COUNT(self->catalogue->links);
+}
+
+void core_link_drop(helio_broker_core_t *self, link_entry_t *entry)
+{
+    HASH_DEL(self->catalogue->links, entry);
+    free(entry);
 }
 
 /* ---- looking up ------------------------------------------------------------------------------------------ */
@@ -32,10 +70,10 @@ void core_data_free(helio_broker_core_t *self)
 dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant)
 {
     dataset_t *dataset = NULL;
-    uint32_t size = (uri.size < self->prefix_longest ? uri.size : self->prefix_longest) + 1;
-    while (self->datasets && !dataset && helio_prefix_next(uri, &size))
-        if (self->datasets_of_size[size]) {
-            HASH_FIND(hh, self->datasets, uri.data, size, dataset);
+    uint32_t size = (uri.size < self->catalogue->longest ? uri.size : self->catalogue->longest) + 1;
+    while (self->catalogue->datasets && !dataset && helio_prefix_next(uri, &size))
+        if (self->catalogue->of_size[size]) {
+            HASH_FIND(hh, self->catalogue->datasets, uri.data, size, dataset);
             if (dataset && dataset->tenant[0] && !helio_text_is(tenant, dataset->tenant))
                 dataset = NULL; /* nor does it learn that there is one */
         }
@@ -57,7 +95,7 @@ link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, h
     (void)helio_text_copy(from, key.from, sizeof key.from);
     (void)helio_text_copy(to, key.to, sizeof key.to);
     link_entry_t *entry;
-    HASH_FIND(hh, self->links, &key, sizeof key, entry);
+    HASH_FIND(hh, self->catalogue->links, &key, sizeof key, entry);
     return entry;
 }
 
@@ -76,8 +114,8 @@ const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *fr
 
 static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 {
-    HASH_DEL(self->datasets, dataset);
-    self->datasets_of_size[strlen(dataset->prefix)]--;
+    HASH_DEL(self->catalogue->datasets, dataset);
+    self->catalogue->of_size[strlen(dataset->prefix)]--;
     free(dataset->prefix);
     free(dataset->sites);
     free(dataset);
@@ -87,8 +125,7 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
                                const helio_string_t *sites, uint32_t count)
 {
-    dataset_t *dataset;
-    HASH_FIND(hh, self->datasets, prefix.data, prefix.size, dataset);
+    dataset_t *dataset = core_dataset_find(self, prefix);
     if (dataset)
         drop_dataset(self, dataset);
     if (!count)
@@ -104,9 +141,9 @@ dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, hel
         if (!core_dataset_lies_at(dataset, name))
             memcpy(dataset->sites[dataset->site_count++], name, sizeof name);
     }
-    HASH_ADD_KEYPTR(hh, self->datasets, dataset->prefix, prefix.size, dataset);
-    self->datasets_of_size[prefix.size]++;
-    self->prefix_longest = prefix.size > self->prefix_longest ? prefix.size : self->prefix_longest;
+    HASH_ADD_KEYPTR(hh, self->catalogue->datasets, dataset->prefix, prefix.size, dataset);
+    self->catalogue->of_size[prefix.size]++;
+    self->catalogue->longest = prefix.size > self->catalogue->longest ? prefix.size : self->catalogue->longest;
     return dataset;
 }
 
@@ -118,7 +155,7 @@ link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_
     entry = helio_new(1, sizeof *entry);
     (void)helio_text_copy(from, entry->key.from, sizeof entry->key.from);
     (void)helio_text_copy(to, entry->key.to, sizeof entry->key.to);
-    HASH_ADD(hh, self->links, key, sizeof entry->key, entry);
+    HASH_ADD(hh, self->catalogue->links, key, sizeof entry->key, entry);
     return entry;
 }
 

@@ -28,9 +28,15 @@ struct link_entry {
     UT_hash_handle hh;
 };
 
+catalogue_t *core_catalogue_new(void);
+void core_catalogue_destroy(catalogue_t **self_p);
+
+dataset_t *core_dataset_find(const helio_broker_core_t *self, helio_text_t prefix); /* of exactly that prefix */
+uint32_t core_dataset_count(const helio_broker_core_t *self);
+uint32_t core_link_count(const helio_broker_core_t *self);
+void core_link_drop(helio_broker_core_t *self, link_entry_t *entry);
 void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row);
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row);
-void core_data_free(helio_broker_core_t *self);
 /*  For a job of the tenant. NULL = not in the catalogue. */
 dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, helio_text_t tenant);
 bool core_dataset_lies_at(const dataset_t *dataset, const char *site);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
@@ -62,7 +63,7 @@ void core_job_feed(helio_broker_core_t *self, submission_t *submission)
         submission->class->waiting_count++;
     }
     submission->class->blocked_at = 0;
-    self->round_wanted = true;
+    core_round_due(self);
 }
 
 static void unfeed(job_t *job)
@@ -152,8 +153,7 @@ static void offer_answered(helio_broker_core_t *self, const job_t *job)
     if (job->state != HELIO_JOB_OFFERED || !job->dispatch_seq || !job->site->unanswered)
         return;
     if (job->site->unanswered-- == self->options.offers_unanswered_max) {
-        self->capacity_version++;
-        self->round_wanted = true;
+        core_capacity_changed(self);
     }
 }
 
@@ -231,8 +231,7 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
     submission->class = class;
     insert_by_age(class, queued);
     self->retired = before;
-    self->capacity_version++; /* who goes before whom has changed: everybody is asked again */
-    self->round_wanted = true;
+    core_capacity_changed(self); /* who goes before whom has changed: everybody is asked again */
 }
 
 static void write_transition(helio_broker_core_t *self, const job_t *job, uint32_t to, const char *reason,

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <utlist.h>
 
+#include "broker/core/state/changes.h"
+#include "broker/core/state/checks.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "federation/base/clock.h"
@@ -144,7 +146,7 @@ static bool check_rule(helio_broker_core_t *self, queue_t *queue)
         }
         if (rule->holds != held)
             core_queue_rule_write(self, queue, rule, false);
-        self->rules_check_ms = rule->next_check_ms < self->rules_check_ms ? rule->next_check_ms : self->rules_check_ms;
+        core_check_by(self, CORE_CHECK_QUEUES, rule->next_check_ms);
     }
     return changed;
 }
@@ -152,14 +154,13 @@ static bool check_rule(helio_broker_core_t *self, queue_t *queue)
 /*  Everybody is asked again, and whoever is first then reserves. */
 void core_queue_order_changed(helio_broker_core_t *self)
 {
-    self->capacity_version++;
-    self->round_wanted = true;
+    core_capacity_changed(self);
 }
 
-static void recheck(helio_broker_core_t *self)
+void core_queue_rules_recheck(helio_broker_core_t *self)
 {
     bool changed = false;
-    self->rules_check_ms = INT64_MAX;
+    core_check_at(self, CORE_CHECK_QUEUES, INT64_MAX);
     self->rules_checked_ms = self->wall_ms;
     for (queue_t *queue = self->queues; queue; queue = queue->hh.next)
         changed |= check_rule(self, queue);
@@ -167,19 +168,10 @@ static void recheck(helio_broker_core_t *self)
         core_queue_order_changed(self);
 }
 
-void core_queue_rules_recheck(helio_broker_core_t *self)
+void core_queues_notice_clock(helio_broker_core_t *self)
 {
-    bool clock_set_back = self->rules_check_ms != INT64_MAX && self->wall_ms < self->rules_checked_ms;
-    if (self->wall_ms >= self->rules_check_ms || clock_set_back)
-        recheck(self);
-}
-
-int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most)
-{
-    if (self->rules_check_ms == INT64_MAX)
-        return at_most;
-    int64_t left = self->rules_check_ms > self->wall_ms ? self->rules_check_ms - self->wall_ms : 0;
-    return left < at_most - self->now_ms ? self->now_ms + left : at_most;
+    if (self->wall_ms < self->rules_checked_ms && self->next_check_ms[CORE_CHECK_QUEUES] != INT64_MAX)
+        core_check_at(self, CORE_CHECK_QUEUES, self->wall_ms);
 }
 
 /* ---- making and changing queues
@@ -266,7 +258,7 @@ void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_
 
 void core_queues_loaded(helio_broker_core_t *self)
 {
-    recheck(self);
+    core_queue_rules_recheck(self);
 }
 
 void core_queues_free(helio_broker_core_t *self)

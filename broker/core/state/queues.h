@@ -53,8 +53,9 @@ bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *r
 queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row);
 void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row);
 void core_queues_loaded(helio_broker_core_t *self);
+/*  Before the checks of a tick: a clock that was set back makes their rules due. */
+void core_queues_notice_clock(helio_broker_core_t *self);
 void core_queue_rules_recheck(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
-int64_t core_queues_wake_ms(const helio_broker_core_t *self, int64_t at_most);
 void core_queues_free(helio_broker_core_t *self);
 int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b);
 void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,

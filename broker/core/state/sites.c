@@ -3,15 +3,9 @@
 
 #include <string.h>
 
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
-
-void core_facts_changed(helio_broker_core_t *self, site_t *site)
-{
-    site->facts = ++self->facts_version;
-    self->capacity_version++;
-    self->round_wanted = true;
-}
 
 void core_pool_forecasts_drop(site_t *site)
 {

@@ -60,7 +60,6 @@ site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
  * seen since has said what it runs, for as long as silence takes at most. */
 bool core_sites_awaited(const helio_broker_core_t *self);
 void core_site_row(helio_broker_core_t *self, site_t *site);
-void core_facts_changed(helio_broker_core_t *self, site_t *site); /* what scores of its pools rest on */
 void core_pool_forecasts_drop(site_t *site); /* the profile or a series changed */
 void core_site_set_state(helio_broker_core_t *self, site_t *site, helio_site_state_t state);
 
