@@ -117,6 +117,7 @@ static void step(world_t *self, uint32_t kind, const void *payload)
     helio_event_t event = {kind, world_boot_ms(self, &broker->clock), world_wall_ms(self, &broker->clock), payload};
     world_trace(self, "broker", helio_broker_events[kind].name, helio_broker_events[kind].type, payload);
     helio_broker_core_step(broker->core, &event, broker->effects);
+    helio_broker_core_check(broker->core);
     for (uint32_t i = 0; i < broker->effects->count; i++) {
         const helio_effect_t *effect = &broker->effects->items[i];
         looks_effect(self, kind, effect);
