@@ -12,6 +12,7 @@
 #include "broker/core/forecast/outlook.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/ask.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
@@ -23,16 +24,14 @@
 /*  A copy of its class, alone in line, so that nothing of the class changes. */
 static job_class_t class_of(const job_t *job, job_t *ret_alone)
 {
-    job_class_t class = *job->submission->class;
+    const ask_t ask = core_ask_of(job->submission->class);
+    job_class_t class = core_class_of_ask(&ask, job->submission->class);
     *ret_alone = *job;
     ret_alone->prev = ret_alone->next = NULL;
     class.waiting = ret_alone;
     class.waiting_count = 1;
-    class.options = NULL;
-    class.refs = 0;
     class.evictions = 0;
     class.expected_gpus = 0;
-    class.level = 0;
     return class;
 }
 
@@ -68,11 +67,9 @@ const spots_t *core_moves_spots(helio_broker_core_t *self, job_class_t *class)
     if (spots && spots->facts == self->facts_version && spots->pools == self->pools_version &&
         spots->hour_ms == hour_ms)
         return spots;
-    job_class_t alone = *class;
-    alone.options = NULL;
-    alone.refs = 0;
-    alone.yielded = 0;
-    evaluation_t e = core_evaluate(self, &alone);
+    job_class_t alone;
+    const ask_t ask = core_ask_of(class);
+    evaluation_t e = core_evaluate_ask(self, &ask, class, &alone);
     free(spots);
     spots = class->spots = helio_grow(NULL, 1, sizeof *spots + e.count * sizeof(spot_t));
     *spots = (spots_t){
