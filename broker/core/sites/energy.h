@@ -6,6 +6,6 @@
 #include "federation/model/site.h"
 
 bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series);
-void core_booked_free(site_t *site);
+void core_accounted_free(site_t *site);
 
 #endif

@@ -44,7 +44,7 @@ bool core_dataset_lies_at(const dataset_t *dataset, const char *site);
 const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *from, const char *to);
 link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                               const helio_word_t *sites, uint32_t count);
+                               const helio_string_t *sites, uint32_t count);
 link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 
 #endif
