@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "broker/core/check.h"
 #include "broker/core/clock.h"
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/overflow.h"
@@ -186,6 +187,11 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     effects->wake_ms = self->round_wanted ? self->now_ms : core_checks_wake_ms(self);
     self->effects = NULL;
     self->event = NULL;
+}
+
+void helio_broker_core_check(const helio_broker_core_t *self)
+{
+    core_check(self);
 }
 
 void helio_broker_core_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)

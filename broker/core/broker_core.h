@@ -21,6 +21,8 @@ typedef struct helio_broker_core helio_broker_core_t;
 helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options);
 void helio_broker_core_destroy(helio_broker_core_t **self_p);
 void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *event, helio_effects_t *effects);
+/*  Asserts what is true between any two steps. Walks everything: for tests and the simulator. */
+void helio_broker_core_check(const helio_broker_core_t *self);
 
 /*  The mark: no open job has a smaller id, and none ever will. Read between steps by the owner, when a batch
  *  is sealed, and committed with that batch; a new leader reads the jobs from the mark on.

@@ -193,6 +193,7 @@ static void step(void *arg, uint32_t kind, const void *payload)
                            sim_wall_ms(self->engine, &self->host->clock), payload};
     sim_record(self->engine, "broker", helio_broker_events[kind].name, helio_broker_events[kind].type, payload);
     helio_broker_core_step(self->core, &event, self->effects);
+    helio_broker_core_check(self->core);
     for (uint32_t i = 0; i < self->effects->count; i++) {
         const helio_effect_t *effect = &self->effects->items[i];
         self->moments->decided(self->moments_arg, kind, effect, event.wall_ms);

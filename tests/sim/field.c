@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHECKED_STEPS = 8 }; /* one in so many: it walks hundreds of jobs */
+
 enum { LOOK_MS = 10 * FIELD_SECOND, IDLE_MS = 60 * FIELD_SECOND };
 
 static const int64_t origin_ms = INT64_C(1772323200000); /* 2026-03-01T00:00:00Z */
@@ -256,6 +258,8 @@ static void step(field_t *self, uint32_t kind, const void *payload)
         return;
     helio_event_t event = {kind, 1000000 + self->now_ms, field_wall_ms(self), payload ? payload : &nothing};
     helio_broker_core_step(self->core, &event, self->effects);
+    if (self->steps % CHECKED_STEPS == 0)
+        helio_broker_core_check(self->core);
     self->steps++;
     for (uint32_t i = 0; i < self->effects->count; i++) {
         const helio_effect_t *effect = &self->effects->items[i];

@@ -19,11 +19,26 @@ static void check_mark(const harness_t *self)
     helio_broker_core_each(self->core, assert_above, &mark);
 }
 
+enum { MANY_JOBS = 300, SOME_STEPS = 64 };
+
+/*  After each step; of a large core after some, since it walks all jobs. */
+static void check(harness_t *self)
+{
+    helio_broker_figures_t figures;
+    uint64_t jobs = 0;
+    helio_broker_core_figures(self->core, &figures);
+    for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
+        jobs += helio_job_state_is_terminal(state) ? 0 : figures.jobs[state];
+    if (jobs <= MANY_JOBS || ++self->unchecked % SOME_STEPS == 0)
+        helio_broker_core_check(self->core);
+}
+
 void harness_step(harness_t *self, uint32_t kind, const void *payload)
 {
     static const helio_ev_nothing_t nothing = {0};
     helio_event_t event = {kind, self->now_ms, self->wall_ms, payload ? payload : &nothing};
     helio_broker_core_step(self->core, &event, self->effects);
+    check(self);
     for (uint32_t i = 0; i < self->effects->count; i++) {
         const helio_effect_t *effect = &self->effects->items[i];
         assert_true(effect->kind < HELIO_BROKER_EFFECT_COUNT);

@@ -142,6 +142,7 @@ typedef struct hold {
 } dependency_hold_t;
 
 struct harness {
+    uint32_t unchecked; /* steps of a large core since the last check */
     helio_broker_options_t options;
     helio_broker_core_t *core;
     helio_effects_t *effects;

@@ -171,6 +171,13 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
     return e;
 }
 
+evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, const job_class_t *in_place_of,
+                               job_class_t *ret_class)
+{
+    *ret_class = core_class_of_ask(ask, in_place_of);
+    return core_evaluate(self, ret_class);
+}
+
 bool core_is_at_priority_level(const job_class_t *class, const option_t *option)
 {
     return core_queue_priority_at(class->queue, option->site->profile.region) >= class->priority_level;

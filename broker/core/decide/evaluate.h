@@ -2,6 +2,7 @@
 #ifndef HELIO_BROKER_CORE_DECIDE_EVALUATE_H
 #define HELIO_BROKER_CORE_DECIDE_EVALUATE_H
 
+#include "broker/core/state/ask.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/option.h"
@@ -40,6 +41,9 @@ evaluator_t *core_evaluator_new(void);
 void core_evaluator_destroy(evaluator_t **self_p);
 
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
+/*  The same of a hypothetical question; in_place_of: ask.h. The evaluation is of *ret_class. */
+evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, const job_class_t *in_place_of,
+                               job_class_t *ret_class);
 /*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */
 bool core_is_at_priority_level(const job_class_t *class, const option_t *option);
 /*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */

@@ -12,6 +12,7 @@
 #include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/ask.h"
 #include "broker/core/state/budgets.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
@@ -23,16 +24,14 @@
 /*  A copy of its class, alone in line, so that nothing of the class changes. */
 static job_class_t class_of(const job_t *job, job_t *ret_alone)
 {
-    job_class_t class = *job->submission->class;
+    const ask_t ask = core_ask_of(job->submission->class);
+    job_class_t class = core_class_of_ask(&ask, job->submission->class);
     *ret_alone = *job;
     ret_alone->prev = ret_alone->next = NULL;
     class.waiting = ret_alone;
     class.waiting_count = 1;
-    class.options = NULL;
-    class.refs = 0;
     class.preemptions = 0;
     class.expected_gpus = 0;
-    class.priority_level = 0;
     return class;
 }
 
@@ -68,11 +67,9 @@ const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *
     if (targets && targets->facts == self->facts_version && targets->pools == self->pools_version &&
         targets->hour_ms == hour_ms)
         return targets;
-    job_class_t alone = *class;
-    alone.options = NULL;
-    alone.refs = 0;
-    alone.deferred_round = 0;
-    evaluation_t e = core_evaluate(self, &alone);
+    job_class_t alone;
+    const ask_t ask = core_ask_of(class);
+    evaluation_t e = core_evaluate_ask(self, &ask, class, &alone);
     free(targets);
     targets = class->targets = helio_grow(NULL, 1, sizeof *targets + e.count * sizeof(target_t));
     *targets = (targets_t){

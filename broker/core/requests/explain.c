@@ -17,6 +17,8 @@
 #include "broker/core/requests/ahead.h"
 #include "broker/core/requests/dependency_eta.h"
 #include "broker/core/requests/hints.h"
+#include "broker/core/state/ask.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -168,13 +170,11 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
             "the database was restored: every site says first what it runs, until the latest; then when there is room");
         return;
     }
-    job_class_t alone = *job->submission->class; /* so that what is kept of the class stays as it is */
-    alone.refs = 0;
-    alone.options = NULL;
-    alone.priority_level = 0; /* of every turn */
-    self->rounds++; /* what comes back when is found anew */
+    job_class_t alone;
+    const ask_t ask = core_ask_of(job->submission->class);
+    core_findings_expire(self);
     core_start_estimate_ahead(self, job->submission->class, job, reader, p);
-    evaluation_t e = core_evaluate(self, &alone);
+    evaluation_t e = core_evaluate_ask(self, &ask, job->submission->class, &alone);
     choice_t choice = core_choose(self, &e);
     const char *detail = "";
     int64_t expected_ms = 0;

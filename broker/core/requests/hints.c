@@ -15,6 +15,7 @@
 #include "broker/core/decide/pending.h"
 #include "broker/core/preempt/preempt.h"
 #include "broker/core/requests/ahead.h"
+#include "broker/core/state/ask.h"
 #include "broker/core/state/budget_limits.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
@@ -50,10 +51,11 @@ static const char *place_and_cost(helio_broker_core_t *core, const option_t *o, 
 }
 
 /*  What would become of it; "" = nothing better. */
-static const char *effect_of(const advisor_t *self, job_class_t *changed)
+static const char *effect_of(const advisor_t *self, const ask_t *changed)
 {
     helio_broker_core_t *core = self->core;
-    evaluation_t e = core_evaluate(core, changed);
+    job_class_t class;
+    evaluation_t e = core_evaluate_ask(core, changed, self->e->class, &class);
     choice_t choice = core_choose(core, &e);
     if (choice.now && !choice.later)
         return core_printf(core, "starts at once at %s",
@@ -72,7 +74,7 @@ static const char *effect_of(const advisor_t *self, job_class_t *changed)
     return "";
 }
 
-static bool try(const advisor_t *self, job_class_t *changed, helio_hint_kind_t kind, const char *change)
+static bool try(const advisor_t *self, const ask_t *changed, helio_hint_kind_t kind, const char *change)
 {
     const char *effect = effect_of(self, changed);
     if (effect[0])
@@ -109,7 +111,7 @@ static void raise_cost(const advisor_t *self)
 {
     uint64_t bound = self->e->class->want.max_cost_micro_usd;
     for (int i = 0; i < TRIES_MAX && (bound = next_bound(self, HELIO_REJECTION_COST_CAP, bound)); i++) {
-        job_class_t changed = *self->e->class;
+        ask_t changed = core_ask_of(self->e->class);
         changed.want.max_cost_micro_usd = (bound + CENT - 1) / CENT * CENT;
         if (try(self, &changed, HELIO_HINT_KIND_MAX_COST,
                 core_printf(self->core, "raise `max_cost` to %llu.%02llu USD",
@@ -123,7 +125,7 @@ static void raise_carbon(const advisor_t *self)
 {
     uint64_t bound = self->e->class->want.max_carbon_mg_per_kwh;
     for (int i = 0; i < TRIES_MAX && (bound = next_bound(self, HELIO_REJECTION_CARBON_CAP, bound)); i++) {
-        job_class_t changed = *self->e->class;
+        ask_t changed = core_ask_of(self->e->class);
         changed.want.max_carbon_mg_per_kwh = (bound + 999) / 1000 * 1000;
         if (try(self, &changed, HELIO_HINT_KIND_MAX_CARBON,
                 core_printf(self->core, "raise `max_carbon` to %llu g/kWh",
@@ -155,7 +157,7 @@ static void other_gpus(const advisor_t *self)
         if (known)
             continue;
         tried[count++] = model;
-        job_class_t changed = *self->e->class;
+        ask_t changed = core_ask_of(self->e->class);
         helio_gpu_ask_t ask = {.model = model, .count = want->gpus.items[0].count};
         changed.want.gpus.items = &ask;
         changed.want.gpus.count = 1;
@@ -168,7 +170,7 @@ static void other_gpus(const advisor_t *self)
 static void what_fits(const advisor_t *self)
 {
     const char *site = "";
-    job_class_t changed = *self->e->class;
+    ask_t changed = core_ask_of(self->e->class);
     const char *change = core_infeasible_remedy(self->core, &self->e->class->want, &changed.want, &site);
     if (change[0])
         (void)try(self, &changed, HELIO_HINT_KIND_GPU, change);
@@ -176,11 +178,11 @@ static void what_fits(const advisor_t *self)
 
 static void more_sites(const advisor_t *self)
 {
-    job_class_t changed = *self->e->class;
+    ask_t changed = core_ask_of(self->e->class);
     changed.want.sites.count = 0;
     if (is_rejected(self, HELIO_REJECTION_SITE_PATTERN))
         (void)try(self, &changed, HELIO_HINT_KIND_SITES, "allow more of `placement.sites`");
-    changed = *self->e->class;
+    changed = core_ask_of(self->e->class);
     changed.want.regions.count = 0;
     if (is_rejected(self, HELIO_REJECTION_RESIDENCY))
         (void)try(self, &changed, HELIO_HINT_KIND_REGIONS, "allow more of `placement.regions`");
@@ -200,7 +202,7 @@ static void shorter_time(const advisor_t *self)
             longest_ms = left_ms;
     }
     longest_ms -= longest_ms % MIN_TIME_MS;
-    job_class_t changed = *self->e->class;
+    ask_t changed = core_ask_of(self->e->class);
     if (longest_ms < MIN_TIME_MS || (uint64_t)longest_ms >= changed.want.time_limit_ms)
         return;
     changed.want.time_limit_ms = (uint64_t)longest_ms;
@@ -248,7 +250,7 @@ static void higher_queue(const advisor_t *self)
     queue_t *queue = next_queue(self);
     if (!queue)
         return;
-    job_class_t changed = *self->e->class;
+    ask_t changed = core_ask_of(self->e->class);
     account_t none = {.tenant = changed.account->tenant,
                       .queue = queue,
                       .holds.quota = queue->each},
@@ -258,17 +260,17 @@ static void higher_queue(const advisor_t *self)
     core_budget_each(queue, &none.spends);
     changed.account = account ? account : &none;
     changed.want.queue = helio_text_of(queue->name);
-    changed.id = 0; /* none of those that wait */
     const char *change = core_printf(core, "queue `%s`", queue->name);
     if (try(self, &changed, HELIO_HINT_KIND_QUEUE, change))
         return;
-    evaluation_t e = core_evaluate(core, &changed);
+    job_class_t class;
+    evaluation_t e = core_evaluate_ask(core, &changed, self->e->class, &class);
     choice_t choice = core_choose(core, &e);
     core_decide(core, &e, &choice);
     if (core_is_capped(&e))
         return; /* its quota or budget there forbids it, whoever goes before */
     helio_start_estimate_t there = {0};
-    core_start_estimate_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
+    core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_QUEUE, change,
             core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
@@ -290,13 +292,14 @@ static int32_t foremost(const advisor_t *self)
 static void higher_priority(const advisor_t *self)
 {
     helio_broker_core_t *core = self->core;
-    job_class_t changed = *self->e->class;
+    ask_t changed = core_ask_of(self->e->class);
     helio_start_estimate_t there = {0};
     changed.priority = foremost(self);
-    if (!changed.id || changed.priority > HELIO_EDIT_PRIORITY_MAX)
+    if (!self->e->class->id || changed.priority > HELIO_EDIT_PRIORITY_MAX)
         return;
-    changed.id = 0; /* its own class is one of those that it passes */
-    core_start_estimate_ahead(core, &changed, changed.waiting, (helio_text_t){0}, &there);
+    job_class_t class = core_class_of_ask(&changed, self->e->class);
+    class.id = 0; /* its own class is one of those that it passes */
+    core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
     if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_PRIORITY,
             core_printf(core, "`priority` %d among %s's own jobs", changed.priority,
@@ -318,7 +321,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     if (reason == HELIO_REASON_NONE || !e->count)
         return;
     if (reason == HELIO_REASON_WAITING_FOR_WINDOW) {
-        job_class_t changed = *e->class;
+        ask_t changed = core_ask_of(e->class);
         changed.want.free_until_ms = 0;
         (void)try(&own, &changed, HELIO_HINT_KIND_FLEXIBLE, "without `flexible`");
     }
@@ -335,7 +338,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
     raise_cost(&own);
     raise_carbon(&own);
     if (is_rejected(&own, HELIO_REJECTION_DEADLINE)) {
-        job_class_t changed = *e->class;
+        ask_t changed = core_ask_of(e->class);
         changed.want.deadline_wall_ms = 0;
         (void)try(&own, &changed, HELIO_HINT_KIND_DEADLINE, "a later `deadline`, or none");
     }

@@ -16,6 +16,8 @@
 #include "broker/core/requests/plan_tasks.h"
 #include "broker/core/requests/submit.h"
 #include "broker/core/state/accounts.h"
+#include "broker/core/state/ask.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/option.h"
@@ -52,7 +54,7 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
 static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
                   const dependency_eta_t *hold, helio_planned_t *plan, helio_start_estimate_t *start_estimate)
 {
-    self->rounds++; /* what comes back when is found anew */
+    core_findings_expire(self);
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = core_choose(self, &e);
     core_plan_tasks(self, &e, &choice, spec, plan);
@@ -117,14 +119,15 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     core_submission_store_spec(&submission, &document->spec);
     job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms, .submission = &submission};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
-    job_class_t class = {
+    const ask_t ask = {
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
-        .queue = queue,
         .account = core_account_get(tenant, queue),
-        .waiting = &newest,
-        .waiting_count = 1,
-        .judged_ms = hold.latest_ms > self->wall_ms ? hold.latest_ms : 0,
+        .queue = queue,
+        .earliest_ms = hold.latest_ms > self->wall_ms ? hold.latest_ms : 0,
     };
+    job_class_t class = core_class_of_ask(&ask, NULL);
+    class.waiting = &newest;
+    class.waiting_count = 1;
     submission.class = &class;
     helio_row_job_t row = {.tenant = event->tenant,
                            .user = event->user,

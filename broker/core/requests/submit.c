@@ -8,6 +8,8 @@
 #include "broker/core/decide/infeasible.h"
 #include "broker/core/forecast/durations.h"
 #include "broker/core/holds/dependencies.h"
+#include "broker/core/state/ask.h"
+#include "broker/core/state/changes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
@@ -141,9 +143,10 @@ void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event,
 static bool is_too_late(helio_broker_core_t *self, const helio_requirement_t *want, queue_t *queue, int64_t start_ms,
                         uint64_t *ret_run_ms)
 {
-    self->rounds++; /* nothing is kept of it */
-    job_class_t class = {.want = *want, .queue = queue, .judged_ms = start_ms > self->wall_ms ? start_ms : 0};
-    evaluation_t e = core_evaluate(self, &class);
+    core_findings_expire(self);
+    ask_t ask = {.want = *want, .queue = queue, .earliest_ms = start_ms > self->wall_ms ? start_ms : 0};
+    job_class_t class;
+    evaluation_t e = core_evaluate_ask(self, &ask, NULL, &class);
     for (uint32_t i = 0; i < e.count; i++) {
         const helio_candidate_t *c = &e.options[i].c;
         if (helio_rejection_group(c->rejection) == HELIO_REASON_NEVER_FITS)

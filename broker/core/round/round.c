@@ -164,7 +164,7 @@ static void drop_reservations(helio_broker_core_t *self)
 void core_round(helio_broker_core_t *self)
 {
     self->round_wanted = false;
-    self->rounds++;
+    core_findings_expire(self);
     if (core_sites_awaited(self))
         return; /* it is asked for again when they have spoken */
     drop_reservations(self);

@@ -19,6 +19,11 @@ void core_capacity_changed(helio_broker_core_t *self)
     core_round_due(self);
 }
 
+void core_findings_expire(helio_broker_core_t *self)
+{
+    self->rounds++;
+}
+
 void core_facts_changed(helio_broker_core_t *self, site_t *site)
 {
     self->facts_version++;

@@ -14,6 +14,9 @@ void core_round_due(helio_broker_core_t *self);
 void core_capacity_changed(helio_broker_core_t *self);
 /*  The same, by the round under way, before it asks any class: no further round is due for it. */
 void core_capacity_changed_in_round(helio_broker_core_t *self);
+/*  What was found of pools within a round (what comes back when, whom one could preempt) is found anew: a question is
+ *  asked between two rounds. */
+void core_findings_expire(helio_broker_core_t *self);
 /*  What scores of a site's pools rest on: its profile, its series, whether it can be offered anything. NULL = of all
  *  sites: data, links, the wall clock. */
 void core_facts_changed(helio_broker_core_t *self, site_t *site);

@@ -1,0 +1,10 @@
+/*  check.h -- what is true of the core between any two steps, as assertions. */
+#ifndef HELIO_BROKER_CORE_CHECK_H
+#define HELIO_BROKER_CORE_CHECK_H
+
+#include "broker/core/state/nouns.h"
+
+/*  Walks all jobs, classes, accounts, sites and pools. */
+void core_check(const helio_broker_core_t *self);
+
+#endif

@@ -1,0 +1,33 @@
+/*  ask.c -- a hypothetical question: what would become of a job that asked for this? */
+#include "broker/core/state/ask.h"
+
+ask_t core_ask_of(const job_class_t *class)
+{
+    return (ask_t){
+        .want = class->want,
+        .account = class->account,
+        .queue = class->queue,
+        .priority = class->priority,
+        .earliest_ms = class->judged_ms,
+    };
+}
+
+job_class_t core_class_of_ask(const ask_t *ask, const job_class_t *in_place_of)
+{
+    job_class_t class = {.id = 0};
+    if (in_place_of)
+        class = *in_place_of;
+    if (class.account != ask->account || class.queue != ask->queue || class.priority != ask->priority)
+        class.id = 0;
+    class.want = ask->want;
+    class.account = ask->account;
+    class.queue = ask->queue;
+    class.priority = ask->priority;
+    class.judged_ms = ask->earliest_ms;
+    class.refs = 0; /* so that evaluation keeps nothing of it */
+    class.options = NULL;
+    class.targets = NULL;
+    class.deferred_round = 0;
+    class.level = 0; /* of every turn */
+    return class;
+}
