@@ -62,7 +62,9 @@ void core_moves_review(helio_broker_core_t *self); /* begin of a round: gives up
 uint64_t core_moves_held_gpus(const helio_broker_core_t *self, const pool_t *pool, int64_t at_ms);
 uint64_t core_moves_stays_ms(const helio_broker_core_t *self, const job_t *job); /* yet, whatever it would gain */
 bool core_moved_is(helio_text_t reason); /* whether a transition's reason is that of a move */
+/*  Takes the capacity at the target off what is free there. */
 void core_moves_hold(helio_broker_core_t *self, mover_t *mover, site_t *site, pool_t *pool, uint32_t gpus_per_node);
+/*  A pass over those that can be migrated is due by then (wall clock). */
 void core_moves_note_due(helio_broker_core_t *self, int64_t at_ms);
 
 #endif

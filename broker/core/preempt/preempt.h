@@ -9,6 +9,8 @@
  *  False: nobody. Fills in evicts, loss_micro_usd, evicts_at_ms and evicts_text ("would preempt 3 jobs of queue
  *  preemptible"). Of those that have just begun it is foreseen when they may be told. */
 bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e);
-bool core_evict(helio_broker_core_t *self, struct evaluation *e);
+/*  For a class whose turn found no capacity: preempts for as many of its jobs as possible. True when something was
+ *  preempted; fills in e->evicts, e->loss_micro_usd. */
+bool core_evict(helio_broker_core_t *self, evaluation_t *e);
 
 #endif

@@ -123,7 +123,7 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 
 /*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                               const helio_word_t *sites, uint32_t count)
+                             const helio_word_t *sites, uint32_t count)
 {
     dataset_t *dataset = core_dataset_find(self, prefix);
     if (dataset)
@@ -178,5 +178,6 @@ void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row)
 
 void core_link_load(helio_broker_core_t *self, const helio_row_link_t *row)
 {
-    core_link_get(self, row->from, row->to)->link = (helio_link_t){row->mbps, row->egress_micro_usd_per_gb, row->rtt_ms};
+    core_link_get(self, row->from, row->to)->link =
+        (helio_link_t){row->mbps, row->egress_micro_usd_per_gb, row->rtt_ms};
 }
