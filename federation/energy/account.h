@@ -12,16 +12,17 @@
 #include "federation/model/site.h"
 
 /*  What a GPU-hour or a kWh costs at a pool of a site, now. */
-typedef struct helio_rates {
+typedef struct helio_hourly_price {
     double watts_per_gpu; /* without PUE */
     double pue;
     double price_usd_per_gpu_h;
     double electricity_usd_per_kwh; /* 0 for pools that are rented */
     double carbon_g_per_kwh;        /* 0 when not known */
-} helio_rates_t;
+} helio_hourly_price_t;
 
 /*  Rates from a site's static figures at the given utilisation (0..1). */
-helio_rates_t helio_rates_of(const helio_site_profile_t *site, const helio_pool_t *pool, double utilisation);
+helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, const helio_pool_t *pool,
+                                           double utilisation);
 
 typedef struct helio_account {
     uint64_t gpu_ms;
@@ -32,7 +33,7 @@ typedef struct helio_account {
 
 /*  For gpu_ms of use. measured_j > 0 replaces the model's energy (it is the GPUs' and hosts' own; PUE is
  * applied). */
-helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j);
+helio_account_t helio_account_of(const helio_hourly_price_t *hourly_prices, uint64_t gpu_ms, uint64_t measured_j);
 
 typedef struct helio_account_slice {
     int64_t hour_ms; /* Unix ms of the hour's begin */
@@ -49,7 +50,7 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
  * that the run touches; after the last one known, that one again (rate_count >= 1). Fractions are carried
  * from hour to hour: the slices add up to *ret_total exactly, and that is the whole rounded once. measured_j
  * > 0 replaces the model's energy for the whole run; the model's follows each hour's watts and PUE. */
-uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
+uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_count, int64_t start_ms,
                               uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total);
 

@@ -39,7 +39,7 @@ typedef enum helio_gone {
     HELIO_GONE_CROWDED,
     HELIO_GONE_COUNT
 } helio_gone_t;
-const char *helio_gone_word(helio_gone_t why); /* "unreachable", … */
+const char *helio_gone_name(helio_gone_t why); /* "unreachable", … */
 
 /*  Zero takes the default in brackets. Strings are copied; the secret key is handed to ZeroMQ and not kept
  * here. */

@@ -14,7 +14,7 @@ static const char *const words[] = {
 #undef X
 };
 
-const char *helio_duration_basis_word(uint32_t basis)
+const char *helio_duration_basis_name(uint32_t basis)
 {
     return basis < HELIO_DURATION_BASIS_COUNT ? words[basis] : "unknown";
 }

@@ -43,7 +43,7 @@ enum {
 typedef enum helio_duration_basis {
     HELIO_DURATION_BASIS_TABLE(HELIO_DURATION_BASIS_ENUMERATOR_) HELIO_DURATION_BASIS_COUNT
 } helio_duration_basis_t;
-const char *helio_duration_basis_word(uint32_t basis);
+const char *helio_duration_basis_name(uint32_t basis);
 
 /*  Whose run: views, not kept. Bounds as in a job's row: a longer text is cut. */
 typedef struct helio_runner {

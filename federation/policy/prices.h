@@ -43,7 +43,7 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 #define HELIO_PRICE_MAX_MICRO_USD INT64_C(1000000000000) /* a million USD: keeps every sum within 64 bits */
 
 /*  Of a pool that does not tell what will be free, half is taken: silence must look neither idle nor full. */
-enum { HELIO_UNTOLD_TAKEN_PER_MILLE = 500 };
+enum { HELIO_UNKNOWN_TAKEN_PER_MILLE = 500 };
 
 /*  How far ahead a start is looked for: forecasts of intensity are worth little beyond two days. */
 enum { HELIO_START_AHEAD_H = 48 };
@@ -60,7 +60,7 @@ enum { HELIO_RISK_PER_MILLE_TO_P90 = 409 };
 /*  A site that does not tell its intensity is weighed as if it burnt coal: silence must not look clean. It is
  * weighed only, not booked. (Coal without capture is 740 to 910 g/kWh over its life cycle: IPCC AR5, WG III,
  * annex III.) */
-enum { HELIO_RISK_UNTOLD_G_PER_KWH = 1000 };
+enum { HELIO_RISK_UNKNOWN_G_PER_KWH = 1000 };
 /*  Figures older than this may be wrong: an offer that is refused costs a minute of waiting, in expectation.
  */
 enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };

@@ -41,7 +41,7 @@ typedef struct helio_holdings {
 /*  GPUs that may be added; 0 when the limit was lowered below what is held. */
 uint32_t helio_quota_left(const helio_holdings_t *self);
 /*  Less is held than is guaranteed. */
-bool helio_quota_owed(const helio_holdings_t *self);
+bool helio_quota_is_below_guarantee(const helio_holdings_t *self);
 /*  give: at most what was taken. */
 void helio_quota_take(helio_holdings_t *self, uint32_t gpus);
 void helio_quota_give(helio_holdings_t *self, uint32_t gpus);
