@@ -11,7 +11,7 @@
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/state/core.h"
 
-/*  What the jobs say, counted; the lists must have as many. Since each member of a list is checked to belong there, equal
+/*  What the jobs say, counted: the lists must have as many. Each member of a list is checked to belong there, so equal
  *  counts mean that none is missing. */
 typedef struct tally {
     uint64_t states[HELIO_JOB_STATE_COUNT];

@@ -8,9 +8,9 @@
 /*  "budget of acme: 4,980 of 5,000 GPU-hours of November 2026 used or committed, it needs 32; begins again
  * ..." */
 const char *core_budget_text(helio_broker_core_t *self, const job_class_t *class, const shortage_t *shortage);
-/*  Why one that needs so many gets none: "quota of acme: 12 of 12 GPUs in use". */
-/*  What an operator would set so that it may hold so many more. */
+/*  What an operator would set so that the tenant can hold so many more. */
 const char *core_quota_remedy(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);
+/*  Why a job that needs so many gets none: "quota of acme: 12 of 12 GPUs in use". */
 const char *core_quota_text(helio_broker_core_t *self, const job_class_t *class, uint32_t gpus);
 
 #endif

@@ -7,6 +7,7 @@
 #include "broker/core/state/option.h"
 
 void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option);
+/*  Where a job of the class could start first; NULL = nowhere now. */
 const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e);
 
 #endif

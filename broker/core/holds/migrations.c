@@ -27,8 +27,8 @@ void core_migrations_destroy(migrations_t **self_p)
 
 bool core_migration_is_reason(helio_text_t reason)
 {
-    return reason.size >= sizeof CORE_MOVED_FROM - 1 &&
-           memcmp(reason.data, CORE_MOVED_FROM, sizeof CORE_MOVED_FROM - 1) == 0;
+    static const char begin[] = CORE_MOVED_FROM;
+    return reason.size >= sizeof begin - 1 && memcmp(reason.data, begin, sizeof begin - 1) == 0;
 }
 
 static bool may_be_migrated(const submission_t *submission)

@@ -63,8 +63,10 @@ uint64_t core_migrations_held_gpus(const helio_broker_core_t *self, const pool_t
 uint64_t core_migrations_residence_ms(const helio_broker_core_t *self,
                                       const job_t *job); /* yet, whatever it would gain */
 bool core_migration_is_reason(helio_text_t reason); /* whether a transition's reason is that of a move */
+/*  Takes the capacity at the target off what is free there. */
 void core_migrations_hold(helio_broker_core_t *self, migrant_t *migrant, site_t *site, pool_t *pool,
                           uint32_t gpus_per_node);
+/*  A pass over those that can be migrated is due by then (wall clock). */
 void core_migrations_note_due(helio_broker_core_t *self, int64_t at_ms);
 
 #endif

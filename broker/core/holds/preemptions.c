@@ -1,4 +1,4 @@
-/*  preemptions.c -- running work that makes room for who may take its place: jobs told to leave, and what they give back.
+/*  preemptions.c -- preemptions under way: jobs told to leave, and the capacity that they give back.
  *
  *  It is held for the class that it was taken for until that starts, so that neither they nor others take it.
  * Whom to tell, preempt.c finds.

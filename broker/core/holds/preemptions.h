@@ -5,8 +5,8 @@
 #include "broker/core/state/nouns.h"
 #include "broker/core/state/pools.h"
 
-/*  Running jobs that were told to leave, so that one job of a class finds room; what they give back is held for it.
- *  Over when that starts, wherever; when nobody is left whom it was for; and when it comes to nothing (preemptions.c). */
+/*  Running jobs that were told to leave, so that one job of a class finds capacity; what they give back is held for it.
+ *  Over when that job starts, wherever; when no job is left that it was for; and when it comes to nothing. */
 struct preemption {
     job_class_t *class;
     site_t *site;

@@ -1,7 +1,7 @@
 /*  preempt.c -- whom a class whose turn found no room tells to leave, and where.
  *
- *  Who would have to leave a pool is victims.c's. Here pools are compared, and those are told. What is under way then is
- *  preemptions.c's.
+ *  victims.c finds who would have to leave one pool. Here pools are compared, and the victims of the best one are told.
+ *  What is under way then is in holds/preemptions.c.
  */
 #include "broker/core/preempt/preempt.h"
 

@@ -9,8 +9,6 @@
 
 enum { AHEAD_SHOWN = 3 };
 
-/* ---- who goes before it -------------------------------------------------------------------------------- */
-
 /*  Is there a pool that both could take, and where `a` is asked first? */
 static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const job_class_t *b)
 {

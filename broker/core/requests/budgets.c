@@ -40,8 +40,6 @@ const char *core_budget_list_text(helio_broker_core_t *self, const helio_budget_
     return words;
 }
 
-/* ---- setting them -------------------------------------------------------------------------------------- */
-
 void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,
                      queue_t *queue, const helio_budget_ask_t *asks, uint32_t count)
 {

@@ -26,8 +26,6 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
 
-/* ---- when it may start --------------------------------------------------------------------------------- */
-
 static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {
     p->earliest_ms = earliest_ms;
@@ -165,9 +163,9 @@ static bool is_waiting_in_queue(const job_t *job)
 static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_start_estimate_t *p)
 {
     if (core_sites_awaited(self)) {
-        expect(
-            p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
-            "the database was restored: every site says first what it runs, until the latest; then when there is room");
+        expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
+               "the database was restored: every site says first what it runs, until the latest; then when there is "
+               "room");
         return;
     }
     job_class_t alone;

@@ -7,7 +7,7 @@
 #include "broker/model/effects.h"
 #include "federation/policy/choice.h"
 
-/*  What would let it start sooner. The evaluation's options are those of the core's scratch no more. */
+/*  What would let it start sooner. The evaluation's options are not valid afterwards. */
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
                 helio_start_estimate_t *ret_estimate);
 

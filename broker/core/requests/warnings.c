@@ -1,4 +1,4 @@
-/*  warnings.c -- what an operator may not have meant: names that no site has. It is said and not refused, since sites come
+/*  warnings.c -- input warnings: names that no site has. A warning and no refusal, since sites come
  *  and go, and what is set for them may be set before. */
 #include "broker/core/requests/warnings.h"
 

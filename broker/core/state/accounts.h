@@ -38,8 +38,10 @@ void core_quota_of_tier(helio_broker_core_t *self, queue_t *queue);
 void core_quota_load(helio_broker_core_t *self, const helio_row_quota_t *row);
 void core_usage_load(helio_broker_core_t *self, const helio_row_usage_t *row);
 void core_usage_load_live(helio_broker_core_t *self, const job_t *job); /* what it has used until now */
+/*  With all that their accounts hold. */
 void core_tenants_free(helio_broker_core_t *self);
-bool core_quota_is_each(helio_text_t tenant);
+bool core_quota_is_each(helio_text_t tenant); /* "*": each tenant that has no quota of its own in the queue */
+/*  Of each such tenant. */
 void core_quota_set_each(helio_broker_core_t *self, queue_t *queue, const helio_quota_t *quota);
 
 #endif

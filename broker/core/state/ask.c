@@ -28,6 +28,6 @@ job_class_t core_class_of_ask(const ask_t *ask, const job_class_t *in_place_of)
     class.options = NULL;
     class.targets = NULL;
     class.deferred_round = 0;
-    class.level = 0; /* of every turn */
+    class.priority_level = 0; /* of every turn */
     return class;
 }

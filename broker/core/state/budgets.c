@@ -457,7 +457,7 @@ static void set_each(helio_broker_core_t *self, queue_t *queue, uint32_t kind, h
 }
 
 void core_budget_assign(helio_broker_core_t *self, tenant_t *tenant, queue_t *queue, uint32_t kind,
-                      helio_budget_t budget)
+                        helio_budget_t budget)
 {
     if (!tenant)
         set_each(self, queue, kind, budget);

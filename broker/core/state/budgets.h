@@ -83,8 +83,10 @@ void core_budgets_recount(helio_broker_core_t *self);
 void core_budget_load(helio_broker_core_t *self, const helio_row_budget_t *row);
 void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *row);
 void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_expected_use_t *row);
+/*  Of one budget, in this period or the next: the limit less what is booked and committed; can be negative. */
 int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_period_t budget_period);
+/*  tenant, queue NULL: core_budget_set (requests/budgets.h). Writes no row; commitments are to be counted anew. */
 void core_budget_assign(helio_broker_core_t *self, tenant_t *tenant, queue_t *queue, uint32_t kind,
-                      helio_budget_t budget);
+                        helio_budget_t budget);
 
 #endif

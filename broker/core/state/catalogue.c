@@ -123,7 +123,7 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 
 /*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                               const helio_string_t *sites, uint32_t count)
+                             const helio_string_t *sites, uint32_t count)
 {
     dataset_t *dataset = core_dataset_find(self, prefix);
     if (dataset)

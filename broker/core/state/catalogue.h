@@ -42,9 +42,12 @@ dataset_t *core_dataset_of(const helio_broker_core_t *self, helio_text_t uri, he
 bool core_dataset_lies_at(const dataset_t *dataset, const char *site);
 /*  The most specific one: the pair, what leaves `from`, what comes to `to`, any; NULL = none. */
 const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *from, const char *to);
+/*  Of exactly that pair; NULL = none. */
 link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, helio_text_t to);
+/*  In place of what was said of the prefix before; no sites: drops it. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                               const helio_string_t *sites, uint32_t count);
+                             const helio_string_t *sites, uint32_t count);
+/*  Made when new. */
 link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 
 #endif

@@ -18,6 +18,7 @@ const char *core_printf(helio_broker_core_t *self, const char *format, ...) HELI
 helio_text_t core_text_cut(const char *text, uint32_t max);
 /*  A time that a site says, as any table can hold it: after 1970 and at most so far ahead of now. */
 bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms);
+/*  As transitions name somebody who asked for them. */
 const char *core_actor(helio_broker_core_t *self, helio_text_t user);
 
 #endif

@@ -1,7 +1,7 @@
 /*  moments.h -- what the rooms above learn of a change in state/.
  *
  *  state/ changes first and completely; then it calls the moments of the change, in the order of this table. The root
- *  fills the table in once (broker/core/hooks.c), which says beside each moment what follows from it and in which order.
+ *  fills the table in once (hooks.c), and says there beside each moment what follows from it, and in which order.
  */
 #ifndef HELIO_BROKER_CORE_STATE_MOMENTS_H
 #define HELIO_BROKER_CORE_STATE_MOMENTS_H

@@ -59,8 +59,10 @@ site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 /*  The database is another copy than a leader before wrote: nothing is placed before every site that was not
  * seen since has said what it runs, for as long as silence takes at most. */
 bool core_sites_awaited(const helio_broker_core_t *self);
+/*  Writes its row now, whatever has changed. */
 void core_site_row(helio_broker_core_t *self, site_t *site);
 void core_pool_forecasts_drop(site_t *site); /* the profile or a series changed */
+/*  Writes its row, and asks classes again, if that is another state. */
 void core_site_set_state(helio_broker_core_t *self, site_t *site, helio_site_state_t state);
 
 #endif
