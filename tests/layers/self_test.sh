@@ -18,6 +18,11 @@ echo '#include "federation/net/loop.h"' >"$work/broker/core/a.c"; expect_fall "a
 echo '#include <libpq-fe.h>' >"$work/broker/core/a.c"; expect_fall "a forbidden library" includes.sh "$work"
 echo 'int f(void) { return (int)time(0); }' >"$work/broker/core/a.c"; expect_fall "a clock" banned.sh "$work"
 printf 'int f(void)\n{\n    static int calls;\n    return ++calls;\n}\n' >"$work/broker/core/a.c"; expect_fall "a static variable" banned.sh "$work"
+mkdir -p "$work"/{docs,tests}
+echo 'See `broker/core/a.c` and `a.c`.' >"$work/README.md"
+"$here/named_files.sh" "$work" >"$work/out" 2>&1 || { echo "a good document is refused:"; cat "$work/out"; exit 1; }
+echo 'See `b.c`.' >"$work/README.md"; expect_fall "a file that does not exist" named_files.sh "$work"
+echo 'See `broker/nothing`.' >"$work/README.md"; expect_fall "a folder that does not exist" named_files.sh "$work"
 command -v cc >/dev/null || { echo "no compiler: the checks of object files are not tested"; exit 0; }
 
 # A house of two rooms, the upper one of three files, and a build of it.
