@@ -1,8 +1,7 @@
-/*  job.h -- what a user asks for: the job specification, as parsed and validated by federation/spec.
+/*  job.h -- the job specification, as parsed and validated by federation/spec.
  *
- *  Every text is a view into the arena that the parser was given. Units are in the names; 0 or "" means "not
- * said" unless a comment says otherwise. The exact bytes that the user sent travel beside the spec, never
- * re-encoded.
+ *  Every text is a view into the arena of the parser. Units are in the names; 0 or "" means "not set" unless a comment
+ *  says otherwise. The exact bytes from the user travel beside the specification and are never re-encoded.
  */
 #ifndef HELIO_MODEL_JOB_H
 #define HELIO_MODEL_JOB_H
@@ -16,7 +15,7 @@
 #define HELIO_TIER_TABLE(X) X(BEST_EFFORT, "best-effort") X(STANDARD, "standard") X(CRITICAL, "critical")
 #define HELIO_SITE_LOSS_TABLE(X) X(STRICT, "strict") X(LEASE, "lease") X(EAGER, "eager")
 #define HELIO_INTERCONNECT_TABLE(X) X(ANY, "any") X(NVLINK, "nvlink") X(IB, "ib")
-/*  From most to least isolated: what a job tolerates contains what is isolated better. */
+/*  From most to least isolated: a job that tolerates one value tolerates all values before it. */
 #define HELIO_SHARING_TABLE(X) X(NONE, "none") X(MIG, "mig") X(MPS, "mps") X(TIMESLICE, "timeslice")
 #define HELIO_GOAL_TABLE(X) \
     X(FAST, "fast")         \
@@ -48,7 +47,7 @@ HELIO_ENUM_DECLARE(helio_goal, HELIO_GOAL, HELIO_GOAL_TABLE)
 HELIO_ENUM_DECLARE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE)
 HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 
-/*  Bounds of a job file. */
+/*  Limits of a job file. */
 enum {
     HELIO_JOB_SOURCE_MAX = 256 << 10, /* bytes of one job document */
     HELIO_JOB_NAME_MAX = 63,
@@ -59,8 +58,7 @@ enum {
     HELIO_JOB_LIST_MAX = 256     /* env, secrets, data, sites, regions, depends: entries each */
 };
 
-/*  One way to satisfy `gpu`: a model ("" = any), a count per node, a least memory, a MIG slice ("" = whole
- * GPUs). */
+/*  One way to satisfy `gpu`: a model ("" = any), a count per node, a minimum memory, a MIG slice ("" = whole GPUs). */
 #define HELIO_GPU_ASK_FIELDS(F, R)                                                 \
     F(R, TEXT, model, 32, _)                                                       \
     F(R, U32, count, HELIO_JOB_GPUS_PER_NODE_MAX, _) /* per node */                \

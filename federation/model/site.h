@@ -1,4 +1,4 @@
-/*  site.h -- what a site is (profile, static) and what it can offer now (summary, dynamic).
+/*  site.h -- the static profile of a site and the dynamic summary of what it can offer.
  *
  *  The same description serves the agent's site file, the fleet file of the simulator and the wire.
  *  GPUs are counted as whole devices. Fragmentation travels as counts: free_nodes[k] = nodes with exactly k GPUs free.
@@ -17,12 +17,12 @@ enum {
     HELIO_SERIES_MAX = 512
 };
 
-/*  A pool's `gpu` is a model, or a MIG slice of one: "H100", "H100/1g.10gb". What counts as a GPU there, everywhere,
- *  is the slice: gpus_per_node, memory, power and price are those of slices. Views into the text; slice "" = whole
- *  GPUs. */
+/*  A pool's `gpu` is a model, or a MIG slice of a model: "H100", "H100/1g.10gb". In a pool of slices, the slice is
+ *  the GPU everywhere: gpus_per_node, memory, power and price are those of a slice. Views into the text; slice "" =
+ *  whole GPUs. */
 helio_text_t helio_gpu_model(helio_text_t gpu);
 helio_text_t helio_gpu_slice(helio_text_t gpu);
-/*  Sevenths of a GPU's processors that it has: "1g.10gb" 1, a whole one 7. */
+/*  Size in sevenths of a GPU's processors: 1 for "1g.10gb", 7 for a whole GPU. */
 uint32_t helio_gpu_sevenths(helio_text_t gpu);
 
 /*  Power of one allocated GPU at utilisation u in 0..1: host_w + base_w + slope_w * u, times PUE. */
@@ -64,9 +64,9 @@ HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
     F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_word, 3) /* who has one; "*" = all. Ascending */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
-/*  Puts them in order, as helio_site_maps wants them. */
+/*  Sorts the tenants, as helio_site_maps requires. */
 void helio_site_tenants_sort(helio_site_profile_t *profile);
-/*  Has the tenant a Unix user there, as far as the site has told? */
+/*  Whether the tenant has a Unix user at the site, as far as the site has reported. */
 bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant);
 
 #define HELIO_POOL_CAPACITY_FIELDS(F, R)                                                                     \
@@ -90,7 +90,8 @@ HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 #define HELIO_SIGNAL_ENUMERATOR(name, word) HELIO_SIGNAL_##name,
 HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 
-/*  A series as issued: values for [start + i*step, start + (i+1)*step). Kinds never mix, so they travel along. */
+/*  A series as issued: values for [start + i*step, start + (i+1)*step). Each series carries its kind, because kinds
+ *  never mix. */
 #define HELIO_SERIES_FIELDS(F, R)                                                                            \
     F(R, U32, signal, HELIO_SIGNAL_COUNT - 1, _)                                                             \
     F(R, TEXT, pool, 32, _)          /* "" = the whole site */                                               \
@@ -106,7 +107,7 @@ HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
     F(R, F64S, p90, HELIO_SERIES_POINTS_MAX, _)
 HELIO_RECORD_DECLARE(helio_series, HELIO_SERIES_FIELDS)
 
-/*  A full summary (base_seq 0) or the pools and series that changed since summary base_seq of the same session. */
+/*  A full summary (base_seq 0), or the pools and series that changed since summary base_seq of the same session. */
 #define HELIO_SITE_SUMMARY_FIELDS(F, R)                                                                      \
     F(R, U64, seq, 0, _)                                                                                     \
     F(R, U64, base_seq, 0, _)                                                                                \

@@ -13,8 +13,8 @@
 #include "federation/base/memory.h"
 #include "federation/net/internal.h"
 
-/*  poll() counts CLOCK_MONOTONIC, which stands still while the machine is suspended. Waking up this often
- * while a timer is armed bounds how late a timer fires after that. */
+/*  poll() uses CLOCK_MONOTONIC, which stops while the machine is suspended. Waking up this often while a timer is
+ *  armed bounds how late a timer fires after a suspend. */
 enum { WAIT_MAX_MS = 1000 };
 
 struct helio_source {
@@ -64,7 +64,7 @@ static void heap_put(helio_loop_t *self, size_t slot, helio_timer_t *timer)
     timer->slot = slot;
 }
 
-/*  Moves the timer of this slot to where it belongs, up or down. */
+/*  Moves the timer of this slot up or down to its place in the heap. */
 static void heap_settle(helio_loop_t *self, size_t slot)
 {
     helio_timer_t *timer = self->heap[slot];
@@ -147,14 +147,14 @@ bool helio_timer_is_armed(const helio_timer_t *self)
     return self->slot != 0;
 }
 
-/*  Timers armed by these handlers wait for the next turn, whatever their delay: a turn always ends. */
+/*  Timers armed by these handlers wait for the next turn, whatever their delay, so that a turn always ends. */
 static void run_timers(helio_loop_t *self)
 {
     uint64_t order = self->order;
     while (self->armed && self->heap[1]->due_ms <= self->now_ms) {
         helio_timer_t *timer = self->heap[1];
         if (timer->order > order) {
-            /* Armed just now for the past: let those behind it go first, without losing it. */
+            /* Armed just now for the past: later timers run first, and this one is kept. */
             timer->due_ms = self->now_ms + 1;
             heap_settle(self, 1);
             continue;
@@ -332,7 +332,7 @@ void helio_loop_stop(helio_loop_t *self)
     int saved = errno; /* a signal handler may call this */
     atomic_store(&self->stopped, true);
     ssize_t put = write(self->wakeup_fd, &one, sizeof one);
-    (void)put; /* full means that it is readable already */
+    (void)put; /* full means that it is already readable */
     errno = saved;
 }
 

@@ -1,6 +1,5 @@
-/*  rules.c -- which texts are names, patterns, identifiers. Each rule says the same thing three times: as
- * code, in words for messages, and as a pattern for JSON Schema; tests hold code and words together by
- * example.
+/*  rules.c -- the rules of names, patterns and identifiers. Each rule exists in three forms: as code, as text for
+ *  messages, and as a pattern for JSON Schema; tests compare code and text by examples.
  */
 #include <string.h>
 
@@ -8,7 +7,7 @@
 #include "federation/base/char.h"
 #include "federation/spec/job_values.h"
 
-/*  All of text from `from` on are letters, digits or one of `more`. */
+/*  All characters from `from` on are letters, digits or in `more`. */
 static bool all_of(helio_text_t text, uint32_t from, const char *more)
 {
     for (uint32_t i = from; i < text.size; i++) {
