@@ -1,7 +1,7 @@
 /*  memory.h -- allocation that aborts on failure, views, growable buffers and arenas.
  *
- *  Not thread-safe: one owner. A helio_text_t is a borrowed view (not NUL-terminated); whoever hands it out says
- *  how long it lives. An arena frees everything at once; what it returns lives until reset or clear.
+ *  Not thread-safe: one owner. A helio_text_t is a borrowed view (not NUL-terminated); the function that returns it
+ *  defines how long it lives. An arena frees everything at once; what it returns lives until reset or clear.
  */
 #ifndef HELIO_BASE_MEMORY_H
 #define HELIO_BASE_MEMORY_H

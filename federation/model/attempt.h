@@ -44,12 +44,12 @@ HELIO_RECORD_DECLARE(helio_order, HELIO_ORDER_FIELDS)
 /*  A report of an agent about an attempt. The order is the stored value. */
 #define HELIO_REPORT_KIND_TABLE(X)                                                                           \
     X(ACCEPTED, "accepted")   /* journalled */                                                               \
-    X(REFUSED, "refused")     /* never started; reason says why; the epoch is dead at this site */           \
+    X(REFUSED, "refused")     /* never started; reason has the cause; the epoch is dead at this site */      \
     X(STARTING, "starting")   /* the backend was called */                                                   \
     X(RUNNING, "running")                                                                                    \
     X(SUSPENDED, "suspended")                                                                                \
-    X(ENDED, "ended")         /* by itself or by its limit; exit_code is its own, 124 for the limit */       \
-    X(STOPPED, "stopped")     /* on the broker's order, or by lease expiry; may never have started */        \
+    X(ENDED, "ended")         /* by itself or at its limit; exit_code is the job's, 124 for the limit */     \
+    X(STOPPED, "stopped")     /* on the broker's order, or at lease expiry; may never have started */        \
     X(LOST, "lost")           /* the backend lost it (node failure, start failure): not the job's own doing */
 #define HELIO_REPORT_KIND_ENUMERATOR(name, word) HELIO_REPORT_KIND_##name,
 HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE)
@@ -73,7 +73,7 @@ HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE
     F(R, TEXT, reason, 256, _)       /* REFUSED, LOST, STOPPED: a word of the closed list, then detail;      \
                                       * STARTING, said again: what it waits for at the site */               \
     F(R, TEXT, local_id, 64, _)      /* the backend's own name for it */                                     \
-    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = not known */
+    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = unknown */
 HELIO_RECORD_DECLARE(helio_report, HELIO_REPORT_FIELDS)
 
 /*  One entry of an agent's inventory: an attempt in its journal or backend. `state` is a job state. */
@@ -98,7 +98,7 @@ HELIO_RECORD_DECLARE(helio_ruling, HELIO_RULING_FIELDS)
 /*  How to stop an attempt. */
 #define HELIO_STOP_MODE_TABLE(X)                                                                             \
     X(GRACE, "grace") /* checkpoint signal or TERM, the job's grace, KILL */                                 \
-    X(KILL, "kill")   /* at once */
+    X(KILL, "kill")   /* immediately */
 #define HELIO_STOP_MODE_ENUMERATOR(name, word) HELIO_STOP_MODE_##name,
 HELIO_ENUM_DECLARE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
 

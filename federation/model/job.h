@@ -86,12 +86,12 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, U32, kind, HELIO_JOB_KIND_COUNT - 1, _)                                                           \
     F(R, TEXT, home, 32, _)            /* site; "" = the tenant's home site */                             \
     F(R, LIST, gpus, 8, helio_gpu_ask) /* alternatives; none = a CPU job */                                \
-    F(R, BOOL, gpus_any, 0, _)         /* alternatives are equal; else in order of preference */           \
+    F(R, BOOL, gpus_any, 0, _)         /* alternatives without preference; otherwise in order of preference */ \
     F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                               \
-    F(R, U32, cpus, 4096, _)      /* per node; 0 = not said */                                             \
-    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not said */                                             \
+    F(R, U32, cpus, 4096, _)      /* per node; 0 = not set */                                              \
+    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not set */                                              \
     F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                               \
-    F(R, U64, time_limit_ms, 0, _) /* 0 = not said: the queue's default */                                 \
+    F(R, U64, time_limit_ms, 0, _) /* 0 = not set: the queue's default */                                  \
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                         \
     F(R, TEXT, image, 512, _)                                                                              \
     F(R, LIST, env, HELIO_JOB_LIST_MAX, helio_pair)                                                        \
@@ -111,18 +111,18 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, I64, deadline_wall_ms, 0, _)                 /* 0 = none */                                       \
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word) /* patterns; "!x" excludes */                        \
     F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                    \
-    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no bound */                                              \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no bound */                                              \
+    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no limit */                                              \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no limit */                                              \
     F(R, U32, on_better_site, HELIO_BETTER_SITE_COUNT - 1, _)                                              \
     F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)        /* array indices, ascending; none = not an array */   \
-    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no throttle */                                 \
+    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no limit */                                    \
     F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_word)                                                   \
     F(R, LIST, slurm, 64, helio_pair)                                                                      \
     F(R, LIST, kubernetes, 64, helio_pair)                                                                 \
-    F(R, LIST, backends, 8, helio_word)                      /* kinds of site it may run on; none = all */ \
-    F(R, I64, not_before_wall_ms, 0, _)                      /* does not start earlier; 0 = none */        \
-    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_word)    /* over, however they ended */                \
-    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_word) /* over, and not successful */
+    F(R, LIST, backends, 8, helio_word)                      /* kinds of sites that may run it; none = all */ \
+    F(R, I64, not_before_wall_ms, 0, _)                      /* earliest start; 0 = none */                \
+    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_word)    /* must have ended, with any result */        \
+    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_word) /* must have ended without success */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

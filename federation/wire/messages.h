@@ -86,7 +86,7 @@ enum {
 #define HELIO_MSG_REFUSAL_FIELDS(F, R) \
     F(R, U32, rc, HELIO_TIMEOUT, _)    \
     F(R, TEXT, text, 512, _)           \
-    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not told */ \
+    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not set */  \
     F(R, U32, protocol_min, 0, _, 3)
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
