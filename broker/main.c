@@ -44,11 +44,11 @@ int main(int argc, char **argv)
     helio_arguments_t arguments;
     helio_error_t err = {0};
     if (helio_arguments_parse(argc, argv, &arguments, &err) != HELIO_OK) {
-        (void)helio_complain(&err);
+        (void)helio_print_error(&err);
         return 2;
     }
     if (arguments.version) {
-        (void)puts("helio-broker " HELIO_RELEASE);
+        (void)puts("helio-broker " HELIO_PROGRAM_VERSION);
         return 0;
     }
     if (arguments.help) {

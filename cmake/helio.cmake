@@ -21,7 +21,7 @@ endforeach()
 
 add_library(helio_flags INTERFACE)
 target_include_directories(helio_flags INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_definitions(helio_flags INTERFACE _GNU_SOURCE HELIO_RELEASE="${PROJECT_VERSION}")
+target_compile_definitions(helio_flags INTERFACE _GNU_SOURCE HELIO_PROGRAM_VERSION="${PROJECT_VERSION}")
 target_compile_options(helio_flags INTERFACE ${HELIO_WARNINGS})
 if(HELIO_SANITIZE)
   target_compile_options(helio_flags INTERFACE -fsanitize=${HELIO_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)

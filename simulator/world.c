@@ -58,10 +58,10 @@ static void on_order_left(void *arg, const helio_order_t *order)
     sim_checks_order_left(self->checks, order);
 }
 
-static void on_answered(void *arg, const helio_fx_answer_t *answer)
+static void on_answered(void *arg, const helio_fx_reply_t *reply)
 {
     world_t *self = arg;
-    sim_workload_answered(self->workload, answer);
+    sim_workload_answered(self->workload, reply);
 }
 
 static void on_takeover_began(void *arg)

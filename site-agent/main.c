@@ -101,7 +101,7 @@ static int serve(const helio_agent_settings_t *settings, helio_loop_t *loop, hel
         signals_t signals = {signal_fd, agent, log};
         helio_source_t *source = helio_source_new(loop, signal_fd, HELIO_LOOP_IN, on_signal, &signals);
         helio_log(log, HELIO_INFO, "agent_started", "site=%.*s release=%s",
-                  HELIO_TEXT_ARGS(settings->site.name), HELIO_RELEASE);
+                  HELIO_TEXT_ARGS(settings->site.name), HELIO_PROGRAM_VERSION);
         helio_notify("READY=1");
         rc = helio_agent_run(agent, &err);
         helio_source_destroy(&source);
@@ -211,7 +211,7 @@ int main(int argc, char **argv)
         return 0;
     }
     if (arguments.version) {
-        (void)puts("helio-agent " HELIO_RELEASE);
+        (void)puts("helio-agent " HELIO_PROGRAM_VERSION);
         return 0;
     }
     bool keys = strcmp(arguments.command, "keygen") == 0;

@@ -89,7 +89,7 @@ beside slurm-outages on_slurm tests/faults/slurm_outage.py --build build-release
 beside machines tests/faults/machines.py --build build-release
 begin_waiting
 
-stage walls suite build-release walls
+stage layers suite build-release layers
 stage unit-release suite build-release unit
 [ -x build-dev/helio-broker ] && slow unit-sanitized suite build-dev unit
 stage simulation suite build-release sim
@@ -108,7 +108,7 @@ stage budgets tests/integration/budgets.sh build-release
 stage quickstart tests/integration/quickstart.sh build-release
 slow docs tests/integration/docs.sh build-release
 stage preemption tests/integration/preemption.py --build build-release
-stage moves tests/integration/moves.py --build build-release
+stage moves tests/integration/migrations.py --build build-release
 slow versions tests/integration/versions.py --build build-release
 stage units tests/integration/units.sh build-release
 slow slurm-lab on_slurm tests/integration/slurm_lab.sh

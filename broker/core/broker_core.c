@@ -51,7 +51,7 @@ helio_broker_core_t *helio_broker_core_new(helio_broker_options_t options)
     self->dependencies = core_dependencies_new();
     self->preemptions = core_preemptions_new();
     self->site_windows = core_site_windows_new();
-    self->moves = core_moves_new();
+    self->migrations = core_migrations_new();
     self->evaluator = core_evaluator_new();
     self->overflows = core_overflows_new();
     self->intake = core_intake_new();
@@ -66,7 +66,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     helio_broker_core_t *self = *self_p;
     if (!self)
         return;
-    core_evict_free(self);
+    core_preempt_free(self);
     core_jobs_free(self);
     core_sites_free(self);
     core_tenants_free(self);
@@ -74,7 +74,7 @@ void helio_broker_core_destroy(helio_broker_core_t **self_p)
     core_intake_destroy(&self->intake);
     core_overflows_destroy(&self->overflows);
     core_evaluator_destroy(&self->evaluator);
-    core_moves_destroy(&self->moves);
+    core_migrations_destroy(&self->migrations);
     core_site_windows_destroy(&self->site_windows);
     core_preemptions_destroy(&self->preemptions);
     core_dependencies_destroy(&self->dependencies);
@@ -90,11 +90,11 @@ static void on_tick(helio_broker_core_t *self)
         core_check_t check;
         void (*run)(helio_broker_core_t *self);
     } checks[] = {
-        {CORE_CHECK_SITES, core_watch},
-        {CORE_CHECK_DEPENDENCIES, core_gates_look},
-        {CORE_CHECK_QUEUES, core_queues_look},
+        {CORE_CHECK_SITES, core_check_silence},
+        {CORE_CHECK_DEPENDENCIES, core_dependencies_recheck},
+        {CORE_CHECK_QUEUES, core_queue_rules_recheck},
         {CORE_CHECK_BUDGET_RUNS, core_budgets_recount},
-        {CORE_CHECK_CLASSES, core_look},
+        {CORE_CHECK_CLASSES, core_recheck_classes},
     };
     core_queues_notice_clock(self);
     for (uint32_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
@@ -180,9 +180,9 @@ void helio_broker_core_step(helio_broker_core_t *self, const helio_event_t *even
     self->effects = effects;
     self->event = event;
     core_clock_read(self, event);
-    core_budgets_turn(self);
+    core_budgets_roll_over(self);
     dispatch(self, event);
-    core_gates_settle(self);
+    core_dependencies_resolve(self);
     core_jobs_flush(self);
     effects->wake_ms = self->round_wanted ? self->now_ms : core_checks_wake_ms(self);
     self->effects = NULL;

@@ -32,11 +32,11 @@ static void job_check(const job_t *job)
     if (live) {
         assert(job->fed && job->last && job->epoch && job->attempts);
     } else {
-        assert(!job->counted && !job->leaving && !job->moving && !job->eviction && !job->dispatch_seq);
+        assert(!job->counted && !job->leaving && !job->migrating && !job->preemption && !job->dispatch_seq);
         assert(job->intent == HELIO_INTENT_NONE && (!job->last || !job->last->gpus));
     }
     assert(!job->counted || job->pool);
-    assert(!job->eviction || job->eviction->pool == job->pool);
+    assert(!job->preemption || job->preemption->pool == job->pool);
     assert(job->state != HELIO_JOB_HELD || !job->fed);
 }
 
@@ -51,7 +51,7 @@ static uint32_t class_check(const job_class_t *class)
         waiting++;
     }
     assert(class->refs && returned);
-    assert(waiting == class->waiting_count && class->evictions <= waiting);
+    assert(waiting == class->waiting_count && class->preemptions <= waiting);
     assert(waiting || (!class->window.pool && !class->reserved)); /* nothing is reserved for nothing */
     assert(!class->reserved || class->reserved->reservation.class == class);
     return waiting;
@@ -59,16 +59,17 @@ static uint32_t class_check(const job_class_t *class)
 
 static void pool_check(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
-    uint32_t evictions = 0;
-    const eviction_t *eviction;
-    DL_FOREACH(core_evict_first(self), eviction)
+    uint32_t preemptions = 0;
+    const preemption_t *preemption;
+    DL_FOREACH(core_preempt_first(self), preemption)
     {
-        evictions += eviction->pool == pool;
-        assert(eviction->pool != pool || eviction->site == site);
+        preemptions += preemption->pool == pool;
+        assert(preemption->pool != pool || preemption->site == site);
     }
-    assert(evictions == pool->evictions);
+    assert(preemptions == pool->preemptions);
     assert(!pool->reservation.class || pool->reservation.class->reserved == pool);
-    assert(pool->release_count <= pool->release_capacity && pool->prey_count <= pool->prey_capacity);
+    assert(pool->expected_end_count <= pool->expected_end_capacity &&
+           pool->preemptible_count <= pool->preemptible_capacity);
     assert(pool->wait_count <= WAITS_MAX);
 }
 
@@ -88,12 +89,12 @@ static uint32_t site_check(const helio_broker_core_t *self, const site_t *site)
 }
 
 /*  Each counts its victims that have not left. */
-static void eviction_check(const eviction_t *eviction)
+static void eviction_check(const preemption_t *preemption)
 {
     uint32_t left = 0;
-    for (const job_t *job = eviction->site->live; job; job = job->next)
-        left += job->eviction == eviction;
-    assert(left == eviction->left);
+    for (const job_t *job = preemption->site->live; job; job = job->next)
+        left += job->preemption == preemption;
+    assert(left == preemption->left);
 }
 
 /*  What tenants are charged with and count, from the jobs. */
@@ -145,9 +146,9 @@ void core_check(const helio_broker_core_t *self)
     assert(!tally.waiting && !tally.live);
     for (const tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next)
         tenant_check(self, tenant);
-    const eviction_t *eviction;
-    DL_FOREACH(core_evict_first(self), eviction)
+    const preemption_t *preemption;
+    DL_FOREACH(core_preempt_first(self), preemption)
     {
-        eviction_check(eviction);
+        eviction_check(preemption);
     }
 }

@@ -48,7 +48,7 @@ static void load_federation(helio_broker_core_t *self, const helio_row_federatio
     self->leases_left_ms = row->leases_left_ms;
     self->restored_ms = row->restored_ms;
     self->restored_until_ms = row->restored_ms ? self->now_ms + (int64_t)self->options.silent_after_ms : 0;
-    core_ids_go_on_from(self, row->newest_job);
+    core_ids_continue_after(self, row->newest_job);
 }
 
 static void load_tenant(helio_broker_core_t *self, const helio_row_tenant_t *row)
@@ -128,7 +128,7 @@ static void load_job(helio_broker_core_t *self, const helio_ev_load_job_t *event
         (void)core_job_new(self, submission, HELIO_NO_TASK);
     for (uint32_t i = 0; i < event->row.tasks.count; i++)
         (void)core_job_new(self, submission, (int32_t)event->row.tasks.items[i]);
-    core_gate_load(self, submission, &event->spec);
+    core_dependencies_load(self, submission, &event->spec);
 }
 
 /*  Not a column: the alternative that the pool satisfies follows from the class and the pool, as it did when
@@ -161,10 +161,10 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     job->used = (helio_account_t){row->gpu_ms, row->energy_j, row->carbon_mg, (int64_t)row->cost_micro_usd};
     job->units_done = row->units_done;
     job->saved_ms = row->saved_ms;
-    job->evictions = row->evictions < UINT8_MAX ? (uint8_t)row->evictions : UINT8_MAX;
-    job->moves = row->moves < UINT8_MAX ? (uint8_t)row->moves : UINT8_MAX;
+    job->preemptions = row->preemptions < UINT8_MAX ? (uint8_t)row->preemptions : UINT8_MAX;
+    job->migrations = row->migrations < UINT8_MAX ? (uint8_t)row->migrations : UINT8_MAX;
     job->ran = row->gpu_ms > 0 || row->started_ms > 0;
-    core_job_say(job, helio_arena_string(self->effects->arena, row->reason));
+    core_job_set_reason(job, helio_arena_string(self->effects->arena, row->reason));
     if (row->site.size)
         core_job_placed_at(job, row->site, row->pool);
     if (helio_job_state_is_live(job->state)) {
@@ -173,8 +173,8 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
         job->pool = core_pool_find(job->site, row->pool);
         job->gpus_per_node = gpus_per_node_of(job);
         core_quota_take(self, job);
-        core_evict_load(job);
-        core_moves_load(self, job);
+        core_preempt_load(job);
+        core_migrations_load(self, job);
         core_usage_load_live(self, job);
         DL_APPEND(job->site->live, job);
     }
@@ -184,7 +184,7 @@ static void load_state(helio_broker_core_t *self, const helio_row_state_t *row)
     }
     job->submission->begun |= row->epoch > 0;
     if (helio_job_state_is_terminal(job->state)) { /* a finished task of an array that is not over */
-        job->submission->unsettled_tasks--;
+        job->submission->unresolved_tasks--;
         job->submission->failed_tasks += job->state != HELIO_JOB_SUCCEEDED;
         core_job_forget(self, job);
     }
@@ -195,13 +195,13 @@ static void finish(helio_broker_core_t *self)
     HASH_SORT(self->jobs, core_job_by_age);
     core_queues_loaded(self);
     for (job_t *job = self->jobs; job; job = job->hh.next) {
-        core_gate_loaded(self, job->submission);
+        core_dependencies_loaded(self, job->submission);
         if (job->state == HELIO_JOB_QUEUED)
             core_job_enqueue(self, job, false);
     }
     for (job_t *job = self->jobs; job; job = job->hh.next)
-        core_gate_refuse(self, job->submission);
-    core_evict_loaded(self);
+        core_dependencies_refuse(self, job->submission);
+    core_preempt_loaded(self);
     core_budgets_recount(self);
     self->loaded = true;
     core_round_due(self);
@@ -233,12 +233,12 @@ static void load_key(helio_broker_core_t *self, const helio_row_key_t *row)
     X(LOAD_JOB, load_job(self, event->payload))                                    \
     X(LOAD_EDIT, core_edit_load(self, event->payload))                             \
     X(LOAD_STATE, load_state(self, event->payload))                                \
-    X(LOAD_WAITING, core_gate_load_waiting(self, event->payload))                  \
-    X(LOAD_LEAST, core_baseline_load(self, event->payload))                        \
+    X(LOAD_WAITING, core_dependencies_load_waiting(self, event->payload))                  \
+    X(LOAD_EARLIEST_START, core_baseline_load(self, event->payload))                        \
     X(LOAD_TRANSFER, core_transfer_load(self, event->payload))                     \
-    X(LOAD_FORESEEN, core_budget_load_foreseen(self, event->payload))              \
-    X(LOAD_ACTUAL, core_past_load(self, event->payload))                           \
-    X(LOAD_SERIES, core_past_load_series(self, event->payload))                    \
+    X(LOAD_EXPECTED_USE, core_budget_load_expected_use(self, event->payload))              \
+    X(LOAD_ACTUAL, core_history_load(self, event->payload))                           \
+    X(LOAD_SERIES, core_history_load_series(self, event->payload))                    \
     X(LOAD_RUN, core_run_load(self, event->payload))                               \
     X(LOADED, finish(self))
 /* clang-format on */

@@ -7,8 +7,8 @@
 
 static void refuse_event(helio_call_t *call, helio_rc rc, const char *text)
 {
-    helio_fx_answer_t answer = {.call = call->id, .rc = (uint32_t)rc, .text = helio_text_of(text)};
-    call->on_answer(call, &answer);
+    helio_fx_reply_t reply = {.call = call->id, .rc = (uint32_t)rc, .text = helio_text_of(text)};
+    call->on_reply(call, &reply);
 }
 
 static void refuse(helio_call_t *call, helio_rc rc, const char *text)
@@ -85,15 +85,15 @@ static void take_event(helio_engine_t *self, helio_call_t *call)
     helio_engine_step(self, call->event, call->payload);
 }
 
-void helio_engine_answer(helio_engine_t *self, const helio_fx_answer_t *answer)
+void helio_engine_reply(helio_engine_t *self, const helio_fx_reply_t *reply)
 {
-    helio_call_t **slot = &self->calls[answer->call % HELIO_ENGINE_CALLS_MAX];
+    helio_call_t **slot = &self->calls[reply->call % HELIO_ENGINE_CALLS_MAX];
     helio_call_t *call = *slot;
-    if (!call || call->id != answer->call)
+    if (!call || call->id != reply->call)
         return; /* of a life before this one; the recording's calls are nobody's either */
     *slot = NULL;
     self->call_count--;
-    call->on_answer(call, answer);
+    call->on_reply(call, reply);
 }
 
 /* ---- logs and figures
@@ -146,7 +146,7 @@ static void take_figures(helio_engine_t *self, helio_call_t *call)
         figures.frames_out_total = sessions.frames_out_total;
         _Static_assert((int)HELIO_BAD_FRAME_COUNT < (int)HELIO_ENGINE_BAD_FRAMES_MAX, "all reasons, and the end");
         for (uint32_t i = 0; i < HELIO_BAD_FRAME_COUNT; i++) {
-            figures.frames_bad_total[i].why = helio_bad_frame_word(i);
+            figures.frames_bad_total[i].why = helio_bad_frame_name(i);
             figures.frames_bad_total[i].count = sessions.frames_bad_total[i];
         }
     }
@@ -186,7 +186,7 @@ void helio_engine_take_calls(helio_engine_t *self)
     self->more_calls = true; /* the next turn must not wait for a wake-up that was drained */
 }
 
-void helio_engine_answer_all(helio_engine_t *self, helio_rc rc, const char *text)
+void helio_engine_reply_all(helio_engine_t *self, helio_rc rc, const char *text)
 {
     for (uint32_t i = 0; i < HELIO_ENGINE_CALLS_MAX && self->call_count; i++) {
         helio_call_t *call = self->calls[i];
@@ -208,8 +208,8 @@ void helio_engine_leave(void *arg, const helio_effect_t *effect)
 {
     helio_engine_t *self = arg;
     switch (effect->kind) {
-    case HELIO_BROKER_FX_ANSWER:
-        helio_engine_answer(self, effect->payload);
+    case HELIO_BROKER_FX_REPLY:
+        helio_engine_reply(self, effect->payload);
         break;
     case HELIO_BROKER_FX_ROW_TRANSITION:
         self->listener.on_transition(self->listener.arg, effect->payload);

@@ -67,7 +67,7 @@ struct helio_call {
     uint64_t offset;
     uint32_t size_max;
     /*  Answers, on the engine's thread, exactly once; what they point to is borrowed for the call. */
-    void (*on_answer)(helio_call_t *call, const helio_fx_answer_t *answer);                   /* EVENT */
+    void (*on_reply)(helio_call_t *call, const helio_fx_reply_t *reply);                   /* EVENT */
     void (*on_log)(helio_call_t *call, helio_rc rc, const helio_log_piece_t *piece);          /* LOG_READ */
     void (*on_figures)(helio_call_t *call, const helio_engine_figures_t *figures);            /* FIGURES */
     void *arg;

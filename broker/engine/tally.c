@@ -26,15 +26,15 @@ static void take_baseline(helio_tally_t *self, const helio_row_baseline_t *row)
 {
     compare(&self->home, row, row->home_site, row->home_carbon_kind, row->home_carbon_mg,
             row->home_cost_micro_usd);
-    compare(&self->least_wait, row, row->least_site, row->least_carbon_kind, row->least_carbon_mg,
-            row->least_cost_micro_usd);
+    compare(&self->earliest_start, row, row->earliest_site, row->earliest_carbon_kind, row->earliest_carbon_mg,
+            row->earliest_cost_micro_usd);
 }
 
 static void take_candidate(helio_tally_t *self, const helio_row_candidate_t *row)
 {
     for (uint32_t why = HELIO_REJECTION_NONE + 1; row->rejected_reason.size && why < HELIO_REJECTION_COUNT;
          why++)
-        if (helio_text_is(row->rejected_reason, helio_rejection_word(why))) {
+        if (helio_text_is(row->rejected_reason, helio_rejection_name(why))) {
             self->rejected[why]++;
             return;
         }

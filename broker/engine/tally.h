@@ -20,7 +20,7 @@ typedef struct helio_tally {
     uint64_t energy_j;
     uint64_t carbon_mg;
     int64_t cost_micro_usd; /* may fall: electricity has negative prices */
-    helio_tally_baseline_t home, least_wait;
+    helio_tally_baseline_t home, earliest_start;
     uint64_t rejected[HELIO_REJECTION_COUNT]; /* candidates of decisions that were written */
     helio_histogram_t placing_us;             /* steps of the core that placed jobs */
 } helio_tally_t;

@@ -26,7 +26,7 @@ static void bad_frame(void *arg, helio_text_t site, helio_bad_frame_t why, const
         return;
     char name[160], detail[600];
     helio_log(self->log, HELIO_WARN, "frame_dropped", "site=%s why=%s detail=%s not_logged=%u",
-              helio_log_quote(site, name, sizeof name), helio_bad_frame_word(why),
+              helio_log_quote(site, name, sizeof name), helio_bad_frame_name(why),
               helio_log_quote(helio_text_of(text), detail, sizeof detail), dropped);
 }
 
@@ -39,7 +39,7 @@ static void on_message(void *arg, uint64_t peer, helio_text_t principal, helio_t
 static void on_gone(void *arg, uint64_t peer, helio_gone_t why)
 {
     helio_gateway_t *self = arg;
-    helio_sessions_gone(self->sessions, peer, helio_gone_word(why));
+    helio_sessions_gone(self->sessions, peer, helio_gone_name(why));
 }
 
 helio_rc helio_gateway_new(helio_net_t *net, helio_loop_t *loop, const helio_gateway_options_t *options,

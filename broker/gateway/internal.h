@@ -9,7 +9,7 @@
 
 /*  What is being collected for one frame: items of one kind, views into payloads of the release queue. */
 typedef struct helio_outgoing {
-    uint32_t message; /* ORDERS, STOPS, RULINGS; 0 = nothing */
+    uint32_t message; /* ORDERS, STOPS, VERDICTS; 0 = nothing */
     uint32_t count;
     size_t bytes; /* estimate, never below what the encoder makes of the items */
     uint64_t incarnation;

@@ -1,4 +1,4 @@
-/*  Effects of the core become frames for sites; orders, stops and rulings are collected into few large ones.
+/*  Effects of the core become frames for sites; orders, stops and verdicts are collected into few large ones.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -43,11 +43,11 @@ static void flush(helio_sessions_t *self, helio_session_t *session, bool last)
         stops.stops.items = (helio_stop_t *)(void *)out->items;
         stops.stops.count = out->count;
         helio_sessions_send(self, session->peer, HELIO_MSG_STOPS, &stops);
-    } else if (last || (out->message == HELIO_MSG_RULINGS && out->count)) {
-        helio_msg_rulings_t rulings = {.last = last};
-        rulings.rulings.items = (helio_ruling_t *)(void *)out->items;
-        rulings.rulings.count = out->message == HELIO_MSG_RULINGS ? out->count : 0;
-        helio_sessions_send(self, session->peer, HELIO_MSG_RULINGS, &rulings);
+    } else if (last || (out->message == HELIO_MSG_VERDICTS && out->count)) {
+        helio_msg_verdicts_t verdicts = {.last = last};
+        verdicts.verdicts.items = (helio_attempt_verdict_t *)(void *)out->items;
+        verdicts.verdicts.count = out->message == HELIO_MSG_VERDICTS ? out->count : 0;
+        helio_sessions_send(self, session->peer, HELIO_MSG_VERDICTS, &verdicts);
     }
     out->message = 0;
     out->count = 0;
@@ -162,13 +162,13 @@ void helio_sessions_carry(helio_sessions_t *self, const helio_effect_t *effect, 
         collect(self, session, HELIO_MSG_STOPS, stop, sizeof *stop, 64 + stop->reason.size);
         break;
     }
-    case HELIO_BROKER_FX_RULING: {
-        const helio_ruling_t *ruling = &((const helio_fx_ruling_t *)payload)->ruling;
-        collect(self, session, HELIO_MSG_RULINGS, ruling, sizeof *ruling, 64);
+    case HELIO_BROKER_FX_VERDICT: {
+        const helio_attempt_verdict_t *attempt_verdict = &((const helio_fx_verdict_t *)payload)->attempt_verdict;
+        collect(self, session, HELIO_MSG_VERDICTS, attempt_verdict, sizeof *attempt_verdict, 64);
         break;
     }
-    case HELIO_BROKER_FX_RULINGS_DONE:
-        if (session->out.message != HELIO_MSG_RULINGS)
+    case HELIO_BROKER_FX_VERDICTS_DONE:
+        if (session->out.message != HELIO_MSG_VERDICTS)
             flush(self, session, false);
         flush(self, session, true);
         break;

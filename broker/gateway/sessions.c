@@ -8,15 +8,15 @@
 #include "broker/gateway/internal.h"
 #include "federation/base/utf8.h"
 
-static const char *const bad_words[] = {
+static const char *const bad_frame_names[] = {
 #define X(NAME, word) word,
     HELIO_BAD_FRAME_TABLE(X)
 #undef X
 };
 
-const char *helio_bad_frame_word(uint32_t why)
+const char *helio_bad_frame_name(uint32_t why)
 {
-    return why < HELIO_BAD_FRAME_COUNT ? bad_words[why] : "unknown";
+    return why < HELIO_BAD_FRAME_COUNT ? bad_frame_names[why] : "unknown";
 }
 
 helio_sessions_t *helio_sessions_new(helio_sessions_ports_t ports)

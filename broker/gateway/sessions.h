@@ -40,7 +40,7 @@ typedef enum helio_bad_frame {
 #undef X
         HELIO_BAD_FRAME_COUNT
 } helio_bad_frame_t;
-const char *helio_bad_frame_word(uint32_t why);
+const char *helio_bad_frame_name(uint32_t why);
 
 typedef struct helio_sessions_ports {
     /*  HELIO_UNAVAILABLE when the peer is gone; whoever owns the transport then says so through

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "broker/http/request/desk.h"
+#include "broker/http/request/waiting_requests.h"
 #include "broker/http/request/request.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
@@ -35,15 +35,15 @@ static void *on_target(void *cls, const char *target, struct MHD_Connection *con
     helio_text_t text = helio_text_of(target);
     if (text.size > HELIO_TARGET_MAX + 1) /* enough to be refused as too long */
         text.size = HELIO_TARGET_MAX + 1;
-    helio_exchange_t *exchange = helio_exchange_new(cls, text);
-    exchange->connection = connection;
-    (void)atomic_fetch_add(&exchange->http->open, 1);
-    exchange->started_us = helio_clock_boot_us();
+    helio_request_context_t *context = helio_request_context_new(cls, text);
+    context->connection = connection;
+    (void)atomic_fetch_add(&context->http->open, 1);
+    context->started_us = helio_clock_boot_us();
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info)
-        exchange->fd = info->connect_fd;
-    return exchange;
+        context->fd = info->connect_fd;
+    return context;
 }
 
 static void tell_idle(helio_http_t *self)
@@ -59,80 +59,80 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **co
     (void)connection;
     (void)reason;
     helio_http_t *self = cls;
-    helio_exchange_t *exchange = *con_cls;
-    if (!exchange)
+    helio_request_context_t *context = *con_cls;
+    if (!context)
         return;
-    if (exchange->status)
-        helio_metrics_request(&self->metrics, helio_route_index(self->routes, exchange->route), exchange->status,
-                              exchange->want ? UINT64_MAX
-                                             : (uint64_t)(helio_clock_boot_us() - exchange->started_us));
-    helio_exchange_destroy(&exchange);
+    if (context->status)
+        helio_metrics_request(&self->metrics, helio_route_index(self->routes, context->route), context->status,
+                              context->want ? UINT64_MAX
+                                             : (uint64_t)(helio_clock_boot_us() - context->started_us));
+    helio_request_context_destroy(&context);
     *con_cls = NULL;
     if (atomic_fetch_sub(&self->open, 1) == 1 && atomic_load(&self->stopping))
         tell_idle(self);
 }
 
-static void resume(helio_exchange_t *exchange)
+static void resume(helio_request_context_t *context)
 {
-    MHD_resume_connection(exchange->connection);
+    MHD_resume_connection(context->connection);
 }
 
 /*  Hands the exchange to the desk: it may be gone when this returns. false: the desk is closing. */
-static bool wait_at_desk(helio_exchange_t *exchange)
+static bool wait_for_result(helio_request_context_t *context)
 {
-    helio_desk_t *desk = exchange->http->desk;
-    if (!helio_desk_admit(desk))
+    helio_waiting_requests_t *waiting_requests = context->http->waiting_requests;
+    if (!helio_waiting_requests_enter(waiting_requests))
         return false;
-    MHD_suspend_connection(exchange->connection);
-    helio_desk_take(desk, exchange);
+    MHD_suspend_connection(context->connection);
+    helio_waiting_requests_add(waiting_requests, context);
     return true;
 }
 
 static ssize_t give_more(void *cls, uint64_t position, char *bytes, size_t max)
 {
     (void)position;
-    helio_exchange_t *exchange = cls;
-    size_t left = exchange->answer.size - (size_t)exchange->answer_sent;
+    helio_request_context_t *context = cls;
+    size_t left = context->response.size - (size_t)context->response_sent;
     if (left) {
         size_t size = left < max ? left : max;
-        memcpy(bytes, exchange->answer.data + exchange->answer_sent, size);
-        exchange->answer_sent += size;
+        memcpy(bytes, context->response.data + context->response_sent, size);
+        context->response_sent += size;
         return (ssize_t)size;
     }
-    if (exchange->broken)
+    if (context->broken)
         return MHD_CONTENT_READER_END_WITH_ERROR;
-    if (exchange->ended)
+    if (context->ended)
         return MHD_CONTENT_READER_END_OF_STREAM;
-    helio_buffer_reset(&exchange->answer);
-    exchange->answer_sent = 0;
-    return wait_at_desk(exchange) ? 0 : MHD_CONTENT_READER_END_OF_STREAM;
+    helio_buffer_reset(&context->response);
+    context->response_sent = 0;
+    return wait_for_result(context) ? 0 : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static struct MHD_Response *response_of(helio_exchange_t *exchange)
+static struct MHD_Response *response_of(helio_request_context_t *context)
 {
-    if (exchange->want)
-        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, give_more, exchange, NULL);
-    helio_buffer_t answer = exchange->answer;
-    exchange->answer = (helio_buffer_t){0};
-    if (!answer.data)
+    if (context->want)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, give_more, context, NULL);
+    helio_buffer_t response = context->response;
+    context->response = (helio_buffer_t){0};
+    if (!response.data)
         return MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
-    return MHD_create_response_from_buffer(answer.size, answer.data, MHD_RESPMEM_MUST_FREE);
+    return MHD_create_response_from_buffer(response.size, response.data, MHD_RESPMEM_MUST_FREE);
 }
 
-static enum MHD_Result send_answer(helio_exchange_t *exchange)
+static enum MHD_Result send_response(helio_request_context_t *context)
 {
-    struct MHD_Response *response = response_of(exchange);
+    struct MHD_Response *response = response_of(context);
     if (!response)
         return MHD_NO;
-    exchange->sent = true;
-    (void)MHD_add_response_header(response, "Content-Type", exchange->answer_type);
+    context->sent = true;
+    (void)MHD_add_response_header(response, "Content-Type", context->response_type);
     (void)MHD_add_response_header(response, "Cache-Control", "no-store");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    for (uint32_t i = 0; i < exchange->header_count; i++)
-        (void)MHD_add_response_header(response, exchange->headers[i].name, exchange->headers[i].value);
-    if (exchange->close)
+    for (uint32_t i = 0; i < context->header_count; i++)
+        (void)MHD_add_response_header(response, context->headers[i].name, context->headers[i].value);
+    if (context->close)
         (void)MHD_add_response_header(response, "Connection", "close");
-    enum MHD_Result result = MHD_queue_response(exchange->connection, exchange->status, response);
+    enum MHD_Result result = MHD_queue_response(context->connection, context->status, response);
     MHD_destroy_response(response); /* the library counts its own reference */
     return result;
 }
@@ -143,7 +143,7 @@ static const char *header(struct MHD_Connection *connection, const char *name)
 }
 
 /*  The headers are there. A refusal is sent at once when nobody should send the body any more. */
-static enum MHD_Result begin(helio_exchange_t *exchange, struct MHD_Connection *connection,
+static enum MHD_Result begin(helio_request_context_t *context, struct MHD_Connection *connection,
                              const char *method)
 {
     helio_request_headers_t headers = {.authorization = header(connection, "Authorization"),
@@ -153,17 +153,17 @@ static enum MHD_Result begin(helio_exchange_t *exchange, struct MHD_Connection *
                                        .transfer_encoding = header(connection, "Transfer-Encoding"),
                                        .idempotency_key = header(connection, "Idempotency-Key"),
                                        .last_event_id = header(connection, "Last-Event-ID")};
-    exchange->begun = true;
-    helio_request_judge(exchange, method, &headers);
-    if (!exchange->status || !exchange->has_body)
+    context->begun = true;
+    helio_request_judge(context, method, &headers);
+    if (!context->status || !context->has_body)
         return MHD_YES;
     uint64_t length = UINT64_MAX;
     bool known =
         headers.content_length && helio_u64_parse(helio_text_of(headers.content_length), &length) == HELIO_OK;
     if (!header(connection, "Expect") && (!known || length <= DISCARD_EARLY))
         return MHD_YES; /* the answer comes after the body, and the connection stays of use */
-    exchange->close = true;
-    return send_answer(exchange);
+    context->close = true;
+    return send_response(context);
 }
 
 static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, const char *url,
@@ -173,25 +173,25 @@ static enum MHD_Result on_request(void *cls, struct MHD_Connection *connection, 
     (void)cls;
     (void)url;
     (void)version;
-    helio_exchange_t *exchange = *con_cls;
-    if (!exchange->begun)
-        return begin(exchange, connection, method);
+    helio_request_context_t *context = *con_cls;
+    if (!context->begun)
+        return begin(context, connection, method);
     if (*size) {
-        bool go_on = helio_request_take(exchange, data, *size, helio_clock_boot_us());
+        bool go_on = helio_request_take(context, data, *size, helio_clock_boot_us());
         *size = 0;
         return go_on ? MHD_YES : MHD_NO;
     }
-    if (!exchange->complete) {
-        exchange->complete = true;
-        if (!exchange->status)
-            exchange->route->start(exchange);
+    if (!context->complete) {
+        context->complete = true;
+        if (!context->status)
+            context->route->start(context);
     }
-    if (exchange->status)
-        return send_answer(exchange);
-    if (wait_at_desk(exchange))
+    if (context->status)
+        return send_response(context);
+    if (wait_for_result(context))
         return MHD_YES;
-    helio_answer_problem(exchange, 503, NULL, "the broker is shutting down");
-    return send_answer(exchange);
+    helio_response_problem(context, 503, NULL, "the broker is shutting down");
+    return send_response(context);
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
@@ -222,7 +222,7 @@ helio_http_t *helio_http_new(const helio_http_options_t *options, helio_log_t *l
     self->log = log;
     self->routes = helio_routes();
     self->tokens = helio_token_table_new();
-    self->desk = helio_desk_new(self, resume);
+    self->waiting_requests = helio_waiting_requests_new(self, resume);
     atomic_init(&self->stopping, false);
     atomic_init(&self->leading, false);
     atomic_init(&self->open, 0);
@@ -238,7 +238,7 @@ void helio_http_destroy(helio_http_t **self_p)
     if (!self)
         return;
     assert(!self->daemon);
-    helio_desk_destroy(&self->desk);
+    helio_waiting_requests_destroy(&self->waiting_requests);
     helio_token_table_destroy(&self->tokens);
     helio_buffer_clear(&self->sites_json);
     helio_buffer_clear(&self->balance_json);
@@ -254,7 +254,7 @@ static void on_transition(void *arg, const helio_row_transition_t *transition)
     helio_http_t *self = arg;
     if (transition->to < HELIO_JOB_STATE_COUNT)
         (void)atomic_fetch_add_explicit(&self->metrics.transitions[transition->to], 1, memory_order_relaxed);
-    helio_desk_ring(self->desk, transition->seq);
+    helio_waiting_requests_notify(self->waiting_requests, transition->seq);
 }
 
 static void on_token(void *arg, const helio_row_token_t *token)
@@ -262,7 +262,7 @@ static void on_token(void *arg, const helio_row_token_t *token)
     helio_http_t *self = arg;
     helio_token_table_put(self->tokens, token);
     if (token->revoked_ms)
-        helio_desk_ring(self->desk, 0); /* its streams end now, not at their next event */
+        helio_waiting_requests_notify(self->waiting_requests, 0); /* its streams end now, not at their next event */
 }
 
 static void on_principal(void *arg, const helio_row_principal_t *principal)
@@ -270,7 +270,7 @@ static void on_principal(void *arg, const helio_row_principal_t *principal)
     helio_http_t *self = arg;
     helio_token_table_disable(self->tokens, principal);
     if (principal->disabled_ms)
-        helio_desk_ring(self->desk, 0); /* as of a token that is revoked */
+        helio_waiting_requests_notify(self->waiting_requests, 0); /* as of a token that is revoked */
 }
 
 static void on_leading(void *arg)
@@ -353,7 +353,7 @@ helio_rc helio_http_start(helio_http_t *self, helio_http_ports_t ports, helio_er
     if (rc != HELIO_OK)
         return rc;
     self->ports = ports;
-    helio_desk_start(self->desk);
+    helio_waiting_requests_start(self->waiting_requests);
     const helio_http_options_t *options = &self->options;
     /* the limit is split between the pool's threads: round up, the rings have the room (they count to a power
      * of two) */
@@ -370,7 +370,7 @@ helio_rc helio_http_start(helio_http_t *self, helio_http_ports_t ports, helio_er
     if (!self->daemon) {
         (void)close(fd);
         atomic_store(&self->stopping, true);
-        helio_desk_stop(self->desk);
+        helio_waiting_requests_stop(self->waiting_requests);
         return helio_fail(err, HELIO_IO,
                           "the HTTP server does not start; are there enough file descriptors?");
     }
@@ -380,7 +380,7 @@ helio_rc helio_http_start(helio_http_t *self, helio_http_ports_t ports, helio_er
 }
 
 /*  The library cuts what is being sent when it stops: what was answered last should arrive. */
-static void let_answers_leave(helio_http_t *self)
+static void flush_responses(helio_http_t *self)
 {
     int64_t until_ms = helio_clock_boot_ms() + STOP_GRACE_MS;
     struct pollfd fd = {.fd = self->idle_fd, .events = POLLIN};
@@ -399,9 +399,9 @@ void helio_http_stop(helio_http_t *self)
         return;
     atomic_store(&self->stopping, true);
     MHD_socket fd = MHD_quiesce_daemon(self->daemon);
-    helio_desk_stop(
-        self->desk); /* from here on nothing is suspended: the library may not be stopped otherwise */
-    let_answers_leave(self);
+    helio_waiting_requests_stop(
+        self->waiting_requests); /* from here on nothing is suspended: the library may not be stopped otherwise */
+    flush_responses(self);
     MHD_stop_daemon(self->daemon);
     if (fd != MHD_INVALID_SOCKET)
         (void)close(fd);

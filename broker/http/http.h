@@ -1,6 +1,6 @@
 /*  http.h -- the broker's HTTP shell: REST under /v1, event stream, metrics, health.
  *
- *  Threads: libmicrohttpd's small pool parses, authenticates and sends; one thread of our own (desk.h) waits.
+ *  Threads: libmicrohttpd's small pool parses, authenticates and sends; one thread of our own (waiting_requests.h) waits.
  * A request that must wait is suspended, handed to the desk through a bounded ring, and resumed with its
  * answer: at any time exactly one thread owns it, so nothing here is locked. No handler blocks; nothing here
  * decides.

@@ -6,12 +6,12 @@
 HELIO_RECORD_DEFINE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 HELIO_RECORD_DEFINE(helio_ahead, HELIO_AHEAD_FIELDS)
 HELIO_RECORD_DEFINE(helio_hint, HELIO_HINT_FIELDS)
-HELIO_RECORD_DEFINE(helio_prospect, HELIO_PROSPECT_FIELDS)
+HELIO_RECORD_DEFINE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
 HELIO_RECORD_DEFINE(helio_planned_candidate, HELIO_PLANNED_CANDIDATE_FIELDS)
 HELIO_RECORD_DEFINE(helio_planned, HELIO_PLANNED_FIELDS)
-HELIO_RECORD_DEFINE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_reply, HELIO_FX_REPLY_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
-HELIO_RECORD_DEFINE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
+HELIO_RECORD_DEFINE(helio_fx_verdict, HELIO_FX_VERDICT_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_peer, HELIO_FX_PEER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_order, HELIO_FX_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_fx_stop, HELIO_FX_STOP_FIELDS)
@@ -21,7 +21,7 @@ HELIO_RECORD_DEFINE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
 /*  The gateway finds the session of whatever is for a site, without knowing what it is. */
 #define BEGINS_WITH_PEER(type) _Static_assert(offsetof(type, peer) == 0, "what is for a site begins with its peer")
 BEGINS_WITH_PEER(helio_fx_welcome_t);
-BEGINS_WITH_PEER(helio_fx_ruling_t);
+BEGINS_WITH_PEER(helio_fx_verdict_t);
 BEGINS_WITH_PEER(helio_fx_peer_t);
 BEGINS_WITH_PEER(helio_fx_order_t);
 BEGINS_WITH_PEER(helio_fx_stop_t);
@@ -34,7 +34,7 @@ const helio_step_kind_t helio_broker_effects[HELIO_BROKER_EFFECT_COUNT] = {
 #undef X
 };
 
-const char *helio_hint_kind_word(uint32_t value)
+const char *helio_hint_kind_name(uint32_t value)
 {
     static const char *const words[] = {
 #define X(name, word) word,

@@ -58,7 +58,7 @@ HELIO_RECORD_DECLARE(helio_ahead, HELIO_AHEAD_FIELDS)
 typedef enum helio_hint_kind {
     HELIO_HINT_KIND_TABLE(HELIO_HINT_KIND_ENUMERATOR) HELIO_HINT_KIND_COUNT
 } helio_hint_kind_t;
-const char *helio_hint_kind_word(uint32_t value);
+const char *helio_hint_kind_name(uint32_t value);
 #define HELIO_HINT_FIELDS(F, R)                                                                              \
     F(R, U32, kind, HELIO_HINT_KIND_COUNT - 1, _)                                                            \
     F(R, TEXT, change, 160, _)                                                                               \
@@ -67,7 +67,7 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 
 /*  Of a job that has not started; of one that runs better_site alone. Times are wall clock, 0 = not known;
  * basis: what they rest on. */
-#define HELIO_PROSPECT_FIELDS(F, R)                                           \
+#define HELIO_START_ESTIMATE_FIELDS(F, R)                                           \
     F(R, I64, earliest_ms, 0, _)                                              \
     F(R, I64, latest_ms, 0, _)                                                \
     F(R, TEXT, basis, 256, _)                                                 \
@@ -78,7 +78,7 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
     F(R, I64, at_ms, 0, _) /* when it was foreseen */                         \
     F(R, TEXT, better_site, 256,                                              \
       _) /* of one that runs: would another site be better, and why is it not moved */
-HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
+HELIO_RECORD_DECLARE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
  *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
@@ -87,15 +87,15 @@ HELIO_RECORD_DECLARE(helio_prospect, HELIO_PROSPECT_FIELDS)
     F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
 HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
 
-#define HELIO_FX_ANSWER_FIELDS(F, R)                                                                         \
+#define HELIO_FX_REPLY_FIELDS(F, R)                                                                         \
     F(R, U64, call, 0, _)                                                                                    \
     F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
     F(R, TEXT, reason, 64, _)                                                                                \
     F(R, TEXT, text, 512, _)                                                                                 \
     F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
     F(R, RECORD, plan, 0, helio_planned)                                                                     \
-    F(R, RECORD, prospect, 0, helio_prospect) /* of EXPLAIN and PLAN */
-HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
+    F(R, RECORD, start_estimate, 0, helio_start_estimate) /* of EXPLAIN and PLAN */
+HELIO_RECORD_DECLARE(helio_fx_reply, HELIO_FX_REPLY_FIELDS)
 
 #define HELIO_FX_WELCOME_FIELDS(F, R)                                                                        \
     F(R, U64, peer, 0, _)                                                                                    \
@@ -106,10 +106,10 @@ HELIO_RECORD_DECLARE(helio_fx_answer, HELIO_FX_ANSWER_FIELDS)
     F(R, U64, summary_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_fx_welcome, HELIO_FX_WELCOME_FIELDS)
 
-#define HELIO_FX_RULING_FIELDS(F, R)                                                                         \
+#define HELIO_FX_VERDICT_FIELDS(F, R)                                                                         \
     F(R, U64, peer, 0, _)                                                                                    \
-    F(R, RECORD, ruling, 0, helio_ruling)
-HELIO_RECORD_DECLARE(helio_fx_ruling, HELIO_FX_RULING_FIELDS)
+    F(R, RECORD, attempt_verdict, 0, helio_attempt_verdict)
+HELIO_RECORD_DECLARE(helio_fx_verdict, HELIO_FX_VERDICT_FIELDS)
 
 #define HELIO_FX_PEER_FIELDS(F, R)                                                                           \
     F(R, U64, peer, 0, _)                                                                                    \
@@ -158,9 +158,9 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_TOKEN, helio_row_token, ROW)       /* the http shell's table follows, once committed */            \
     X(ROW_SITE_KEY, helio_row_site_key, ROW) /* the gateway's table follows, once committed */               \
     X(ROW_DEPENDENCY, helio_row_dependency, ROW)                                                             \
-    X(ROW_GATE, helio_row_gate, ROW)                                                                         \
+    X(ROW_DEPENDENCY_HOLD, helio_row_dependency_hold, ROW)                                                                         \
     X(ROW_QUOTA, helio_row_quota, ROW)                                                                       \
-    X(ROW_RATES, helio_row_rates, ROW)                                                                       \
+    X(ROW_HOURLY_PRICE, helio_row_hourly_price, ROW)                                                                       \
     X(ROW_ACTUAL, helio_row_actual, ROW)                                                                     \
     X(ROW_BASELINE, helio_row_baseline, ROW)                                                                 \
     X(ROW_DATA, helio_row_data, ROW)                                                                         \
@@ -174,11 +174,11 @@ HELIO_RECORD_DECLARE(helio_fx_renewed, HELIO_FX_RENEWED_FIELDS)
     X(ROW_BUDGET, helio_row_budget, ROW)                                                                     \
     X(ROW_TENANT, helio_row_tenant, ROW)                                                                     \
     X(ROW_PRINCIPAL, helio_row_principal, ROW) /* the http shell's table follows, once committed */          \
-    X(ANSWER, helio_fx_answer, HELD)                                                                         \
+    X(REPLY, helio_fx_reply, HELD)                                                                         \
     X(ORDER, helio_fx_order, HELD)                                                                           \
     X(STOP, helio_fx_stop, HELD)                                                                             \
-    X(RULING, helio_fx_ruling, HELD)                                                                         \
-    X(RULINGS_DONE, helio_fx_peer, HELD)                                                                     \
+    X(VERDICT, helio_fx_verdict, HELD)                                                                         \
+    X(VERDICTS_DONE, helio_fx_peer, HELD)                                                                     \
     X(REPORTS_ACK, helio_fx_reports_ack, HELD)                                                               \
     X(WELCOME, helio_fx_welcome, FREE)                                                                       \
     X(RENEWED, helio_fx_renewed, FREE)                                                                       \

@@ -48,8 +48,9 @@ BEGINS_WITH_CALL(helio_ev_queue_rule_t);
 BEGINS_WITH_CALL(helio_ev_overflow_t);
 
 /*  Who fills in a command fills in the begin of an edit. */
-#define BEGINS_AS_COMMAND(field)                                                                               \
-    _Static_assert(offsetof(helio_ev_edit_t, field) == offsetof(helio_ev_command_t, field), "an edit begins as a command")
+#define BEGINS_AS_COMMAND(field)                                                            \
+    _Static_assert(offsetof(helio_ev_edit_t, field) == offsetof(helio_ev_command_t, field), \
+                   "an edit begins as a command")
 BEGINS_AS_COMMAND(tenant);
 BEGINS_AS_COMMAND(user);
 BEGINS_AS_COMMAND(role);
@@ -61,18 +62,18 @@ const helio_step_kind_t helio_broker_events[HELIO_BROKER_EVENT_COUNT] = {
 #undef X
 };
 
-static const char *const role_words[] = {
+static const char *const role_names[] = {
 #define X(name, word) word,
     HELIO_ROLE_TABLE(X)
 #undef X
 };
 
-const char *helio_role_word(uint32_t value)
+const char *helio_role_name(uint32_t value)
 {
-    return value < HELIO_ROLE_COUNT ? role_words[value] : "unknown";
+    return value < HELIO_ROLE_COUNT ? role_names[value] : "unknown";
 }
 
 helio_rc helio_role_of(helio_text_t word, uint32_t *ret_value)
 {
-    return helio_text_among(word, role_words, HELIO_ROLE_COUNT, ret_value);
+    return helio_text_among(word, role_names, HELIO_ROLE_COUNT, ret_value);
 }

@@ -134,7 +134,7 @@ HELIO_RECORD_DECLARE(helio_ev_tenant, HELIO_EV_TENANT_FIELDS)
     F(R, U32, burst_gpus, 0, _) /* HELIO_QUOTA_UNLIMITED = no limit */                                       \
     F(R, BOOL, weight_given, 0, _)                                                                           \
     F(R, U32, weight_milli, 0, _) /* of a tenant, not of a queue of it */                                    \
-    F(R, LIST, budgets, HELIO_BUDGETS_GIVEN_MAX, helio_word) /* as federation/policy/budget.h reads them */
+    F(R, LIST, budgets, HELIO_BUDGETS_GIVEN_MAX, helio_string) /* as federation/policy/budget.h reads them */
 HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
 
 /*  Says where the data under a prefix lies, in place of what was said before; no sites = nowhere any more. */
@@ -143,7 +143,7 @@ HELIO_RECORD_DECLARE(helio_ev_quota, HELIO_EV_QUOTA_FIELDS)
     F(R, TEXT, user, 64, _)                                                                                  \
     F(R, U32, role, HELIO_ROLE_COUNT - 1, _)                                                                 \
     F(R, TEXT, prefix, HELIO_DATA_PREFIX_MAX, _)                                                             \
-    F(R, LIST, sites, HELIO_DATA_SITES_MAX, helio_word)                                                      \
+    F(R, LIST, sites, HELIO_DATA_SITES_MAX, helio_string)                                                      \
     F(R, BOOL, tenant_given, 0, _) /* else as it was */                                                      \
     F(R, TEXT, tenant, 32, _)      /* "*" = everybody's */
 HELIO_RECORD_DECLARE(helio_ev_data, HELIO_EV_DATA_FIELDS)
@@ -279,9 +279,9 @@ HELIO_RECORD_DECLARE(helio_ev_site_refused, HELIO_EV_SITE_REFUSED_FIELDS)
     X(LOAD_EDIT, helio_row_edit)     /* after its job, before the states */                                  \
     X(LOAD_STATE, helio_row_state)                                                                           \
     X(LOAD_WAITING, helio_row_waiting) /* after the states of all tasks */                                   \
-    X(LOAD_LEAST, helio_row_least)     /* the same */                                                        \
+    X(LOAD_EARLIEST_START, helio_row_earliest_start)     /* the same */                                                        \
     X(LOAD_TRANSFER, helio_row_transfer) /* the same */                                                      \
-    X(LOAD_FORESEEN, helio_row_foreseen) /* the same */                                                      \
+    X(LOAD_EXPECTED_USE, helio_row_expected_use) /* the same */                                                      \
     X(LOAD_ACTUAL, helio_row_actual)   /* after the pools: hours that a site's series were priced by */      \
     X(LOAD_SERIES, helio_row_series)   /* after the actuals, the newest of each: hours ahead */              \
     X(LOAD_RUN, helio_row_run)         /* in the order of their ends */                                      \

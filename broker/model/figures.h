@@ -17,7 +17,7 @@ typedef struct helio_broker_figures {
     uint64_t refusals_total;
     uint64_t stale_reports_total;   /* of an epoch that is not current */
     uint64_t illegal_reports_total; /* would be a transition that is not listed */
-    uint64_t preemptions_total[HELIO_EVICT_WHY_COUNT];
+    uint64_t preemptions_total[HELIO_PREEMPT_CAUSE_COUNT];
     uint64_t reserve_shortfall_gpu_ms; /* kept by a window of a site, and still held by work that it is not kept for */
     helio_histogram_t wait_ms[HELIO_TIER_COUNT]; /* from submission to the first start; by tier of the queue */
     uint64_t reports_pending; /* at agents, as they said last */

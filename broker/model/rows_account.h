@@ -20,14 +20,14 @@
     F(R, I64, cost_micro_usd, 0, _)                                                                          \
     F(R, TEXT, provenance, 64, _) /* "model" | "measured"; of energy; "transfer": bringing its data */       \
     F(R, BOOL, fenced, 0, _)                                                                                 \
-    F(R, U64, rates_id, 0, _) /* what it was priced by */
+    F(R, U64, hourly_price_id, 0, _) /* what it was priced by */
 HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
 
 /*  What an hour at a pool was priced by, figure by figure: where it comes from ("static" = the site file), when it was
  *  issued (0 = static), and whether it is an estimate: by its source, a forecast that nothing later confirmed, or a
- *  stand-in for a feed that was dead. Never changed: rates_id follows from the content. */
-#define HELIO_ROW_RATES_FIELDS(F, R)                                                                         \
-    F(R, U64, rates_id, 0, _)                                                                                \
+ *  stand-in for a feed that was dead. Never changed: hourly_price_id follows from the content. */
+#define HELIO_ROW_HOURLY_PRICE_FIELDS(F, R)                                                                         \
+    F(R, U64, hourly_price_id, 0, _)                                                                                \
     F(R, TEXT, site, 32, _)                                                                                  \
     F(R, TEXT, pool, 32, _)                                                                                  \
     F(R, I64, hour_ms, 0, _)                                                                                 \
@@ -50,7 +50,7 @@ HELIO_RECORD_DECLARE(helio_row_ledger, HELIO_ROW_LEDGER_FIELDS)
     F(R, TEXT, carbon_source, 64, _)                                                                         \
     F(R, I64, carbon_issued_ms, 0, _)                                                                        \
     F(R, BOOL, carbon_estimated, 0, _)
-HELIO_RECORD_DECLARE(helio_row_rates, HELIO_ROW_RATES_FIELDS)
+HELIO_RECORD_DECLARE(helio_row_hourly_price, HELIO_ROW_HOURLY_PRICE_FIELDS)
 
 /*  The latest word on one hour of a signal that has begun: what a new leader prices by, and what forecasts are held
  *  against. Upserted. */
@@ -98,12 +98,12 @@ HELIO_RECORD_DECLARE(helio_row_site_energy, HELIO_ROW_SITE_ENERGY_FIELDS)
     F(R, U64, home_carbon_mg, 0, _)                                                                          \
     F(R, I64, home_cost_micro_usd, 0, _)                                                                     \
     F(R, TEXT, home_carbon_kind, 40, _)                                                                      \
-    F(R, TEXT, least_site, 32, _)                                                                            \
-    F(R, U64, least_wait_ms, 0, _)                                                                           \
-    F(R, U64, least_energy_j, 0, _)                                                                          \
-    F(R, U64, least_carbon_mg, 0, _)                                                                         \
-    F(R, I64, least_cost_micro_usd, 0, _)                                                                    \
-    F(R, TEXT, least_carbon_kind, 40, _)                                                                     \
+    F(R, TEXT, earliest_site, 32, _)                                                                            \
+    F(R, U64, earliest_wait_ms, 0, _)                                                                           \
+    F(R, U64, earliest_energy_j, 0, _)                                                                          \
+    F(R, U64, earliest_carbon_mg, 0, _)                                                                         \
+    F(R, I64, earliest_cost_micro_usd, 0, _)                                                                    \
+    F(R, TEXT, earliest_carbon_kind, 40, _)                                                                     \
     F(R, BOOL, estimated, 0, _) /* some figure of it is */
 HELIO_RECORD_DECLARE(helio_row_baseline, HELIO_ROW_BASELINE_FIELDS)
 

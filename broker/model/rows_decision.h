@@ -34,7 +34,7 @@ HELIO_RECORD_DECLARE(helio_row_decision, HELIO_ROW_DECISION_FIELDS)
     F(R, I64, wait_micro_usd, 0, _)                                                                          \
     F(R, I64, risk_micro_usd, 0, _)                                                                          \
     F(R, I64, shadow_micro_usd, 0, _)                                                                        \
-    F(R, I64, move_micro_usd, 0, _)                                                                          \
+    F(R, I64, disruption_micro_usd, 0, _)                                                                          \
     F(R, I64, transfer_micro_usd, 0, _)                                                                      \
     F(R, U64, transfer_ms, 0, _) /* bringing its data, and what that costs beside cost, energy and carbon */ \
     F(R, I64, egress_micro_usd, 0, _)                                                                        \

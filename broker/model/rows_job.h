@@ -11,7 +11,7 @@ typedef enum helio_intent {
     HELIO_INTENT_NONE,
     HELIO_INTENT_CANCEL,
     HELIO_INTENT_REQUEUE,
-    HELIO_INTENT_PREEMPT /* evicted: its place in the queue is kept */
+    HELIO_INTENT_PREEMPT /* preempted: its place in the queue is kept */
 } helio_intent_t;
 
 /*  How another job must end so that one may start; the number is stored. */
@@ -77,9 +77,9 @@ HELIO_RECORD_DECLARE(helio_row_job, HELIO_ROW_JOB_FIELDS)
     F(R, U64, carbon_mg, 0, _)                                                                               \
     F(R, U64, units_done, 0, _)                                                                              \
     F(R, I64, at_ms, 0, _)                                                                                   \
-    F(R, U32, evictions, 0, _) /* how often it was told to leave */                                          \
+    F(R, U32, preemptions, 0, _) /* how often it was told to leave */                                          \
     F(R, U64, saved_ms, 0, _)  /* of its run over all attempts, what is saved as far as known */             \
-    F(R, U32, moves, 0, _)     /* how often it was told to leave for a better site */
+    F(R, U32, migrations, 0, _)     /* how often it was told to leave for a better site */
 HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
 
 /*  The outbox: an offer is instructed only after this row is durable. UNIQUE (job, task, epoch). */
@@ -97,9 +97,9 @@ HELIO_RECORD_DECLARE(helio_row_state, HELIO_ROW_STATE_FIELDS)
     F(R, U64, planned_carbon_mg, 0, _)                                                                       \
     F(R, I64, start_ms, 0, _)                                                                                \
     F(R, I64, at_ms, 0, _)                                                                                   \
-    F(R, TEXT, least_site, 32, _) /* a job's first placement: where it could have started first, and when */ \
-    F(R, TEXT, least_pool, 32, _)                                                                            \
-    F(R, I64, least_ms, 0, _)                                                                                \
+    F(R, TEXT, earliest_site, 32, _) /* a job's first placement: where it could have started first, and when */ \
+    F(R, TEXT, earliest_pool, 32, _)                                                                            \
+    F(R, I64, earliest_ms, 0, _)                                                                                \
     F(R, U64, transfer_ms, 0, _) /* of its data; the planned figures contain the next three */               \
     F(R, I64, transfer_micro_usd, 0, _)                                                                      \
     F(R, U64, transfer_j, 0, _)                                                                              \
@@ -150,11 +150,11 @@ HELIO_RECORD_DECLARE(helio_row_transition, HELIO_ROW_TRANSITION_FIELDS)
 HELIO_RECORD_DECLARE(helio_row_dependency, HELIO_ROW_DEPENDENCY_FIELDS)
 
 /*  A job whose gate was closed when it came; upserted when what it waits for changes, and when the gate opens. */
-#define HELIO_ROW_GATE_FIELDS(F, R)                                                                          \
+#define HELIO_ROW_DEPENDENCY_HOLD_FIELDS(F, R)                                                                          \
     F(R, UUID, job, 0, _)                                                                                    \
     F(R, TEXT, detail, 256, _) /* "waits for 01k9… to succeed" */                                            \
     F(R, I64, opened_ms, 0, _) /* 0 = closed */
-HELIO_RECORD_DECLARE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
+HELIO_RECORD_DECLARE(helio_row_dependency_hold, HELIO_ROW_DEPENDENCY_HOLD_FIELDS)
 
 /*  Read at takeover only: a dependency of an open job, and how it ended if the job waited for is over. */
 #define HELIO_ROW_WAITING_FIELDS(F, R)                                                                       \
@@ -165,12 +165,12 @@ HELIO_RECORD_DECLARE(helio_row_gate, HELIO_ROW_GATE_FIELDS)
 HELIO_RECORD_DECLARE(helio_row_waiting, HELIO_ROW_WAITING_FIELDS)
 
 /*  Read at takeover only: where an open job could have started first (its first placement's row). */
-#define HELIO_ROW_LEAST_FIELDS(F, R)                                                                         \
+#define HELIO_ROW_EARLIEST_START_FIELDS(F, R)                                                                         \
     F(R, KEY, key, 0, _)                                                                                     \
     F(R, TEXT, site, 32, _)                                                                                  \
     F(R, TEXT, pool, 32, _)                                                                                  \
     F(R, I64, at_ms, 0, _)
-HELIO_RECORD_DECLARE(helio_row_least, HELIO_ROW_LEAST_FIELDS)
+HELIO_RECORD_DECLARE(helio_row_earliest_start, HELIO_ROW_EARLIEST_START_FIELDS)
 
 /*  Read at takeover only: what bringing its data costs an open job's current attempt (its placement's row). */
 #define HELIO_ROW_TRANSFER_FIELDS(F, R)                                                                      \

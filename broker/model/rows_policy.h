@@ -70,7 +70,7 @@ HELIO_RECORD_DECLARE(helio_row_spent, HELIO_ROW_SPENT_FIELDS)
 
 /*  Read at takeover only: what was foreseen of an open job's placement, and whether an end of that attempt is
  *  written. */
-#define HELIO_ROW_FORESEEN_FIELDS(F, R)                                                                      \
+#define HELIO_ROW_EXPECTED_USE_FIELDS(F, R)                                                                      \
     F(R, KEY, key, 0, _)                                                                                     \
     F(R, U32, epoch, 0, _)                                                                                   \
     F(R, BOOL, ended, 0, _)                                                                                  \
@@ -80,7 +80,7 @@ HELIO_RECORD_DECLARE(helio_row_spent, HELIO_ROW_SPENT_FIELDS)
     F(R, U64, expected_high_ms, 0, _)                                                                        \
     F(R, I64, cost_micro_usd, 0, _)                                                                          \
     F(R, U64, carbon_mg, 0, _)
-HELIO_RECORD_DECLARE(helio_row_foreseen, HELIO_ROW_FORESEEN_FIELDS)
+HELIO_RECORD_DECLARE(helio_row_expected_use, HELIO_ROW_EXPECTED_USE_FIELDS)
 
 /*  An overflow group (federation/policy/overflow.h). Upserted; removed = deleted. UNIQUE (name), UNIQUE (queue,
  *  tenant). */

@@ -10,7 +10,7 @@
 #include "federation/net/curve.h"
 #include "federation/spec/value.h"
 
-int helio_complain(const helio_error_t *err)
+int helio_print_error(const helio_error_t *err)
 {
     (void)fprintf(stderr, "helio-broker: error: %s\n", err->text[0] ? err->text : helio_rc_text(err->code));
     return 1;
@@ -36,7 +36,7 @@ int helio_bad_name(const char *what, const char *name)
         helio_fail(&err, HELIO_INVALID,
                    "'%s' cannot be the name of a %s: letters, digits, '.', '_', '-', at most 32", name, what);
     (void)rc;
-    return helio_complain(&err);
+    return helio_print_error(&err);
 }
 
 static void say(void *arg, const char *line)
@@ -52,7 +52,7 @@ int helio_command_migrate(const helio_arguments_t *arguments)
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
         helio_schema_migrate(settings.database.data, say, NULL, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     return 0;
 }
 
@@ -64,7 +64,7 @@ int helio_command_keygen(const helio_arguments_t *arguments)
     HELIO_AUTO(helio_keypair_wipe) helio_keypair_t pair = {0};
     if (helio_keypair_new(&pair, &err) != HELIO_OK ||
         helio_keypair_save(&pair, arguments->words[1], &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)puts(pair.public_key);
     return 0;
 }
@@ -97,7 +97,7 @@ int helio_command_tenant(const helio_arguments_t *arguments)
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
         helio_store_put_tenant(settings.database.data, arguments->words[2], arguments->home, &err) !=
             HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)printf("tenant %s added; a running broker learns of it when it starts next, by `helio tenants set` "
                  "at once\n",
                  arguments->words[2]);
@@ -128,11 +128,11 @@ int helio_command_token(const helio_arguments_t *arguments)
     else if (ttl_ms < 1000 || ttl_ms > UINT64_C(3660) * 86400000)
         rc = helio_fail(&err, HELIO_INVALID, "--ttl is between 1s and ten years");
     if (rc != HELIO_OK || helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     helio_token_fresh_t fresh;
     if (helio_token_issue(&fresh) != HELIO_OK) {
         rc = helio_fail(&err, HELIO_IO, "the system gave no random bytes");
-        return helio_complain(&err);
+        return helio_print_error(&err);
     }
     int64_t now_ms = helio_clock_wall_ms();
     helio_row_token_t row = {.token_id = helio_text_of(fresh.id),
@@ -143,7 +143,7 @@ int helio_command_token(const helio_arguments_t *arguments)
                              .created_ms = now_ms,
                              .expires_ms = now_ms + (int64_t)ttl_ms};
     if (helio_store_put_token(settings.database.data, &row, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)puts(fresh.text); /* shown this once */
     (void)fputs("a running broker accepts it when it starts next; POST /v1/tokens issues one at once\n",
                 stderr);
@@ -170,7 +170,7 @@ int helio_command_site(const helio_arguments_t *arguments)
         .public_key = key, .site = helio_text_of(name), .created_ms = helio_clock_wall_ms()};
     if (rc != HELIO_OK || helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
         helio_store_put_site_key(settings.database.data, &row, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)printf("site %s added; a running broker lets it in when it starts next, POST /v1/sites at once\n",
                  name);
     return 0;
@@ -185,7 +185,7 @@ int helio_command_restored(const helio_arguments_t *arguments)
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK ||
         helio_store_declare_restored(settings.database.data, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)puts("the broker that leads next places nothing before the sites have said what they run");
     return 0;
 }
@@ -197,7 +197,7 @@ int helio_command_replay(const helio_arguments_t *arguments)
     helio_error_t err = {0};
     helio_replay_t replay = {0};
     if (helio_replay_file(arguments->words[1], &replay, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     (void)printf("lives=%" PRIu64 " events=%" PRIu64 " effects=%" PRIu64 " checks=%" PRIu64
                  " hash=%016" PRIx64 " unfinished=%s\n",
                  replay.lives, replay.events, replay.effects, replay.checks, replay.hash,
@@ -208,6 +208,6 @@ int helio_command_replay(const helio_arguments_t *arguments)
                  replay.figures.refusals_total, replay.figures.open_batch);
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
         if (replay.figures.jobs[state])
-            (void)printf("jobs_%s=%" PRIu64 "\n", helio_job_state_word(state), replay.figures.jobs[state]);
+            (void)printf("jobs_%s=%" PRIu64 "\n", helio_job_state_name(state), replay.figures.jobs[state]);
     return 0;
 }

@@ -20,7 +20,7 @@ helio_command_fn helio_command_restored;
 helio_command_fn helio_command_prune;
 
 /*  "helio-broker: error: …" on standard error; the exit code of a failure. */
-int helio_complain(const helio_error_t *err);
+int helio_print_error(const helio_error_t *err);
 int helio_usage(const char *line);
 /*  What "x add NAME" may be called: it becomes a label of metrics and part of audit lines. */
 bool helio_is_name(const char *name);

@@ -39,7 +39,7 @@ int helio_command_prune(const helio_arguments_t *arguments)
         shorten(&settings.retention, older_than_ms);
     if (rc == HELIO_OK)
         rc = arguments->dry_run
-                 ? helio_keeper_foresee(settings.database.data, &settings.retention, say, NULL, &err)
-                 : helio_keeper_prune(settings.database.data, &settings.retention, say, NULL, &err);
-    return rc == HELIO_OK ? 0 : helio_complain(&err);
+                 ? helio_retention_preview(settings.database.data, &settings.retention, say, NULL, &err)
+                 : helio_retention_prune(settings.database.data, &settings.retention, say, NULL, &err);
+    return rc == HELIO_OK ? 0 : helio_print_error(&err);
 }

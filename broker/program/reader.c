@@ -33,7 +33,7 @@ static int add(const helio_arguments_t *arguments, const helio_settings_t *setti
     helio_error_t err = {0};
     if (helio_store_put_reader(settings->database.data, name, arguments->tenants, arguments->tenant_count,
                                &script, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     int code = hand_over(name, "added", &script);
     (void)fprintf(stderr, "it has no password yet unless you gave it one: alter role \"%s\" password '...'\n",
                   name);
@@ -45,7 +45,7 @@ static int take_away(const char *name, const helio_settings_t *settings)
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t script = {0};
     helio_error_t err = {0};
     if (helio_store_remove_reader(settings->database.data, name, &script, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     return hand_over(name, "removed", &script);
 }
 
@@ -68,12 +68,12 @@ int helio_command_reader(const helio_arguments_t *arguments)
     helio_settings_t settings;
     helio_error_t err = {0};
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK)
-        return helio_complain(&err);
+        return helio_print_error(&err);
     if (adds)
         return add(arguments, &settings);
     if (!lists)
         return take_away(arguments->words[2], &settings);
     return helio_store_each_reader(settings.database.data, show, NULL, &err) == HELIO_OK
                ? 0
-               : helio_complain(&err);
+               : helio_print_error(&err);
 }

@@ -21,7 +21,7 @@ typedef struct broker {
     helio_log_t *log;
     helio_engine_t *engine;
     helio_reader_t *reader;
-    helio_keeper_t *keeper;
+    helio_retention_worker_t *retention_worker;
     helio_http_t *http;
     pthread_t watcher; /* waits for signals */
     int done_fd;       /* readable once the engine's run has returned */
@@ -51,7 +51,7 @@ static void notify(const char *state)
 
 static void destroy(broker_t *self)
 {
-    helio_keeper_destroy(&self->keeper);
+    helio_retention_destroy(&self->retention_worker);
     helio_engine_destroy(&self->engine);
     helio_reader_destroy(&self->reader);
     helio_http_destroy(&self->http);
@@ -92,7 +92,7 @@ static void *watcher_thread(void *arg)
     return NULL;
 }
 
-static void on_keeper_trouble(void *arg, const char *line)
+static void on_retention_trouble(void *arg, const char *line)
 {
     broker_t *self = arg;
     char text[600];
@@ -114,7 +114,8 @@ static bool make(broker_t *self, const helio_settings_t *settings, const sigset_
     helio_engine_options_t engine = helio_settings_engine(settings);
     self->engine = helio_engine_new(&engine, helio_http_listener(self->http), self->log);
     self->reader = helio_reader_new(settings->database.data, settings->readers);
-    self->keeper = helio_keeper_new(settings->database.data, &settings->retention, on_keeper_trouble, self);
+    self->retention_worker =
+        helio_retention_new(settings->database.data, &settings->retention, on_retention_trouble, self);
     self->rc = helio_http_start(self->http, helio_http_ports(self->engine, self->reader), &self->err);
     return self->rc == HELIO_OK;
 }
@@ -126,7 +127,7 @@ static int live(broker_t *self)
     if (pthread_create(&self->watcher, NULL, watcher_thread, self) != 0) {
         self->rc = helio_fail(&self->err, HELIO_IO, "cannot start a thread");
         helio_http_stop(self->http);
-        return helio_complain(&self->err);
+        return helio_print_error(&self->err);
     }
     notify("READY=1\nSTATUS=serving");
     self->rc = helio_engine_run(self->engine, &self->err);
@@ -137,7 +138,7 @@ static int live(broker_t *self)
     /* After the engine: whoever waits for a commit hears how it went, and not a 503. */
     helio_http_stop(self->http);
     if (self->rc != HELIO_OK)
-        return helio_complain(&self->err);
+        return helio_print_error(&self->err);
     helio_log(self->log, HELIO_INFO, "stopped", "why=asked");
     return 0;
 }
@@ -171,10 +172,10 @@ int helio_command_run(const helio_arguments_t *arguments)
     helio_error_t err = {0};
     int code = 1;
     if (helio_settings_load(arguments, arena, &settings, &err) != HELIO_OK) {
-        (void)helio_complain(&err);
+        (void)helio_print_error(&err);
     } else {
         broker_t broker = {.done_fd = -1, .signal_fd = -1};
-        code = make(&broker, &settings, &signals) ? live(&broker) : helio_complain(&broker.err);
+        code = make(&broker, &settings, &signals) ? live(&broker) : helio_print_error(&broker.err);
         destroy(&broker);
     }
     helio_arena_destroy(&arena);

@@ -31,7 +31,8 @@ static const helio_spec_field_t limit_fields[] = {
      .most = 1000000,
      .fallback = "20000",
      .example = "20000",
-     .doc = "Maximum number of unanswered offers to one site. The broker makes no further offers until the site answers."},
+     .doc =
+         "Maximum number of unanswered offers to one site. The broker makes no further offers until the site answers."},
     {.key = "batch_rows",
      .kind = HELIO_SPEC_U32,
      AT(batch_rows_max),
@@ -52,19 +53,22 @@ static const helio_spec_table_t limit_table =
     }
 #define DAY_MS 86400000.0
 static const helio_spec_field_t retention_fields[] = {
-    KEPT_FOR("samples", samples_ms, "400d",
-             "Capacity samples of each pool, one per minute. The default allows comparing a month with the same month of "
-             "the previous year. The share that was allocated is kept by hour."),
+    KEPT_FOR(
+        "samples", samples_ms, "400d",
+        "Capacity samples of each pool, one per minute. The default allows comparing a month with the same month of "
+        "the previous year. The share that was allocated is kept by hour."),
     KEPT_FOR("forecasts", forecasts_ms, "90d",
              "Forecasts as issued, from which forecast errors are computed. Queries cover at most the last 30 days."),
-    KEPT_FOR("actuals", actuals_ms, "400d",
-             "Actual values of each hour. Keep them as long as samples, because views show both side by side. The ledger "
-             "stores its prices separately."),
+    KEPT_FOR(
+        "actuals", actuals_ms, "400d",
+        "Actual values of each hour. Keep them as long as samples, because views show both side by side. The ledger "
+        "stores its prices separately."),
     KEPT_FOR("decisions", decisions_ms, "180d",
              "Placement decisions with their candidates. Decisions of open jobs are kept."),
-    KEPT_FOR("idempotency_keys", keys_ms, "90d",
-             "Time after its submission during which a job is found again by its idempotency key; an open job is always "
-             "found. Clients retry within days. The broker holds all keys in memory."),
+    KEPT_FOR(
+        "idempotency_keys", keys_ms, "90d",
+        "Time after its submission during which a job is found again by its idempotency key; an open job is always "
+        "found. Clients retry within days. The broker holds all keys in memory."),
     {.key = "rows_per_second",
      .kind = HELIO_SPEC_U32,
      AT(retention.rows_per_second),
@@ -105,10 +109,11 @@ static const helio_spec_field_t setting_fields[] = {
      .kind = HELIO_SPEC_PATH,
      AT(record),
      .example = "/var/lib/heliostat/events.rec",
-     .doc = "File to which the broker appends every event that it decides on, for `helio-broker replay`. It contains job "
-            "documents."},
+     .doc =
+         "File to which the broker appends every event that it decides on, for `helio-broker replay`. It contains job "
+         "documents."},
     {.key = "log_level",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(log_level),
      .words = &helio_spec_levels,
      .fallback = "info",
@@ -121,7 +126,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 86400000,
      .fallback = "15m",
      .example = "15m",
-     .doc = "Time for which a site may run jobs without contact to the broker. A site renews its leases ten times as often."},
+     .doc =
+         "Time for which a site may run jobs without contact to the broker. A site renews its leases ten times as often."},
     {.key = "summary",
      .kind = HELIO_SPEC_DURATION,
      AT(summary_ms),
@@ -145,7 +151,8 @@ static const helio_spec_field_t setting_fields[] = {
      .most = 600000,
      .fallback = "10s",
      .example = "10s",
-     .doc = "Time to wait for the answer to a commit. After that the broker drops the connection and looks up the outcome."},
+     .doc =
+         "Time to wait for the answer to a commit. After that the broker drops the connection and looks up the outcome."},
     {.key = "readers",
      .kind = HELIO_SPEC_U32,
      AT(readers),
@@ -161,8 +168,9 @@ static const helio_spec_field_t setting_fields[] = {
     {.key = "retention",
      .kind = HELIO_SPEC_GROUP,
      .table = &retention_table,
-     .doc = "Time for which data that grows with time is kept. 0s: for ever. Jobs, the ledger and the audit log are never "
-            "deleted."},
+     .doc =
+         "Time for which data that grows with time is kept. 0s: for ever. Jobs, the ledger and the audit log are never "
+         "deleted."},
 };
 const helio_spec_table_t helio_settings_table =
     HELIO_SPEC_TABLE("settings", helio_settings_t, setting_fields, NULL);

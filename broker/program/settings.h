@@ -7,7 +7,7 @@
 #define HELIO_BROKER_SETTINGS_H
 
 #include "broker/engine/engine.h"
-#include "broker/store/keeper.h"
+#include "broker/store/retention.h"
 #include "federation/arguments/command_line.h"
 #include "federation/base/log.h"
 #include "federation/spec/spec.h"

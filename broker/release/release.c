@@ -114,7 +114,7 @@ uint64_t helio_release_queue_release(helio_release_queue_t *self, uint64_t durab
                                      void *arg)
 {
     forget_spent(self);
-#ifdef HELIO_MUTANT_answer_before_commit
+#ifdef HELIO_MUTANT_reply_before_commit
     durable = UINT64_MAX;
 #endif
     uint64_t left = 0;

@@ -11,7 +11,7 @@
 #include "broker/store/columns.h"
 
 /*  ROW kinds come first in the effect table. */
-enum { HELIO_BATCH_KINDS = HELIO_BROKER_FX_ANSWER }; /* the kinds of rows are the first */
+enum { HELIO_BATCH_KINDS = HELIO_BROKER_FX_REPLY }; /* the kinds of rows are the first */
 
 typedef struct helio_batch helio_batch_t;
 

@@ -8,16 +8,16 @@ enum { PAGE_ROWS = 1000, ROWS_BY_DEFAULT = 100 };
 
 static int audit_page(helio_client_t *client, uint64_t limit, json_int_t *before, json_t *rows)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
     json_t *list;
     helio_buffer_printf(&path, "/v1/audit?limit=%llu", (unsigned long long)limit);
     if (*before)
         helio_buffer_printf(&path, "&cursor=%lld", (long long)*before);
-    int code = helio_listing_ask(client, path.data, "entries", &answer, &list);
+    int code = helio_listing_ask(client, path.data, "entries", &reply, &list);
     if (code != HELIO_EXIT_OK)
         return code;
-    json_int_t next = json_integer_value(json_object_get(answer, "next"));
+    json_int_t next = json_integer_value(json_object_get(reply, "next"));
     *before = json_array_size(list) && next != *before ? next : 0;
     if (json_array_extend(rows, list) != 0)
         abort();
@@ -47,13 +47,13 @@ int helio_cmd_audit(helio_client_t *client)
 
 int helio_cmd_audit_verify(helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    int code = helio_ask_get(client, "/v1/audit/verify", &answer);
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    int code = helio_ask_get(client, "/v1/audit/verify", &reply);
     if (code != HELIO_EXIT_OK)
         return code;
-    if (helio_output_object(&client->output, answer, helio_columns_of_audit_chain) != HELIO_OK)
+    if (helio_output_object(&client->output, reply, helio_columns_of_audit_chain) != HELIO_OK)
         return HELIO_EXIT_OWN;
-    const json_t *broken_at = json_object_get(answer, "broken_at");
+    const json_t *broken_at = json_object_get(reply, "broken_at");
     if (!json_is_null(broken_at))
         return helio_client_fail(client, HELIO_EXIT_FAILURE,
                                  "entry %lld does not follow from the one before it: one of them was changed, or "

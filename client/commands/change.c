@@ -22,7 +22,7 @@ bool helio_change_text(const helio_client_t *client, uint32_t option, const char
     return false;
 }
 
-bool helio_change_word(const helio_client_t *client, const char *word, const char *what, const char *key, json_t *body)
+bool helio_change_name(const helio_client_t *client, const char *word, const char *what, const char *key, json_t *body)
 {
     if (put(body, key, json_string(word)))
         return true;
@@ -104,29 +104,29 @@ bool helio_change_weight(const helio_client_t *client, json_t *body)
 /* ---- sending ------------------------------------------------------------------------------------------- */
 
 static int ask(const helio_client_t *client, const char *method, const char *path, const json_t *body,
-               json_t **ret_answer)
+               json_t **ret_reply)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (body)
         helio_output_json(body, false, &text);
     return helio_ask(client, &(helio_request_t){.method = method, .path = path, .body = helio_buffer_view(&text)},
-                     ret_answer);
+                     ret_reply);
 }
 
 int helio_change_send(const helio_client_t *client, const char *method, const char *path, const json_t *body,
                       const char *what)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    int code = ask(client, method, path, body, &answer);
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    int code = ask(client, method, path, body, &reply);
     if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s: %s", what, helio_output_string(answer, "status"));
+        helio_client_say(client, "%s: %s", what, helio_output_string(reply, "status"));
     return code;
 }
 
 int helio_change_remove(const helio_client_t *client, const char *path, const char *name)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
-    int code = ask(client, "DELETE", path, NULL, &answer);
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
+    int code = ask(client, "DELETE", path, NULL, &reply);
     if (code == HELIO_EXIT_OK)
         helio_client_say(client, "removed %s", name);
     return code;

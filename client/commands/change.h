@@ -5,11 +5,11 @@
 #ifndef HELIO_CLIENT_CHANGE_H
 #define HELIO_CLIENT_CHANGE_H
 
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 
 bool helio_change_text(const helio_client_t *client, uint32_t option, const char *key, json_t *body);
 /*  A word of the command line, which is called `what`. */
-bool helio_change_word(const helio_client_t *client, const char *word, const char *what, const char *key, json_t *body);
+bool helio_change_name(const helio_client_t *client, const char *word, const char *what, const char *key, json_t *body);
 /*  Every value of a repeated option, as a list. */
 bool helio_change_texts(const helio_client_t *client, uint32_t option, const char *key, json_t *body);
 bool helio_change_whole(const helio_client_t *client, uint32_t option, const char *key, json_t *body);

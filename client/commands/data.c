@@ -23,10 +23,10 @@ static void add_text(json_t *row)
 
 int helio_cmd_data_list(helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *rows, *row;
     size_t i;
-    int code = helio_listing_ask(client, "/v1/data", "data", &answer, &rows);
+    int code = helio_listing_ask(client, "/v1/data", "data", &reply, &rows);
     if (code != HELIO_EXIT_OK)
         return code;
     if (client->output.format <= HELIO_FORMAT_WIDE || client->output.format == HELIO_FORMAT_CSV)

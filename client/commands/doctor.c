@@ -4,7 +4,7 @@
 #include "client/commands/commands.h"
 #include "client/invocation/settings.h"
 #include "client/output/humanise.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 enum { SKEW_FINE_MS = 5000 };
@@ -116,7 +116,7 @@ static bool check_broker(checkup_t *self)
     helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/healthz", .once = true},
                                     &response, &err);
     if (rc != HELIO_OK) {
-        bad(self, helio_answer_exit_of_rc(rc), "broker", err.text,
+        bad(self, helio_response_exit_of_rc(rc), "broker", err.text,
             rc == HELIO_INVALID ? "--ca-file or ca_file names the certificates to trust"
                                 : "is it running there, and does this network reach it?");
         return false;
@@ -157,9 +157,9 @@ static json_t *look(checkup_t *self, const char *path, long *ret_status)
 static void check_version(checkup_t *self, const char *broker)
 {
     char text[128];
-    (void)snprintf(text, sizeof text, "helio is %s, the broker %.40s", HELIO_RELEASE, broker);
-    if (strcmp(broker, HELIO_RELEASE) == 0 || !broker[0])
-        good(self, "version", HELIO_RELEASE);
+    (void)snprintf(text, sizeof text, "helio is %s, the broker %.40s", HELIO_PROGRAM_VERSION, broker);
+    if (strcmp(broker, HELIO_PROGRAM_VERSION) == 0 || !broker[0])
+        good(self, "version", HELIO_PROGRAM_VERSION);
     else
         line(self, "!", "version", text, "commands that one of them does not know will fail");
 }
@@ -171,7 +171,7 @@ static void check_identity(checkup_t *self)
     char text[256];
     if (!who) {
         (void)snprintf(text, sizeof text, "the broker answers %ld", status);
-        bad(self, status ? helio_answer_exit(status) : HELIO_EXIT_UNREACHABLE, "identity", text,
+        bad(self, status ? helio_response_exit(status) : HELIO_EXIT_UNREACHABLE, "identity", text,
             status == 401 ? "the token is wrong, expired or revoked: ask an administrator for another"
                           : "try again shortly");
         return;
@@ -187,8 +187,8 @@ static void check_identity(checkup_t *self)
 static void check_sites(checkup_t *self)
 {
     long status;
-    HELIO_AUTO(helio_json_clear) json_t *answer = look(self, "/v1/sites", &status);
-    const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
+    HELIO_AUTO(helio_json_clear) json_t *reply = look(self, "/v1/sites", &status);
+    const json_t *sites = json_is_array(reply) ? reply : json_object_get(reply, "sites");
     size_t i, ready = 0, refused = 0, count = json_array_size(sites);
     json_t *site;
     char text[96], some[48] = "";

@@ -6,7 +6,7 @@
 
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 
 static void put(json_t *body, const char *key, json_t *value)
 {
@@ -74,15 +74,15 @@ int helio_cmd_edit(helio_client_t *client)
     int worst = HELIO_EXIT_OK;
     for (uint32_t i = 0; i < arguments->word_count; i++) {
         const char *id = arguments->words[i];
-        HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+        HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
         helio_request_t request = {.method = "PATCH",
                                    .path = helio_path(client, "/v1/jobs/", id, ""),
                                    .body = helio_buffer_view(&text)};
-        int code = helio_ask(client, &request, &answer);
+        int code = helio_ask(client, &request, &reply);
         if (code == HELIO_EXIT_OK) {
-            const char *whole = helio_output_string(answer, "id");
+            const char *whole = helio_output_string(reply, "id");
             helio_client_say(client, "%s %.512s", whole[0] ? whole : id,
-                             helio_output_string(answer, "status"));
+                             helio_output_string(reply, "status"));
         } else {
             worst = code;
         }

@@ -5,7 +5,7 @@
 #include "client/commands/commands.h"
 #include "client/invocation/settings.h"
 #include "client/output/columns.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "client/transport/events.h"
 #include "federation/base/clock.h"
 
@@ -120,7 +120,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
         return HELIO_EXIT_OK;
     }
     if (!transient || (!self->reached && enough && status))
-        return helio_answer_complain(client, status, helio_stream_problem(self->stream),
+        return helio_response_print_error(client, status, helio_stream_problem(self->stream),
                                      helio_stream_retry_after_ms(self->stream));
     if (!self->reached && enough)
         return helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "cannot reach the broker at %s: %s",

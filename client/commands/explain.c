@@ -4,9 +4,9 @@
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
-#include "client/reasons/prospect.h"
+#include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
@@ -67,7 +67,7 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
         if (strcmp(state, ways_out[i].state) == 0)
             helio_print_line(client, "Way out", ways_out[i].advice);
-    bool hinted = helio_prospect_print(client, explained, queued ? helio_output_string(explained, "id") : "");
+    bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");
     bool of_quota = strncmp(helio_output_string(explained, "detail"), "quota of ", strlen("quota of ")) == 0;
     if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
         helio_print_line(client, "To start sooner",

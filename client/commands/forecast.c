@@ -262,13 +262,13 @@ static void add_points(json_t *rows, const json_t *series, const json_t *points)
 /*  Appends a site's series: as the format shows them. */
 static int add_site(helio_client_t *client, const char *site, uint32_t hours, json_t *rows)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     const char *wanted = helio_client_value(client, HELIO_OPTION_SIGNAL);
     json_t *list, *series;
     size_t i, before = json_array_size(rows);
-    int code = helio_ask_get(client, helio_path(client, "/v1/sites/", site, "/forecast"), &answer);
+    int code = helio_ask_get(client, helio_path(client, "/v1/sites/", site, "/forecast"), &reply);
     if (code == HELIO_EXIT_OK)
-        code = helio_answer_list(client, answer, "series", &list);
+        code = helio_response_list(client, reply, "series", &list);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(list, i, series)
@@ -296,10 +296,10 @@ static int add_site(helio_client_t *client, const char *site, uint32_t hours, js
 
 static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *sites, *site;
     size_t i;
-    int code = helio_listing_ask(client, "/v1/sites", "sites", &answer, &sites);
+    int code = helio_listing_ask(client, "/v1/sites", "sites", &reply, &sites);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(sites, i, site)

@@ -44,6 +44,6 @@ int helio_cmd_completion(helio_client_t *client)
 
 int helio_cmd_version(helio_client_t *client)
 {
-    fprintf(client->io->out, "helio %s\n", HELIO_RELEASE);
+    fprintf(client->io->out, "helio %s\n", HELIO_PROGRAM_VERSION);
     return HELIO_EXIT_OK;
 }

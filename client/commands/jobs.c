@@ -29,7 +29,7 @@ static void add_filter(const helio_client_t *client, uint32_t option, const char
 static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cursor, json_t *rows)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     helio_buffer_printf(&path, "/v1/jobs?limit=%llu", (unsigned long long)limit);
     add_filter(client, HELIO_OPTION_STATE, "state", &path);
     add_filter(client, HELIO_OPTION_QUEUE, "queue", &path);
@@ -39,10 +39,10 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
         helio_remote_escape(cursor->data, &path);
     }
     json_t *list;
-    int code = helio_listing_ask(client, path.data, "jobs", &answer, &list);
+    int code = helio_listing_ask(client, path.data, "jobs", &reply, &list);
     if (code != HELIO_EXIT_OK)
         return code;
-    const char *next = helio_output_string(answer, "next");
+    const char *next = helio_output_string(reply, "next");
     bool stuck = json_array_size(list) == 0 || (cursor->size && strcmp(cursor->data, next) == 0);
     if (json_array_extend(rows, list) != 0)
         abort();
@@ -90,13 +90,13 @@ static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
 /*  An empty list of a queue that does not exist looks like good news. */
 static void note_queue(const helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     const char *queue = helio_client_value(client, HELIO_OPTION_QUEUE);
     helio_suggestion_t near = {.written = helio_text_of(queue ? queue : "")};
     json_t *queues, *row;
     size_t i;
-    if (!queue || helio_ask_get(client, "/v1/queues", &answer) != HELIO_EXIT_OK ||
-        helio_answer_list(client, answer, "queues", &queues) != HELIO_EXIT_OK)
+    if (!queue || helio_ask_get(client, "/v1/queues", &reply) != HELIO_EXIT_OK ||
+        helio_response_list(client, reply, "queues", &queues) != HELIO_EXIT_OK)
         return;
     json_array_foreach(queues, i, row)
     {
@@ -240,13 +240,13 @@ static int each_job(helio_client_t *client, const char *method, const char *befo
     int worst = HELIO_EXIT_OK;
     for (uint32_t i = 0; i < arguments->word_count; i++) {
         const char *id = arguments->words[i];
-        HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+        HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
         helio_request_t request = {.method = method, .path = helio_path(client, before, id, after)};
         if (strcmp(method, "POST") == 0)
             request.body = HELIO_TEXT("{}");
-        int code = helio_ask(client, &request, &answer);
+        int code = helio_ask(client, &request, &reply);
         if (code == HELIO_EXIT_OK) {
-            const char *whole = helio_output_string(answer, "id");
+            const char *whole = helio_output_string(reply, "id");
             helio_client_say(client, "%s %s", done, whole[0] ? whole : id);
         } else {
             worst = code;

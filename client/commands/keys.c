@@ -5,7 +5,7 @@
 
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 
 enum { KEY_CHARS = 40 };
 
@@ -51,14 +51,14 @@ int helio_cmd_keys_add(helio_client_t *client)
 {
     char key[KEY_CHARS + 1];
     const char *site = client->arguments->words[0];
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     int code = read_key(client, client->arguments->words[1], key);
     if (code != HELIO_EXIT_OK)
         return code;
     json_t *body = json_pack("{s:s, s:s}", "site", site, "public_key", key);
     if (!body)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "the site's name is not UTF-8");
-    code = helio_ask_post(client, "/v1/sites", body, &answer);
+    code = helio_ask_post(client, "/v1/sites", body, &reply);
     if (code == HELIO_EXIT_OK)
         helio_client_say(client, "%s may connect with that key", site);
     return code;

@@ -18,7 +18,7 @@ int helio_cmd_links_set(helio_client_t *client)
     if (!helio_client_number(client, HELIO_OPTION_RTT, 0, &rtt_ms) ||
         !helio_change_number(client, HELIO_OPTION_GBPS, "gbps", body) ||
         !helio_change_number(client, HELIO_OPTION_EGRESS, "egress_usd_per_gb", body) ||
-        !helio_change_word(client, from, "FROM", "from", body) || !helio_change_word(client, to, "TO", "to", body) ||
+        !helio_change_name(client, from, "FROM", "from", body) || !helio_change_name(client, to, "TO", "to", body) ||
         json_object_set_new(body, "rtt_ms", json_integer((json_int_t)(rtt_ms & INT64_MAX))) != 0)
         return HELIO_EXIT_USAGE;
     return helio_change_send(client, "PUT", "/v1/links", body,

@@ -1,10 +1,10 @@
 #include "client/commands/listing.h"
 
-int helio_listing_ask(const helio_client_t *client, const char *path, const char *key, json_t **ret_answer,
+int helio_listing_ask(const helio_client_t *client, const char *path, const char *key, json_t **ret_reply,
                       json_t **ret_rows)
 {
-    int code = helio_ask_get(client, path, ret_answer);
-    return code == HELIO_EXIT_OK ? helio_answer_list(client, *ret_answer, key, ret_rows) : code;
+    int code = helio_ask_get(client, path, ret_reply);
+    return code == HELIO_EXIT_OK ? helio_response_list(client, *ret_reply, key, ret_rows) : code;
 }
 
 int helio_listing_print(const helio_client_t *client, const json_t *rows, helio_columns_t columns)
@@ -14,8 +14,8 @@ int helio_listing_print(const helio_client_t *client, const json_t *rows, helio_
 
 int helio_listing(const helio_client_t *client, const char *path, const char *key, helio_columns_t columns)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *rows;
-    int code = helio_listing_ask(client, path, key, &answer, &rows);
+    int code = helio_listing_ask(client, path, key, &reply, &rows);
     return code == HELIO_EXIT_OK ? helio_listing_print(client, rows, columns) : code;
 }

@@ -1,7 +1,7 @@
 /*  logs: the output of a job. */
 #include "client/commands/commands.h"
 #include "client/jobs/watcher.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 
 enum { TURN_MS = 60000 };
 
@@ -39,7 +39,7 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
         bool retry = !status || (status >= 200 && status < 300) || helio_remote_is_transient(status);
         *failures = *offset > before ? 1 : *failures + 1;
         if (!retry || (*failures >= HELIO_REMOTE_ATTEMPTS && status > 299))
-            code = helio_answer_complain(client, status, helio_stream_problem(stream),
+            code = helio_response_print_error(client, status, helio_stream_problem(stream),
                                          helio_stream_retry_after_ms(stream));
         else if (*failures >= HELIO_REMOTE_ATTEMPTS)
             code = helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "the broker went away: %s",

@@ -24,7 +24,7 @@ int helio_cmd_overflow_set(helio_client_t *client)
         helio_buffer_printf(&steps, "%s%s", i ? "; " : "", given->items[i]);
     if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body) ||
         !helio_change_text(client, HELIO_OPTION_TENANT, "tenant", body) ||
-        !helio_change_word(client, steps.data, "--step", "steps", body))
+        !helio_change_name(client, steps.data, "--step", "steps", body))
         return HELIO_EXIT_USAGE;
     const char *what = helio_arena_printf(client->arena, "%s: %s", name, steps.data).data;
     return helio_change_send(client, "PUT", helio_path(client, "/v1/overflows/", name, ""), body, what);

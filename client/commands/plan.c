@@ -6,9 +6,9 @@
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
-#include "client/reasons/prospect.h"
+#include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 /*  "Plan for finetune-70b   16 GPUs, 2 nodes, 6h   goal balanced, may wait 12h" */
@@ -72,7 +72,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
         fprintf(client->io->out, "%s\n", safe.data);
     }
     if (reason[0])
-        (void)helio_prospect_print(client, plan, "");
+        (void)helio_start_estimate_print(client, plan, "");
     if (json_is_object(tasks))
         print_tasks(client, tasks);
     const char *note = helio_output_string(plan, "note");

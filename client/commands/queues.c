@@ -57,11 +57,11 @@ int helio_cmd_queues_set(helio_client_t *client)
 
 static int list_rules(helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *rows, *row, *rules = NULL, *rule;
     size_t i;
     const char *queue = client->arguments->words[0];
-    int code = helio_listing_ask(client, "/v1/queues", "queues", &answer, &rows);
+    int code = helio_listing_ask(client, "/v1/queues", "queues", &reply, &rows);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(rows, i, row)
@@ -98,7 +98,7 @@ int helio_cmd_queues_schedule(helio_client_t *client)
                                  "which priority?\nhelp: --priority N sets the rule, --remove removes it");
     if ((remove && json_object_set_new(body, "priority", json_null()) != 0) ||
         !helio_change_whole(client, HELIO_OPTION_PRIORITY, "priority", body) ||
-        !helio_change_word(client, client->arguments->words[1], "HOURS", "schedule", body) ||
+        !helio_change_name(client, client->arguments->words[1], "HOURS", "schedule", body) ||
         !helio_change_text(client, HELIO_OPTION_REGION, "region", body))
         return HELIO_EXIT_USAGE;
     return send_put(client, "/rules", body);

@@ -51,12 +51,12 @@ static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
 
 int helio_cmd_quota(helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     json_t *all, *row;
     size_t i;
     const char *tenant = client->arguments->word_count ? client->arguments->words[0] : NULL;
-    int code = helio_listing_ask(client, "/v1/quotas", "quotas", &answer, &all);
+    int code = helio_listing_ask(client, "/v1/quotas", "quotas", &reply, &all);
     if (code != HELIO_EXIT_OK)
         return code;
     json_array_foreach(all, i, row)

@@ -37,15 +37,15 @@ static void say_fenced(const helio_client_t *client, const json_t *totals)
 
 static int report_balance(helio_client_t *client, const char *days)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
     helio_buffer_printf(&path, "/v1/balance%s%s", days ? "?days=" : "", days ? days : "");
-    int code = helio_ask_get(client, path.data, &answer);
+    int code = helio_ask_get(client, path.data, &reply);
     if (code != HELIO_EXIT_OK)
         return code;
-    if (!json_is_array(answer))
+    if (!json_is_array(reply))
         return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no balance; versions differ?");
-    return helio_listing_print(client, answer, helio_columns_of_balance);
+    return helio_listing_print(client, reply, helio_columns_of_balance);
 }
 
 int helio_cmd_report(helio_client_t *client)

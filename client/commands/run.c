@@ -5,7 +5,7 @@
 #include "client/commands/commands.h"
 #include "client/jobs/drafts.h"
 #include "client/jobs/watcher.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 
 typedef struct presses {
     int first; /* the count when it began */
@@ -29,12 +29,12 @@ static bool handle_press(helio_client_t *client, const char *id, presses_t *pres
     }
     if (presses->cancelled)
         return false;
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     helio_client_say(client, "cancelling %s; press Ctrl-C again to leave before it has ended", id);
     presses->cancelled = true;
     int code = helio_ask(
         client, &(helio_request_t){.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")},
-        &answer);
+        &reply);
     if (code != HELIO_EXIT_OK)
         helio_client_say(client, "the cancel did not reach the broker: `helio cancel %s` tries again", id);
     return true;
@@ -49,11 +49,11 @@ static void say_summary(const helio_client_t *client, const helio_followed_t *jo
         {"emitted", "carbon_g", HELIO_CELL_CARBON, false},
     };
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t line = {0}, value = {0};
-    if (!helio_output_find(job->answer, "run_seconds"))
+    if (!helio_output_find(job->reply, "run_seconds"))
         return; /* it never ran */
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         helio_buffer_reset(&value);
-        helio_output_cell(&client->output, job->answer, &columns[i], &value);
+        helio_output_cell(&client->output, job->reply, &columns[i], &value);
         if (value.size)
             helio_buffer_printf(&line, "%s%s %s", line.size ? ", " : "", columns[i].title, value.data);
     }

@@ -28,9 +28,9 @@ static void say_refused(const helio_client_t *client, const json_t *sites)
 
 int helio_cmd_sites(helio_client_t *client)
 {
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *sites;
-    int code = helio_listing_ask(client, "/v1/sites", "sites", &answer, &sites);
+    int code = helio_listing_ask(client, "/v1/sites", "sites", &reply, &sites);
     if (code == HELIO_EXIT_OK)
         code = helio_listing_print(client, sites, helio_columns_of_sites);
     if (code == HELIO_EXIT_OK && client->output.format <= HELIO_FORMAT_WIDE)
@@ -47,14 +47,14 @@ static int change_site(helio_client_t *client, const char *action, json_t *body,
 {
     const char *site = client->arguments->words[0];
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t after = {0};
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     helio_buffer_printf(&after, "/%s", action);
     const char *reason = helio_client_value(client, HELIO_OPTION_REASON);
     if (reason && json_object_set_new(body, "reason", json_string(reason)) != 0) {
         json_decref(body);
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--reason is not UTF-8");
     }
-    int code = helio_ask_post(client, helio_path(client, "/v1/sites/", site, after.data), body, &answer);
+    int code = helio_ask_post(client, helio_path(client, "/v1/sites/", site, after.data), body, &reply);
     if (code == HELIO_EXIT_OK)
         helio_client_say(client, "%s %s", site, done);
     return code;

@@ -15,24 +15,24 @@ int helio_cmd_token_add(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "--tenant and --user say whose token it is");
     if (!helio_client_duration(client, HELIO_OPTION_TTL, UINT64_C(90) * 86400000, &ttl_ms))
         return HELIO_EXIT_USAGE;
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     json_t *body = json_pack("{s:s, s:s, s:s, s:I}", "tenant", tenant, "user", user, "role",
                              role ? role : "user", "ttl_s", (json_int_t)(ttl_ms / 1000));
     if (!body)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "tenant and user are not UTF-8");
-    int code = helio_ask_post(client, "/v1/tokens", body, &answer);
+    int code = helio_ask_post(client, "/v1/tokens", body, &reply);
     if (code != HELIO_EXIT_OK)
         return code;
-    const char *token = helio_output_string(answer, "token");
+    const char *token = helio_output_string(reply, "token");
     if (!token[0])
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "the broker's answer holds no token; versions differ?");
     if (client->output.format > HELIO_FORMAT_WIDE && client->output.format != HELIO_FORMAT_NAME)
-        return helio_output_object(&client->output, answer, helio_columns_of_tokens) == HELIO_OK
+        return helio_output_object(&client->output, reply, helio_columns_of_tokens) == HELIO_OK
                    ? HELIO_EXIT_OK
                    : HELIO_EXIT_OWN;
     fprintf(client->io->out, "%s\n", token);
-    const char *note = helio_output_string(answer, "note");
+    const char *note = helio_output_string(reply, "note");
     if (note[0])
         helio_client_say(client, "%.400s", note);
     helio_client_say(client, "This is the only time that it is shown: keep it in a file of mode 0600.");
@@ -44,9 +44,9 @@ int helio_cmd_token_revoke(helio_client_t *client)
     int worst = HELIO_EXIT_OK;
     for (uint32_t i = 0; i < client->arguments->word_count; i++) {
         const char *id = client->arguments->words[i];
-        HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+        HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
         helio_request_t request = {.method = "DELETE", .path = helio_path(client, "/v1/tokens/", id, "")};
-        int code = helio_ask(client, &request, &answer);
+        int code = helio_ask(client, &request, &reply);
         if (code == HELIO_EXIT_OK)
             helio_client_say(client, "revoked %s", id);
         else

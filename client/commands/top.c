@@ -11,7 +11,7 @@
 #include "client/invocation/settings.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 enum {
@@ -134,22 +134,22 @@ static void put_totals(json_t *snapshot)
 }
 
 /*  Complains about the first that is not answered, unless `why` takes what there is to say. */
-static int ask(helio_client_t *client, const question_t *question, json_t **ret_answer, helio_error_t *why)
+static int ask(helio_client_t *client, const question_t *question, json_t **ret_reply, helio_error_t *why)
 {
     if (!why)
-        return helio_ask_get(client, question->path, ret_answer);
+        return helio_ask_get(client, question->path, ret_reply);
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
     helio_rc rc = helio_remote_call(client->remote, &(helio_request_t){.path = question->path, .once = true},
                                     &response, why);
     if (rc != HELIO_OK)
         return rc == HELIO_BUSY ? HELIO_EXIT_INTERRUPTED : HELIO_EXIT_UNREACHABLE;
-    *ret_answer = response.status == 200 && response.body.size
+    *ret_reply = response.status == 200 && response.body.size
                       ? json_loadb(response.body.data, response.body.size, 0, NULL)
                       : NULL;
-    if (*ret_answer)
+    if (*ret_reply)
         return HELIO_EXIT_OK;
     (void)snprintf(why->text, sizeof why->text, "the broker answers %ld", response.status);
-    return response.status == 200 ? HELIO_EXIT_OWN : helio_answer_exit(response.status);
+    return response.status == 200 ? HELIO_EXIT_OWN : helio_response_exit(response.status);
 }
 
 static int look(helio_client_t *client, json_t **ret_snapshot, helio_error_t *why)
@@ -159,11 +159,11 @@ static int look(helio_client_t *client, json_t **ret_snapshot, helio_error_t *wh
     helio_rfc3339(helio_clock_wall_ms(), now);
     put(snapshot, "time", json_string(now));
     for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
-        HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+        HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
         json_t *list = NULL;
-        int code = ask(client, &questions[i], &answer, why);
+        int code = ask(client, &questions[i], &reply, why);
         if (code == HELIO_EXIT_OK)
-            code = helio_answer_list(client, answer, questions[i].list, &list);
+            code = helio_response_list(client, reply, questions[i].list, &list);
         if (code != HELIO_EXIT_OK) {
             json_decref(snapshot);
             return code;

@@ -4,19 +4,19 @@
 
 #include "client/help/help.h"
 
-static const char *words_command(helio_words_t words)
+static const char *words_command(helio_operands_t words)
 {
     switch (words) {
-    case HELIO_WORDS_JOBS:
+    case HELIO_OPERANDS_JOBS:
         return "helio ls -o name --limit 50 2>/dev/null";
-    case HELIO_WORDS_SITES:
+    case HELIO_OPERANDS_SITES:
         return "helio sites -o name 2>/dev/null";
-    case HELIO_WORDS_SHELLS:
+    case HELIO_OPERANDS_SHELLS:
         return "printf '%s\\n' bash zsh fish";
-    case HELIO_WORDS_COMMANDS:
-    case HELIO_WORDS_NONE:
-    case HELIO_WORDS_FILES:
-    case HELIO_WORDS_BATCH:
+    case HELIO_OPERANDS_COMMANDS:
+    case HELIO_OPERANDS_NONE:
+    case HELIO_OPERANDS_FILES:
+    case HELIO_OPERANDS_BATCH:
         break;
     }
     return NULL;
@@ -58,9 +58,9 @@ static void bash_case(const helio_command_table_t *table, helio_buffer_t *out, c
     helio_buffer_printf(out, "    '%s')\n      words='", command->name);
     option_words(out, command->options | HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, "'\n");
-    if (command->words == HELIO_WORDS_FILES || command->words == HELIO_WORDS_BATCH)
+    if (command->words == HELIO_OPERANDS_FILES || command->words == HELIO_OPERANDS_BATCH)
         helio_buffer_text(out, "      files=1\n");
-    else if (command->words == HELIO_WORDS_COMMANDS) {
+    else if (command->words == HELIO_OPERANDS_COMMANDS) {
         helio_buffer_text(out, "      [[ $cur == -* ]] || words='");
         command_words(table, out, NULL);
         helio_buffer_text(out, "'\n");
@@ -185,7 +185,7 @@ static void fish_command(helio_buffer_t *out, const helio_command_t *command)
     if (words_command(command->words))
         helio_buffer_printf(out, "complete -c helio -f %s -a \"(%s)\"\n", condition,
                             words_command(command->words));
-    else if (command->words != HELIO_WORDS_FILES && command->words != HELIO_WORDS_BATCH)
+    else if (command->words != HELIO_OPERANDS_FILES && command->words != HELIO_OPERANDS_BATCH)
         helio_buffer_printf(out, "complete -c helio -f %s\n", condition);
 }
 

@@ -84,7 +84,7 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
         ".TH HELIO 1 \"\" \"heliostat %s\" \"Heliostat\"\n.SH NAME\nhelio \\- submit jobs to a federation "
         "of GPU clusters, follow and explain them\n.SH SYNOPSIS\n.B helio\n.I COMMAND\n[\\fIoptions\\fR] "
         "[\\fIwords\\fR]\n.SH OPTIONS\nEvery command takes these.\n",
-        HELIO_RELEASE);
+        HELIO_PROGRAM_VERSION);
     roff_options(out, HELIO_OPTIONS_EVERYWHERE);
     helio_buffer_text(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < table->count; i++)

@@ -21,10 +21,10 @@ const helio_command_t *helio_command_find(const helio_command_table_t *self, con
     return NULL;
 }
 
-bool helio_command_has_own_words(const helio_command_table_t *self, const char *word)
+bool helio_command_names_operands(const helio_command_table_t *self, const char *word)
 {
     for (size_t i = 0; i < self->count; i++)
-        if (self->items[i].words == HELIO_WORDS_BATCH && strcmp(self->items[i].name, word) == 0)
+        if (self->items[i].words == HELIO_OPERANDS_BATCH && strcmp(self->items[i].name, word) == 0)
             return true;
     return false;
 }

@@ -12,16 +12,16 @@ typedef enum helio_needs {
 } helio_needs_t;
 
 /*  What a command's words are, for completion. */
-typedef enum helio_words {
-    HELIO_WORDS_NONE,
-    HELIO_WORDS_FILES,
-    HELIO_WORDS_BATCH, /* files, by the rules of another program: helio_sbatch_take_options reads them first
+typedef enum helio_operands {
+    HELIO_OPERANDS_NONE,
+    HELIO_OPERANDS_FILES,
+    HELIO_OPERANDS_BATCH, /* files, by the rules of another program: helio_sbatch_take_options reads them first
                         */
-    HELIO_WORDS_JOBS,
-    HELIO_WORDS_SITES,
-    HELIO_WORDS_COMMANDS,
-    HELIO_WORDS_SHELLS
-} helio_words_t;
+    HELIO_OPERANDS_JOBS,
+    HELIO_OPERANDS_SITES,
+    HELIO_OPERANDS_COMMANDS,
+    HELIO_OPERANDS_SHELLS
+} helio_operands_t;
 
 struct helio_command {
     const char *name;        /* "ls"; "token add" for two words */
@@ -32,7 +32,7 @@ struct helio_command {
     helio_options_t options; /* besides HELIO_OPTIONS_EVERYWHERE */
     uint32_t least, most;    /* words */
     helio_needs_t needs;
-    helio_words_t words;
+    helio_operands_t words;
     int (*handler)(helio_client_t *client); /* returns the exit code */
 };
 
@@ -45,7 +45,7 @@ struct helio_command_table {
 const helio_command_t *helio_command_find(const helio_command_table_t *self, const char *const *words, uint32_t count,
                                           uint32_t *ret_taken);
 /*  Whether the words behind this first one follow another program's rules. */
-bool helio_command_has_own_words(const helio_command_table_t *self, const char *word);
+bool helio_command_names_operands(const helio_command_table_t *self, const char *word);
 /*  The nearest known name, NULL = none is near. */
 const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
 /*  Whether this is the first word of two-word commands ("token"). */

@@ -16,7 +16,7 @@ helio_rc helio_client_options_parse(int argc, char *const *argv, bool (*takes_re
                                     helio_arena_t *arena, helio_command_line_t *ret_line, helio_error_t *err)
 {
     helio_command_line_rules_t rules = {.options = &helio_client_options,
-                                        .words_most = HELIO_WORDS_MAX,
+                                        .words_most = HELIO_OPERANDS_MAX,
                                         .takes_rest = takes_rest,
                                         .options_help = "`helio help COMMAND` lists what a command takes",
                                         .words_help = "files and standard input (`-`) hold any number of jobs"};

@@ -81,7 +81,7 @@ typedef enum helio_option_id {
 
 extern const helio_option_table_t helio_client_options;
 
-enum { HELIO_WORDS_MAX = 4096 };
+enum { HELIO_OPERANDS_MAX = 4096 };
 
 /*  takes_rest: of the command whose words follow another program's rules. */
 HELIO_MUST_CHECK helio_rc helio_client_options_parse(int argc, char *const *argv,

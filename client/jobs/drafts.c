@@ -6,7 +6,7 @@
 #include <sys/random.h>
 
 #include "client/invocation/command.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/suggest.h"
 
 /*  ---- reading ---- */
@@ -192,15 +192,15 @@ static const char *compose(const helio_draft_t *drafts, uint32_t count, helio_bu
     return json ? "application/json" : "application/yaml";
 }
 
-static bool take_ids(const json_t *answer, helio_draft_t *drafts, uint32_t count)
+static bool take_ids(const json_t *reply, helio_draft_t *drafts, uint32_t count)
 {
-    const json_t *list = json_object_get(answer, "jobs");
+    const json_t *list = json_object_get(reply, "jobs");
     if (!json_is_array(list) && count != 1)
         return false;
     if (json_is_array(list) && json_array_size(list) != count)
         return false;
     for (uint32_t i = 0; i < count; i++) {
-        const json_t *job = json_is_array(list) ? json_array_get(list, i) : answer;
+        const json_t *job = json_is_array(list) ? json_array_get(list, i) : reply;
         const char *id = helio_output_string(job, "id");
         helio_job_key_t key;
         if (helio_job_key_parse(helio_text_of(id), &key) != HELIO_OK)
@@ -214,7 +214,7 @@ static bool take_ids(const json_t *answer, helio_draft_t *drafts, uint32_t count
 static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t count, const char *key)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t body = {0};
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     const char *type = compose(drafts, count, &body);
     helio_request_t request = {.method = "POST",
                                .path = "/v1/jobs",
@@ -222,14 +222,14 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
                                .body = helio_buffer_view(&body),
                                .idempotency_key = key,
                                .patient = strcmp(client->command->name, "run") == 0 ? client : NULL};
-    int code = helio_ask(client, &request, &answer);
-    if (code == HELIO_EXIT_OK && !take_ids(answer, drafts, count))
+    int code = helio_ask(client, &request, &reply);
+    if (code == HELIO_EXIT_OK && !take_ids(reply, drafts, count))
         return helio_client_fail(
             client, HELIO_EXIT_OWN,
             "the broker's answer does not name %u jobs; versions differ?\nhelp: the jobs may have "
             "been accepted; `helio ls` shows them",
             count);
-    const char *note = helio_output_string(answer, "note");
+    const char *note = helio_output_string(reply, "note");
     if (code == HELIO_EXIT_OK && note[0])
         helio_client_say(client, "note: %.400s", note);
     return code;
@@ -270,7 +270,7 @@ static bool is_listed(const json_t *sites, const char *site, helio_suggestion_t 
 void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *drafts)
 {
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
-    HELIO_AUTO(helio_json_clear) json_t *answer = NULL;
+    HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
     const char *said = "";
     for (uint32_t i = 0; i < drafts->count; i++) {
         const char *home = drafts->items[i].home;
@@ -278,11 +278,11 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
         if (!home || !home[0] || strcmp(home, said) == 0)
             continue;
         helio_error_t err; /* a note is worth one question, and no complaint */
-        if (!answer && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
+        if (!reply && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
                                          &response, &err) == HELIO_OK &&
             response.status == 200)
-            answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
-        const json_t *sites = json_is_array(answer) ? answer : json_object_get(answer, "sites");
+            reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
+        const json_t *sites = json_is_array(reply) ? reply : json_object_get(reply, "sites");
         if (!json_is_array(sites))
             return;
         said = home;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "client/invocation/settings.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "client/transport/events.h"
 #include "federation/base/clock.h"
 #include "federation/model/attempt.h"
@@ -86,7 +86,7 @@ void helio_follow_destroy(helio_follow_t **self_p)
     helio_stream_destroy(&self->stream);
     helio_events_destroy(&self->events);
     for (uint32_t i = 0; i < self->count; i++)
-        json_decref(self->jobs[i].answer);
+        json_decref(self->jobs[i].reply);
     free(self->jobs);
     free(self);
     *self_p = NULL;
@@ -138,29 +138,29 @@ static void tend_stream(helio_follow_t *self, int64_t now_ms)
 
 /*  ---- questions ---- */
 
-static void copy_string(const json_t *answer, const char *key, char *ret_text, size_t size)
+static void copy_string(const json_t *reply, const char *key, char *ret_text, size_t size)
 {
-    (void)helio_text_copy(helio_text_of(helio_output_string(answer, key)), ret_text, size);
+    (void)helio_text_copy(helio_text_of(helio_output_string(reply, key)), ret_text, size);
 }
 
 /*  Consumes the answer. False when it is no job. */
-static bool take_answer(helio_follow_t *self, helio_followed_t *job, json_t *answer)
+static bool take_answer(helio_follow_t *self, helio_followed_t *job, json_t *reply)
 {
     helio_followed_t before = *job;
     uint32_t state;
-    copy_string(answer, "state", job->state, sizeof job->state);
-    if (!json_is_object(answer) || helio_job_state_of(helio_text_of(job->state), &state) != HELIO_OK) {
-        json_decref(answer);
+    copy_string(reply, "state", job->state, sizeof job->state);
+    if (!json_is_object(reply) || helio_job_state_of(helio_text_of(job->state), &state) != HELIO_OK) {
+        json_decref(reply);
         return false;
     }
-    json_decref(job->answer);
-    job->answer = answer;
-    copy_string(answer, "id", job->id, sizeof job->id);
-    copy_string(answer, "site", job->site, sizeof job->site);
-    job->epoch = (uint32_t)json_integer_value(json_object_get(answer, "epoch"));
-    job->is_array = json_object_get(answer, "tasks_total") != NULL;
+    json_decref(job->reply);
+    job->reply = reply;
+    copy_string(reply, "id", job->id, sizeof job->id);
+    copy_string(reply, "site", job->site, sizeof job->site);
+    job->epoch = (uint32_t)json_integer_value(json_object_get(reply, "epoch"));
+    job->is_array = json_object_get(reply, "tasks_total") != NULL;
     job->over = helio_job_state_is_terminal(state);
-    const json_t *code = json_object_get(answer, "exit_code");
+    const json_t *code = json_object_get(reply, "exit_code");
     job->exit_code =
         helio_exit_of_job(job->state, json_is_integer(code) ? (int)json_integer_value(code) : -1);
     job->dirty = false;
@@ -195,7 +195,7 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     if (rc != HELIO_OK)
         return self->reached || (waits && (rc == HELIO_UNAVAILABLE || rc == HELIO_TIMEOUT))
                    ? put_off(self, err.text)
-                   : helio_answer_complain_rc(client, rc, &err);
+                   : helio_response_print_rc(client, rc, &err);
     if (response.status == 429 || response.status >= 500) {
         char why[96];
         (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", response.status);
@@ -203,7 +203,7 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
             return put_off(self, why);
     }
     if (response.status < 200 || response.status > 299)
-        return helio_answer_complain(client, response.status, helio_buffer_view(&response.body),
+        return helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
                                      response.retry_after_ms);
     if (self->lost)
         helio_client_say(client, "the broker at %s answers again", client->settings->broker);
@@ -211,8 +211,8 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     self->reached = true;
     self->failures = 0;
     job->asked_ms = helio_clock_boot_ms();
-    json_t *answer = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
-    if (!take_answer(self, job, answer))
+    json_t *reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
+    if (!take_answer(self, job, reply))
         return helio_client_fail(client, HELIO_EXIT_OWN,
                                  "what the broker answers for %s is no job; versions differ?", job->asked);
     return HELIO_EXIT_OK;

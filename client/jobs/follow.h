@@ -22,7 +22,7 @@ typedef struct helio_followed {
     bool over;
     bool is_array;
     int exit_code;  /* when over: what the program should exit with */
-    json_t *answer; /* the newest; owned */
+    json_t *reply; /* the newest; owned */
     /* the follower's own */
     bool dirty;
     int64_t asked_ms;

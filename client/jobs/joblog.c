@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "federation/base/clock.h"
 
 enum {

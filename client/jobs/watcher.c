@@ -17,7 +17,7 @@ static bool has_started(const char *state)
 static void say_state(const helio_client_t *client, const helio_followed_t *job)
 {
     char at[HELIO_RFC3339_SIZE], id[HELIO_HUMAN_SIZE];
-    const char *reason = helio_output_string(job->answer, "reason");
+    const char *reason = helio_output_string(job->reply, "reason");
     if (strcmp(reason, job->state) == 0)
         reason = "";
     helio_rfc3339(helio_clock_wall_ms(), at);
@@ -72,7 +72,7 @@ int helio_watcher_leave_held(helio_client_t *client, const helio_follow_t *follo
     if (!held)
         return HELIO_EXIT_OK;
     char id[HELIO_HUMAN_SIZE];
-    const char *reason = helio_output_string(held->answer, "reason");
+    const char *reason = helio_output_string(held->reply, "reason");
     helio_short_id(held->id, id);
     return helio_client_fail(
         client, HELIO_EXIT_TIMEOUT,

@@ -25,7 +25,7 @@ static int find_command(helio_client_t *self, helio_command_line_t *arguments)
         const char *const help[] = {"help"};
         uint32_t none;
         if (helio_client_has(self, HELIO_OPTION_VERSION)) {
-            fprintf(self->io->out, "helio %s\n", HELIO_RELEASE);
+            fprintf(self->io->out, "helio %s\n", HELIO_PROGRAM_VERSION);
             return HELIO_EXIT_OK;
         }
         if (helio_client_has(self, HELIO_OPTION_HELP)) {
@@ -112,7 +112,7 @@ static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
     int code = find_command(self, arguments);
     if (code != HELIO_EXIT_OK || !self->command)
         return code;
-    if (self->command->words == HELIO_WORDS_BATCH)
+    if (self->command->words == HELIO_OPERANDS_BATCH)
         code = helio_sbatch_take_options(self, arguments);
     if (code != HELIO_EXIT_OK)
         return code;
@@ -136,7 +136,7 @@ static int dispatch(helio_client_t *self, helio_command_line_t *arguments)
 
 static bool has_own_words(const char *word)
 {
-    return helio_command_has_own_words(&helio_commands, word);
+    return helio_command_names_operands(&helio_commands, word);
 }
 
 int helio_client_main(int argc, char *const *argv, const helio_client_io_t *io)

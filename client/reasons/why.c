@@ -9,15 +9,15 @@
 #include "client/output/output.h"
 #include "federation/base/clock.h"
 
-static const json_t *candidates_of(const json_t *answer)
+static const json_t *candidates_of(const json_t *reply)
 {
-    return json_object_get(answer, "candidates");
+    return json_object_get(reply, "candidates");
 }
 
-static bool is_chosen(const json_t *answer, const json_t *candidate)
+static bool is_chosen(const json_t *reply, const json_t *candidate)
 {
-    const char *pool = helio_output_string(answer, "chosen_pool");
-    return strcmp(helio_output_string(answer, "chosen"), helio_output_string(candidate, "site")) == 0 &&
+    const char *pool = helio_output_string(reply, "chosen_pool");
+    return strcmp(helio_output_string(reply, "chosen"), helio_output_string(candidate, "site")) == 0 &&
            (!pool[0] || strcmp(pool, helio_output_string(candidate, "pool")) == 0);
 }
 
@@ -26,39 +26,39 @@ static bool is_rejected(const json_t *candidate)
     return helio_output_string(candidate, "reason")[0] != '\0';
 }
 
-const json_t *helio_why_chosen(const json_t *answer)
+const json_t *helio_why_chosen(const json_t *reply)
 {
     size_t i;
     json_t *candidate;
-    json_array_foreach(candidates_of(answer), i, candidate)
+    json_array_foreach(candidates_of(reply), i, candidate)
     {
-        if (is_chosen(answer, candidate))
+        if (is_chosen(reply, candidate))
             return candidate;
     }
     return NULL;
 }
 
 /*  Comes before where it is, and was full: jobs like it that were placed with it went there. */
-static bool is_taken(const json_t *answer, const json_t *candidate)
+static bool is_taken(const json_t *reply, const json_t *candidate)
 {
-    const char *first = helio_output_string(answer, "first_choice");
-    if (!first[0] || is_rejected(candidate) || is_chosen(answer, candidate))
+    const char *first = helio_output_string(reply, "first_choice");
+    if (!first[0] || is_rejected(candidate) || is_chosen(reply, candidate))
         return false;
     return helio_output_number(candidate, "score_usd", NAN) <
-               helio_output_number(helio_why_chosen(answer), "score_usd", NAN) ||
+               helio_output_number(helio_why_chosen(reply), "score_usd", NAN) ||
            (strcmp(first, helio_output_string(candidate, "site")) == 0 &&
-            strcmp(helio_output_string(answer, "first_choice_pool"), helio_output_string(candidate, "pool")) == 0);
+            strcmp(helio_output_string(reply, "first_choice_pool"), helio_output_string(candidate, "pool")) == 0);
 }
 
-const json_t *helio_why_next_best(const json_t *answer)
+const json_t *helio_why_next_best(const json_t *reply)
 {
     const json_t *best = NULL;
     size_t i;
     json_t *candidate;
-    json_array_foreach(candidates_of(answer), i, candidate)
+    json_array_foreach(candidates_of(reply), i, candidate)
     {
         double score = helio_output_number(candidate, "score_usd", NAN);
-        if (is_chosen(answer, candidate) || is_rejected(candidate) || is_taken(answer, candidate) || isnan(score))
+        if (is_chosen(reply, candidate) || is_rejected(candidate) || is_taken(reply, candidate) || isnan(score))
             continue;
         if (!best || score < helio_output_number(best, "score_usd", NAN))
             best = candidate;
@@ -125,9 +125,9 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
     }
 }
 
-void helio_why_change(const json_t *answer, helio_buffer_t *out)
+void helio_why_change(const json_t *reply, helio_buffer_t *out)
 {
-    const json_t *chosen = helio_why_chosen(answer), *other = helio_why_next_best(answer);
+    const json_t *chosen = helio_why_chosen(reply), *other = helio_why_next_best(reply);
     double gap = other && chosen
                      ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
                      : NAN;
@@ -146,12 +146,12 @@ void helio_why_change(const json_t *answer, helio_buffer_t *out)
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
 /*  The least of what is not rejected. */
-static bool is_least(const json_t *answer, const json_t *candidate, const char *key)
+static bool is_least(const json_t *reply, const json_t *candidate, const char *key)
 {
     double value = helio_output_number(candidate, key, NAN);
     size_t i;
     json_t *other;
-    json_array_foreach(candidates_of(answer), i, other)
+    json_array_foreach(candidates_of(reply), i, other)
     {
         if (!is_rejected(other) && helio_output_number(other, key, NAN) < value)
             return false;
@@ -182,12 +182,12 @@ static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t 
                             strcmp(best, "shadow") ? "s" : "", amount);
 }
 
-static void why_chosen(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
-    const json_t *other = helio_why_next_best(answer);
-    bool cheapest = is_least(answer, candidate, "cost_usd"),
-         cleanest = is_least(answer, candidate, "carbon_g");
-    if (helio_output_string(answer, "first_choice")[0])
+    const json_t *other = helio_why_next_best(reply);
+    bool cheapest = is_least(reply, candidate, "cost_usd"),
+         cleanest = is_least(reply, candidate, "carbon_g");
+    if (helio_output_string(reply, "first_choice")[0])
         helio_buffer_text(out, "the best that was left");
     else if (!other)
         helio_buffer_text(out, "the only one that can");
@@ -203,7 +203,7 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
         helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
     else
         in_all(candidate, other, out);
-    bool waits = strcmp(helio_output_string(answer, "reason"), "WaitingForWindow") == 0;
+    bool waits = strcmp(helio_output_string(reply, "reason"), "WaitingForWindow") == 0;
     if (waits && flexible_s > 0) {
         char time[HELIO_HUMAN_SIZE];
         helio_human_duration(flexible_s, time);
@@ -212,18 +212,18 @@ static void why_chosen(const json_t *answer, const json_t *candidate, double fle
 }
 
 /*  The time for which an answer of a job that has no place holds; INT64_MIN = it is not of one. */
-static int64_t waits_at_ms(const json_t *answer)
+static int64_t waits_at_ms(const json_t *reply)
 {
     int64_t at_ms = INT64_MIN;
-    const char *state = helio_output_string(answer, "state");
+    const char *state = helio_output_string(reply, "state");
     if (strcmp(state, "queued") != 0 && strcmp(state, "held") != 0)
         return at_ms;
-    (void)!helio_rfc3339_parse(helio_text_of(helio_output_string(json_object_get(answer, "expected"), "at")), &at_ms);
+    (void)!helio_rfc3339_parse(helio_text_of(helio_output_string(json_object_get(reply, "expected"), "at")), &at_ms);
     return at_ms;
 }
 
 /*  True: " until 2026-03-01T14:00Z" at its end is past, since it is of an older decision, and is cut off. */
-static bool without_past(const json_t *answer, const char *detail, helio_buffer_t *out)
+static bool without_past(const json_t *reply, const char *detail, helio_buffer_t *out)
 {
     static const char form[] = " until 2026-03-01T14:00Z";
     size_t size = strlen(detail), tail = sizeof form - 1;
@@ -232,53 +232,53 @@ static bool without_past(const json_t *answer, const char *detail, helio_buffer_
     if (size < tail || strncmp(detail + size - tail, " until ", 7) != 0)
         return false;
     (void)snprintf(whole, sizeof whole, "%.16s:00Z", detail + size - tail + 7);
-    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(answer))
+    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(reply))
         return false;
     helio_buffer_append(out, detail, size - tail);
     return true;
 }
 
 /*  A start that was foreseen by an older decision and has not come. */
-static void without_past_start(const json_t *answer, json_t *row)
+static void without_past_start(const json_t *reply, json_t *row)
 {
     int64_t start_ms;
     if (helio_rfc3339_parse(helio_text_of(helio_output_string(row, "start")), &start_ms) == HELIO_OK &&
-        start_ms < waits_at_ms(answer))
+        start_ms < waits_at_ms(reply))
         (void)json_object_del(row, "start");
 }
 
 /*  Words that stand above the table need not be said again in every row. */
-static bool is_said_above(const json_t *answer, const char *detail)
+static bool is_said_above(const json_t *reply, const char *detail)
 {
-    return strcmp(helio_output_string(answer, "detail"), detail) == 0;
+    return strcmp(helio_output_string(reply, "detail"), detail) == 0;
 }
 
 /*  Nothing is against a place, and yet nothing was chosen: what the headline says holds there, too. */
-static const char *held_by(const json_t *answer)
+static const char *held_by(const json_t *reply)
 {
-    const char *detail = helio_output_string(answer, "detail");
-    if (strcmp(helio_output_string(answer, "reason"), "PolicyCap") != 0)
+    const char *detail = helio_output_string(reply, "detail");
+    if (strcmp(helio_output_string(reply, "reason"), "PolicyCap") != 0)
         return "could run it";
     return strncmp(detail, "quota of ", 9) == 0     ? "Quota"
            : strncmp(detail, "budget of ", 10) == 0 ? "Budget"
                                                     : "could run it";
 }
 
-static void why(const json_t *answer, const json_t *candidate, double flexible_s, helio_buffer_t *out)
+static void why(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
-    const json_t *chosen = helio_why_chosen(answer);
+    const json_t *chosen = helio_why_chosen(reply);
     const char *reason = helio_output_string(candidate, "reason"),
                *detail = helio_output_string(candidate, "detail");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
-    if (without_past(answer, detail, &ahead))
+    if (without_past(reply, detail, &ahead))
         detail = ahead.data ? ahead.data : "";
-    if (reason[0] && is_said_above(answer, detail))
+    if (reason[0] && is_said_above(reply, detail))
         detail = "";
     if (reason[0])
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
-        why_chosen(answer, candidate, flexible_s, out);
-    else if (is_taken(answer, candidate))
+        why_chosen(reply, candidate, flexible_s, out);
+    else if (is_taken(reply, candidate))
         helio_buffer_text(out, "taken by jobs like it");
     else if (chosen) {
         signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
@@ -287,8 +287,8 @@ static void why(const json_t *answer, const json_t *candidate, double flexible_s
                     0.5, helio_human_mass, "", out);
         helio_buffer_text(out, out->size ? "" : "as good");
     }
-    if (!reason[0] && !chosen && helio_output_string(answer, "reason")[0])
-        helio_buffer_text(out, held_by(answer));
+    if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
+        helio_buffer_text(out, held_by(reply));
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
@@ -306,35 +306,35 @@ static void without_false_figures(json_t *row)
         (void)json_object_del(row, figures[i]);
 }
 
-json_t *helio_why_rows(const json_t *answer, double flexible_s)
+json_t *helio_why_rows(const json_t *reply, double flexible_s)
 {
     json_t *rows = json_array();
     size_t i;
     json_t *candidate;
-    json_array_foreach(candidates_of(answer), i, candidate)
+    json_array_foreach(candidates_of(reply), i, candidate)
     {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        why(answer, candidate, flexible_s, &text);
+        why(reply, candidate, flexible_s, &text);
         json_t *row = json_copy(candidate);
         if (!row || json_object_set_new(row, "why", json_string(text.data ? text.data : "")) != 0 ||
-            json_object_set_new(row, "chosen", json_string(is_chosen(answer, candidate) ? "✔" : " ")) != 0 ||
+            json_object_set_new(row, "chosen", json_string(is_chosen(reply, candidate) ? "✔" : " ")) != 0 ||
             json_array_append_new(rows, row) != 0)
             abort();
-        without_past_start(answer, row);
+        without_past_start(reply, row);
         if (is_rejected(candidate))
             without_false_figures(row);
     }
     return rows;
 }
 
-void helio_why_run(const json_t *answer, helio_buffer_t *out)
+void helio_why_run(const json_t *reply, helio_buffer_t *out)
 {
-    const json_t *run = json_object_get(answer, "run");
+    const json_t *run = json_object_get(reply, "run");
     double expected = helio_output_number(run, "duration_s", NAN),
            high = helio_output_number(run, "duration_p90_s", NAN),
-           limit = helio_output_number(answer, "time_limit_s", NAN);
+           limit = helio_output_number(reply, "time_limit_s", NAN);
     double runs = helio_output_number(run, "runs", NAN), failed = helio_output_number(run, "failed", NAN);
-    bool never_fits = strcmp(helio_output_string(answer, "reason"), "NeverFits") == 0;
+    bool never_fits = strcmp(helio_output_string(reply, "reason"), "NeverFits") == 0;
     if (!json_is_object(run) || never_fits || isnan(expected) || isnan(high) || isnan(runs))
         return;
     char text[HELIO_HUMAN_SIZE], high_text[HELIO_HUMAN_SIZE];

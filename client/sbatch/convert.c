@@ -21,21 +21,21 @@ static helio_rc check_script(sbatch_t *self)
                              "the script is larger than %d KiB", HELIO_SBATCH_SCRIPT_MAX >> 10);
     const char *nul = memchr(script.data, '\0', script.size);
     if (nul)
-        return helio_spec_complain_at(reader, (size_t)(nul - script.data), (size_t)(nul - script.data) + 1,
+        return helio_spec_diagnose_at(reader, (size_t)(nul - script.data), (size_t)(nul - script.data) + 1,
                                       HELIO_SPEC_MALFORMED_PROBLEM, NULL,
                                       "this is no script: it has a NUL byte");
     helio_text_t first = sbatch_line_at(script, 0, &next);
     if (script.size < 3 || memcmp(script.data, "#!", 2) != 0 || first.size < 3)
-        return helio_spec_complain_at(reader, 0, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
+        return helio_spec_diagnose_at(reader, 0, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "such as #!/bin/bash",
                                       "a batch script begins with #! and the path of its interpreter");
     if (first.data[first.size - 1] == '\r')
-        return helio_spec_complain_at(reader, first.size - 1, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
+        return helio_spec_diagnose_at(reader, first.size - 1, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "`sed -i 's/\\r$//' SCRIPT` mends it",
                                       "the script has line ends of DOS (\\r\\n); sbatch refuses it, too");
     size_t good = helio_utf8_prefix(script);
     if (good < script.size)
-        return helio_spec_complain_at(reader, good, good + 1, HELIO_SPEC_MALFORMED_PROBLEM,
+        return helio_spec_diagnose_at(reader, good, good + 1, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "`iconv -f latin1 -t utf8 SCRIPT` may mend it",
                                       "the script is not UTF-8");
     return HELIO_OK;

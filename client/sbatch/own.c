@@ -60,7 +60,7 @@ static void show_script(sbatch_t *self, size_t last)
         return;
     }
     helio_diagnostic_t shown = *d;
-    (void)helio_spec_complain_at(&self->reader, at, at + line.size, d->problem, d->hint, "%s", d->message);
+    (void)helio_spec_diagnose_at(&self->reader, at, at + line.size, d->problem, d->hint, "%s", d->message);
     memcpy(self->diagnostic->path, shown.path, sizeof shown.path);
 }
 
@@ -85,7 +85,7 @@ helio_rc sbatch_read_own(sbatch_t *self)
     helio_rc rc = helio_spec_tree(&reader, HELIO_JOB_SOURCE_MAX, &root);
     const helio_spec_node_t *run = rc == HELIO_OK ? helio_spec_find(root, "run") : NULL;
     if (run)
-        rc = helio_spec_complain(&reader, run, HELIO_SPEC_CONTRADICTION_PROBLEM, "leave the key out",
+        rc = helio_spec_diagnose(&reader, run, HELIO_SPEC_CONTRADICTION_PROBLEM, "leave the key out",
                                  "run is the script itself");
     if (rc == HELIO_OK) {
         /* what a whole job file would have besides */

@@ -11,7 +11,7 @@
 
 /*  A diagnostic without a place in a file. */
 HELIO_PRINTF(4, 0)
-static helio_rc complain_plainly(helio_diagnostic_t *diagnostic, const char *source, const char *hint,
+static helio_rc diagnose_plainly(helio_diagnostic_t *diagnostic, const char *source, const char *hint,
                                  const char *format, va_list args)
 {
     if (diagnostic) {
@@ -31,13 +31,13 @@ helio_rc sbatch_refuse(sbatch_t *self, const sbatch_value_t *value, const char *
     if (value && value->level == SBATCH_SCRIPT) {
         char message[320];
         (void)vsnprintf(message, sizeof message, format, args);
-        rc = helio_spec_complain_at(&self->reader, value->offset, value->end, HELIO_SPEC_BAD_VALUE_PROBLEM,
+        rc = helio_spec_diagnose_at(&self->reader, value->offset, value->end, HELIO_SPEC_BAD_VALUE_PROBLEM,
                                     hint, "%s", message);
     } else {
         const char *source = !value                            ? self->input->name
                              : value->level == SBATCH_VARIABLE ? helio_sbatch_option(value->id)->variable
                                                                : "command line";
-        rc = complain_plainly(self->diagnostic, source, hint, format, args);
+        rc = diagnose_plainly(self->diagnostic, source, hint, format, args);
     }
     va_end(args);
     return rc;
@@ -355,10 +355,10 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
         }
         word.end = at;
         if (quote)
-            return helio_spec_complain_at(&self->reader, quoted_at, end, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
+            return helio_spec_diagnose_at(&self->reader, quoted_at, end, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
                                           "the quote %c is not closed on its line", quote);
         if (any && *count == SBATCH_WORDS_MAX)
-            return helio_spec_complain_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM,
+            return helio_spec_diagnose_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM,
                                           NULL, "more than %d words in #SBATCH lines", SBATCH_WORDS_MAX);
         word.text = helio_arena_string(self->arena, helio_buffer_view(&text));
         if (any)
@@ -415,7 +415,7 @@ helio_rc sbatch_read_header(sbatch_t *self)
             continue;
         size_t from = at + sizeof directive - 1;
         if (memmem(line.data, line.size, "hetjob", 6) || memmem(line.data, line.size, "packjob", 7))
-            return helio_spec_complain_at(&self->reader, at, at + line.size, HELIO_SPEC_FORBIDDEN_PROBLEM,
+            return helio_spec_diagnose_at(&self->reader, at, at + line.size, HELIO_SPEC_FORBIDDEN_PROBLEM,
                                           "submit the parts as jobs of their own",
                                           "heterogeneous jobs are not supported");
         rc = split_line(self, from, at + line.size, words, &count);

@@ -160,7 +160,7 @@ static helio_stream_t *transfer_new(helio_remote_t *remote, const char *path)
     SET(CURLOPT_WRITEDATA, self);
     SET(CURLOPT_HEADERFUNCTION, on_header);
     SET(CURLOPT_HEADERDATA, self);
-    SET(CURLOPT_USERAGENT, "helio/" HELIO_RELEASE);
+    SET(CURLOPT_USERAGENT, "helio/" HELIO_PROGRAM_VERSION);
     if (remote->settings->ca_file[0])
         SET(CURLOPT_CAINFO, remote->settings->ca_file);
     for (struct curl_slist *at = remote->headers; at; at = at->next) {

@@ -7,9 +7,10 @@ __extension__ typedef __int128 helio_i128_t;
 
 enum { HOUR_MS = 3600000 };
 
-helio_rates_t helio_rates_of(const helio_site_profile_t *site, const helio_pool_t *pool, double utilisation)
+helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, const helio_pool_t *pool,
+                                           double utilisation)
 {
-    return (helio_rates_t){
+    return (helio_hourly_price_t){
         .watts_per_gpu = pool->host_w + pool->base_w + pool->slope_w * utilisation,
         .pue = site->pue >= 1 ? site->pue : 1,
         .price_usd_per_gpu_h = pool->price_usd_per_gpu_h,
@@ -25,18 +26,18 @@ static int64_t whole(double value)
     return isnan(value) ? 0 : llround(fmin(fmax(value, -most), most));
 }
 
-helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j)
+helio_account_t helio_account_of(const helio_hourly_price_t *hourly_prices, uint64_t gpu_ms, uint64_t measured_j)
 {
     double gpu_h = (double)gpu_ms / HOUR_MS;
-    double joules = measured_j ? (double)measured_j : rates->watts_per_gpu * (double)gpu_ms / 1000;
-    joules *= rates->pue;
+    double joules = measured_j ? (double)measured_j : hourly_prices->watts_per_gpu * (double)gpu_ms / 1000;
+    joules *= hourly_prices->pue;
     double kwh = joules / 3.6e6;
     return (helio_account_t){
         .gpu_ms = gpu_ms,
         .energy_j = (uint64_t)whole(fmax(joules, 0)),
-        .carbon_mg = (uint64_t)whole(fmax(kwh * rates->carbon_g_per_kwh * 1000, 0)),
+        .carbon_mg = (uint64_t)whole(fmax(kwh * hourly_prices->carbon_g_per_kwh * 1000, 0)),
         .cost_micro_usd =
-            whole((gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6),
+            whole((gpu_h * hourly_prices->price_usd_per_gpu_h + kwh * hourly_prices->electricity_usd_per_kwh) * 1e6),
     };
 }
 
@@ -87,17 +88,17 @@ typedef struct exact {
     double joules, milligrams, micro_usd;
 } exact_t;
 
-static void charge(exact_t *sum, const helio_rates_t *rates, const helio_account_t *share, bool measured)
+static void charge(exact_t *sum, const helio_hourly_price_t *hourly_prices, const helio_account_t *share, bool measured)
 {
-    double joules = measured ? (double)share->energy_j : rates->watts_per_gpu * (double)share->gpu_ms / 1000;
-    joules = fmax(joules * rates->pue, 0);
+    double joules = measured ? (double)share->energy_j : hourly_prices->watts_per_gpu * (double)share->gpu_ms / 1000;
+    joules = fmax(joules * hourly_prices->pue, 0);
     double kwh = joules / 3.6e6, gpu_h = (double)share->gpu_ms / HOUR_MS;
     sum->joules += joules;
-    sum->milligrams += fmax(kwh * rates->carbon_g_per_kwh * 1000, 0);
-    sum->micro_usd += (gpu_h * rates->price_usd_per_gpu_h + kwh * rates->electricity_usd_per_kwh) * 1e6;
+    sum->milligrams += fmax(kwh * hourly_prices->carbon_g_per_kwh * 1000, 0);
+    sum->micro_usd += (gpu_h * hourly_prices->price_usd_per_gpu_h + kwh * hourly_prices->electricity_usd_per_kwh) * 1e6;
 }
 
-uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
+uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_count, int64_t start_ms,
                               uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total)
 {

@@ -14,16 +14,17 @@
 #include "federation/model/site.h"
 
 /*  The current price of a GPU-hour and of a kWh at a pool. */
-typedef struct helio_rates {
+typedef struct helio_hourly_price {
     double watts_per_gpu; /* without PUE */
     double pue;
     double price_usd_per_gpu_h;
     double electricity_usd_per_kwh; /* 0 for rented pools */
     double carbon_g_per_kwh;        /* 0 = unknown */
-} helio_rates_t;
+} helio_hourly_price_t;
 
 /*  Rates from a site's static figures at the given utilisation (0..1). */
-helio_rates_t helio_rates_of(const helio_site_profile_t *site, const helio_pool_t *pool, double utilisation);
+helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, const helio_pool_t *pool,
+                                           double utilisation);
 
 typedef struct helio_account {
     uint64_t gpu_ms;
@@ -34,7 +35,7 @@ typedef struct helio_account {
 
 /*  The account of gpu_ms of use. measured_j > 0 replaces the modelled energy; it is the energy of GPUs and hosts
  *  without PUE, which is applied here. */
-helio_account_t helio_account_of(const helio_rates_t *rates, uint64_t gpu_ms, uint64_t measured_j);
+helio_account_t helio_account_of(const helio_hourly_price_t *hourly_prices, uint64_t gpu_ms, uint64_t measured_j);
 
 typedef struct helio_account_slice {
     int64_t hour_ms; /* beginning of the hour, Unix ms */
@@ -51,7 +52,7 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
  *  touches; after the last entry, that entry repeats (rate_count >= 1). Fractions are carried from hour to hour, so
  *  that the slices add up to *ret_total exactly, which is the whole rounded once. measured_j > 0 replaces the
  *  modelled energy of the whole run; modelled energy follows the watts and the PUE of each hour. */
-uint32_t helio_account_hourly(const helio_rates_t *hourly, uint32_t rate_count, int64_t start_ms,
+uint32_t helio_account_hourly(const helio_hourly_price_t *hourly, uint32_t rate_count, int64_t start_ms,
                               uint64_t run_ms, uint64_t gpu_ms, uint64_t measured_j, helio_arena_t *arena,
                               helio_account_slice_t **ret_slices, helio_account_t *ret_total);
 

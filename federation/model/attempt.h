@@ -15,7 +15,7 @@ typedef enum helio_job_state {
     HELIO_JOB_STATE_COUNT
 } helio_job_state_t;
 
-const char *helio_job_state_word(uint32_t state); /* "queued"; "unknown" outside the table */
+const char *helio_job_state_name(uint32_t state); /* "queued"; "unknown" outside the table */
 HELIO_MUST_CHECK helio_rc helio_job_state_of(helio_text_t word, uint32_t *ret_state);
 bool helio_job_state_is_live(uint32_t state);
 bool helio_job_state_is_terminal(uint32_t state);
@@ -89,11 +89,11 @@ HELIO_RECORD_DECLARE(helio_holding, HELIO_HOLDING_FIELDS)
 #define HELIO_VERDICT_ENUMERATOR(name, word) HELIO_VERDICT_##name,
 HELIO_ENUM_DECLARE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
 
-#define HELIO_RULING_FIELDS(F, R)                                                                            \
+#define HELIO_ATTEMPT_VERDICT_FIELDS(F, R)                                                                            \
     F(R, KEY, key, 0, _)                                                                                     \
     F(R, U32, epoch, 0, _)                                                                                   \
     F(R, U32, verdict, HELIO_VERDICT_COUNT - 1, _)
-HELIO_RECORD_DECLARE(helio_ruling, HELIO_RULING_FIELDS)
+HELIO_RECORD_DECLARE(helio_attempt_verdict, HELIO_ATTEMPT_VERDICT_FIELDS)
 
 /*  How to stop an attempt. */
 #define HELIO_STOP_MODE_TABLE(X)                                                                             \

@@ -26,7 +26,7 @@
 #define HELIO_ENUM_DECLARE(name, PREFIX, TABLE)                                       \
     typedef enum name { TABLE(PREFIX##_ENUMERATOR) PREFIX##_COUNT } name##_t;         \
     /* The word of a value ("unknown" outside the table), and the value of a word. */ \
-    const char *name##_word(uint32_t value);                                          \
+    const char *name##_name(uint32_t value);                                          \
     HELIO_MUST_CHECK helio_rc name##_of(helio_text_t word, uint32_t *ret_value);
 
 #define HELIO_JOB_KIND_ENUMERATOR(name, word) HELIO_JOB_KIND_##name,
@@ -71,8 +71,8 @@ HELIO_RECORD_DECLARE(helio_gpu_ask, HELIO_GPU_ASK_FIELDS)
     F(R, TEXT, value, 65536, _)
 HELIO_RECORD_DECLARE(helio_pair, HELIO_PAIR_FIELDS)
 
-#define HELIO_WORD_FIELDS(F, R) F(R, TEXT, text, 256, _)
-HELIO_RECORD_DECLARE(helio_word, HELIO_WORD_FIELDS)
+#define HELIO_STRING_FIELDS(F, R) F(R, TEXT, text, 256, _)
+HELIO_RECORD_DECLARE(helio_string, HELIO_STRING_FIELDS)
 
 #define HELIO_DATA_ASK_FIELDS(F, R) \
     F(R, TEXT, uri, 1024, _)        \
@@ -95,7 +95,7 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                         \
     F(R, TEXT, image, 512, _)                                                                              \
     F(R, LIST, env, HELIO_JOB_LIST_MAX, helio_pair)                                                        \
-    F(R, LIST, secrets, HELIO_JOB_LIST_MAX, helio_word) /* names only */                                   \
+    F(R, LIST, secrets, HELIO_JOB_LIST_MAX, helio_string) /* names only */                                   \
     F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                   \
     F(R, TEXT, run, HELIO_JOB_RUN_MAX, _)                                                                  \
     F(R, TEXT, checkpoint_signal, 16, _) /* "USR1"; "" = none */                                           \
@@ -109,20 +109,20 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                        \
     F(R, U64, flexible_ms, 0, _)                                                                           \
     F(R, I64, deadline_wall_ms, 0, _)                 /* 0 = none */                                       \
-    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word) /* patterns; "!x" excludes */                        \
-    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                    \
+    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string) /* patterns; "!x" excludes */                        \
+    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                    \
     F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no limit */                                              \
     F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no limit */                                              \
     F(R, U32, on_better_site, HELIO_BETTER_SITE_COUNT - 1, _)                                              \
     F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)        /* array indices, ascending; none = not an array */   \
     F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no limit */                                    \
-    F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_word)                                                   \
+    F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_string)                                                   \
     F(R, LIST, slurm, 64, helio_pair)                                                                      \
     F(R, LIST, kubernetes, 64, helio_pair)                                                                 \
-    F(R, LIST, backends, 8, helio_word)                      /* kinds of sites that may run it; none = all */ \
+    F(R, LIST, backends, 8, helio_string)                      /* kinds of sites that may run it; none = all */ \
     F(R, I64, not_before_wall_ms, 0, _)                      /* earliest start; 0 = none */                \
-    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_word)    /* must have ended, with any result */        \
-    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_word) /* must have ended without success */
+    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */        \
+    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -8,7 +8,7 @@
 
 HELIO_RECORD_DEFINE(helio_gpu_ask, HELIO_GPU_ASK_FIELDS)
 HELIO_RECORD_DEFINE(helio_pair, HELIO_PAIR_FIELDS)
-HELIO_RECORD_DEFINE(helio_word, HELIO_WORD_FIELDS)
+HELIO_RECORD_DEFINE(helio_string, HELIO_STRING_FIELDS)
 HELIO_RECORD_DEFINE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
 HELIO_RECORD_DEFINE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 HELIO_RECORD_DEFINE(helio_pool, HELIO_POOL_FIELDS)
@@ -19,7 +19,7 @@ HELIO_RECORD_DEFINE(helio_site_summary, HELIO_SITE_SUMMARY_FIELDS)
 HELIO_RECORD_DEFINE(helio_order, HELIO_ORDER_FIELDS)
 HELIO_RECORD_DEFINE(helio_report, HELIO_REPORT_FIELDS)
 HELIO_RECORD_DEFINE(helio_holding, HELIO_HOLDING_FIELDS)
-HELIO_RECORD_DEFINE(helio_ruling, HELIO_RULING_FIELDS)
+HELIO_RECORD_DEFINE(helio_attempt_verdict, HELIO_ATTEMPT_VERDICT_FIELDS)
 HELIO_RECORD_DEFINE(helio_stop, HELIO_STOP_FIELDS)
 
 static const char *word_at(const char *const *words, uint32_t count, uint32_t value)
@@ -29,14 +29,14 @@ static const char *word_at(const char *const *words, uint32_t count, uint32_t va
 
 #define WORD(name, word) word,
 #define ENUM_DEFINE(name, PREFIX, TABLE)                                        \
-    static const char *const name##_words[] = {TABLE(WORD)};                    \
-    const char *name##_word(uint32_t value)                                     \
+    static const char *const name##_names[] = {TABLE(WORD)};                    \
+    const char *name##_name(uint32_t value)                                     \
     {                                                                           \
-        return word_at(name##_words, PREFIX##_COUNT, value);                    \
+        return word_at(name##_names, PREFIX##_COUNT, value);                    \
     }                                                                           \
     helio_rc name##_of(helio_text_t word, uint32_t *ret_value)                  \
     {                                                                           \
-        return helio_text_among(word, name##_words, PREFIX##_COUNT, ret_value); \
+        return helio_text_among(word, name##_names, PREFIX##_COUNT, ret_value); \
     }
 
 ENUM_DEFINE(helio_job_kind, HELIO_JOB_KIND, HELIO_JOB_KIND_TABLE)
@@ -53,7 +53,7 @@ ENUM_DEFINE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE)
 ENUM_DEFINE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
 ENUM_DEFINE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
 
-static const char *const state_words[] = {
+static const char *const state_names[] = {
 #define STATE(name, word, live, terminal) word,
 #include "federation/model/job_state.def"
 };
@@ -75,14 +75,14 @@ static const struct {
 #include "federation/model/job_state.def"
 };
 
-const char *helio_job_state_word(uint32_t state)
+const char *helio_job_state_name(uint32_t state)
 {
-    return word_at(state_words, HELIO_JOB_STATE_COUNT, state);
+    return word_at(state_names, HELIO_JOB_STATE_COUNT, state);
 }
 
 helio_rc helio_job_state_of(helio_text_t word, uint32_t *ret_state)
 {
-    return helio_text_among(word, state_words, HELIO_JOB_STATE_COUNT, ret_state);
+    return helio_text_among(word, state_names, HELIO_JOB_STATE_COUNT, ret_state);
 }
 
 bool helio_job_state_is_live(uint32_t state)
@@ -145,7 +145,7 @@ uint32_t helio_gpu_sevenths(helio_text_t gpu)
 
 static int by_name(const void *a_, const void *b_)
 {
-    const helio_text_t a = ((const helio_word_t *)a_)->text, b = ((const helio_word_t *)b_)->text;
+    const helio_text_t a = ((const helio_string_t *)a_)->text, b = ((const helio_string_t *)b_)->text;
     uint32_t least = a.size < b.size ? a.size : b.size;
     int order = least ? memcmp(a.data, b.data, least) : 0;
     return order ? order : (a.size > b.size) - (a.size < b.size);
@@ -159,9 +159,9 @@ void helio_site_tenants_sort(helio_site_profile_t *profile)
 
 bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant)
 {
-    const helio_word_t all = {HELIO_TEXT("*")}, own = {tenant}, *items = profile->tenants.items;
+    const helio_string_t all = {HELIO_TEXT("*")}, own = {tenant}, *items = profile->tenants.items;
     uint32_t count = profile->tenants.count;
-    return !profile->tenants_told ||
+    return !profile->tenants_reported ||
            (count && (bsearch(&own, items, count, sizeof *items, by_name) ||
                        bsearch(&all, items, count, sizeof *items, by_name)));
 }

@@ -60,8 +60,8 @@ HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
     F(R, BOOL, containers, 0, _)     /* a container runtime is declared */                                   \
     F(R, BOOL, leases, 0, _)         /* lease and eager jobs can be stopped while the agent is down */       \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                      \
-    F(R, BOOL, tenants_told, 0, _, 3) /* false: the site has not reported its tenants */                      \
-    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_word, 3) /* tenants with a Unix user; "*" = all. Ascending */
+    F(R, BOOL, tenants_reported, 0, _, 3) /* false: the site has not reported its tenants */                      \
+    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_string, 3) /* tenants with a Unix user; "*" = all. Ascending */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
 /*  Sorts the tenants, as helio_site_maps requires. */

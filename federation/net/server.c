@@ -25,7 +25,7 @@ struct helio_server {
     bool calling; /* inside a callback */
 };
 
-const char *helio_gone_word(helio_gone_t why)
+const char *helio_gone_name(helio_gone_t why)
 {
     static const char *const words[HELIO_GONE_COUNT] = {"unreachable", "overflow", "idle", "revoked",
                                                         "crowded"};

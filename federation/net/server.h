@@ -36,7 +36,7 @@ typedef enum helio_gone {
     HELIO_GONE_CROWDED,
     HELIO_GONE_COUNT
 } helio_gone_t;
-const char *helio_gone_word(helio_gone_t why); /* "unreachable", … */
+const char *helio_gone_name(helio_gone_t why); /* "unreachable", … */
 
 /*  Zero selects the default in brackets. Strings are copied; the secret key is passed to ZeroMQ and not kept. */
 typedef struct helio_server_options {

@@ -12,32 +12,32 @@ __extension__ typedef __int128 helio_wide_t;
 static const int64_t DAY_MS = 86400000;
 enum { GPU_H_MS = 3600000, USD_MICRO = 1000000, KG_MG = 1000000 };
 
-static const char *const kind_words[] = {
+static const char *const kind_names[] = {
 #define X(name, word, unit) word,
     HELIO_BUDGET_KIND_TABLE(X)
 #undef X
 };
 
-static const char *const period_words[] = {
+static const char *const period_names[] = {
 #define X(name, word) word,
     HELIO_PERIOD_TABLE(X)
 #undef X
 };
 
-const char *helio_budget_kind_word(uint32_t kind)
+const char *helio_budget_kind_name(uint32_t kind)
 {
-    return kind < HELIO_BUDGET_KINDS ? kind_words[kind] : "unknown";
+    return kind < HELIO_BUDGET_KINDS ? kind_names[kind] : "unknown";
 }
 
-static const char *const level_words[] = {
+static const char *const level_names[] = {
 #define X(name, word) word,
     HELIO_BUDGET_LEVEL_TABLE(X)
 #undef X
 };
 
-const char *helio_budget_level_word(uint32_t level)
+const char *helio_budget_level_name(uint32_t level)
 {
-    return level < HELIO_BUDGET_LEVELS ? level_words[level] : "unknown";
+    return level < HELIO_BUDGET_LEVELS ? level_names[level] : "unknown";
 }
 
 helio_budget_level_t helio_budget_level(int64_t limit, int64_t left)
@@ -47,9 +47,9 @@ helio_budget_level_t helio_budget_level(int64_t limit, int64_t left)
                                : HELIO_BUDGET_LEVEL_LOW;
 }
 
-const char *helio_period_word(uint32_t period)
+const char *helio_period_name(uint32_t period)
 {
-    return period < HELIO_PERIOD_COUNT ? period_words[period] : "unknown";
+    return period < HELIO_PERIOD_COUNT ? period_names[period] : "unknown";
 }
 
 /* ---- as they are written ------------------------------------------------------------------------------- */
@@ -140,11 +140,11 @@ static helio_rc parse_period(helio_text_t text, helio_text_t word, uint32_t *ret
 {
     helio_suggestion_t meant = {.written = word};
     for (uint32_t i = HELIO_PERIOD_NONE + 1; i < HELIO_PERIOD_COUNT; i++) {
-        if (helio_text_is(word, period_words[i])) {
+        if (helio_text_is(word, period_names[i])) {
             *ret_period = i;
             return HELIO_OK;
         }
-        helio_suggestion_offer(&meant, period_words[i]);
+        helio_suggestion_offer(&meant, period_names[i]);
     }
     if (!word.size)
         return helio_fail(err, HELIO_INVALID, "budget '%.*s': the period is missing: add /day, /week or /month",
@@ -237,7 +237,7 @@ void helio_budget_text(uint32_t kind, helio_budget_t budget, char ret_text[HELIO
     for (size_t end = strlen(decimals); end && (decimals[end - 1] == '0' || decimals[end - 1] == '.'); end--)
         decimals[end - 1] = '\0';
     (void)snprintf(ret_text, HELIO_BUDGET_TEXT_SIZE, "%lld%s %s/%s", (long long)(budget.limit / unit->scale),
-                   decimals, unit->word, period_words[budget.period]);
+                   decimals, unit->word, period_names[budget.period]);
 }
 
 void helio_budget_figure(uint32_t kind, int64_t limit, int64_t amount, char ret_text[HELIO_BUDGET_TEXT_SIZE])

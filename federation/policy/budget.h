@@ -17,7 +17,7 @@
 typedef enum helio_budget_kind {
     HELIO_BUDGET_KIND_TABLE(HELIO_BUDGET_KIND_ENUMERATOR_) HELIO_BUDGET_KINDS
 } helio_budget_kind_t;
-const char *helio_budget_kind_word(uint32_t kind);
+const char *helio_budget_kind_name(uint32_t kind);
 
 /*  How much of a budget is used: less than four fifths, less than all, all. */
 #define HELIO_BUDGET_LEVEL_TABLE(X) X(LOW, "low") X(HIGH, "high") X(FULL, "full")
@@ -25,14 +25,14 @@ const char *helio_budget_kind_word(uint32_t kind);
 typedef enum helio_budget_level {
     HELIO_BUDGET_LEVEL_TABLE(HELIO_BUDGET_LEVEL_ENUMERATOR_) HELIO_BUDGET_LEVELS
 } helio_budget_level_t;
-const char *helio_budget_level_word(uint32_t level);
+const char *helio_budget_level_name(uint32_t level);
 helio_budget_level_t helio_budget_level(int64_t limit, int64_t left);
 
 /*  NONE: no budget is set. The number is stored: append only. */
 #define HELIO_PERIOD_TABLE(X) X(NONE, "") X(DAY, "day") X(WEEK, "week") X(MONTH, "month")
 #define HELIO_PERIOD_ENUMERATOR_(name, word) HELIO_PERIOD_##name,
 typedef enum helio_period { HELIO_PERIOD_TABLE(HELIO_PERIOD_ENUMERATOR_) HELIO_PERIOD_COUNT } helio_period_t;
-const char *helio_period_word(uint32_t period);
+const char *helio_period_name(uint32_t period);
 
 #define HELIO_BUDGET_AMOUNT_MAX \
     INT64_C(1000000000000000) /* of each kind: 277 million GPU-hours, a billion dollars */

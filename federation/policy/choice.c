@@ -25,7 +25,7 @@ bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
     return p == pattern.size;
 }
 
-bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_text_t text)
+bool helio_patterns_allow(const helio_string_t *patterns, uint32_t count, helio_text_t text)
 {
     bool any_plain = false, matched = false;
     for (uint32_t i = 0; i < count; i++) {
@@ -142,11 +142,11 @@ helio_candidate_t helio_choice_filter(const helio_requirement_t *want, const hel
     return c;
 }
 
-static uint64_t intensity(const helio_outlook_t *outlook, const helio_plan_t *plan)
+static uint64_t intensity(const helio_pool_forecast_t *pool_forecast, const helio_plan_t *plan)
 {
     if (plan->energy_j)
         return helio_plan_mg_per_kwh(plan);
-    return (uint64_t)outlook->carbon[helio_outlook_hour(outlook, plan->start_ms)];
+    return (uint64_t)pool_forecast->carbon[helio_pool_forecast_hour(pool_forecast, plan->start_ms)];
 }
 
 /*  Inputs of the checks of a start, beside those of its score. */
@@ -171,10 +171,10 @@ static bool caps_need_a_plan(const helio_requirement_t *want)
 static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t weighed_ms, helio_plan_t *ret_high)
 {
     const helio_requirement_t *want = bounds->want;
-    const helio_outlook_t *outlook = bounds->now->outlook;
+    const helio_pool_forecast_t *pool_forecast = bounds->now->pool_forecast;
     *ret_high = (helio_plan_t){0};
     if (caps_need_a_plan(want))
-        *ret_high = helio_plan_of(outlook, &bounds->high, &bounds->now->extras, weighed_ms);
+        *ret_high = helio_plan_of(pool_forecast, &bounds->high, &bounds->now->extras, weighed_ms);
 #ifdef HELIO_MUTANT_deadline_ignored
     (void)start_ms;
 #else
@@ -186,7 +186,7 @@ static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t 
         return HELIO_REJECTION_COST_CAP;
     /* an unknown intensity cannot be shown to be below a cap */
     if (want->max_carbon_mg_per_kwh &&
-        (!outlook->carbon_from.known || intensity(outlook, ret_high) > want->max_carbon_mg_per_kwh))
+        (!pool_forecast->carbon_from.known || intensity(pool_forecast, ret_high) > want->max_carbon_mg_per_kwh))
         return HELIO_REJECTION_CARBON_CAP;
     return HELIO_REJECTION_NONE;
 }
@@ -226,7 +226,7 @@ static void look_ahead(const bounds_t *bounds, const helio_work_t *work, helio_c
     for (; t <= latest && !(t > allowed && c->not_before_ms); t += HELIO_HOUR_MS) {
         if (caps(bounds, t, t, &high) != HELIO_REJECTION_NONE)
             continue;
-        helio_plan_t plan = helio_plan_of(now->outlook, work, &now->extras, t);
+        helio_plan_t plan = helio_plan_of(now->pool_forecast, work, &now->extras, t);
         if (capped && !c->not_before_ms)
             c->not_before_ms = t;
         int64_t rank = helio_choice_rank(&plan, &c->now, now->wall_ms, t == now->held_start_ms);
@@ -260,7 +260,7 @@ helio_candidate_t helio_choice_judge(const helio_requirement_t *want, const heli
     bounds_t bounds = {want, now, work};
     bounds.high.run_ms = c.run_high_ms;
     helio_plan_t high;
-    c.now = helio_plan_of(now->outlook, &work, &now->extras, step_ms);
+    c.now = helio_plan_of(now->pool_forecast, &work, &now->extras, step_ms);
     c.rejection = caps(&bounds, now->wall_ms, step_ms, &high);
     c.high_cost_micro_usd = high.cost_micro_usd;
     c.high_mg_per_kwh = helio_plan_mg_per_kwh(&high);

@@ -19,7 +19,7 @@ typedef struct helio_site_now {
     bool ready; /* in session, heard from recently, capacity known */
     bool draining;
     int64_t wall_ms;
-    const helio_outlook_t *outlook; /* the pool's */
+    const helio_pool_forecast_t *pool_forecast; /* the pool's */
     helio_extras_t extras;
     int64_t held_start_ms; /* the start at this pool that the class already waits for; 0 = none */
 } helio_site_now_t;
@@ -61,7 +61,7 @@ int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, in
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text);
 /*  A list of patterns: "!p" excludes; if the list has plain patterns, one of them must match. An empty list allows
  *  all. */
-bool helio_patterns_allow(const helio_word_t *patterns, uint32_t count, helio_text_t text);
+bool helio_patterns_allow(const helio_string_t *patterns, uint32_t count, helio_text_t text);
 
 /*  "EU" matches "EU" and everything below it, "EU-…". Patterns are allowed. */
 bool helio_region_is_within(helio_text_t region, helio_text_t asked);

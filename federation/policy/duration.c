@@ -14,7 +14,7 @@ static const char *const words[] = {
 #undef X
 };
 
-const char *helio_duration_basis_word(uint32_t basis)
+const char *helio_duration_basis_name(uint32_t basis)
 {
     return basis < HELIO_DURATION_BASIS_COUNT ? words[basis] : "unknown";
 }
@@ -155,7 +155,7 @@ static past_t *find(const helio_durations_t *self, helio_duration_basis_t basis,
     return past;
 }
 
-/*  Moves the key to the end of its table's order; the first key is evicted if the table is full. */
+/*  Moves the key to the end of its table's order; the first key is preempted if the table is full. */
 static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const whose_t *key)
 {
     bool named = basis == HELIO_DURATION_BASIS_NAME;

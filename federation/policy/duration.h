@@ -42,7 +42,7 @@ enum {
 typedef enum helio_duration_basis {
     HELIO_DURATION_BASIS_TABLE(HELIO_DURATION_BASIS_ENUMERATOR_) HELIO_DURATION_BASIS_COUNT
 } helio_duration_basis_t;
-const char *helio_duration_basis_word(uint32_t basis);
+const char *helio_duration_basis_name(uint32_t basis);
 
 /*  The properties of a run that select its key. Views, not kept. Bounds as in a job's row: longer texts are
  *  truncated. */

@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct helio_overflow_step {
-    helio_word_t patterns[HELIO_OVERFLOW_PATTERNS_MAX];
+    helio_string_t patterns[HELIO_OVERFLOW_PATTERNS_MAX];
     uint32_t pattern_count;
     uint64_t after_ms;
     int64_t max_price_micro_usd; /* per GPU-hour; 0 = no limit */

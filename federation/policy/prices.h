@@ -41,7 +41,7 @@ helio_prices_t helio_prices_of(const helio_job_spec_t *spec);
 #define HELIO_PRICE_MAX_MICRO_USD INT64_C(1000000000000) /* a million USD: keeps every sum within 64 bits */
 
 /*  A pool that does not report how many GPUs will be free counts as half taken: neither as idle nor as full. */
-enum { HELIO_UNTOLD_TAKEN_PER_MILLE = 500 };
+enum { HELIO_UNKNOWN_TAKEN_PER_MILLE = 500 };
 
 /*  How far ahead starts are considered: forecasts of intensity have little value beyond two days. */
 enum { HELIO_START_AHEAD_H = 48 };
@@ -58,7 +58,7 @@ enum { HELIO_RISK_PER_MILLE_TO_P90 = 409 };
 /*  A site that does not report its intensity is scored as if it burnt coal: missing data must not look clean. Only
  *  the score uses this figure, not the ledger. (Coal without capture: 740 to 910 g/kWh life cycle, IPCC AR5, WG III,
  *  annex III.) */
-enum { HELIO_RISK_UNTOLD_G_PER_KWH = 1000 };
+enum { HELIO_RISK_UNKNOWN_G_PER_KWH = 1000 };
 /*  Older figures may be wrong: a refused offer costs a minute of waiting on average. */
 enum { HELIO_RISK_STALE_AFTER_MS = 10000, HELIO_RISK_STALE_WAIT_MS = 60000 };
 

@@ -22,7 +22,7 @@ uint32_t helio_quota_left(const helio_holdings_t *self)
     return self->gpus < self->quota.burst_gpus ? self->quota.burst_gpus - (uint32_t)self->gpus : 0;
 }
 
-bool helio_quota_owed(const helio_holdings_t *self)
+bool helio_quota_is_below_guarantee(const helio_holdings_t *self)
 {
     return self->gpus < self->quota.guaranteed_gpus;
 }

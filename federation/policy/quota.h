@@ -40,7 +40,7 @@ typedef struct helio_holdings {
 /*  GPUs that may be added; 0 if the limit was lowered below the usage. */
 uint32_t helio_quota_left(const helio_holdings_t *self);
 /*  The usage is below the guarantee. */
-bool helio_quota_owed(const helio_holdings_t *self);
+bool helio_quota_is_below_guarantee(const helio_holdings_t *self);
 /*  give: no more than was taken. */
 void helio_quota_take(helio_holdings_t *self, uint32_t gpus);
 void helio_quota_give(helio_holdings_t *self, uint32_t gpus);

@@ -19,11 +19,11 @@
     F(R, BOOL, lease, 0, _) /* it must be stoppable while the agent is down */                            \
     F(R, U64, time_limit_ms, 0, _)                                                                        \
     F(R, I64, deadline_wall_ms, 0, _)                                                                     \
-    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_word)                                                     \
-    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_word)                                                   \
+    F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                     \
+    F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                   \
     F(R, U64, max_cost_micro_usd, 0, _)                                                                   \
     F(R, U64, max_carbon_mg_per_kwh, 0, _)                                                                \
-    F(R, LIST, backends, 8, helio_word)                                                                   \
+    F(R, LIST, backends, 8, helio_string)                                                                   \
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                         \
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
     F(R, I64, free_until_ms, 0, _) /* last full hour until which waiting is free; 0 = never */            \

@@ -7,7 +7,7 @@ static const char *const words[] = {
 #undef X
 };
 
-const char *helio_term_word(helio_term_t term)
+const char *helio_term_name(helio_term_t term)
 {
     return term < HELIO_TERM_COUNT ? words[term] : "unknown";
 }
@@ -27,18 +27,18 @@ static int64_t ratio(helio_i128_t numerator, helio_i128_t denominator)
 static const uint64_t RUN_MAX_MS = UINT64_C(100) * 366 * 86400000;
 static const uint64_t GPUS_MAX = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
 
-static void take_use(helio_plan_t *plan, const helio_outlook_use_t *use, uint64_t gpus)
+static void take_use(helio_plan_t *plan, const helio_pool_forecast_use_t *use, uint64_t gpus)
 {
     plan->cost_micro_usd = ratio(use->money * (helio_i128_t)gpus, UJ_PER_KWH);
     plan->energy_j = (uint64_t)ratio(use->energy * (helio_i128_t)gpus, 1000000);
     plan->carbon_mg = (uint64_t)ratio(use->carbon * (helio_i128_t)gpus, UJ_PER_KWH);
 }
 
-helio_plan_t helio_plan_until(const helio_outlook_t *outlook, uint64_t gpus, int64_t start_ms,
+helio_plan_t helio_plan_until(const helio_pool_forecast_t *pool_forecast, uint64_t gpus, int64_t start_ms,
                               int64_t until_ms)
 {
     helio_plan_t plan = {.start_ms = start_ms};
-    helio_outlook_use_t use = helio_outlook_use(outlook, start_ms, until_ms);
+    helio_pool_forecast_use_t use = helio_pool_forecast_use(pool_forecast, start_ms, until_ms);
     take_use(&plan, &use, helio_lesser_u64(gpus, GPUS_MAX));
     return plan;
 }
@@ -57,13 +57,13 @@ static int64_t wait_cost(const helio_work_t *work, uint64_t gpus, int64_t wait_m
                  HELIO_HOUR_MS);
 }
 
-helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *work,
+helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const helio_work_t *work,
                            const helio_extras_t *extras, int64_t start_ms)
 {
     uint64_t gpus = helio_lesser_u64(work->gpus, GPUS_MAX), run_ms = helio_lesser_u64(work->run_ms, RUN_MAX_MS);
     helio_plan_t plan = {.start_ms = start_ms};
     int64_t begin_ms = start_ms + extras->queue_wait_ms + (int64_t)extras->transfer.ms;
-    helio_outlook_use_t use = helio_outlook_use(outlook, begin_ms, begin_ms + (int64_t)run_ms);
+    helio_pool_forecast_use_t use = helio_pool_forecast_use(pool_forecast, begin_ms, begin_ms + (int64_t)run_ms);
     take_use(&plan, &use, gpus);
     int64_t free_until = work->free_until_ms > work->now_ms ? work->free_until_ms : work->now_ms;
     int64_t high_mg = ratio((use.carbon_high - use.carbon) * (helio_i128_t)gpus, UJ_PER_KWH);
@@ -76,7 +76,7 @@ helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *w
         ratio((helio_i128_t)(gpus * run_ms) * extras->shadow_micro_usd_per_gpu_h * 1000 +
                   use.taken * (helio_i128_t)gpus * work->prices.scarcity_micro_usd_per_gpu_h,
               (helio_i128_t)1000 * HELIO_HOUR_MS);
-    plan.terms[HELIO_TERM_MOVE] = ratio(extras->move_micro_usd, 1);
+    plan.terms[HELIO_TERM_DISRUPTION] = ratio(extras->disruption_micro_usd, 1);
     plan.terms[HELIO_TERM_TRANSFER] =
         ratio((helio_i128_t)extras->transfer.egress_micro_usd +
                   carbon_cost(work, (int64_t)helio_lesser_u64(extras->transfer.carbon_mg, (uint64_t)MOST)),

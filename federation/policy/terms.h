@@ -14,16 +14,16 @@
 #ifndef HELIO_POLICY_TERMS_H
 #define HELIO_POLICY_TERMS_H
 
-#include "federation/policy/outlook.h"
+#include "federation/policy/pool_forecast.h"
 #include "federation/policy/transfer.h"
 
 #define HELIO_TERM_TABLE(X)                                                                 \
     X(MONEY, "money")                                                                       \
-    X(CARBON, "carbon") X(WAIT, "wait") X(RISK, "risk") X(SHADOW, "shadow") X(MOVE, "move") \
+    X(CARBON, "carbon") X(WAIT, "wait") X(RISK, "risk") X(SHADOW, "shadow") X(DISRUPTION, "move") \
         X(TRANSFER, "transfer")
 #define HELIO_TERM_ENUMERATOR_(name, word) HELIO_TERM_##name,
 typedef enum helio_term { HELIO_TERM_TABLE(HELIO_TERM_ENUMERATOR_) HELIO_TERM_COUNT } helio_term_t;
-const char *helio_term_word(helio_term_t term);
+const char *helio_term_name(helio_term_t term);
 
 /*  The work to be scored. */
 typedef struct helio_work {
@@ -39,7 +39,7 @@ typedef struct helio_extras {
     bool stale;            /* the site's figures are older than HELIO_RISK_STALE_AFTER_MS */
     int64_t queue_wait_ms; /* after the start, in the site's own queue */
     int64_t shadow_micro_usd_per_gpu_h;
-    int64_t move_micro_usd;
+    int64_t disruption_micro_usd;
     helio_transfer_t transfer; /* of its data, before it begins */
     bool no_link;              /* its data cannot reach the site */
 } helio_extras_t;
@@ -54,12 +54,12 @@ typedef struct helio_plan {
 } helio_plan_t;
 
 /*  Every figure is clamped to +-2^53, so that many can be summed. */
-helio_plan_t helio_plan_of(const helio_outlook_t *outlook, const helio_work_t *work,
+helio_plan_t helio_plan_of(const helio_pool_forecast_t *pool_forecast, const helio_work_t *work,
                            const helio_extras_t *extras, int64_t start_ms);
 
 /*  Cost, energy and carbon of a plan's run from its start until a time. The differences between consecutive times
  *  are the plan's hours, and add up to its figures exactly. The other fields are zero. */
-helio_plan_t helio_plan_until(const helio_outlook_t *outlook, uint64_t gpus, int64_t start_ms,
+helio_plan_t helio_plan_until(const helio_pool_forecast_t *pool_forecast, uint64_t gpus, int64_t start_ms,
                               int64_t until_ms);
 
 /*  Mean intensity of a plan's energy; 0 if it uses none. */

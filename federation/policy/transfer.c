@@ -1,7 +1,7 @@
 #include "federation/policy/transfer.h"
 
 #include "federation/base/number.h"
-#include "federation/policy/outlook.h"
+#include "federation/policy/pool_forecast.h"
 
 static const uint64_t MOST = UINT64_C(1) << 53;
 static const uint64_t MS_MAX = UINT64_C(10) * 366 * 86400000;

@@ -3,42 +3,42 @@
 #include <assert.h>
 #include <string.h>
 
-static const char *const why_words[] = {
+static const char *const cause_names[] = {
 #define X(name, word) word,
-    HELIO_EVICT_WHY_TABLE(X)
+    HELIO_PREEMPT_CAUSE_TABLE(X)
 #undef X
 };
 
-const char *helio_evict_why_word(uint32_t value)
+const char *helio_preempt_cause_name(uint32_t value)
 {
-    return value < HELIO_EVICT_WHY_COUNT ? why_words[value] : "unknown";
+    return value < HELIO_PREEMPT_CAUSE_COUNT ? cause_names[value] : "unknown";
 }
 
-helio_rc helio_evict_why_of(helio_text_t word, uint32_t *ret_value)
+helio_rc helio_preempt_cause_of(helio_text_t word, uint32_t *ret_value)
 {
-    for (uint32_t i = 0; i < HELIO_EVICT_WHY_COUNT; i++)
-        if (helio_text_is(word, why_words[i])) {
+    for (uint32_t i = 0; i < HELIO_PREEMPT_CAUSE_COUNT; i++)
+        if (helio_text_is(word, cause_names[i])) {
             *ret_value = i;
             return HELIO_OK;
         }
     return HELIO_NOT_FOUND;
 }
 
-bool helio_evict_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool reclaims)
+bool helio_preempt_allowed(uint32_t evictor_tier, uint32_t victim_tier, bool reclaims)
 {
     if (victim_tier >= HELIO_TIER_CRITICAL)
         return false;
     return victim_tier < evictor_tier || (reclaims && victim_tier == evictor_tier);
 }
 
-bool helio_evict_is_immune(uint32_t tier, uint32_t times)
+bool helio_preempt_is_immune(uint32_t tier, uint32_t times)
 {
-    return tier != HELIO_TIER_BEST_EFFORT && times >= HELIO_EVICT_TIMES_MAX;
+    return tier != HELIO_TIER_BEST_EFFORT && times >= HELIO_PREEMPT_TIMES_MAX;
 }
 
-uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms)
+uint64_t helio_preempt_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool signalled, uint64_t grace_ms)
 {
-    uint64_t lost = ran_ms < HELIO_EVICT_LOST_MAX_MS ? ran_ms : HELIO_EVICT_LOST_MAX_MS;
+    uint64_t lost = ran_ms < HELIO_PREEMPT_LOST_MAX_MS ? ran_ms : HELIO_PREEMPT_LOST_MAX_MS;
     if (checkpoint_every_ms && checkpoint_every_ms < lost)
         lost = checkpoint_every_ms;
     if (signalled && grace_ms < lost)
@@ -46,16 +46,17 @@ uint64_t helio_evict_lost_ms(uint64_t ran_ms, uint64_t checkpoint_every_ms, bool
     return lost;
 }
 
-int64_t helio_evict_patience_ms(uint64_t lost_gpu_ms, uint64_t gpus, bool reclaims)
+int64_t helio_preempt_patience_ms(uint64_t lost_gpu_ms, uint64_t gpus, bool reclaims)
 {
-    uint64_t most = reclaims ? HELIO_EVICT_PATIENCE_RECLAIM_MS : HELIO_EVICT_PATIENCE_TIER_MS;
+    uint64_t most = reclaims ? HELIO_PREEMPT_PATIENCE_RECLAIM_MS : HELIO_PREEMPT_PATIENCE_TIER_MS;
     uint64_t work = lost_gpu_ms / (gpus ? gpus : 1);
     return (int64_t)(work < most ? work : most);
 }
 
-int64_t helio_evict_young_ms(uint32_t tier)
+int64_t helio_preempt_protection_ms(uint32_t tier)
 {
-    return tier == HELIO_TIER_BEST_EFFORT ? HELIO_EVICT_YOUNG_BEST_EFFORT_MS : HELIO_EVICT_YOUNG_STANDARD_MS;
+    return tier == HELIO_TIER_BEST_EFFORT ? HELIO_PREEMPT_PROTECTION_BEST_EFFORT_MS
+                                          : HELIO_PREEMPT_PROTECTION_STANDARD_MS;
 }
 
 /* ---- orders ---------------------------------------------------------------------------------------------- */
@@ -144,7 +145,7 @@ static void offer(search_t *self, helio_victims_t *set)
 static void spare_some(const search_t *self, helio_victims_t *set)
 {
     for (uint32_t i = set->count; i-- > 0 && set->count > 1;) {
-        uint32_t without[HELIO_EVICT_SET_MAX], count = 0;
+        uint32_t without[HELIO_PREEMPT_SET_MAX], count = 0;
         for (uint32_t k = 0; k < set->count; k++)
             if (k != i)
                 without[count++] = set->chosen[k];
@@ -158,12 +159,12 @@ static void spare_some(const search_t *self, helio_victims_t *set)
 /*  The victims, in order, that can be preempted together without taking any tenant below its guarantee. */
 static uint32_t affordable(const search_t *self, const uint32_t *order, uint32_t count, uint32_t *ret_line)
 {
-    uint64_t left[2 * HELIO_EVICT_CONSIDERED_MAX];
+    uint64_t left[2 * HELIO_PREEMPT_CONSIDERED_MAX];
     uint32_t taken = 0;
     assert(self->spare_count <= sizeof left / sizeof left[0]);
     if (self->spare_count)
         memcpy(left, self->spare, self->spare_count * sizeof *left);
-    for (uint32_t i = 0; i < count && taken < HELIO_EVICT_SET_MAX; i++) {
+    for (uint32_t i = 0; i < count && taken < HELIO_PREEMPT_SET_MAX; i++) {
         const helio_victim_t *victim = &self->victims[order[i]];
         bool can = true;
         for (uint32_t o = 0; o < HELIO_VICTIM_OWNERS; o++)
@@ -214,8 +215,8 @@ helio_victims_t helio_victims_choose(const helio_victim_t *victims, uint32_t cou
                                      uint32_t spare_count, helio_victims_fit_fn fits, void *arg)
 {
     search_t self = {.victims = victims, .spare = spare, .spare_count = spare_count, .fits = fits, .arg = arg};
-    uint32_t order[HELIO_EVICT_CONSIDERED_MAX], room[HELIO_EVICT_CONSIDERED_MAX], line[HELIO_EVICT_SET_MAX];
-    count = count < HELIO_EVICT_CONSIDERED_MAX ? count : HELIO_EVICT_CONSIDERED_MAX;
+    uint32_t order[HELIO_PREEMPT_CONSIDERED_MAX], room[HELIO_PREEMPT_CONSIDERED_MAX], line[HELIO_PREEMPT_SET_MAX];
+    count = count < HELIO_PREEMPT_CONSIDERED_MAX ? count : HELIO_PREEMPT_CONSIDERED_MAX;
     if (!count || fits(arg, NULL, 0))
         return self.best;
     for (uint32_t i = 0; i < count; i++)

@@ -26,7 +26,7 @@ static const struct {
 #undef X
 };
 
-const char *helio_rejection_word(helio_rejection_t rejection)
+const char *helio_rejection_name(helio_rejection_t rejection)
 {
     return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].word : "unknown";
 }
@@ -36,12 +36,12 @@ helio_reason_t helio_rejection_group(helio_rejection_t rejection)
     return rejection < HELIO_REJECTION_COUNT ? rejections[rejection].group : HELIO_REASON_INVALID;
 }
 
-const char *helio_reason_word(helio_reason_t reason)
+const char *helio_reason_name(helio_reason_t reason)
 {
     return reason < HELIO_REASON_COUNT ? reasons[reason] : "unknown";
 }
 
-const char *helio_cause_word(uint32_t cause)
+const char *helio_cause_name(uint32_t cause)
 {
     return cause < HELIO_CAUSE_COUNT ? causes[cause].word : "unknown";
 }

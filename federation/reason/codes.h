@@ -84,10 +84,10 @@ typedef enum helio_cause { HELIO_CAUSE_TABLE(HELIO_CAUSE_ENUMERATOR_) HELIO_CAUS
 typedef enum helio_blame { HELIO_BLAME_POOL, HELIO_BLAME_JOB, HELIO_BLAME_NOBODY } helio_blame_t;
 
 /*  The word that users and programs see; "unknown" for a value outside the list. Never NULL. */
-const char *helio_reason_word(helio_reason_t reason);
-const char *helio_rejection_word(helio_rejection_t rejection);
+const char *helio_reason_name(helio_reason_t reason);
+const char *helio_rejection_name(helio_rejection_t rejection);
 helio_reason_t helio_rejection_group(helio_rejection_t rejection);
-const char *helio_cause_word(uint32_t cause); /* a cause that only a newer peer knows is "unknown" */
+const char *helio_cause_name(uint32_t cause); /* a cause that only a newer peer knows is "unknown" */
 helio_blame_t helio_cause_blame(uint32_t cause);
 /*  The cause whose word the text begins with, followed by its end or ": "; *ret_rest is what comes after that. Peers of
  *  release 0.1 send such texts alone. NONE: no word of the list; *ret_rest is the whole text. */

@@ -88,11 +88,13 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
     [HELIO_CAUSE_NO_CAPACITY] = {"The pool's nodes or GPUs were taken meanwhile.", "Nothing: the job is placed again."},
     [HELIO_CAUSE_STALE_EPOCH] = {"The offer was older than what the site knows of the job.", "Nothing."},
     [HELIO_CAUSE_NOT_HERE] = {"The site was told to stop an attempt that it does not have.", "Nothing."},
-    [HELIO_CAUSE_FENCED] = {"The attempt belongs to an older epoch, so the site stopped it.", "Nothing: its result does not count."},
+    [HELIO_CAUSE_FENCED] = {"The attempt belongs to an older epoch, so the site stopped it.",
+                            "Nothing: its result does not count."},
     [HELIO_CAUSE_RULED] = {"The broker did not want the attempt when the site came back.", "Nothing."},
     [HELIO_CAUSE_STOPPED] = {"The broker had it stopped.", "Nothing."},
-    [HELIO_CAUSE_LEASE_EXPIRED] = {"The site had not reached the broker for the length of its lease, so it stopped the job.",
-                                   "See to the site's connection; `on_site_loss: strict` jobs are not stopped."},
+    [HELIO_CAUSE_LEASE_EXPIRED] =
+        {"The site had not reached the broker for the length of its lease, so it stopped the job.",
+         "See to the site's connection; `on_site_loss: strict` jobs are not stopped."},
     [HELIO_CAUSE_BAD_DOCUMENT] = {"The agent cannot read the job file.", "Update the agent."},
     [HELIO_CAUSE_BAD_OPTION] = {"The site does not pass on an option of the job's `slurm` part.",
                                 "Remove the option, or have the site's operator allow it."},
@@ -102,12 +104,16 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
                                     "The site's operator stores it for this user, or the job runs elsewhere."},
     [HELIO_CAUSE_NO_CONTAINER_RUNTIME] = {"The job has an `image`, and the site runs no containers.",
                                           "Run without `image`, or at another site."},
-    [HELIO_CAUSE_START_FAILED] = {"The site could not start the job's processes.", "The explanation says what the system reported."},
+    [HELIO_CAUSE_START_FAILED] = {"The site could not start the job's processes.",
+                                  "The explanation says what the system reported."},
     [HELIO_CAUSE_SUBMIT_REFUSED] = {"The cluster's scheduler refused the job, or would never start it.",
                                     "Change what the scheduler names: partition, account, limits."},
-    [HELIO_CAUSE_SUBMIT_FAILED] = {"The job could not be handed to the cluster's scheduler.", "See to the cluster's controller."},
-    [HELIO_CAUSE_WAITS_IN_CLUSTER] = {"The cluster's own scheduler lets the job wait.", "The explanation is the scheduler's reason."},
-    [HELIO_CAUSE_WITHDRAWN] = {"The job waited too long in the cluster's queue and was taken back.", "Nothing: it is placed again."},
+    [HELIO_CAUSE_SUBMIT_FAILED] = {"The job could not be handed to the cluster's scheduler.",
+                                   "See to the cluster's controller."},
+    [HELIO_CAUSE_WAITS_IN_CLUSTER] = {"The cluster's own scheduler lets the job wait.",
+                                      "The explanation is the scheduler's reason."},
+    [HELIO_CAUSE_WITHDRAWN] = {"The job waited too long in the cluster's queue and was taken back.",
+                               "Nothing: it is placed again."},
     [HELIO_CAUSE_SITE_SUSPENDED] = {"Somebody at the site suspended the job.", "Ask the site's operator."},
     [HELIO_CAUSE_SITE_CANCELLED] = {"Somebody at the site cancelled the job.", "Ask the site's operator."},
     [HELIO_CAUSE_PREEMPTED] = {"The site's own scheduler preempted the job.", "Nothing: it is placed again."},
@@ -115,7 +121,8 @@ static const helio_reason_doc_t causes[HELIO_CAUSE_COUNT] = {
     [HELIO_CAUSE_OUT_OF_MEMORY] = {"The job used more memory than it asked for.", "Ask for more `memory`."},
     [HELIO_CAUSE_VANISHED] = {"The job's processes are gone and left no exit code.",
                               "The explanation says what is known: a restarted machine, a killed helio-shim."},
-    [HELIO_CAUSE_DOUBTED] = {"What the site reports of the run contradicts its own records.", "Ask the site's operator."},
+    [HELIO_CAUSE_DOUBTED] = {"What the site reports of the run contradicts its own records.",
+                             "Ask the site's operator."},
 };
 
 helio_reason_doc_t helio_reason_doc(helio_reason_t reason)
@@ -162,12 +169,13 @@ static void sentence_text(const char *sentence, helio_buffer_t *out)
 
 static void details_section(helio_buffer_t *out)
 {
-    helio_buffer_text(out, "\n## Details\n\n"
-                           "The facts behind a reason: `details` of a job, a decision and a candidate is a list of "
-                           "`{\"code\", \"params\"}`. Programs read these; the sentences (`detail`, `text`) are for people and "
-                           "can change with any release. Codes and parameters are only ever added. In a sentence `[…]` is left "
-                           "out when a value in it is 0 or empty, and `{n|job|jobs}` is the word for that number.\n\n"
-                           "| code | sentence | params |\n|---|---|---|\n");
+    helio_buffer_text(
+        out, "\n## Details\n\n"
+             "The facts behind a reason: `details` of a job, a decision and a candidate is a list of "
+             "`{\"code\", \"params\"}`. Programs read these; the sentences (`detail`, `text`) are for people and "
+             "can change with any release. Codes and parameters are only ever added. In a sentence `[…]` is left "
+             "out when a value in it is 0 or empty, and `{n|job|jobs}` is the word for that number.\n\n"
+             "| code | sentence | params |\n|---|---|---|\n");
     for (uint32_t i = HELIO_DETAIL_NONE + 1; i < HELIO_DETAIL_CODE_COUNT; i++) {
         const helio_detail_entry_t *entry = helio_detail_entry(i);
         helio_buffer_printf(out, "| `%s` | ", entry->word);
@@ -180,27 +188,30 @@ static void details_section(helio_buffer_t *out)
 
 void helio_reasons_page(helio_buffer_t *out)
 {
-    helio_buffer_text(out, "# Reasons\n\n"
-                           "<!-- Made from federation/reason by its test. -->\n\n"
-                           "Words that programs can branch on. The lists are closed: a release may add a word, and a word keeps "
-                           "its meaning.\n\n"
-                           "## What a job waits for\n\n"
-                           "`reason` of a queued job, and of a refused submission. Where several apply, the first of this list "
-                           "is given.\n\n"
-                           "| reason | meaning | what to do |\n|---|---|---|\n");
+    helio_buffer_text(
+        out, "# Reasons\n\n"
+             "<!-- Made from federation/reason by its test. -->\n\n"
+             "Words that programs can branch on. The lists are closed: a release may add a word, and a word keeps "
+             "its meaning.\n\n"
+             "## What a job waits for\n\n"
+             "`reason` of a queued job, and of a refused submission. Where several apply, the first of this list "
+             "is given.\n\n"
+             "| reason | meaning | what to do |\n|---|---|---|\n");
     for (uint32_t i = HELIO_REASON_NONE + 1; i < HELIO_REASON_COUNT; i++)
-        row(out, helio_reason_word(i), NULL, helio_reason_doc(i));
-    helio_buffer_text(out, "\n## Why a site is not a candidate\n\n"
-                           "`reason` of each candidate in `helio explain` and `helio plan`, and `rejected_reason` of "
-                           "`helio_report.placement_candidates`. The second column is what the job waits for when no site "
-                           "is better.\n\n"
-                           "| reason | the job waits with | meaning | what to do |\n|---|---|---|---|\n");
+        row(out, helio_reason_name(i), NULL, helio_reason_doc(i));
+    helio_buffer_text(out,
+                      "\n## Why a site is not a candidate\n\n"
+                      "`reason` of each candidate in `helio explain` and `helio plan`, and `rejected_reason` of "
+                      "`helio_report.placement_candidates`. The second column is what the job waits for when no site "
+                      "is better.\n\n"
+                      "| reason | the job waits with | meaning | what to do |\n|---|---|---|---|\n");
     for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
-        row(out, helio_rejection_word(i), helio_reason_word(helio_rejection_group(i)), helio_rejection_doc(i));
-    helio_buffer_text(out, "\n## What a site says of an attempt\n\n"
-                           "`cause` in the details of a job that a site refused, lost or stopped, or that waits there.\n\n"
-                           "| cause | meaning | what to do |\n|---|---|---|\n");
+        row(out, helio_rejection_name(i), helio_reason_name(helio_rejection_group(i)), helio_rejection_doc(i));
+    helio_buffer_text(out,
+                      "\n## What a site says of an attempt\n\n"
+                      "`cause` in the details of a job that a site refused, lost or stopped, or that waits there.\n\n"
+                      "| cause | meaning | what to do |\n|---|---|---|\n");
     for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
-        row(out, helio_cause_word(i), NULL, helio_cause_doc(i));
+        row(out, helio_cause_name(i), NULL, helio_cause_doc(i));
     details_section(out);
 }

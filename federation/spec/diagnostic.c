@@ -3,7 +3,7 @@
 
 #include "federation/spec/diagnostic.h"
 
-const char *helio_spec_problem_word(helio_spec_problem_t problem)
+const char *helio_spec_problem_name(helio_spec_problem_t problem)
 {
     static const char *const words[] = {
 #define WORD(name, word) word,

@@ -30,7 +30,7 @@ typedef enum helio_spec_problem {
 #undef HELIO_SPEC_PROBLEM_ENUMERATOR
 } helio_spec_problem_t;
 
-const char *helio_spec_problem_word(helio_spec_problem_t problem); /* never NULL */
+const char *helio_spec_problem_name(helio_spec_problem_t problem); /* never NULL */
 
 typedef struct helio_diagnostic {
     helio_spec_problem_t problem;

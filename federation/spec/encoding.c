@@ -38,7 +38,7 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
 {
     helio_text_t text = self->source.text;
     if (text.size > source_max)
-        return helio_spec_complain_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+        return helio_spec_diagnose_at(self, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
                                       "the file has %u bytes; the limit is %zu", text.size, source_max);
     const unsigned char *data = (const unsigned char *)text.data, *end = data ? data + text.size : data;
     for (const unsigned char *at = data; at < end;) {
@@ -46,10 +46,10 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
         if (size == 0) {
             size_t offset = (size_t)(at - data);
             if (*at >= 0x80)
-                return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
+                return helio_spec_diagnose_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
                                               "save the file as UTF-8",
                                               "the file is not valid UTF-8 here (byte 0x%02x)", *at);
-            return helio_spec_complain_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
+            return helio_spec_diagnose_at(self, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM,
                                           "write it as an escape in double quotes, or remove it",
                                           "control character 0x%02x", *at);
         }

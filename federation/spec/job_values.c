@@ -17,7 +17,7 @@ static helio_rc refuse_gpu(helio_spec_reader_t *reader, const helio_spec_node_t 
                            helio_spec_problem_t problem, const char *why)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_complain(reader, node, problem, gpu_hint, "%s: %s, found %s", reader->path, why,
+    return helio_spec_diagnose(reader, node, problem, gpu_hint, "%s: %s, found %s", reader->path, why,
                                helio_spec_found(node, found));
 }
 
@@ -148,7 +148,7 @@ static helio_rc refuse_array(helio_spec_reader_t *reader, const helio_spec_node_
                              helio_spec_problem_t problem, const char *why)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_complain(reader, node, problem, array_hint, "%s: %s, found %s", reader->path, why,
+    return helio_spec_diagnose(reader, node, problem, array_hint, "%s: %s, found %s", reader->path, why,
                                helio_spec_found(node, found));
 }
 
@@ -191,7 +191,7 @@ static helio_rc sort_tasks(helio_spec_reader_t *reader, const helio_spec_node_t 
     qsort(tasks->items, tasks->count, sizeof tasks->items[0], compare_u32);
     for (uint32_t i = 1; i < tasks->count; i++)
         if (tasks->items[i] == tasks->items[i - 1])
-            return helio_spec_complain(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "list each index once",
+            return helio_spec_diagnose(reader, node, HELIO_SPEC_BAD_VALUE_PROBLEM, "list each index once",
                                        "%s: index %u is given twice", reader->path, tasks->items[i]);
     return HELIO_OK;
 }
@@ -231,7 +231,7 @@ helio_rc helio_spec_check_placement(helio_spec_reader_t *reader, const helio_spe
     const helio_spec_node_t *goal = helio_spec_find(node, "goal");
     (void)ret_job;
     if (goal && helio_spec_find(node, "prices"))
-        return helio_spec_complain(reader, goal, HELIO_SPEC_CONTRADICTION_PROBLEM,
+        return helio_spec_diagnose(reader, goal, HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "a goal is a set of prices: remove one of the two",
                                    "%s: 'goal' and 'prices' contradict each other", reader->path);
     return HELIO_OK;
@@ -241,12 +241,12 @@ helio_rc helio_spec_check_job(helio_spec_reader_t *reader, const helio_spec_node
 {
     const helio_job_spec_t *job = ret_job;
     if (job->gpus.count == 0 && job->interconnect == HELIO_INTERCONNECT_NVLINK)
-        return helio_spec_complain(reader, helio_spec_find(node, "interconnect"),
+        return helio_spec_diagnose(reader, helio_spec_find(node, "interconnect"),
                                    HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "add 'gpu: H100:8', or remove interconnect",
                                    "interconnect: nvlink needs GPUs, but the job requests none");
     if (job->gpus.count == 0 && job->sharing == HELIO_SHARING_MIG)
-        return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+        return helio_spec_diagnose(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "add 'gpu: H100/1g.10gb:1', or remove sharing",
                                    "sharing: mig needs GPUs, but the job requests none");
     return HELIO_OK;

@@ -37,7 +37,7 @@ static helio_rc refuse_duplicate(builder_t *self, const helio_spec_node_t *mappi
     /* A key is checked only if all keys before it have their values: keys are every second child. */
     for (const helio_spec_node_t *seen = mapping->first; seen; seen = seen->next->next)
         if (helio_text_equal(seen->text, key->text))
-            return helio_spec_complain(self->reader, key, HELIO_SPEC_DUPLICATE_KEY_PROBLEM,
+            return helio_spec_diagnose(self->reader, key, HELIO_SPEC_DUPLICATE_KEY_PROBLEM,
                                        "remove one of the two, or rename it",
                                        "key %s is given twice", helio_spec_found(key, found));
     return HELIO_OK;
@@ -47,10 +47,10 @@ static helio_rc check_key(builder_t *self, const helio_spec_node_t *mapping, con
 {
     char found[HELIO_SPEC_FOUND_SIZE];
     if (key->type != HELIO_SPEC_SCALAR)
-        return helio_spec_complain(self->reader, key, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
+        return helio_spec_diagnose(self->reader, key, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
                                    "expected the name of a key, found %s", helio_spec_found(key, found));
     if (mapping->count / 2 >= HELIO_SPEC_KEYS_MAX)
-        return helio_spec_complain(self->reader, key, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+        return helio_spec_diagnose(self->reader, key, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
                                    "more than %d keys in one mapping", HELIO_SPEC_KEYS_MAX);
     return refuse_duplicate(self, mapping, key);
 }
@@ -59,7 +59,7 @@ static helio_rc check_key(builder_t *self, const helio_spec_node_t *mapping, con
 static helio_rc attach(builder_t *self, helio_spec_node_t *node)
 {
     if (++self->nodes > HELIO_SPEC_NODES_MAX)
-        return helio_spec_complain(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+        return helio_spec_diagnose(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
                                    "more than %d values in one file", HELIO_SPEC_NODES_MAX);
     if (self->depth == 0) {
         self->root = node;
@@ -115,7 +115,7 @@ static helio_rc open_node(builder_t *self, helio_spec_node_t *node)
     if (rc != HELIO_OK)
         return rc;
     if (self->depth == HELIO_SPEC_DEPTH_MAX)
-        return helio_spec_complain(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+        return helio_spec_diagnose(self->reader, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
                                    "nested deeper than %d levels", HELIO_SPEC_DEPTH_MAX);
     self->open[self->depth++] = node;
     return HELIO_OK;
@@ -134,7 +134,7 @@ static helio_rc refuse_feature(builder_t *self, const yaml_event_t *event, const
     helio_text_t text = self->reader->source.text;
     while (end < text.size && (unsigned char)text.data[end] > ' ' && !strchr(",]}", text.data[end]))
         end++;
-    return helio_spec_complain_at(self->reader, offset, end, HELIO_SPEC_FORBIDDEN_PROBLEM, hint,
+    return helio_spec_diagnose_at(self->reader, offset, end, HELIO_SPEC_FORBIDDEN_PROBLEM, hint,
                                   "%s are not supported", what);
 }
 
@@ -163,7 +163,7 @@ static helio_rc add_scalar(builder_t *self, const yaml_event_t *event)
     helio_spec_node_t *node = node_of(self, event, HELIO_SPEC_SCALAR);
     node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (text.size && memchr(text.data, '\0', text.size))
-        return helio_spec_complain(self->reader, node, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
+        return helio_spec_diagnose(self->reader, node, HELIO_SPEC_MALFORMED_PROBLEM, NULL,
                                    "text must not contain NUL characters");
     node->text = helio_arena_text(self->reader->arena, text);
     if (node->plain && is_null_word(text))
@@ -179,7 +179,7 @@ static helio_rc take_event(builder_t *self, const yaml_event_t *event)
     case YAML_DOCUMENT_START_EVENT:
         at = byte_of(self, event->start_mark.index);
         if (++self->documents > 1)
-            rc = helio_spec_complain_at(self->reader, at, at, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
+            rc = helio_spec_diagnose_at(self->reader, at, at, HELIO_SPEC_FORBIDDEN_PROBLEM, NULL,
                                         "a second document begins here, but only one is expected");
         break;
     case YAML_SCALAR_EVENT:
@@ -258,7 +258,7 @@ static const char *problem_text(const yaml_parser_t *parser)
     return parser->problem;
 }
 
-static helio_rc complain_syntax(builder_t *self, const yaml_parser_t *parser)
+static helio_rc diagnose_syntax(builder_t *self, const yaml_parser_t *parser)
 {
     helio_text_t text = self->reader->source.text;
     const char *problem = problem_text(parser);
@@ -268,15 +268,15 @@ static helio_rc complain_syntax(builder_t *self, const yaml_parser_t *parser)
     size_t offset = byte_of(self, open ? parser->context_mark.index : parser->problem_mark.index);
     size_t tab = find_tab(text, offset);
     if (tab < text.size)
-        return helio_spec_complain_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM,
+        return helio_spec_diagnose_at(self->reader, tab, tab, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "indent with spaces", "not valid YAML: a tab is not allowed in indentation");
     const char *hint = key ? "write a colon and a space after the key" : syntax_hint(text, offset);
     if (!parser->context || open)
-        return helio_spec_complain_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
+        return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                       "not valid YAML: %s%s%s", problem, open ? " " : "",
                                       open ? parser->context : "");
     uint32_t first = self->reader->source.line ? self->reader->source.line : 1;
-    return helio_spec_complain_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
+    return helio_spec_diagnose_at(self->reader, offset, offset, HELIO_SPEC_MALFORMED_PROBLEM, hint,
                                   "not valid YAML: %s %s that begins on line %u", problem, parser->context,
                                   (uint32_t)parser->context_mark.line + first);
 }
@@ -289,7 +289,7 @@ static helio_rc read_events(builder_t *self, yaml_parser_t *parser)
         if (!yaml_parser_parse(parser, &event)) {
             if (parser->error == YAML_MEMORY_ERROR)
                 abort();
-            return complain_syntax(self, parser);
+            return diagnose_syntax(self, parser);
         }
         rc = take_event(self, &event);
         more = event.type != YAML_STREAM_END_EVENT;
@@ -307,7 +307,7 @@ static helio_rc finish(builder_t *self, helio_spec_node_t **ret_root)
         root->type = HELIO_SPEC_MAPPING;
     }
     if (root->type != HELIO_SPEC_MAPPING)
-        return helio_spec_complain(
+        return helio_spec_diagnose(
             self->reader, root, HELIO_SPEC_WRONG_TYPE_PROBLEM,
             root->type == HELIO_SPEC_SEQUENCE ? "separate several documents by lines with ---" : NULL,
             "expected a mapping of keys to values, found %s", helio_spec_found(root, found));

@@ -128,7 +128,7 @@ static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *
         (void)snprintf(hint, sizeof hint, "known keys: %s", advice.keys);
     (void)snprintf(where, sizeof where, "%s", self->path_size ? self->path : table->name);
     size_t before = helio_spec_path_key(self, key->text);
-    helio_rc rc = helio_spec_complain(self, key, HELIO_SPEC_UNKNOWN_KEY_PROBLEM, hint, "unknown key %s in %s",
+    helio_rc rc = helio_spec_diagnose(self, key, HELIO_SPEC_UNKNOWN_KEY_PROBLEM, hint, "unknown key %s in %s",
                                       helio_spec_found(key, found), where);
     helio_spec_path_cut(self, before);
     return rc;
@@ -147,7 +147,7 @@ static helio_rc check_entries(helio_spec_reader_t *self, const helio_spec_field_
 {
     if ((double)node->count <= entries_most(field))
         return HELIO_OK;
-    return helio_spec_complain(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
+    return helio_spec_diagnose(self, node, HELIO_SPEC_TOO_BIG_PROBLEM, NULL,
                                "%s: %u entries exceed the limit of %.0f",
                                self->path, node->count, entries_most(field));
 }
@@ -162,7 +162,7 @@ static helio_rc read_words(helio_spec_reader_t *self, const helio_spec_field_t *
     if (rc != HELIO_OK)
         return rc;
     uint32_t count = single ? 1 : node->count;
-    helio_word_t *words = helio_arena_alloc(self->arena, count ? count : 1, sizeof *words);
+    helio_string_t *words = helio_arena_alloc(self->arena, count ? count : 1, sizeof *words);
     const helio_spec_node_t *item = single ? node : node->first;
     for (uint32_t i = 0; i < count && (rc == HELIO_OK || goes_on(self)); i++, item = item->next) {
         size_t before = single ? self->path_size : helio_spec_path_index(self, i);
@@ -249,7 +249,7 @@ static helio_rc read_field(helio_spec_reader_t *self, const helio_spec_field_t *
     if (helio_spec_is_scalar(field->kind))
         return helio_spec_scalar(self, field, node, target);
     switch ((int)field->kind) {
-    case HELIO_SPEC_WORDS:
+    case HELIO_SPEC_STRINGS:
         return read_words(self, field, node, target);
     case HELIO_SPEC_PAIRS:
         return read_pairs(self, field, node, target);
@@ -273,7 +273,7 @@ static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_
     bool block = field->example && strchr(field->example, '\n');
     (void)snprintf(hint, sizeof hint, "add '%s: %s'", field->key, field->example ? field->example : "");
     const char *where = self->path_size ? self->path : NULL;
-    return helio_spec_complain(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint, "key '%s' is missing%s%s",
+    return helio_spec_diagnose(self, node, HELIO_SPEC_MISSING_PROBLEM, block ? NULL : hint, "key '%s' is missing%s%s",
                                field->key, where ? " in " : "", where ? where : "");
 }
 
@@ -309,7 +309,7 @@ static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t 
 static helio_rc refuse_other(helio_spec_reader_t *self, const helio_spec_node_t *node)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_complain(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
+    return helio_spec_diagnose(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, NULL,
                                "%s: expected a mapping, found %s", self->path, helio_spec_found(node, found));
 }
 

@@ -44,11 +44,11 @@ struct helio_spec_reader {
 
 /*  Fills the diagnostic with the position of the node, the reader's path and the texts (hint NULL = none). Returns
  *  the code to pass on: HELIO_TOO_BIG for TOO_BIG, otherwise HELIO_INVALID. */
-helio_rc helio_spec_complain(helio_spec_reader_t *self, const helio_spec_node_t *node,
+helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node,
                              helio_spec_problem_t problem, const char *hint, const char *format, ...)
     HELIO_PRINTF(5, 6);
 /*  The same for a range of source bytes. */
-helio_rc helio_spec_complain_at(helio_spec_reader_t *self, size_t offset, size_t end,
+helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end,
                                 helio_spec_problem_t problem, const char *hint, const char *format, ...)
     HELIO_PRINTF(6, 7);
 

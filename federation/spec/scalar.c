@@ -85,8 +85,8 @@ void helio_spec_expected(const helio_spec_field_t *field, char ret_text[HELIO_SP
         [HELIO_SPEC_MONEY] = "an amount in USD",
         [HELIO_SPEC_QUANTITY] = "a number with a unit",
         [HELIO_SPEC_TIME] = "a date and time (RFC 3339)",
-        [HELIO_SPEC_WORD] = "a word",
-        [HELIO_SPEC_WORDS] = "a list of words",
+        [HELIO_SPEC_CHOICE] = "a word",
+        [HELIO_SPEC_STRINGS] = "a list of words",
         [HELIO_SPEC_PAIRS] = "a mapping of names to text",
         [HELIO_SPEC_LIST] = "a list of mappings",
         [HELIO_SPEC_GROUP] = "a mapping",
@@ -119,7 +119,7 @@ helio_rc helio_spec_expect(helio_spec_reader_t *self, const helio_spec_field_t *
         (void)snprintf(example, sizeof example, "for example '%s: %s'", field->key, field->example);
         hint = block ? NULL : example;
     }
-    return helio_spec_complain(self, node, problem, hint, "%s: expected %s, found %s", self->path, expected,
+    return helio_spec_diagnose(self, node, problem, hint, "%s: expected %s, found %s", self->path, expected,
                                helio_spec_found(node, found));
 }
 
@@ -139,7 +139,7 @@ static helio_rc refuse_no_text(helio_spec_reader_t *self, const helio_spec_field
     (void)snprintf(hint, sizeof hint, "for example '%s: %s'", field->key,
                    field->example ? field->example : "");
     bool show = field->example && !strchr(field->example, '\n');
-    return helio_spec_complain(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, show ? hint : NULL,
+    return helio_spec_diagnose(self, node, HELIO_SPEC_WRONG_TYPE_PROBLEM, show ? hint : NULL,
                                "%s: expected %s, found %s", self->path, expected,
                                helio_spec_found(node, found));
 }
@@ -148,7 +148,7 @@ static helio_rc refuse_by_rule(helio_spec_reader_t *self, const helio_spec_field
                                const helio_spec_node_t *node)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s: expected %s, found %s",
+    return helio_spec_diagnose(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL, "%s: expected %s, found %s",
                                self->path, field->rule->expected, helio_spec_found(node, found));
 }
 
@@ -158,11 +158,11 @@ helio_rc helio_spec_text(helio_spec_reader_t *self, const helio_spec_field_t *fi
     if (node->type != HELIO_SPEC_SCALAR || node->text.size == 0)
         return refuse_no_text(self, field, node);
     if ((double)node->text.size > most)
-        return helio_spec_complain(self, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL,
+        return helio_spec_diagnose(self, node, HELIO_SPEC_OUT_OF_RANGE_PROBLEM, NULL,
                                    "%s: %u bytes exceed the limit of %.0f", self->path,
                                    node->text.size, most);
     if (!field->multiline && !one_line(node->text))
-        return helio_spec_complain(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
+        return helio_spec_diagnose(self, node, HELIO_SPEC_BAD_VALUE_PROBLEM, NULL,
                                    "%s: expected one line of text without control characters", self->path);
     if (field->rule && !field->rule->good(node->text))
         return refuse_by_rule(self, field, node);
@@ -364,7 +364,7 @@ static helio_rc read_text(helio_spec_reader_t *self, const helio_spec_field_t *f
 
 bool helio_spec_is_scalar(helio_spec_kind_t kind)
 {
-    return kind <= HELIO_SPEC_WORD;
+    return kind <= HELIO_SPEC_CHOICE;
 }
 
 helio_rc helio_spec_scalar(helio_spec_reader_t *self, const helio_spec_field_t *field,
@@ -380,7 +380,7 @@ helio_rc helio_spec_scalar(helio_spec_reader_t *self, const helio_spec_field_t *
         return read_text(self, field, node, target);
     case HELIO_SPEC_BOOL:
         return read_bool(self, field, node, target);
-    case HELIO_SPEC_WORD:
+    case HELIO_SPEC_CHOICE:
         return read_word(self, field, node, target);
     case HELIO_SPEC_TIME:
         return read_time(self, field, node, target);

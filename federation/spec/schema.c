@@ -62,12 +62,13 @@ static void entries_members(helio_json_writer_t *self, const helio_spec_field_t 
 static void collection_members(helio_json_writer_t *self, const helio_spec_field_t *field)
 {
     const char *pattern = field->rule ? field->rule->pattern : NULL;
-    if (field->kind == HELIO_SPEC_WORDS)
+    if (field->kind == HELIO_SPEC_STRINGS)
         helio_json_put_raw(self, "type", HELIO_TEXT("[\"array\", \"string\"]"));
     else
         helio_json_put_string(self, "type", field->kind == HELIO_SPEC_LIST ? "array" : "object");
     if (field->kind == HELIO_SPEC_PAIRS) {
-        helio_json_put_raw(self, "additionalProperties", HELIO_TEXT("{\"type\": [\"string\", \"number\", \"boolean\"]}"));
+        helio_json_put_raw(self, "additionalProperties",
+                           HELIO_TEXT("{\"type\": [\"string\", \"number\", \"boolean\"]}"));
         if (pattern) {
             helio_json_begin_object(self, "propertyNames");
             helio_json_put_string(self, "pattern", pattern);
@@ -125,7 +126,7 @@ static void kind_members(helio_json_writer_t *self, const helio_spec_field_t *fi
         helio_json_put_string(self, "type", "string");
         helio_json_put_string(self, "format", "date-time");
         break;
-    case HELIO_SPEC_WORDS:
+    case HELIO_SPEC_STRINGS:
     case HELIO_SPEC_PAIRS:
     case HELIO_SPEC_LIST:
         collection_members(self, field);
@@ -138,7 +139,7 @@ static void kind_members(helio_json_writer_t *self, const helio_spec_field_t *fi
         helio_json_put_raw(self, NULL, helio_text_of(field->schema ? field->schema : "true"));
         helio_json_end(self);
         break;
-    case HELIO_SPEC_WORD: /* has words */
+    case HELIO_SPEC_CHOICE: /* has words */
     case HELIO_SPEC_INCLUDE:
     case HELIO_SPEC_SKIP:
         break;

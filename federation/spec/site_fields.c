@@ -7,18 +7,18 @@
 #define POOL(member) .offset = offsetof(helio_pool_t, member)
 
 /*  The profile stores the word: backends are an open set on the wire. */
-static const char *const backend_words[] = {"local", "slurm", "kubernetes", "exec"};
-enum { BACKEND_COUNT = sizeof backend_words / sizeof backend_words[0] };
+static const char *const backend_names[] = {"local", "slurm", "kubernetes", "exec"};
+enum { BACKEND_COUNT = sizeof backend_names / sizeof backend_names[0] };
 
 static const char *backend_word(uint32_t value)
 {
-    return value < BACKEND_COUNT ? backend_words[value] : "unknown";
+    return value < BACKEND_COUNT ? backend_names[value] : "unknown";
 }
 
 static helio_rc backend_of(helio_text_t word, uint32_t *ret_value)
 {
     for (uint32_t i = 0; i < BACKEND_COUNT; i++)
-        if (helio_text_is(word, backend_words[i])) {
+        if (helio_text_is(word, backend_names[i])) {
             *ret_value = i;
             return HELIO_OK;
         }
@@ -68,21 +68,21 @@ static helio_rc check_pool(helio_spec_reader_t *reader, const helio_spec_node_t 
     if (!max_nodes)
         pool->max_nodes = pool->nodes;
     if (pool->max_nodes < pool->nodes)
-        return helio_spec_complain(reader, max_nodes, HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
+        return helio_spec_diagnose(reader, max_nodes, HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                                    "%s: max_nodes %u is less than nodes %u", reader->path, pool->max_nodes,
                                    pool->nodes);
     if (!pool->gpu.size && pool->gpus_per_node > 0)
-        return helio_spec_complain(reader, helio_spec_find(node, "gpus_per_node"), HELIO_SPEC_MISSING_PROBLEM,
+        return helio_spec_diagnose(reader, helio_spec_find(node, "gpus_per_node"), HELIO_SPEC_MISSING_PROBLEM,
                                    "add 'gpu: H100'", "%s: a pool with gpus_per_node needs 'gpu', the GPU model",
                                    reader->path);
     bool slices = helio_gpu_slice(pool->gpu).size > 0;
     if (slices && pool->sharing != HELIO_SHARING_MIG)
-        return helio_spec_complain(reader, helio_spec_find(node, "gpu"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+        return helio_spec_diagnose(reader, helio_spec_find(node, "gpu"), HELIO_SPEC_CONTRADICTION_PROBLEM,
                                    "add 'sharing: mig'", "%s: a pool of MIG slices needs 'sharing: mig'", reader->path);
     if (!slices && pool->sharing == HELIO_SHARING_MIG)
-        return helio_spec_complain(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
-                                   "write 'gpu: H100/1g.10gb'", "%s: 'sharing: mig' needs a gpu that names the MIG profile",
-                                   reader->path);
+        return helio_spec_diagnose(reader, helio_spec_find(node, "sharing"), HELIO_SPEC_CONTRADICTION_PROBLEM,
+                                   "write 'gpu: H100/1g.10gb'",
+                                   "%s: 'sharing: mig' needs a gpu that names the MIG profile", reader->path);
     return HELIO_OK;
 }
 
@@ -140,14 +140,14 @@ static const helio_spec_field_t pool_fields[] = {
      .example = "2TB",
      .doc = "Main memory of one node. Default: memory requests are not checked."},
     {.key = "interconnect",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      POOL(interconnect),
      .words = HELIO_SPEC_ENUM(helio_interconnect, HELIO_INTERCONNECT),
      .fallback = "any",
      .example = "nvlink",
      .doc = "Best interconnect of the pool between GPUs and nodes."},
     {.key = "sharing",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      POOL(sharing),
      .words = HELIO_SPEC_ENUM(helio_sharing, HELIO_SHARING),
      .fallback = "none",
@@ -202,11 +202,11 @@ static helio_rc check_site(helio_spec_reader_t *reader, const helio_spec_node_t 
     for (uint32_t i = 0; i < site->pools.count; i++, item = item->next) {
         const helio_pool_t *pool = &site->pools.items[i];
         if (pool->gpu.size && pool->gpus_per_node == 0 && !knows_its_nodes(site))
-            return helio_spec_complain(reader, helio_spec_find(item, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
+            return helio_spec_diagnose(reader, helio_spec_find(item, "gpu"), HELIO_SPEC_MISSING_PROBLEM,
                                        "add 'gpus_per_node: 8'", "pools[%u]: a GPU pool needs 'gpus_per_node'", i);
         for (uint32_t j = 0; j < i; j++)
             if (helio_text_equal(site->pools.items[i].name, site->pools.items[j].name))
-                return helio_spec_complain(
+                return helio_spec_diagnose(
                     reader, helio_spec_find(item, "name"), HELIO_SPEC_CONTRADICTION_PROBLEM, NULL,
                     "pools: two pools are named '%.*s'", HELIO_TEXT_ARGS(site->pools.items[i].name));
     }

@@ -68,8 +68,8 @@ typedef enum helio_spec_kind {
     HELIO_SPEC_MONEY,    /* 64 bits, micro USD, not negative: 400 USD */
     HELIO_SPEC_QUANTITY, /* 64 bits, not negative: a number and `unit`, scaled by 10^decimals: 250 g/kWh */
     HELIO_SPEC_TIME,     /* int64_t Unix ms: RFC 3339 */
-    HELIO_SPEC_WORD,     /* uint32_t: one of the words of an enumeration */
-    HELIO_SPEC_WORDS,    /* {helio_word_t *, count}: a list, or one word; most = entries */
+    HELIO_SPEC_CHOICE,     /* uint32_t: one of the words of an enumeration */
+    HELIO_SPEC_STRINGS,    /* {helio_string_t *, count}: a list, or one word; most = entries */
     HELIO_SPEC_PAIRS,    /* {helio_pair_t *, count}: a mapping of text to text as written; most = entries */
     HELIO_SPEC_LIST,     /* {record *, count}: a list of mappings read by `table`; most = entries */
     HELIO_SPEC_GROUP,    /* a mapping read by `table` into the struct at `offset` (0 = the same struct) */
@@ -89,7 +89,7 @@ typedef struct helio_spec_enum {
     uint32_t count;
 } helio_spec_enum_t;
 extern const helio_spec_enum_t helio_spec_levels; /* debug, info, warn, error: helio_level_t */
-#define HELIO_SPEC_ENUM(name, PREFIX) (&(const helio_spec_enum_t){name##_word, name##_of, PREFIX##_COUNT})
+#define HELIO_SPEC_ENUM(name, PREFIX) (&(const helio_spec_enum_t){name##_name, name##_of, PREFIX##_COUNT})
 
 /*  A rule for texts (TEXT), entries (WORDS) and names (PAIRS). */
 typedef struct helio_spec_rule {
@@ -112,7 +112,7 @@ typedef struct helio_spec_field {
     const char *fallback; /* the default as written in a file; NULL = zero or empty */
     const char *example;  /* as written in a file */
     const char *doc;      /* one or two sentences */
-    /* CUSTOM: reads the node into the struct of the table; reports errors with helio_spec_complain. */
+    /* CUSTOM: reads the node into the struct of the table; reports errors with helio_spec_diagnose. */
     helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
     const char *schema; /* CUSTOM: JSON Schema of the value */
     const char *unit;   /* QUANTITY */
@@ -126,7 +126,7 @@ struct helio_spec_table {
     size_t size;      /* of the struct */
     const helio_spec_field_t *fields;
     size_t field_count;
-    /* Rules across fields, checked after all fields. NULL = none; reports errors with helio_spec_complain. */
+    /* Rules across fields, checked after all fields. NULL = none; reports errors with helio_spec_diagnose. */
     helio_rc (*check)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
 };
 #define HELIO_SPEC_TABLE(name, type, fields, check)                             \

@@ -20,7 +20,7 @@ typedef struct splitter {
 static helio_rc add(splitter_t *self, const char *from, const char *to)
 {
     if (self->parts.count == HELIO_SPEC_STREAM_JOBS_MAX)
-        return helio_spec_complain_at(&self->reader, (size_t)(from - self->source.text.data),
+        return helio_spec_diagnose_at(&self->reader, (size_t)(from - self->source.text.data),
                                       (size_t)(from - self->source.text.data), HELIO_SPEC_TOO_BIG_PROBLEM,
                                       NULL, "more than %d jobs in one submission",
                                       HELIO_SPEC_STREAM_JOBS_MAX);
@@ -232,7 +232,7 @@ helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, heli
     const char *data = source.text.data ? source.text.data : "", *end = data + source.text.size;
     helio_rc rc = HELIO_OK;
     if (source.text.size > HELIO_SPEC_STREAM_MAX)
-        return helio_spec_complain_at(
+        return helio_spec_diagnose_at(
             &self.reader, 0, 0, HELIO_SPEC_TOO_BIG_PROBLEM, "split the submission",
             "the submission has %u bytes; the limit is %d", source.text.size, HELIO_SPEC_STREAM_MAX);
     self.source.text.data = data;
@@ -243,7 +243,7 @@ helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena, heli
         rc = split_yaml(&self, data, end);
     }
     if (rc == HELIO_OK && self.parts.count == 0)
-        rc = helio_spec_complain_at(&self.reader, 0, 0, HELIO_SPEC_MISSING_PROBLEM,
+        rc = helio_spec_diagnose_at(&self.reader, 0, 0, HELIO_SPEC_MISSING_PROBLEM,
                                     "a job needs at least 'run: ...'", "the input contains no job");
     if (rc == HELIO_OK)
         *ret_parts = self.parts;

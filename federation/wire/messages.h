@@ -9,7 +9,7 @@
  *  last argument of F; HELIO_WIRE_LATER_TABLE; HELIO_MESSAGE_TABLE). To remove or change anything, raise
  *  HELIO_PROTOCOL_VERSION_MIN too; the broker then refuses all older peers.
  *
- *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> RULINGS… (last=true) -> everything else. The
+ *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> VERDICTS… (last=true) -> everything else. The
  *  broker sends no order before the inventory is complete.
  */
 #ifndef HELIO_WIRE_MESSAGES_H
@@ -56,8 +56,8 @@ enum {
 #define HELIO_MSG_INVENTORY_FIELDS(F, R)                      \
     F(R, LIST, holdings, HELIO_WIRE_BATCH_MAX, helio_holding) \
     F(R, BOOL, last, 0, _)
-#define HELIO_MSG_RULINGS_FIELDS(F, R)                      \
-    F(R, LIST, rulings, HELIO_WIRE_BATCH_MAX, helio_ruling) \
+#define HELIO_MSG_VERDICTS_FIELDS(F, R)                      \
+    F(R, LIST, verdicts, HELIO_WIRE_BATCH_MAX, helio_attempt_verdict) \
     F(R, BOOL, last, 0, _)
 #define HELIO_MSG_SUMMARY_FIELDS(F, R) F(R, RECORD, summary, 0, helio_site_summary)
 #define HELIO_MSG_ORDERS_FIELDS(F, R) \
@@ -95,7 +95,7 @@ enum {
     X(1, HELLO, hello, "agent", "opens a session: who I am, what I can do, what I have seen") \
     X(2, WELCOME, welcome, "broker", "the session is open; these are its clocks")             \
     X(3, INVENTORY, inventory, "agent", "what the journal and the backend hold, in parts")    \
-    X(4, RULINGS, rulings, "broker", "what becomes of each holding")                          \
+    X(4, VERDICTS, verdicts, "broker", "what becomes of each holding")                          \
     X(5, SUMMARY, summary, "agent", "capacity, queue and series, full or as changes")         \
     X(6, ORDERS, orders, "broker", "run these")                                               \
     X(7, REPORTS, reports, "agent", "what became of attempts; repeated until acknowledged")   \
@@ -123,7 +123,7 @@ typedef enum helio_message {
 HELIO_RECORD_DECLARE(helio_msg_hello, HELIO_MSG_HELLO_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_welcome, HELIO_MSG_WELCOME_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_inventory, HELIO_MSG_INVENTORY_FIELDS)
-HELIO_RECORD_DECLARE(helio_msg_rulings, HELIO_MSG_RULINGS_FIELDS)
+HELIO_RECORD_DECLARE(helio_msg_verdicts, HELIO_MSG_VERDICTS_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_summary, HELIO_MSG_SUMMARY_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_orders, HELIO_MSG_ORDERS_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_reports, HELIO_MSG_REPORTS_FIELDS)

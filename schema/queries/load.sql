@@ -109,7 +109,7 @@ select w.job_id, w.after::int4, w.on_job, w.on_task, case when e.well is null th
 from waiting w join ends e using (on_job, on_task)
 order by w.job_id, w.place
 
--- name: load_least
+-- name: load_earliest_start
 select p.job_id, p.task, p.least_site, coalesce(p.least_pool, ''), helio.time_ms(p.least_at)
 from helio.open_jobs o join helio.placements p using (job_id)
 where p.least_site is not null
@@ -122,7 +122,7 @@ join helio.placements p on p.job_id = s.job_id and p.task = s.task and p.epoch =
 where p.transfer_ms > 0 or p.transfer_micro_usd > 0 or p.transfer_j > 0
 order by p.job_id, p.task
 
--- name: load_foreseen
+-- name: load_expected_use
 -- Of every attempt of the jobs that are open: the newest is what is committed, the others tell which ends are booked.
 select p.job_id, p.task, p.epoch, exists (select from helio.attempts a where a.job_id = p.job_id and a.task = p.task
         and a.epoch = p.epoch and a.run_ms > 0), helio.time_ms(p.start_at), p.transfer_ms, coalesce(p.expected_ms, 0),
@@ -131,7 +131,7 @@ from helio.open_jobs o join helio.placements p using (job_id)
 order by p.job_id, p.task, p.epoch
 
 -- name: load_actual
--- As far back as hours are kept (federation/policy/past.h).
+-- As far back as hours are kept (federation/policy/history.h).
 select a.site, a.pool, a.signal::int4, helio.time_ms(a.hour), a.value, a.kind, coalesce(a.factor, ''),
     coalesce(a.source, ''), a.estimated, helio.time_ms(a.issued_at)
 from helio.actuals a join helio.sites s using (site)

@@ -294,7 +294,7 @@ insert into helio.dependencies (job_id, place, after, on_job, on_task)
 select n.job, n.place, n.after, n.on_job, n.on_task
 from unnest($1::uuid[], $2::int4[], $3::int4[], $4::uuid[], $5::int4[]) as n (job, place, after, on_job, on_task)
 
--- name: put_gate
+-- name: put_dependency_hold
 -- Once open, always open.
 insert into helio.gates as g (job_id, detail, opened_at)
 select distinct on (n.job) n.job, nullif(n.detail, ''), helio.ms_time(n.opened_ms)
@@ -431,7 +431,7 @@ select n.seq, n.place, n.job, helio.ms_at(n.at_ms), n.actor, n.field, n.before, 
 from unnest($1::int8[], $2::int4[], $3::uuid[], $4::int8[], $5::text[], $6::text[], $7::text[], $8::text[])
     as n (seq, place, job, at_ms, actor, field, before, after)
 
--- name: put_rates
+-- name: put_hourly_price
 insert into helio.rates (rates_id, site, pool, hour, watts_per_gpu, pue, pue_source, pue_issued_at, pue_estimated,
     price_usd_per_gpu_h, price_source, price_issued_at, price_estimated, electricity_usd_per_kwh, electricity_source,
     electricity_issued_at, electricity_estimated, carbon_g_per_kwh, carbon_kind, carbon_factor, carbon_source,

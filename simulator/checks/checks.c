@@ -28,7 +28,7 @@ void sim_checks_destroy(sim_checks_t **self_p)
 void sim_checks_decided(sim_checks_t *self, uint32_t event_kind, const helio_effect_t *effect, int64_t wall_ms)
 {
     bool looks = event_kind == HELIO_BROKER_EV_PLAN || event_kind == HELIO_BROKER_EV_EXPLAIN;
-    if (looks && effect->kind != HELIO_BROKER_FX_ANSWER)
+    if (looks && effect->kind != HELIO_BROKER_FX_REPLY)
         sim_violate(self->engine, "a look changed something");
     if (effect->kind == HELIO_BROKER_FX_ROW_TRANSITION) {
         const helio_row_transition_t *row = effect->payload;

@@ -10,11 +10,11 @@ typedef struct sim_checks sim_checks_t;
 
 /*  What was seen; the promises would be worth little if it had never happened. */
 typedef struct sim_sights {
-    uint64_t evictions; /* running jobs that were told to make room */
-    uint64_t moves;     /* that were told to leave for a better site; arrivals: and were placed there */
+    uint64_t preemptions; /* running jobs that were told to make room */
+    uint64_t migrations;     /* that were told to leave for a better site; arrivals: and were placed there */
     uint64_t arrivals;
     uint64_t attested; /* jobs that an operator's attestation freed from their site */
-    uint64_t foreseen; /* placements whose p90 is below their limit */
+    uint64_t expected_use; /* placements whose p90 is below their limit */
     uint64_t admitted; /* of those, ones that by their limit would have come too late for their deadline */
 } sim_sights_t;
 

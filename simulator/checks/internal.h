@@ -4,8 +4,8 @@
 
 #include "simulator/checks/checks.h"
 
-typedef struct checks_eviction checks_eviction_t; /* evictions.c */
-typedef struct checks_move checks_move_t;         /* moves.c */
+typedef struct checks_eviction checks_eviction_t; /* preemptions.c */
+typedef struct checks_move checks_move_t;         /* migrations.c */
 
 struct sim_checks {
     const sim_federation_t *federation;
@@ -14,9 +14,9 @@ struct sim_checks {
     const sim_broker_t *broker;
     helio_vdb_t *vdb;
     sim_sights_t sights;
-    checks_eviction_t *evictions;
+    checks_eviction_t *preemptions;
     const checks_eviction_t *returned; /* placed again in this step; the job that it left for was not yet */
-    checks_move_t *moves;
+    checks_move_t *migrations;
     uint64_t gpus_held[SIM_QUOTA_SCOPES]; /* at the last commit */
     int64_t budget_held; /* since the budget is durable: it, or what was there before; 0 = it is not */
 };
@@ -39,7 +39,7 @@ void checks_limits(sim_checks_t *self);
 /*  edits.c: what a new leader knows of them. */
 void checks_edits(sim_checks_t *self);
 
-/*  evictions.c and moves.c: rows that a leader writes, in order. */
+/*  preemptions.c and migrations.c: rows that a leader writes, in order. */
 void checks_eviction_transition(sim_checks_t *self, const helio_row_transition_t *row);
 void checks_eviction_state(sim_checks_t *self, const helio_row_state_t *row);
 void checks_eviction_placement(sim_checks_t *self, const helio_row_placement_t *row);

@@ -30,7 +30,7 @@ static void check_expected(sim_checks_t *self, const sim_job_t *job, const helio
         sim_violate(self->engine, "a job was placed that is expected to end %lld ms after its deadline",
                     (long long)(wall_ms + (int64_t)row->expected_high_ms - deadline_ms));
     if (row->expected_high_ms < job->limit_ms)
-        self->sights.foreseen++;
+        self->sights.expected_use++;
     if (deadline_ms && wall_ms + (int64_t)job->limit_ms > deadline_ms)
         self->sights.admitted++;
 }

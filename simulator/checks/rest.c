@@ -12,16 +12,16 @@ static void check_end(sim_checks_t *self, const sim_job_t *job, const helio_row_
     char key[HELIO_KEY_SIZE];
     helio_job_key_text(state->key, key);
     uint32_t want = job->limit_hits ? HELIO_JOB_TIMEOUT : job->exit_code ? HELIO_JOB_FAILED : HELIO_JOB_SUCCEEDED;
-    bool in_vain = false;
+    bool unsatisfiable = false;
     for (uint32_t i = 0; i < job->after_count; i++)
-        in_vain = in_vain || !checks_has_come(self, &job->afters[i]);
-    bool cancelled = (in_vain || job->cancel_ms) && state->state == HELIO_JOB_CANCELLED;
-    if (in_vain && (state->state != HELIO_JOB_CANCELLED || state->epoch))
+        unsatisfiable = unsatisfiable || !checks_has_come(self, &job->afters[i]);
+    bool cancelled = (unsatisfiable || job->cancel_ms) && state->state == HELIO_JOB_CANCELLED;
+    if (unsatisfiable && (state->state != HELIO_JOB_CANCELLED || state->epoch))
         sim_violate(self->engine, "%s is %s after %u attempts, and what it waited for never came", key,
-                    helio_job_state_word(state->state), state->epoch);
+                    helio_job_state_name(state->state), state->epoch);
     if (!cancelled && state->state != want)
-        sim_violate(self->engine, "%s is %s, its program says %s", key, helio_job_state_word(state->state),
-                    helio_job_state_word(want));
+        sim_violate(self->engine, "%s is %s, its program says %s", key, helio_job_state_name(state->state),
+                    helio_job_state_name(want));
     int32_t code = cancelled ? 130 : job->limit_hits ? 124 : (int32_t)job->exit_code;
     if (state->exit_code != code)
         sim_violate(self->engine, "%s has exit code %d, its program says %d", key, state->exit_code, code);
@@ -47,20 +47,21 @@ static void check_use(sim_checks_t *self, const helio_row_state_t *state)
 }
 
 /*  A price is the site's own, and an intensity that is no estimate is that of the site in that very hour. */
-static void check_rates(void *arg, const helio_row_rates_t *rates)
+static void check_hourly_price(void *arg, const helio_row_hourly_price_t *hourly_prices)
 {
     sim_checks_t *self = arg;
     for (uint32_t site = 0; site < self->federation->site_count; site++) {
         const helio_site_profile_t *profile = &self->federation->profiles[site];
-        if (!helio_text_equal(rates->site, profile->name))
+        if (!helio_text_equal(hourly_prices->site, profile->name))
             continue;
-        double truth = (double)sim_hours_truth(self->engine, site, rates->hour_ms), carbon = rates->carbon_g_per_kwh;
-        if (!rates->carbon_estimated && (carbon < truth || carbon >= truth + SIM_NOISE_G))
+        double truth = (double)sim_hours_truth(self->engine, site, hourly_prices->hour_ms),
+               carbon = hourly_prices->carbon_g_per_kwh;
+        if (!hourly_prices->carbon_estimated && (carbon < truth || carbon >= truth + SIM_NOISE_G))
             sim_violate(self->engine, "an hour at %s is priced by %g g/kWh, and had %g", profile->name.data, carbon,
                         truth);
         const helio_pool_t *pool = &profile->pools.items[0];
-        if (rates->pool.size && (rates->price_usd_per_gpu_h != pool->price_usd_per_gpu_h ||
-                                 rates->watts_per_gpu != pool->host_w + pool->base_w + pool->slope_w))
+        if (hourly_prices->pool.size && (hourly_prices->price_usd_per_gpu_h != pool->price_usd_per_gpu_h ||
+                                 hourly_prices->watts_per_gpu != pool->host_w + pool->base_w + pool->slope_w))
             sim_violate(self->engine, "an hour at %s is priced as of another site", profile->name.data);
     }
 }
@@ -78,7 +79,7 @@ void checks_rest(sim_checks_t *self)
 {
     tally_t tally = {.checks = self};
     helio_vdb_each_task(self->vdb, check_task, &tally);
-    helio_vdb_each_rates(self->vdb, check_rates, self);
+    helio_vdb_each_hourly_price(self->vdb, check_hourly_price, self);
     for (uint32_t i = 0; i < sim_workload_count(self->workload); i++)
         if (!helio_vdb_has_job(self->vdb, sim_workload_job(self->workload, i)->id))
             sim_violate(self->engine, "an accepted job is lost");

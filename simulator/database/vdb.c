@@ -57,7 +57,8 @@ static void apply(helio_vdb_t *self, const helio_effect_t *row)
 /*  As the store: jobs first, then the last state of each key, then everything else in order. */
 void helio_vdb_commit(helio_vdb_t *self)
 {
-    static const uint32_t order[] = {HELIO_BROKER_FX_ROW_JOB, HELIO_BROKER_FX_ROW_PLACEMENT, HELIO_BROKER_FX_ROW_RATES};
+    static const uint32_t order[] = {HELIO_BROKER_FX_ROW_JOB, HELIO_BROKER_FX_ROW_PLACEMENT,
+                                     HELIO_BROKER_FX_ROW_HOURLY_PRICE};
     for (size_t pass = 0; pass < sizeof order / sizeof order[0]; pass++)
         for (uint32_t i = 0; i < self->flight.count; i++)
             if (self->flight.items[i].kind == order[pass])
@@ -65,7 +66,7 @@ void helio_vdb_commit(helio_vdb_t *self)
     for (uint32_t i = 0; i < self->flight.count; i++) {
         const helio_effect_t *row = &self->flight.items[i];
         if (row->kind == HELIO_BROKER_FX_ROW_JOB || row->kind == HELIO_BROKER_FX_ROW_PLACEMENT ||
-            row->kind == HELIO_BROKER_FX_ROW_RATES)
+            row->kind == HELIO_BROKER_FX_ROW_HOURLY_PRICE)
             continue;
         bool last = true;
         for (uint32_t k = i + 1; row->kind == HELIO_BROKER_FX_ROW_STATE && k < self->flight.count && last; k++)

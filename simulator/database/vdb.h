@@ -57,8 +57,8 @@ typedef struct helio_vdb_use {
 } helio_vdb_use_t;
 helio_vdb_use_t helio_vdb_use(const helio_vdb_t *self, helio_job_key_t key);
 bool helio_vdb_is_compared(const helio_vdb_t *self, helio_job_key_t key); /* with its baselines */
-typedef void helio_vdb_rates_fn(void *arg, const helio_row_rates_t *rates);
-void helio_vdb_each_rates(const helio_vdb_t *self, helio_vdb_rates_fn *visit, void *arg);
+typedef void helio_vdb_hourly_price_fn(void *arg, const helio_row_hourly_price_t *hourly_prices);
+void helio_vdb_each_hourly_price(const helio_vdb_t *self, helio_vdb_hourly_price_fn *visit, void *arg);
 uint32_t helio_vdb_completions(const helio_vdb_t *self, helio_job_key_t key);
 typedef void helio_vdb_job_fn(void *arg, helio_job_key_t key, const helio_row_job_t *job);
 void helio_vdb_each_task(const helio_vdb_t *self, helio_vdb_job_fn *visit, void *arg);

@@ -84,8 +84,8 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
     attempt->placed = true;
     attempt->gpus = row->gpus;
     attempt->gpu_model = row->gpu_model;
-    attempt->has_least = row->least_site.size > 0;
-    attempt->foreseen = (helio_row_foreseen_t){.key = row->key,
+    attempt->has_earliest_start = row->earliest_site.size > 0;
+    attempt->expected_use = (helio_row_expected_use_t){.key = row->key,
                                                .epoch = row->epoch,
                                                .start_ms = row->start_ms,
                                                .transfer_ms = row->transfer_ms,
@@ -99,7 +99,7 @@ static void put_placement(helio_vdb_t *self, const helio_row_placement_t *row)
                                                .egress_micro_usd = row->transfer_micro_usd,
                                                .energy_j = row->transfer_j,
                                                .carbon_mg = row->transfer_carbon_mg};
-    attempt->least = (helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms};
+    attempt->least = (helio_row_earliest_start_t){row->key, row->earliest_site, row->earliest_pool, row->earliest_ms};
 }
 
 static void put_attempt(helio_vdb_t *self, const helio_row_attempt_t *row)

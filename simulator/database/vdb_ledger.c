@@ -21,15 +21,16 @@ static bool differ(double a, double b)
 }
 
 /*  Every row follows from its own rates. */
-static void check_rates(helio_vdb_t *self, const helio_row_ledger_t *row)
+static void check_hourly_price(helio_vdb_t *self, const helio_row_ledger_t *row)
 {
-    vrates_t *rates;
-    HASH_FIND(hh, self->rates, &row->rates_id, sizeof row->rates_id, rates);
-    if (!rates || rates->row.hour_ms != row->hour_ms || !helio_text_equal(rates->row.site, row->site)) {
+    vhourly_price_t *hourly_prices;
+    HASH_FIND(hh, self->hourly_prices, &row->hourly_price_id, sizeof row->hourly_price_id, hourly_prices);
+    if (!hourly_prices || hourly_prices->row.hour_ms != row->hour_ms ||
+        !helio_text_equal(hourly_prices->row.site, row->site)) {
         vdb_violate(self, "an hour of the ledger without its rates", row->key, row->epoch);
         return;
     }
-    const helio_row_rates_t *r = &rates->row;
+    const helio_row_hourly_price_t *r = &hourly_prices->row;
     double joules = (double)row->gpu_ms / 1000 * r->watts_per_gpu * r->pue, kwh = joules / 3.6e6;
     double cost = (double)row->gpu_ms / 3.6e6 * r->price_usd_per_gpu_h + kwh * r->electricity_usd_per_kwh;
     if (differ((double)row->energy_j, joules) || differ((double)row->carbon_mg, kwh * r->carbon_g_per_kwh * 1000) ||
@@ -37,19 +38,19 @@ static void check_rates(helio_vdb_t *self, const helio_row_ledger_t *row)
         vdb_violate(self, "an hour of the ledger is not what its rates say", row->key, row->epoch);
 }
 
-static void put_rates(helio_vdb_t *self, const helio_row_rates_t *row)
+static void put_hourly_price(helio_vdb_t *self, const helio_row_hourly_price_t *row)
 {
-    vrates_t *rates;
-    HASH_FIND(hh, self->rates, &row->rates_id, sizeof row->rates_id, rates);
-    if (rates) {
-        if (!helio_record_equal(&helio_row_rates_type, &rates->row, row))
+    vhourly_price_t *hourly_prices;
+    HASH_FIND(hh, self->hourly_prices, &row->hourly_price_id, sizeof row->hourly_price_id, hourly_prices);
+    if (hourly_prices) {
+        if (!helio_record_equal(&helio_row_hourly_price_type, &hourly_prices->row, row))
             vdb_violate(self, "rates of one number differ", (helio_job_key_t){.task = HELIO_NO_TASK}, 0);
         return;
     }
-    rates = helio_new(1, sizeof *rates);
-    rates->rates_id = row->rates_id;
-    rates->row = *row;
-    HASH_ADD(hh, self->rates, rates_id, sizeof rates->rates_id, rates);
+    hourly_prices = helio_new(1, sizeof *hourly_prices);
+    hourly_prices->hourly_price_id = row->hourly_price_id;
+    hourly_prices->row = *row;
+    HASH_ADD(hh, self->hourly_prices, hourly_price_id, sizeof hourly_prices->hourly_price_id, hourly_prices);
 }
 
 static void put_baseline(helio_vdb_t *self, const helio_row_baseline_t *row)
@@ -128,7 +129,7 @@ static void put_ledger(helio_vdb_t *self, const helio_row_ledger_t *row)
     }
     self->usage[self->usage_count++] = (helio_row_usage_t){row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
     add_spent(self, row);
-    check_rates(self, row);
+    check_hourly_price(self, row);
     if (row->fenced)
         return;
     add_use(self, row);
@@ -138,16 +139,16 @@ void vdb_ledger_put(helio_vdb_t *self, uint32_t kind, const void *row)
 {
     if (kind == HELIO_BROKER_FX_ROW_LEDGER)
         put_ledger(self, row);
-    else if (kind == HELIO_BROKER_FX_ROW_RATES)
-        put_rates(self, row);
+    else if (kind == HELIO_BROKER_FX_ROW_HOURLY_PRICE)
+        put_hourly_price(self, row);
     else if (kind == HELIO_BROKER_FX_ROW_BASELINE)
         put_baseline(self, row);
 }
 
 /*  Of the GPU time that was foreseen, what falls into the day. */
-static int64_t foreseen_in(const vattempt_t *attempt, int64_t day_ms)
+static int64_t expected_in(const vattempt_t *attempt, int64_t day_ms)
 {
-    const helio_row_foreseen_t *row = &attempt->foreseen;
+    const helio_row_expected_use_t *row = &attempt->expected_use;
     int64_t start_ms = row->start_ms + (int64_t)row->transfer_ms, end_ms = start_ms + (int64_t)row->expected_ms;
     start_ms = start_ms > day_ms ? start_ms : day_ms;
     end_ms = end_ms < day_ms + DAY_MS ? end_ms : day_ms + DAY_MS;
@@ -162,12 +163,13 @@ int64_t helio_vdb_spends(const helio_vdb_t *self, const char *tenant, int64_t da
         if (!attempt->placed || !job || !helio_text_is(job->row.tenant, tenant))
             continue;
         helio_row_state_t state = helio_vdb_state(self, attempt->id.key).row;
-        int64_t foreseen = foreseen_in(attempt, day_ms);
-        bool moved = state.moves > 0; /* it left for a place that it was sure of: what it had run is not asked again */
-        bool counts = attempt->last_day_ms == day_ms && !attempt->fenced && !moved;
+        int64_t expected_use = expected_in(attempt, day_ms);
+        bool migrated =
+            state.migrations > 0; /* it left for a place that it was sure of: what it had run is not asked again */
+        bool counts = attempt->last_day_ms == day_ms && !attempt->fenced && !migrated;
         int64_t used = counts ? (int64_t)attempt->last_day_gpu_ms : 0;
         bool live = helio_job_state_is_live(state.state) && state.epoch == attempt->id.epoch;
-        sum += live || used > foreseen ? foreseen : used;
+        sum += live || used > expected_use ? expected_use : used;
     }
     return sum;
 }
@@ -192,8 +194,9 @@ bool helio_vdb_is_compared(const helio_vdb_t *self, helio_job_key_t key)
     return use && use->compared;
 }
 
-void helio_vdb_each_rates(const helio_vdb_t *self, helio_vdb_rates_fn *visit, void *arg)
+void helio_vdb_each_hourly_price(const helio_vdb_t *self, helio_vdb_hourly_price_fn *visit, void *arg)
 {
-    for (const vrates_t *rates = self->rates; rates; rates = rates->hh.next)
-        visit(arg, &rates->row);
+    for (const vhourly_price_t *hourly_prices = self->hourly_prices; hourly_prices;
+         hourly_prices = hourly_prices->hh.next)
+        visit(arg, &hourly_prices->row);
 }

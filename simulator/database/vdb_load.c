@@ -42,18 +42,19 @@ static void load_jobs(helio_vdb_t *self, helio_vdb_parse_fn *parse, helio_vdb_em
 static void load_prices(helio_vdb_t *self, helio_vdb_emit_fn *emit, void *arg)
 {
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next)
-        if (attempt->has_least && !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
-            emit(arg, HELIO_BROKER_EV_LOAD_LEAST, &attempt->least);
+        if (attempt->has_earliest_start &&
+            !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
+            emit(arg, HELIO_BROKER_EV_LOAD_EARLIEST_START, &attempt->least);
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
         helio_row_state_t state = helio_vdb_state(self, attempt->id.key).row;
         if (attempt->placed && attempt->id.epoch == state.epoch && !helio_job_state_is_terminal(state.state))
             emit(arg, HELIO_BROKER_EV_LOAD_TRANSFER, &attempt->transfer);
     }
     for (const vattempt_t *attempt = self->attempts; attempt; attempt = attempt->hh.next) {
-        helio_row_foreseen_t row = attempt->foreseen;
+        helio_row_expected_use_t row = attempt->expected_use;
         row.ended = attempt->ended;
         if (attempt->placed && !helio_job_state_is_terminal(helio_vdb_state(self, attempt->id.key).row.state))
-            emit(arg, HELIO_BROKER_EV_LOAD_FORESEEN, &row);
+            emit(arg, HELIO_BROKER_EV_LOAD_EXPECTED_USE, &row);
     }
     load_named(self->actuals, HELIO_BROKER_EV_LOAD_ACTUAL, emit, arg);
     load_named(self->issues, HELIO_BROKER_EV_LOAD_SERIES, emit, arg);

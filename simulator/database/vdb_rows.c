@@ -23,7 +23,7 @@ void helio_vdb_destroy(helio_vdb_t **self_p)
     FREE_TABLE(vstate_t, self->states);
     FREE_TABLE(vattempt_t, self->attempts);
     FREE_TABLE(vuse_t, self->uses);
-    FREE_TABLE(vrates_t, self->rates);
+    FREE_TABLE(vhourly_price_t, self->hourly_prices);
     FREE_TABLE(vquota_t, self->quotas);
     FREE_TABLE(vnamed_t, self->actuals);
     FREE_TABLE(vnamed_t, self->issues);

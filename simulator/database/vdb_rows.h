@@ -33,10 +33,10 @@ typedef struct vattempt {
     helio_text_t gpu_model;
     bool ended;
     bool completes;
-    bool has_least;
-    helio_row_least_t least;
+    bool has_earliest_start;
+    helio_row_earliest_start_t least;
     helio_row_transfer_t transfer;
-    helio_row_foreseen_t foreseen;
+    helio_row_expected_use_t expected_use;
     bool fenced;                   /* what is booked of it */
     int64_t last_day_ms;           /* of the days that it is booked in the last, and GPU time in that */
     uint64_t last_day_gpu_ms;
@@ -55,11 +55,11 @@ typedef struct vuse {
     UT_hash_handle hh;
 } vuse_t;
 
-typedef struct vrates {
-    uint64_t rates_id;
-    helio_row_rates_t row;
+typedef struct vhourly_price {
+    uint64_t hourly_price_id;
+    helio_row_hourly_price_t row;
     UT_hash_handle hh;
-} vrates_t;
+} vhourly_price_t;
 
 /*  A row that is found by its name, in the arena. */
 typedef struct vnamed {
@@ -95,7 +95,7 @@ struct helio_vdb {
     vstate_t *states;
     vattempt_t *attempts;
     vuse_t *uses;
-    vrates_t *rates;
+    vhourly_price_t *hourly_prices;
     vnamed_t *actuals, *issues, *sites, *pools, *queues, *rules, *groups, *data, *links, *budgets;
     vquota_t *quotas;
     helio_row_usage_t *usage; /* one a ledger row */

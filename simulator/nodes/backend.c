@@ -100,16 +100,16 @@ static void tell_of(sim_backend_t *self, const sim_run_t *run)
 {
     helio_aev_backend_t event = {.key = run->id.key, .epoch = run->id.epoch, .started_wall_ms = run->started_wall_ms};
     if (run->failed_to_start) {
-        event.word = HELIO_BACKEND_WORD_FAILED_TO_START;
+        event.word = HELIO_BACKEND_REPORT_FAILED_TO_START;
         event.reason = HELIO_TEXT("StartFailed: drawn");
     } else if (run->lost) {
-        event.word = HELIO_BACKEND_WORD_VANISHED;
+        event.word = HELIO_BACKEND_REPORT_VANISHED;
         event.run_ms = run->run_ms;
         event.ended_wall_ms = run->started_wall_ms + (int64_t)run->run_ms;
     } else if (run->running) {
-        event.word = HELIO_BACKEND_WORD_STARTED;
+        event.word = HELIO_BACKEND_REPORT_STARTED;
     } else {
-        event.word = HELIO_BACKEND_WORD_ENDED;
+        event.word = HELIO_BACKEND_REPORT_ENDED;
         event.exit_code = run->exit_code;
         event.limit_reached = run->limit;
         event.stopped = run->stopped;
@@ -119,7 +119,7 @@ static void tell_of(sim_backend_t *self, const sim_run_t *run)
     }
     tell(self, run->site, &event);
     if (run->suspended)
-        tell_word(self, run, HELIO_BACKEND_WORD_SUSPENDED);
+        tell_word(self, run, HELIO_BACKEND_REPORT_SUSPENDED);
 }
 
 static void leave_suspension(sim_backend_t *self, sim_run_t *run)
@@ -220,7 +220,7 @@ void sim_backend_adopt(sim_backend_t *self, uint32_t site, const helio_afx_start
         return;
     }
     helio_aev_backend_t event = {
-        .key = start->order.key, .epoch = start->order.epoch, .word = HELIO_BACKEND_WORD_ABSENT};
+        .key = start->order.key, .epoch = start->order.epoch, .word = HELIO_BACKEND_REPORT_ABSENT};
     tell(self, site, &event);
 }
 
@@ -235,7 +235,7 @@ void sim_backend_stop(sim_backend_t *self, uint32_t site, const helio_stop_t *or
         tell_of(self, run);
         return;
     }
-    helio_aev_backend_t event = {.key = order->key, .epoch = order->epoch, .word = HELIO_BACKEND_WORD_ABSENT};
+    helio_aev_backend_t event = {.key = order->key, .epoch = order->epoch, .word = HELIO_BACKEND_REPORT_ABSENT};
     tell(self, site, &event);
 }
 
@@ -299,7 +299,7 @@ static void on_resume(void *arg, sim_happening_t *item)
         return;
     leave_suspension(self, run);
     sim_later(self->engine, run->ends_ms - sim_now_ms(self->engine), on_end, self)->payload = run;
-    tell_word(self, run, HELIO_BACKEND_WORD_RESUMED);
+    tell_word(self, run, HELIO_BACKEND_REPORT_RESUMED);
 }
 
 void sim_backend_suspend(sim_backend_t *self, uint32_t site, uint64_t rank, int64_t for_ms)
@@ -316,5 +316,5 @@ void sim_backend_suspend(sim_backend_t *self, uint32_t site, uint64_t rank, int6
     run->suspended_ms = sim_now_ms(self->engine);
     sim_fault_count(self->faults, self->engine, SIM_FAULT_SUSPENDED);
     sim_later(self->engine, for_ms, on_resume, self)->payload = run;
-    tell_word(self, run, HELIO_BACKEND_WORD_SUSPENDED);
+    tell_word(self, run, HELIO_BACKEND_REPORT_SUSPENDED);
 }

@@ -92,7 +92,7 @@ static void down(sim_broker_t *self, uint64_t peer, uint32_t event, const void *
 static void send(sim_broker_t *self, const helio_effect_t *effect)
 {
     switch (effect->kind) {
-    case HELIO_BROKER_FX_ANSWER:
+    case HELIO_BROKER_FX_REPLY:
         self->moments->answered(self->moments_arg, effect->payload);
         break;
     case HELIO_BROKER_FX_ORDER: {
@@ -110,17 +110,17 @@ static void send(sim_broker_t *self, const helio_effect_t *effect)
         down(self, fx->peer, HELIO_AGENT_EV_STOPS, &stops);
         break;
     }
-    case HELIO_BROKER_FX_RULING: {
-        const helio_fx_ruling_t *fx = effect->payload;
-        helio_ruling_t one = fx->ruling;
-        helio_aev_rulings_t rulings = {.rulings = {&one, 1}};
-        down(self, fx->peer, HELIO_AGENT_EV_RULINGS, &rulings);
+    case HELIO_BROKER_FX_VERDICT: {
+        const helio_fx_verdict_t *fx = effect->payload;
+        helio_attempt_verdict_t one = fx->attempt_verdict;
+        helio_aev_verdicts_t verdicts = {.verdicts = {&one, 1}};
+        down(self, fx->peer, HELIO_AGENT_EV_VERDICTS, &verdicts);
         break;
     }
-    case HELIO_BROKER_FX_RULINGS_DONE: {
+    case HELIO_BROKER_FX_VERDICTS_DONE: {
         const helio_fx_peer_t *fx = effect->payload;
-        helio_aev_rulings_t rulings = {.last = true};
-        down(self, fx->peer, HELIO_AGENT_EV_RULINGS, &rulings);
+        helio_aev_verdicts_t verdicts = {.last = true};
+        down(self, fx->peer, HELIO_AGENT_EV_VERDICTS, &verdicts);
         break;
     }
     case HELIO_BROKER_FX_REPORTS_ACK: {

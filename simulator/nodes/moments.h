@@ -28,7 +28,7 @@ typedef struct sim_moments {
     void (*decided)(void *arg, uint32_t event_kind, const helio_effect_t *effect, int64_t wall_ms);
     void (*committed)(void *arg);                              /* a batch may have become durable */
     void (*order_left)(void *arg, const helio_order_t *order); /* the broker */
-    void (*answered)(void *arg, const helio_fx_answer_t *answer);
+    void (*answered)(void *arg, const helio_fx_reply_t *reply);
     void (*takeover_began)(void *arg); /* what the last leader had not stored is gone */
     void (*takeover_ended)(void *arg); /* the new leader has been given all that was stored */
 } sim_moments_t;

@@ -28,8 +28,8 @@ void sim_workload_begin_attests(sim_workload_t *self)
 }
 
 /*  The broker may not know the site yet, or may have heard of it too lately. */
-void workload_attests_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    if (answer->rc != HELIO_OK && answer->rc != HELIO_CONFLICT && answer->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a true attestation was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (reply->rc != HELIO_OK && reply->rc != HELIO_CONFLICT && reply->rc != HELIO_NOT_FOUND)
+        sim_violate(self->engine, "a true attestation was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
 }

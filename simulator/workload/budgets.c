@@ -18,7 +18,7 @@ bool sim_has_budgets(uint64_t seed)
 
 static void say(sim_workload_t *self, const char *budget, uint64_t number)
 {
-    helio_word_t word = {helio_text_of(budget)};
+    helio_string_t word = {helio_text_of(budget)};
     helio_ev_quota_t event = {
         .call = BUDGETS_CALL + number,
         .user = HELIO_TEXT("operator"),
@@ -53,8 +53,8 @@ void workload_budgets_begin(sim_workload_t *self)
     sim_later(self->engine, self->faults_ms, on_say, self)->number = 1;
 }
 
-void workload_budgets_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_budgets_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    if (answer->rc != HELIO_OK)
-        sim_violate(self->engine, "a good budget was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (reply->rc != HELIO_OK)
+        sim_violate(self->engine, "a good budget was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
 }

@@ -29,7 +29,7 @@ static void set_link(sim_workload_t *self, uint32_t call, const char *from, cons
 
 static void set_data(sim_workload_t *self, uint32_t call, uint64_t draw)
 {
-    helio_word_t sites[4];
+    helio_string_t sites[4];
     helio_ev_data_t event = {
         .call = DATA_CALL + call,
         .user = HELIO_TEXT("operator"),
@@ -84,10 +84,10 @@ void workload_data_reads(const sim_workload_t *self, uint32_t index, helio_job_s
     spec->data.count = 1 + (uint32_t)(draw / 2 % 2);
 }
 
-void workload_data_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_data_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    if (answer->call == DATA_CALL && answer->rc == HELIO_OK)
+    if (reply->call == DATA_CALL && reply->rc == HELIO_OK)
         self->linked = true;
-    if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a good word on data or links was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND)
+        sim_violate(self->engine, "a good word on data or links was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
 }

@@ -51,15 +51,15 @@ void workload_edits_begin(sim_workload_t *self)
 }
 
 /*  The job may be at a site, be over, or belong to another tenant. */
-void workload_edits_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    const sim_job_t *job = &self->jobs[sim_draw(self->engine, 21, answer->call - EDITS_CALL) % self->job_count];
+    const sim_job_t *job = &self->jobs[sim_draw(self->engine, 21, reply->call - EDITS_CALL) % self->job_count];
     static const char unchanged[] = "unchanged";
     bool same =
-        answer->text.size >= sizeof unchanged && memcmp(answer->text.data, unchanged, sizeof unchanged - 1) == 0;
-    if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND && answer->rc != HELIO_CONFLICT)
-        sim_violate(self->engine, "a good edit was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
-    if (answer->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
+        reply->text.size >= sizeof unchanged && memcmp(reply->text.data, unchanged, sizeof unchanged - 1) == 0;
+    if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND && reply->rc != HELIO_CONFLICT)
+        sim_violate(self->engine, "a good edit was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+    if (reply->rc == HELIO_OK && !same && !helio_vdb_edit(self->vdb, job->id))
         sim_violate(self->engine, "an edit was answered before it was durable");
 }
 

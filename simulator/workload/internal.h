@@ -36,35 +36,35 @@ void workload_make_job(sim_workload_t *self, uint32_t index);
 
 /*  submit.c: submits them again until they are answered; cancels; uses a key twice. */
 void workload_submit(sim_workload_t *self, uint32_t index);
-void workload_submit_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
-void workload_cancel_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
-void workload_clash_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_submit_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
+void workload_cancel_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
+void workload_clash_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  quotas.c: limits that move, in half of the worlds. */
 void workload_quotas_begin(sim_workload_t *self);
-void workload_quotas_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_quotas_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  budgets.c: a budget, in a third of the worlds. */
 void workload_budgets_begin(sim_workload_t *self);
-void workload_budgets_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_budgets_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  queues.c: priorities that change by the hour, by hand and by region, in a third of the worlds. */
 void workload_queues_begin(sim_workload_t *self);
-void workload_queues_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_queues_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  data.c: a catalogue and links that change, in half of the worlds, and jobs that read. */
 void workload_data_begin(sim_workload_t *self);
-void workload_data_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_data_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 void workload_data_reads(const sim_workload_t *self, uint32_t index, helio_job_spec_t *spec);
 
 /*  edits.c: jobs that are edited while they wait, in a fifth of the worlds. */
 void workload_edits_begin(sim_workload_t *self);
-void workload_edits_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_edits_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 void workload_edits_decided(sim_workload_t *self, const helio_row_edit_t *row);
 void workload_edits_takeover(sim_workload_t *self);
 
 /*  attests.c: an operator attests sites dead that have no power. */
-void workload_attests_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void workload_attests_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 
 /*  looks.c: plans and explanations, asked for at any moment. */
 void workload_looks_begin(sim_workload_t *self);

@@ -50,7 +50,7 @@ static bool make_after(sim_workload_t *self, uint32_t index, helio_after_t after
 }
 
 /*  Chains, fans and dead ends. The broker never reads the names in the document, so they stay empty. */
-static void make_gate(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
+static void make_dependencies(sim_workload_t *self, uint32_t index, helio_job_spec_t *spec)
 {
     sim_job_t *job = &self->jobs[index];
     uint32_t counts[HELIO_AFTER_COUNT] = {0};
@@ -62,7 +62,7 @@ static void make_gate(sim_workload_t *self, uint32_t index, helio_job_spec_t *sp
             job->after_count++;
         }
     spec->after_ok.items = spec->after_any.items = spec->after_not_ok.items =
-        helio_arena_alloc(sim_arena(self->engine), SIM_AFTERS_MAX, sizeof(helio_word_t));
+        helio_arena_alloc(sim_arena(self->engine), SIM_AFTERS_MAX, sizeof(helio_string_t));
     spec->after_ok.count = counts[HELIO_AFTER_OK];
     spec->after_any.count = counts[HELIO_AFTER_ANY];
     spec->after_not_ok.count = counts[HELIO_AFTER_NOT_OK];
@@ -149,7 +149,7 @@ void workload_make_job(sim_workload_t *self, uint32_t index)
     if (sim_chance(self->engine, 0.15))
         job->cancel_ms = job->submit_ms + sim_between(self->engine, 1, 30000);
     make_deadline(self, index, spec);
-    make_gate(self, index, spec);
+    make_dependencies(self, index, spec);
     workload_data_reads(self, index, spec);
     job->queue = spec->queue;
     job->deadline_ms = spec->deadline_wall_ms;

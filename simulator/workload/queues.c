@@ -95,8 +95,8 @@ void workload_queues_begin(sim_workload_t *self)
 }
 
 /*  A queue that is removed need not exist. */
-void workload_queues_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_queues_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    if (answer->rc != HELIO_OK && answer->rc != HELIO_NOT_FOUND)
-        sim_violate(self->engine, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (reply->rc != HELIO_OK && reply->rc != HELIO_NOT_FOUND)
+        sim_violate(self->engine, "a good change of a queue was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
 }

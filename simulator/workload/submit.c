@@ -1,7 +1,7 @@
 /*  submit.c -- tenants submit each job again until they are answered, cancel some, and now and then use a key twice. */
 #include "simulator/workload/internal.h"
 
-enum { ANSWER_PATIENCE_MS = 5000, CLASH_AFTER_MS = 20000 };
+enum { REPLY_PATIENCE_MS = 5000, CLASH_AFTER_MS = 20000 };
 
 /*  As the shell does it: what is durable now, of jobs whose ids were answered. False: one has no id yet. */
 static bool look_up(const sim_workload_t *self, sim_job_t *job)
@@ -25,7 +25,7 @@ static void on_submit(void *arg, sim_happening_t *item)
     if (job->answered)
         return;
     sim_happening_t *again =
-        sim_later(self->engine, sim_between(self->engine, ANSWER_PATIENCE_MS / 2, ANSWER_PATIENCE_MS), on_submit, self);
+        sim_later(self->engine, sim_between(self->engine, REPLY_PATIENCE_MS / 2, REPLY_PATIENCE_MS), on_submit, self);
     again->number = item->number;
     if (!sim_broker_is_up(self->broker) || !look_up(self, job))
         return;
@@ -60,7 +60,7 @@ static void on_cancel(void *arg, sim_happening_t *item)
     sim_job_t *job = &self->jobs[item->number];
     if (job->cancelled)
         return;
-    sim_happening_t *again = sim_later(self->engine, ANSWER_PATIENCE_MS, on_cancel, self);
+    sim_happening_t *again = sim_later(self->engine, REPLY_PATIENCE_MS, on_cancel, self);
     again->number = item->number;
     if (!sim_broker_is_up(self->broker) || !job->answered)
         return;
@@ -81,21 +81,21 @@ void workload_submit(sim_workload_t *self, uint32_t index)
         sim_later(self->engine, job->submit_ms + CLASH_AFTER_MS, on_clash, self)->number = index;
 }
 
-void workload_cancel_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_cancel_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    self->jobs[answer->call - CANCEL_CALL].cancelled = answer->rc == HELIO_OK || answer->rc == HELIO_NOT_FOUND;
+    self->jobs[reply->call - CANCEL_CALL].cancelled = reply->rc == HELIO_OK || reply->rc == HELIO_NOT_FOUND;
 }
 
-void workload_clash_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_clash_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    if (answer->rc != HELIO_CONFLICT)
+    if (reply->rc != HELIO_CONFLICT)
         sim_violate(self->engine, "a used idempotency key took another document");
 }
 
-void workload_submit_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void workload_submit_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
-    sim_job_t *job = &self->jobs[answer->call - SUBMIT_CALL];
-    if (answer->rc == HELIO_BUSY && helio_text_is(answer->reason, "Gated")) {
+    sim_job_t *job = &self->jobs[reply->call - SUBMIT_CALL];
+    if (reply->rc == HELIO_BUSY && helio_text_is(reply->reason, "Gated")) {
         for (uint32_t i = 0; i < job->after_count; i++)
             if (job->depends[i].found == HELIO_FOUND_OPEN &&
                 helio_vdb_found(self->vdb, job->depends[i].on) != HELIO_FOUND_OPEN)
@@ -103,16 +103,16 @@ void workload_submit_answered(sim_workload_t *self, const helio_fx_answer_t *ans
         sim_violate(self->engine, "a submission was to look again before there was anything new to see");
         return;
     }
-    if (answer->rc == HELIO_INFEASIBLE && helio_text_is(answer->reason, "Deadline") && !job->answered) {
+    if (reply->rc == HELIO_INFEASIBLE && helio_text_is(reply->reason, "Deadline") && !job->answered) {
         job->deadline_ms = 0;
         job->submission.spec.deadline_wall_ms = 0; /* nothing of it was stored: it is asked for again, without */
         return;
     }
-    if (answer->rc != HELIO_OK || answer->jobs.count != 1) {
-        sim_violate(self->engine, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
+    if (reply->rc != HELIO_OK || reply->jobs.count != 1) {
+        sim_violate(self->engine, "a good submission was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
         return;
     }
-    helio_uuid_t id = answer->jobs.items[0].job;
+    helio_uuid_t id = reply->jobs.items[0].job;
     if (!helio_vdb_has_job(self->vdb, id))
         sim_violate(self->engine, "a submission was answered before its job was durable");
     if (job->answered && !helio_uuid_equal(job->id, id))

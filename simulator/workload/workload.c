@@ -71,17 +71,17 @@ void sim_workload_decided(sim_workload_t *self, const helio_effect_t *effect)
     }
 }
 
-static void looked(sim_workload_t *self, const helio_fx_answer_t *answer)
+static void looked(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     (void)self;
-    (void)answer; /* any answer is good */
+    (void)reply; /* any answer is good */
 }
 
-void sim_workload_answered(sim_workload_t *self, const helio_fx_answer_t *answer)
+void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply)
 {
     static const struct {
         uint64_t from;
-        void (*answered)(sim_workload_t *self, const helio_fx_answer_t *answer);
+        void (*answered)(sim_workload_t *self, const helio_fx_reply_t *reply);
     } callers[] = {
         {ATTESTS_CALL, workload_attests_answered},
         {BUDGETS_CALL, workload_budgets_answered},
@@ -95,9 +95,9 @@ void sim_workload_answered(sim_workload_t *self, const helio_fx_answer_t *answer
         {SUBMIT_CALL, workload_submit_answered},
     };
     size_t at = 0;
-    while (answer->call < callers[at].from)
+    while (reply->call < callers[at].from)
         at++;
-    callers[at].answered(self, answer);
+    callers[at].answered(self, reply);
 }
 
 void sim_workload_takeover(sim_workload_t *self)

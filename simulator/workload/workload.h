@@ -68,7 +68,7 @@ bool sim_workload_is_over(const sim_workload_t *self);  /* every job was answere
 
 /*  Moments and questions of the federation. */
 void sim_workload_decided(sim_workload_t *self, const helio_effect_t *effect);
-void sim_workload_answered(sim_workload_t *self, const helio_fx_answer_t *answer);
+void sim_workload_answered(sim_workload_t *self, const helio_fx_reply_t *reply);
 void sim_workload_takeover(sim_workload_t *self);
 void sim_workload_spec(const sim_workload_t *self, helio_text_t source, helio_job_spec_t *ret_spec);
 sim_program_t sim_workload_program(const sim_workload_t *self, helio_text_t source);

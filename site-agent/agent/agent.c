@@ -88,7 +88,7 @@ static helio_rc begin(helio_agent_t *self, helio_error_t *err)
     if (rc == HELIO_OK)
         rc = helio_keypair_load(settings->key_file.data, &self->keys, err);
     if (rc == HELIO_OK) {
-        agent_open_book(self);
+        agent_open_energy_account(self);
         rc = agent_open_backend(self, err);
     }
     if (rc != HELIO_OK)
@@ -148,7 +148,7 @@ void helio_agent_destroy(helio_agent_t **self_p)
     helio_timer_destroy(&self->feeds_timer);
     helio_feeds_destroy(&self->feeds);
     helio_backend_destroy(&self->backend);
-    agent_close_book(self);
+    agent_close_energy_account(self);
     helio_journal_close(&self->journal);
     helio_net_destroy(&self->net);
     helio_agent_core_destroy(&self->core);

@@ -14,7 +14,7 @@
 #include "site-agent/agent/host.h"
 #include "site-agent/feeds/feeds.h"
 #include "site-agent/feeds/secret.h"
-#include "site-agent/journal/look.h"
+#include "site-agent/journal/inspect.h"
 #include "site-agent/uplink/question.h"
 
 enum { HANDSHAKE_MS = 5000, TEXT_SIZE = 700 };
@@ -34,12 +34,12 @@ static void line(tally_t *tally, const char *what, helio_rc rc, const char *deta
 static void check_state_dir(tally_t *tally, const helio_agent_settings_t *settings)
 {
     helio_error_t err = {0};
-    helio_rc rc = helio_state_dir_look(settings->state_dir.data, &err);
+    helio_rc rc = helio_state_dir_inspect(settings->state_dir.data, &err);
     line(tally, "state_dir", rc, rc == HELIO_OK ? settings->state_dir.data : err.text);
     if (rc != HELIO_OK)
         return;
-    char text[HELIO_JOURNAL_LOOK_SIZE];
-    rc = helio_journal_look(settings->state_dir.data, text, &err);
+    char text[HELIO_JOURNAL_INSPECT_SIZE];
+    rc = helio_journal_inspect(settings->state_dir.data, text, &err);
     line(tally, "journal", rc, rc == HELIO_OK ? text : err.text);
 }
 

@@ -6,12 +6,12 @@
 
 static void energy_take(void *arg, const char *attempt, const uint32_t *gpus, uint32_t count)
 {
-    helio_book_take(arg, attempt, gpus, count, helio_clock_wall_ms());
+    helio_energy_account_take(arg, attempt, gpus, count, helio_clock_wall_ms());
 }
 
 static uint64_t energy_give(void *arg, const char *attempt, bool ran, int64_t ended_wall_ms)
 {
-    return helio_book_give(arg, attempt, ran, ended_wall_ms, helio_clock_wall_ms());
+    return helio_energy_account_give(arg, attempt, ran, ended_wall_ms, helio_clock_wall_ms());
 }
 
 static helio_rc make_local(const helio_agent_settings_t *settings, const helio_backend_sink_t *sink,
@@ -22,9 +22,9 @@ static helio_rc make_local(const helio_agent_settings_t *settings, const helio_b
                                      .site = settings->site.name,
                                      .rules = &settings->rules,
                                      .lease_margin_ms = settings->kill_margin_ms,
-                                     .energy_arg = settings->book,
-                                     .energy_take = settings->book ? energy_take : NULL,
-                                     .energy_give = settings->book ? energy_give : NULL,
+                                     .energy_arg = settings->energy_account,
+                                     .energy_take = settings->energy_account ? energy_take : NULL,
+                                     .energy_give = settings->energy_account ? energy_give : NULL,
                                      .sink = *sink};
     return helio_local_new(&options, ret_backend, err);
 }

@@ -16,7 +16,7 @@ static void log_report(helio_agent_t *self, const helio_report_t *report)
                               ? HELIO_WARN
                               : HELIO_INFO;
     helio_log(self->parts.log, level, "attempt", "job=%s epoch=%u report=%s exit=%d run_ms=%llu reason=%s",
-              key, report->epoch, helio_report_kind_word(report->kind), report->exit_code,
+              key, report->epoch, helio_report_kind_name(report->kind), report->exit_code,
               (unsigned long long)report->run_ms, helio_log_quote(report->reason, reason, sizeof reason));
 }
 
@@ -54,7 +54,7 @@ static void start_or_adopt(helio_agent_t *self, const helio_effect_t *effect)
     if (rc != HELIO_OK && effect->kind == HELIO_AGENT_FX_START) {
         helio_aev_backend_t failed = {.key = call->order.key,
                                       .epoch = call->order.epoch,
-                                      .word = HELIO_BACKEND_WORD_FAILED_TO_START,
+                                      .word = HELIO_BACKEND_REPORT_FAILED_TO_START,
                                       .reason = helio_text_of(err.text)};
         if (failed.reason.size > 256)
             failed.reason.size = 256;

@@ -55,7 +55,7 @@ helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err)
     return HELIO_OK;
 }
 
-helio_rc helio_state_dir_look(const char *path, helio_error_t *err)
+helio_rc helio_state_dir_inspect(const char *path, helio_error_t *err)
 {
     int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (dir < 0 && errno == ENOENT)

@@ -10,7 +10,7 @@
 HELIO_MUST_CHECK helio_rc helio_state_dir_lock(const char *path, int *ret_fd, helio_error_t *err);
 
 /*  Whether `run` could use it: makes and locks nothing, so that it may be asked beside an agent that runs. */
-HELIO_MUST_CHECK helio_rc helio_state_dir_look(const char *path, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_state_dir_inspect(const char *path, helio_error_t *err);
 
 /*  Tells the supervisor, when NOTIFY_SOCKET names one: "READY=1", "STOPPING=1". Failures do not matter to us.
  */

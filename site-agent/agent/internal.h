@@ -25,9 +25,9 @@ struct helio_agent {
     helio_uplink_t *uplink;
     helio_backend_t *backend;
     helio_source_t *backend_source;
-    helio_timer_t *backend_timer, *tick_timer, *feeds_timer, *book_timer;
+    helio_timer_t *backend_timer, *tick_timer, *feeds_timer, *energy_timer;
     helio_agent_settings_t settings; /* the caller's, with our book: what parts.settings points at */
-    int64_t book_keep_ms;            /* CLOCK_BOOTTIME */
+    int64_t energy_save_ms;            /* CLOCK_BOOTTIME */
     helio_feeds_t *feeds;
     helio_source_t *feeds_source;
     helio_arena_t *spec_arena;
@@ -59,12 +59,12 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err);
 void agent_survey(helio_agent_t *self);
 void agent_tell_series(helio_agent_t *self); /* of the hours to come, as they are known, and of those that are over */
 
-/* booked.c: what no job is charged for */
-void agent_open_book(helio_agent_t *self); /* before the backend, which measures by it */
-void agent_close_book(helio_agent_t *self); /* after it */
-bool agent_tick_book(helio_agent_t *self);  /* by the clock; true: it has series to tell */
+/* energy_accounting.c: what no job is charged for */
+void agent_open_energy_account(helio_agent_t *self); /* before the backend, which measures by it */
+void agent_close_energy_account(helio_agent_t *self); /* after it */
+bool agent_tick_energy_account(helio_agent_t *self);  /* by the clock; true: it has series to tell */
 /*  The book's series beside those that there are; everything lives in the arena. */
-void agent_add_book(helio_agent_t *self, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *series);
+void agent_add_energy_account(helio_agent_t *self, int64_t wall_ms, helio_arena_t *arena, helio_aev_series_t *series);
 void agent_on_meter(void *arg, const helio_feed_t *feed, const helio_points_t *points);
 
 #endif

@@ -6,7 +6,7 @@
 #include "federation/base/clock.h"
 #include "site-agent/agent/internal.h"
 
-enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000, BOOK_TICK_MS = 10000 };
+enum { LOG_PIECE_MAX = 256 << 10, SURVEY_ROUNDS_MAX = 10000, ENERGY_TICK_MS = 10000 };
 
 /* ---- the brokers ----------------------------------------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ helio_rc agent_call_brokers(helio_agent_t *self, helio_error_t *err)
         .targets = targets,
         .target_count = settings->brokers.count,
         .secret_key = self->keys.secret_key,
-        .identity = {.agent_version = HELIO_RELEASE, .profile = &settings->site},
+        .identity = {.agent_version = HELIO_PROGRAM_VERSION, .profile = &settings->site},
         .seed = seed,
         .on_event = on_uplink_event,
         .on_log_read = on_log_read,
@@ -178,7 +178,7 @@ void agent_tell_series(helio_agent_t *self)
     helio_aev_series_t series;
     int64_t wall_ms = helio_clock_wall_ms();
     helio_feeds_publish(self->feeds, &self->backend_series, wall_ms, arena, &series);
-    agent_add_book(self, wall_ms, arena, &series);
+    agent_add_energy_account(self, wall_ms, arena, &series);
     agent_step(self, HELIO_AGENT_EV_SERIES, &series);
     helio_arena_destroy(&arena);
 }
@@ -196,7 +196,7 @@ static void on_feed_note(void *arg, const helio_feed_note_t *note)
 {
     helio_agent_t *self = arg;
     char quoted[900], name[80];
-    const char *signal = note->feed ? helio_feed_signal_word(note->feed->signal) : "all";
+    const char *signal = note->feed ? helio_feed_signal_name(note->feed->signal) : "all";
     (void)helio_log_quote(note->feed ? note->feed->name : HELIO_TEXT("memory"), name, sizeof name);
     if (note->well)
         helio_log(self->parts.log, HELIO_INFO, "feed_well", "signal=%s feed=%s", signal, name);
@@ -229,7 +229,7 @@ static void on_tick(void *arg)
 
 static void on_book_tick(void *arg)
 {
-    if (agent_tick_book(arg))
+    if (agent_tick_energy_account(arg))
         agent_tell_series(arg);
 }
 
@@ -241,8 +241,8 @@ void agent_make_timers(helio_agent_t *self)
     self->feeds_source =
         helio_source_new(loop, helio_feeds_fd(self->feeds), HELIO_LOOP_IN, process_feeds, self);
     self->backend_timer = helio_timer_new(loop, process_backend, self);
-    self->book_timer = helio_timer_new(loop, on_book_tick, self);
-    helio_timer_arm(self->book_timer, 0, BOOK_TICK_MS);
+    self->energy_timer = helio_timer_new(loop, on_book_tick, self);
+    helio_timer_arm(self->energy_timer, 0, ENERGY_TICK_MS);
     int fd = self->backend->class->fd(self->backend);
     if (fd >= 0)
         self->backend_source = helio_source_new(loop, fd, HELIO_LOOP_IN, process_backend, self);

@@ -6,7 +6,7 @@
 #include "site-agent/backends/rules.h"
 #include "site-agent/backends/slurm/slurm.h"
 #include "site-agent/feeds/settings.h"
-#include "site-agent/telemetry/book.h"
+#include "site-agent/telemetry/energy_account.h"
 
 #define HELIO_AGENT_CONFIG_PATH "/etc/heliostat/site.yaml"
 
@@ -14,7 +14,7 @@ typedef struct helio_agent_settings {
     helio_site_profile_t site;
     helio_text_t state_dir; /* paths: absolute after loading, and NUL-terminated */
     struct {
-        helio_word_t *items;
+        helio_string_t *items;
         uint32_t count;
     } brokers;
     helio_text_t broker_key; /* Z85 after loading */
@@ -26,7 +26,8 @@ typedef struct helio_agent_settings {
     uint32_t attempts_max;
     uint64_t kill_margin_ms;
     uint32_t log_level; /* helio_level_t */
-    helio_book_t *book; /* of what no job is charged for (telemetry/book.h); the agent's own. Not of the file */
+    helio_energy_account_t *
+        energy_account; /* of what no job is charged for (telemetry/energy_account.h); the agent's own. Not of the file */
     helio_nvml_t *nvml; /* measures the site's GPUs (gpus.h); NULL = nobody does. Not of the file */
 } helio_agent_settings_t;
 

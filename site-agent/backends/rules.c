@@ -124,12 +124,12 @@ void helio_job_rules_tell(const helio_job_rules_t *rules, helio_arena_t *arena, 
             continue;
         if (profile->tenants.count == HELIO_SITE_TENANTS_MAX) {
             profile->tenants.count = 0;
-            profile->tenants_told = false;
+            profile->tenants_reported = false;
             return;
         }
         profile->tenants.items[profile->tenants.count++].text = tenant;
     }
-    profile->tenants_told = true;
+    profile->tenants_reported = true;
     helio_site_tenants_sort(profile);
 }
 

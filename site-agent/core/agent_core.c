@@ -108,7 +108,7 @@ typedef enum when { LOADING, LIVE, SEALING } when_t;
     X(CONNECTED, helio_aev_nothing, LIVE, helio_session_connected(self))              \
     X(DISCONNECTED, helio_aev_nothing, LIVE, helio_session_disconnected(self))        \
     X(WELCOME, helio_aev_welcome, LIVE, helio_session_welcome(self, event))           \
-    X(RULINGS, helio_aev_rulings, LIVE, helio_session_rulings(self, event))           \
+    X(VERDICTS, helio_aev_verdicts, LIVE, helio_session_rulings(self, event))           \
     X(ORDERS, helio_aev_orders, LIVE, helio_orders_take(self, event))                 \
     X(STOPS, helio_aev_stops, LIVE, helio_stops_take(self, event))                    \
     X(REPORTS_ACK, helio_aev_ack, LIVE, helio_reports_acknowledge(self, event->seq))  \

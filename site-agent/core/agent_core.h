@@ -83,10 +83,10 @@ HELIO_RECORD_DECLARE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
     F(R, U64, summary_ms, 0, _)
 HELIO_RECORD_DECLARE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
 
-#define HELIO_AEV_RULINGS_FIELDS(F, R)      \
-    F(R, LIST, rulings, 1000, helio_ruling) \
+#define HELIO_AEV_VERDICTS_FIELDS(F, R)      \
+    F(R, LIST, verdicts, 1000, helio_attempt_verdict) \
     F(R, BOOL, last, 0, _)
-HELIO_RECORD_DECLARE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
+HELIO_RECORD_DECLARE(helio_aev_verdicts, HELIO_AEV_VERDICTS_FIELDS)
 
 #define HELIO_AEV_ORDERS_FIELDS(F, R) \
     F(R, U64, incarnation, 0, _)      \
@@ -106,7 +106,7 @@ HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
 
 /*  What the backend says of an attempt. FAILED_TO_START and VANISHED are the site's fault, ENDED is the job's
  * end. */
-#define HELIO_BACKEND_WORD_TABLE(X)                                                                          \
+#define HELIO_BACKEND_REPORT_TABLE(X)                                                                          \
     X(STARTED, "started")                                                                                    \
     X(ENDED, "ended")                                                                                        \
     X(FAILED_TO_START, "failed-to-start")                                                                    \
@@ -114,13 +114,13 @@ HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
         X(WAITING, "waiting") /* handed in, not begun; `reason` says for what; again when that changes */    \
         X(SUSPENDED, "suspended") /* has started, and stands still by the site's doing */                    \
         X(RESUMED, "resumed")
-#define HELIO_BACKEND_WORD_ENUMERATOR(name, word) HELIO_BACKEND_WORD_##name,
-HELIO_ENUM_DECLARE(helio_backend_word, HELIO_BACKEND_WORD, HELIO_BACKEND_WORD_TABLE)
+#define HELIO_BACKEND_REPORT_ENUMERATOR(name, word) HELIO_BACKEND_REPORT_##name,
+HELIO_ENUM_DECLARE(helio_backend_report, HELIO_BACKEND_REPORT, HELIO_BACKEND_REPORT_TABLE)
 
 #define HELIO_AEV_BACKEND_FIELDS(F, R)                                                  \
     F(R, KEY, key, 0, _)                                                                \
     F(R, U32, epoch, 0, _)                                                              \
-    F(R, U32, word, HELIO_BACKEND_WORD_COUNT - 1, _)                                    \
+    F(R, U32, word, HELIO_BACKEND_REPORT_COUNT - 1, _)                                    \
     F(R, I32, exit_code, 0, _)                                                          \
     F(R, BOOL, limit_reached, 0, _)                                                     \
     F(R, BOOL, stopped, 0, _) /* ENDED because it was stopped (by order or by lease) */ \
@@ -156,7 +156,7 @@ HELIO_RECORD_DECLARE(helio_aev_series, HELIO_AEV_SERIES_FIELDS)
     X(CONNECTED, helio_aev_nothing) /* a connection to a broker exists: say HELLO */ \
     X(DISCONNECTED, helio_aev_nothing)                                               \
     X(WELCOME, helio_aev_welcome)                                                    \
-    X(RULINGS, helio_aev_rulings)                                                    \
+    X(VERDICTS, helio_aev_verdicts)                                                    \
     X(ORDERS, helio_aev_orders)                                                      \
     X(STOPS, helio_aev_stops)                                                        \
     X(REPORTS_ACK, helio_aev_ack)                                                    \

@@ -35,7 +35,7 @@ typedef struct helio_session {
     uint64_t dispatch_seen;
     /*  Of a backend with a scheduler of its own: the last dispatch whose start the backend was called for (its batch is
      * sealed), and the last one that the reported capacity contains. */
-    uint64_t dispatch_started, dispatch_told;
+    uint64_t dispatch_started, dispatch_reported;
     int64_t next_renew_ms;
     int64_t next_summary_ms;
 } helio_session_t;

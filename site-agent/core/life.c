@@ -158,7 +158,7 @@ static uint64_t gpus_of(const helio_attempt_t *attempt)
 static uint32_t end_kind(const helio_attempt_t *attempt, const helio_aev_backend_t *event)
 {
     bool stopping = attempt->state == HELIO_JOB_STOPPING;
-    if (event->word == HELIO_BACKEND_WORD_ENDED)
+    if (event->word == HELIO_BACKEND_REPORT_ENDED)
         return event->stopped ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_ENDED;
     return stopping ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_LOST;
 }
@@ -172,7 +172,7 @@ static helio_text_t end_reason(const helio_attempt_t *attempt, const helio_aev_b
         return event->reason;
     if (kind != HELIO_REPORT_KIND_LOST)
         return (helio_text_t){0};
-    return event->word == HELIO_BACKEND_WORD_FAILED_TO_START ? HELIO_TEXT("StartFailed")
+    return event->word == HELIO_BACKEND_REPORT_FAILED_TO_START ? HELIO_TEXT("StartFailed")
                                                              : HELIO_TEXT("Vanished");
 }
 
@@ -226,22 +226,22 @@ static void on_found(helio_agent_core_t *self, const helio_aev_backend_t *event)
 }
 
 typedef void on_word_fn(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event);
-static on_word_fn *const on_word[HELIO_BACKEND_WORD_COUNT] = {
-    [HELIO_BACKEND_WORD_STARTED] = on_started,     [HELIO_BACKEND_WORD_ENDED] = on_end,
-    [HELIO_BACKEND_WORD_FAILED_TO_START] = on_end, [HELIO_BACKEND_WORD_VANISHED] = on_end,
-    [HELIO_BACKEND_WORD_ABSENT] = on_absent,       [HELIO_BACKEND_WORD_WAITING] = on_waiting,
-    [HELIO_BACKEND_WORD_SUSPENDED] = on_suspended, [HELIO_BACKEND_WORD_RESUMED] = on_resumed,
+static on_word_fn *const on_word[HELIO_BACKEND_REPORT_COUNT] = {
+    [HELIO_BACKEND_REPORT_STARTED] = on_started,     [HELIO_BACKEND_REPORT_ENDED] = on_end,
+    [HELIO_BACKEND_REPORT_FAILED_TO_START] = on_end, [HELIO_BACKEND_REPORT_VANISHED] = on_end,
+    [HELIO_BACKEND_REPORT_ABSENT] = on_absent,       [HELIO_BACKEND_REPORT_WAITING] = on_waiting,
+    [HELIO_BACKEND_REPORT_SUSPENDED] = on_suspended, [HELIO_BACKEND_REPORT_RESUMED] = on_resumed,
 };
-_Static_assert(HELIO_BACKEND_WORD_COUNT == 8, "a new word of backends needs its function here");
+_Static_assert(HELIO_BACKEND_REPORT_COUNT == 8, "a new word of backends needs its function here");
 
 void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event)
 {
     helio_attempt_t *attempt = helio_attempt_find(self, event->key, event->epoch);
-    if (!attempt && event->word == HELIO_BACKEND_WORD_STARTED)
+    if (!attempt && event->word == HELIO_BACKEND_REPORT_STARTED)
         on_found(self, event);
     if (!attempt || attempt->over)
         return;
-    assert(event->word < HELIO_BACKEND_WORD_COUNT);
+    assert(event->word < HELIO_BACKEND_REPORT_COUNT);
     on_word[event->word](self, attempt, event);
 }
 

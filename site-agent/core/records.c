@@ -10,7 +10,7 @@ HELIO_RECORD_DEFINE(helio_aev_nothing, HELIO_AEV_NOTHING_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_loaded, HELIO_AEV_LOADED_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_sealed, HELIO_AEV_SEALED_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_welcome, HELIO_AEV_WELCOME_FIELDS)
-HELIO_RECORD_DEFINE(helio_aev_rulings, HELIO_AEV_RULINGS_FIELDS)
+HELIO_RECORD_DEFINE(helio_aev_verdicts, HELIO_AEV_VERDICTS_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_orders, HELIO_AEV_ORDERS_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_stops, HELIO_AEV_STOPS_FIELDS)
 HELIO_RECORD_DEFINE(helio_aev_ack, HELIO_AEV_ACK_FIELDS)
@@ -38,16 +38,16 @@ const helio_step_kind_t helio_agent_effects[HELIO_AGENT_EFFECT_COUNT] = {
 };
 
 #define WORD(name, word) word,
-static const char *const words[] = {HELIO_BACKEND_WORD_TABLE(WORD)};
+static const char *const words[] = {HELIO_BACKEND_REPORT_TABLE(WORD)};
 
-const char *helio_backend_word_word(uint32_t value)
+const char *helio_backend_report_name(uint32_t value)
 {
-    return value < HELIO_BACKEND_WORD_COUNT ? words[value] : "unknown";
+    return value < HELIO_BACKEND_REPORT_COUNT ? words[value] : "unknown";
 }
 
-helio_rc helio_backend_word_of(helio_text_t word, uint32_t *ret_value)
+helio_rc helio_backend_report_of(helio_text_t word, uint32_t *ret_value)
 {
-    for (uint32_t i = 0; i < HELIO_BACKEND_WORD_COUNT; i++)
+    for (uint32_t i = 0; i < HELIO_BACKEND_REPORT_COUNT; i++)
         if (helio_text_is(word, words[i])) {
             *ret_value = i;
             return HELIO_OK;

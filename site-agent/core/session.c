@@ -1,4 +1,4 @@
-/*  session.c -- HELLO, WELCOME, inventory, rulings, then everything else; and the clocks of an open session.
+/*  session.c -- HELLO, WELCOME, inventory, verdicts, then everything else; and the clocks of an open session.
  */
 #include "site-agent/core/session.h"
 
@@ -15,7 +15,7 @@ static void close_session(helio_agent_core_t *self)
 {
     self->session.phase = HELIO_SESSION_NONE;
     /* dispatches are numbered per session */
-    self->session.dispatch_seen = self->session.dispatch_started = self->session.dispatch_told = 0;
+    self->session.dispatch_seen = self->session.dispatch_started = self->session.dispatch_reported = 0;
     helio_summary_forget_session(self);
 }
 
@@ -109,12 +109,12 @@ static void open_session(helio_agent_core_t *self)
     summarise(self);
 }
 
-static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
+static void rule(helio_agent_core_t *self, const helio_attempt_verdict_t *attempt_verdict)
 {
-    helio_attempt_t *attempt = helio_attempt_find(self, ruling->key, ruling->epoch);
-    if (!attempt || attempt->over || ruling->verdict == HELIO_VERDICT_KEEP)
+    helio_attempt_t *attempt = helio_attempt_find(self, attempt_verdict->key, attempt_verdict->epoch);
+    if (!attempt || attempt->over || attempt_verdict->verdict == HELIO_VERDICT_KEEP)
         return;
-    if (ruling->verdict == HELIO_VERDICT_FENCED) {
+    if (attempt_verdict->verdict == HELIO_VERDICT_FENCED) {
         attempt->fenced = true;
         /* A newer copy runs or may run elsewhere: this one must not write beside it. */
         helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
@@ -123,15 +123,15 @@ static void rule(helio_agent_core_t *self, const helio_ruling_t *ruling)
     }
 }
 
-void helio_session_rulings(helio_agent_core_t *self, const helio_aev_rulings_t *rulings)
+void helio_session_rulings(helio_agent_core_t *self, const helio_aev_verdicts_t *verdicts)
 {
     if (self->session.phase != HELIO_SESSION_INVENTORY) {
         self->figures.ignored_total++;
         return;
     }
-    for (uint32_t i = 0; i < rulings->rulings.count; i++)
-        rule(self, &rulings->rulings.items[i]);
-    if (rulings->last)
+    for (uint32_t i = 0; i < verdicts->verdicts.count; i++)
+        rule(self, &verdicts->verdicts.items[i]);
+    if (verdicts->last)
         open_session(self);
 }
 
@@ -172,6 +172,6 @@ void helio_session_check(const helio_agent_core_t *self)
     const helio_session_t *session = &self->session;
     assert(session->phase == HELIO_SESSION_NONE || self->loaded);
     assert(session->phase != HELIO_SESSION_OPEN || !self->reconcile_only);
-    assert(session->dispatch_told <= session->dispatch_started);
+    assert(session->dispatch_reported <= session->dispatch_started);
     assert(session->dispatch_started <= session->dispatch_seen);
 }

@@ -165,7 +165,7 @@ void helio_summary_send(helio_agent_core_t *self)
     helio_site_summary_t summary = {.wall_ms = self->event->wall_ms,
                                     .base_seq = self->summary->full ? 0 : self->summary->seq,
                                     .dispatch_seen =
-                                        self->capacity ? session->dispatch_seen : session->dispatch_told,
+                                        self->capacity ? session->dispatch_seen : session->dispatch_reported,
                                     .power_w = power_w(self, pools, count),
                                     .reports_pending = helio_reports_count(self)};
     summary.seq = ++self->summary->seq;
@@ -227,7 +227,7 @@ void helio_summary_capacity(helio_agent_core_t *self, const helio_aev_capacity_t
      */
     helio_arena_reset(self->summary->reported_arena);
     helio_record_copy(&helio_aev_capacity_type, self->summary->reported_arena, capacity, &self->summary->reported);
-    self->session.dispatch_told = self->session.dispatch_started;
+    self->session.dispatch_reported = self->session.dispatch_started;
 }
 
 void helio_summary_forget_session(helio_agent_core_t *self)

@@ -81,7 +81,7 @@ static void imply_defaults(const completion_t *self, helio_feed_t *feed)
         [HELIO_FEED_POWER] = "W",         [HELIO_FEED_LOAD] = "1",
         [HELIO_FEED_METER] = "kWh"};
     imply_map(feed);
-    imply(&feed->name, helio_feed_source_word(feed->source));
+    imply(&feed->name, helio_feed_source_name(feed->source));
     imply(&feed->unit, first_units[feed->signal]);
     if (feed->signal == HELIO_FEED_CARBON) {
         imply(&feed->kind, "average");
@@ -196,7 +196,7 @@ static helio_rc check_feed(const completion_t *self, const helio_feed_t *feed)
     double factor;
     if (!helio_feed_unit(feed, &factor))
         return refuse(self, "'%.*s' is no unit of %s", HELIO_TEXT_ARGS(feed->unit),
-                      helio_feed_signal_word(feed->signal));
+                      helio_feed_signal_name(feed->signal));
     if (feed->map.size && feed->signal != HELIO_FEED_CARBON)
         return refuse(self, "map '%.*s' tells carbon intensity", HELIO_TEXT_ARGS(feed->map));
     bool priced = feed->signal == HELIO_FEED_PRICE;

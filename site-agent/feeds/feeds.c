@@ -23,14 +23,14 @@ typedef struct line {
     helio_round_t *round; /* NULL: static */
     int64_t due_ms;       /* CLOCK_BOOTTIME */
     uint32_t failures;    /* in a row */
-} line_t;
+} tenant_queue_t;
 
 struct helio_feeds {
     helio_feeds_options_t options;
     char *state_dir;
     helio_zone_t *zone;
     helio_track_t *tracks;
-    line_t *lines;
+    tenant_queue_t *lines;
     uint32_t count;
     helio_fetcher_t *fetcher;
     helio_commands_t *commands;
@@ -53,7 +53,7 @@ static void note(const helio_feeds_t *self, const helio_feed_t *feed, bool well,
  */
 
 /*  A minute after the first failure, then twice as long each time, up to the feed's own rhythm. */
-static int64_t pause_ms(const line_t *line)
+static int64_t pause_ms(const tenant_queue_t *line)
 {
     int64_t every_ms = (int64_t)line->feed->every_ms, pause = FIRST_RETRY_MS;
     for (uint32_t i = 1; i < line->failures && pause < every_ms; i++)
@@ -63,7 +63,7 @@ static int64_t pause_ms(const line_t *line)
 
 static void on_round(void *arg, const helio_points_t *points, const char *complaint)
 {
-    line_t *line = arg;
+    tenant_queue_t *line = arg;
     helio_feeds_t *self = line->feeds;
     char text[800];
     uint32_t taken = points->count ? helio_track_take(line->track, points, self->wall_ms) : 0;
@@ -92,7 +92,7 @@ static void on_round(void *arg, const helio_points_t *points, const char *compla
 static void begin_due(helio_feeds_t *self)
 {
     for (uint32_t i = 0; i < self->count; i++) {
-        line_t *line = &self->lines[i];
+        tenant_queue_t *line = &self->lines[i];
         if (line->round && !helio_round_runs(line->round) && line->due_ms <= self->now_ms)
             helio_round_begin(line->round, self->wall_ms);
     }
@@ -162,8 +162,8 @@ static void make_lines(helio_feeds_t *self)
     self->tracks = helio_new(self->count + 1, sizeof *self->tracks);
     self->lines = helio_new(self->count + 1, sizeof *self->lines);
     for (uint32_t i = 0; i < self->count; i++) {
-        line_t *line = &self->lines[i];
-        *line = (line_t){self, &settings->feeds.items[i], &self->tracks[i], NULL, self->now_ms, 0};
+        tenant_queue_t *line = &self->lines[i];
+        *line = (tenant_queue_t){self, &settings->feeds.items[i], &self->tracks[i], NULL, self->now_ms, 0};
         helio_track_begin(line->track, self->wall_ms);
         helio_round_parts_t parts = {line->feed, self->fetcher, self->commands, on_round, line};
         if (line->feed->source == HELIO_SOURCE_STATIC)

@@ -95,7 +95,7 @@ static bool set_up(transfer_t *transfer, const helio_fetch_t *fetch)
                 SET(CURLOPT_FOLLOWLOCATION, 0L) && SET(CURLOPT_NOSIGNAL, 1L) &&
                 SET(CURLOPT_ACCEPT_ENCODING, "") && SET(CURLOPT_TIMEOUT_MS, (long)fetch->timeout_ms) &&
                 SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS) &&
-                SET(CURLOPT_USERAGENT, "helio-agent/" HELIO_RELEASE) &&
+                SET(CURLOPT_USERAGENT, "helio-agent/" HELIO_PROGRAM_VERSION) &&
                 SET(CURLOPT_ERRORBUFFER, transfer->error) && SET(CURLOPT_WRITEFUNCTION, on_body) &&
                 SET(CURLOPT_WRITEDATA, transfer) && SET(CURLOPT_PRIVATE, transfer);
     if (good && transfer->headers)

@@ -75,7 +75,7 @@ static void add(helio_round_t *self, const helio_points_t *more)
  * -----------------------------------------------------------------------------------------------------------
  */
 
-static void on_answer(void *arg, const helio_fetch_result_t *result);
+static void on_reply(void *arg, const helio_fetch_result_t *result);
 
 enum { HEADERS_MAX = HELIO_FEED_HEADERS_MAX * 2 + 1, HEADER_SIZE = HELIO_SECRET_MAX + 512 };
 
@@ -134,7 +134,7 @@ static helio_rc ask(helio_round_t *self, helio_text_t pattern, helio_error_t *er
     helio_fetch_t fetch = {.headers = headers->items,
                            .timeout_ms = feed->timeout_ms,
                            .max_bytes = HELIO_ANSWER_BYTES_MAX,
-                           .done = on_answer,
+                           .done = on_reply,
                            .arg = self};
     helio_rc rc = helio_fetch_url(pattern, feed->region, self->wall_ms, &url, err);
     fetch.url = url.data;
@@ -191,7 +191,7 @@ static void on_login(helio_round_t *self, const helio_fetch_result_t *result)
         end(self);
 }
 
-static void on_answer(void *arg, const helio_fetch_result_t *result)
+static void on_reply(void *arg, const helio_fetch_result_t *result)
 {
     helio_round_t *self = arg;
     helio_points_t points = {0};

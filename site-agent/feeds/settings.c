@@ -16,41 +16,41 @@ enum { PATH_MAX_BYTES = 1024, URL_MAX_BYTES = 2048 };
 /* ---- words --------------------------------------------------------------------------------------------- */
 
 #define WORD_ENTRY(name, word) word,
-static const char *const signal_words[] = {HELIO_FEED_SIGNAL_TABLE(WORD_ENTRY)};
-static const char *const source_words[] = {HELIO_FEED_SOURCE_TABLE(WORD_ENTRY)};
+static const char *const signal_names[] = {HELIO_FEED_SIGNAL_TABLE(WORD_ENTRY)};
+static const char *const source_names[] = {HELIO_FEED_SOURCE_TABLE(WORD_ENTRY)};
 
-const char *helio_feed_signal_word(uint32_t value)
+const char *helio_feed_signal_name(uint32_t value)
 {
-    return value < HELIO_FEED_COUNT ? signal_words[value] : "unknown";
+    return value < HELIO_FEED_COUNT ? signal_names[value] : "unknown";
 }
 
 helio_rc helio_feed_signal_of(helio_text_t word, uint32_t *ret_value)
 {
-    return helio_text_among(word, signal_words, HELIO_FEED_COUNT, ret_value);
+    return helio_text_among(word, signal_names, HELIO_FEED_COUNT, ret_value);
 }
 
-const char *helio_feed_source_word(uint32_t value)
+const char *helio_feed_source_name(uint32_t value)
 {
-    return value < HELIO_SOURCE_COUNT ? source_words[value] : "unknown";
+    return value < HELIO_SOURCE_COUNT ? source_names[value] : "unknown";
 }
 
 helio_rc helio_feed_source_of(helio_text_t word, uint32_t *ret_value)
 {
-    return helio_text_among(word, source_words, HELIO_SOURCE_COUNT, ret_value);
+    return helio_text_among(word, source_names, HELIO_SOURCE_COUNT, ret_value);
 }
 
 #define WORDS(name, ...)                                                      \
-    static const char *const name##_words[] = {__VA_ARGS__};                  \
-    enum { name##_count = sizeof name##_words / sizeof name##_words[0] };     \
-    static const char *name##_word(uint32_t value)                            \
+    static const char *const name##_names[] = {__VA_ARGS__};                  \
+    enum { name##_count = sizeof name##_names / sizeof name##_names[0] };     \
+    static const char *name##_name(uint32_t value)                            \
     {                                                                         \
-        return value < name##_count ? name##_words[value] : "unknown";        \
+        return value < name##_count ? name##_names[value] : "unknown";        \
     }                                                                         \
     static helio_rc name##_of(helio_text_t word, uint32_t *ret_value)         \
     {                                                                         \
-        return helio_text_among(word, name##_words, name##_count, ret_value); \
+        return helio_text_among(word, name##_names, name##_count, ret_value); \
     }                                                                         \
-    static const helio_spec_enum_t name##_enum = {name##_word, name##_of, name##_count};
+    static const helio_spec_enum_t name##_enum = {name##_name, name##_of, name##_count};
 
 WORDS(kind, "average", "marginal")
 WORDS(factor, "lifecycle", "direct")
@@ -154,7 +154,7 @@ static const helio_spec_table_t login_table =
 
 static const helio_spec_field_t feed_fields[] = {
     {.key = "signal",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(signal),
      .required = true,
      .words = HELIO_SPEC_ENUM(helio_feed_signal, HELIO_FEED),
@@ -163,7 +163,7 @@ static const helio_spec_field_t feed_fields[] = {
          "What it tells. price: rent of a pool's GPUs; power: the site's draw; load: demand, for `windows`; "
          "meter: the energy of the whole site."},
     {.key = "source",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(source),
      .required = true,
      .words = HELIO_SPEC_ENUM(helio_feed_source, HELIO_SOURCE),
@@ -245,7 +245,7 @@ static const helio_spec_field_t feed_fields[] = {
      .example = "/var/lib/prices/de.csv",
      .doc = "source csv: the file, read anew each time. Lines of the future are a forecast."},
     {.key = "command",
-     .kind = HELIO_SPEC_WORDS,
+     .kind = HELIO_SPEC_STRINGS,
      AT(command),
      .most = 64,
      .example = "[/usr/local/bin/spot-price, --pool, a100]",
@@ -339,7 +339,7 @@ static helio_rc check_tariff(helio_spec_reader_t *reader, const helio_spec_node_
     helio_error_t err = {0};
     if (helio_schedule_parse(line->when, &schedule, &err) == HELIO_OK)
         return HELIO_OK;
-    return helio_spec_complain(reader, helio_spec_find(node, "when"), HELIO_SPEC_BAD_VALUE_PROBLEM,
+    return helio_spec_diagnose(reader, helio_spec_find(node, "when"), HELIO_SPEC_BAD_VALUE_PROBLEM,
                                "for example 'Mon..Fri 08:00-20:00' or '22:00-06:00'", "%s: %s", reader->path,
                                err.text);
 }

@@ -44,7 +44,7 @@ typedef struct helio_feed {
     double usd_per_eur;
     helio_text_t path; /* csv */
     struct {
-        helio_word_t *items;
+        helio_string_t *items;
         uint32_t count;
     } command; /* exec */
     helio_text_t url, forecast_url, region, map;

@@ -43,7 +43,7 @@ static void move_on(helio_track_t *self, int64_t wall_ms)
 /*  Sums over the points of one answer, hour by hour. */
 typedef struct sums {
     double past[HELIO_TRACK_HOURS], ahead[HELIO_TRACK_AHEAD];
-    uint32_t past_count[HELIO_TRACK_HOURS], ahead_count[HELIO_TRACK_AHEAD];
+    uint32_t history_count[HELIO_TRACK_HOURS], ahead_count[HELIO_TRACK_AHEAD];
     bool estimated[HELIO_TRACK_HOURS], older[HELIO_TRACK_HOURS];
     uint32_t taken, foreseen;
 } sums_t;
@@ -66,7 +66,7 @@ static void sum_up(const helio_track_t *self, const helio_points_t *points, int6
             if (index < 0 || index >= HELIO_TRACK_HOURS)
                 continue;
             sums->past[index] += point->value;
-            sums->past_count[index]++;
+            sums->history_count[index]++;
             sums->estimated[index] |= point->estimated;
             sums->older[index] |= point->time_ms <= self->newest_ms;
         }
@@ -77,7 +77,7 @@ static void sum_up(const helio_track_t *self, const helio_points_t *points, int6
 static void take_past(helio_track_t *self, const sums_t *sums)
 {
     for (uint32_t i = 0; i < HELIO_TRACK_HOURS; i++) {
-        uint32_t count = sums->past_count[i], before = self->counts[i];
+        uint32_t count = sums->history_count[i], before = self->counts[i];
         if (count == 0)
             continue;
         double sum = sums->past[i];

@@ -374,7 +374,7 @@ static helio_rc load_row(sqlite3_stmt *statement, size_t k, helio_arena_t *arena
         if (state != HELIO_JOB_ACCEPTED && state != HELIO_JOB_STARTING && state != HELIO_JOB_RUNNING &&
             state != HELIO_JOB_SUSPENDED && state != HELIO_JOB_STOPPING)
             return helio_fail(err, HELIO_PROTOCOL, "journal: an attempt is '%s'",
-                              helio_job_state_word(state));
+                              helio_job_state_name(state));
     }
     on_event(arg, kinds[k].event, record);
     return HELIO_OK;

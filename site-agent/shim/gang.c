@@ -20,13 +20,13 @@ enum {
     LOOK_MOST_MS = 5000
 };
 
-int64_t helio_gang_look_ms(uint32_t nodes)
+int64_t helio_gang_poll_ms(uint32_t nodes)
 {
     int64_t period_ms = 500 + (int64_t)nodes * 4;
     return period_ms < LOOK_MOST_MS ? period_ms : LOOK_MOST_MS;
 }
 
-static void write_word(char line[WORD_SIZE + 1], helio_gang_word_t word, uint64_t grace_ms)
+static void write_word(char line[WORD_SIZE + 1], helio_gang_command_t word, uint64_t grace_ms)
 {
     (void)snprintf(line, WORD_SIZE + 1, "%c %021llu\n", (char)word, (unsigned long long)grace_ms);
 }
@@ -53,8 +53,8 @@ helio_rc helio_gang_make(int folder, uint32_t nodes, helio_error_t *err)
             return helio_fail(err, HELIO_IO, "cannot make '%s': %s", name, strerror(errno));
     }
     write_word(word, HELIO_GANG_GO, 0);
-    helio_rc rc = helio_mark_write(folder, "ranks", helio_buffer_view(&lines), 0600, err);
-    return rc ? rc : helio_mark_write(folder, "word", (helio_text_t){word, WORD_SIZE}, 0600, err);
+    helio_rc rc = helio_status_file_write(folder, "ranks", helio_buffer_view(&lines), 0600, err);
+    return rc ? rc : helio_status_file_write(folder, "word", (helio_text_t){word, WORD_SIZE}, 0600, err);
 }
 
 static helio_rc write_in_place(int folder, const char *name, const char *bytes, size_t size, off_t at,
@@ -70,18 +70,18 @@ static helio_rc write_in_place(int folder, const char *name, const char *bytes, 
 
 /* ---- the head's side ----------------------------------------------------------------------------------- */
 
-helio_rc helio_gang_say(int folder, helio_gang_word_t word, uint64_t grace_ms, helio_error_t *err)
+helio_rc helio_gang_say(int folder, helio_gang_command_t word, uint64_t grace_ms, helio_error_t *err)
 {
     char line[WORD_SIZE + 1];
     write_word(line, word, grace_ms);
     return write_in_place(folder, "word", line, WORD_SIZE, 0, err);
 }
 
-void helio_gang_look(int folder, uint32_t nodes, helio_gang_count_t *ret_count)
+void helio_gang_poll(int folder, uint32_t nodes, helio_gang_count_t *ret_count)
 {
     helio_gang_count_t count = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    if (helio_mark_read(folder, "ranks", HELIO_MARK_MAX, &text, NULL) == HELIO_OK)
+    if (helio_status_file_read(folder, "ranks", HELIO_STATUS_FILE_MAX, &text, NULL) == HELIO_OK)
         for (uint32_t rank = 0; rank < nodes && (size_t)(rank + 1) * LINE_SIZE <= text.size; rank++) {
             const char *line = text.data + (size_t)rank * LINE_SIZE;
             count.begun += line[0] == 's' || line[0] == 'e';
@@ -96,11 +96,12 @@ static bool read_done(int folder, const char *name, int *looks, helio_done_t *re
 {
     for (;; (*looks)--) {
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-        int marks = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        helio_rc rc =
-            marks < 0 ? HELIO_NOT_FOUND : helio_mark_read(marks, "done", HELIO_MARK_MAX, &text, NULL);
-        if (marks >= 0)
-            (void)close(marks);
+        int status_files = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        helio_rc rc = status_files < 0
+                          ? HELIO_NOT_FOUND
+                          : helio_status_file_read(status_files, "done", HELIO_STATUS_FILE_MAX, &text, NULL);
+        if (status_files >= 0)
+            (void)close(status_files);
         if (rc == HELIO_OK)
             return helio_done_parse(helio_buffer_view(&text), ret_done) == HELIO_OK;
         if (*looks <= 0)
@@ -112,15 +113,15 @@ static bool read_done(int folder, const char *name, int *looks, helio_done_t *re
 /*  Claims the rank for nobody; false: its shim has it. */
 static bool close_rank(int folder, const char *name)
 {
-    int marks = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (marks < 0)
+    int status_files = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (status_files < 0)
         return false;
     helio_claim_t nobody = {0};
     helio_process_boot_id(nobody.boot_id);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_claim_text(&nobody, &text);
-    helio_rc rc = helio_mark_claim(marks, "claim", helio_buffer_view(&text), NULL);
-    (void)close(marks);
+    helio_rc rc = helio_status_file_claim(status_files, "claim", helio_buffer_view(&text), NULL);
+    (void)close(status_files);
     return rc == HELIO_OK;
 }
 
@@ -177,28 +178,28 @@ void helio_gang_gather(int folder, uint32_t nodes, helio_gang_end_t *ret_end)
 
 /* ---- a rank's side ------------------------------------------------------------------------------------- */
 
-helio_rc helio_gang_open(int folder, uint32_t rank, int *ret_marks, helio_error_t *err)
+helio_rc helio_gang_open(int folder, uint32_t rank, int *ret_status_files, helio_error_t *err)
 {
     char name[NAME_SIZE];
     rank_name(name, rank);
-    int marks = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (marks < 0)
+    int status_files = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (status_files < 0)
         return helio_fail(err, HELIO_NOT_FOUND, "cannot open '%s' of the attempt: %s", name, strerror(errno));
-    *ret_marks = marks;
+    *ret_status_files = status_files;
     return HELIO_OK;
 }
 
-helio_gang_word_t helio_gang_hear(int folder, uint64_t *ret_grace_ms)
+helio_gang_command_t helio_gang_hear(int folder, uint64_t *ret_grace_ms)
 {
     int64_t grace_ms = 0;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    if (helio_mark_read(folder, "word", WORD_SIZE, &text, NULL) || text.size != WORD_SIZE)
+    if (helio_status_file_read(folder, "word", WORD_SIZE, &text, NULL) || text.size != WORD_SIZE)
         return HELIO_GANG_GO;
     const char *digits = text.data + 2;
     uint32_t size = WORD_SIZE - 3;
     for (; size > 1 && *digits == '0'; size--)
         digits++;
-    if (!helio_mark_number((helio_text_t){digits, size}, 0, INT64_MAX / 4, &grace_ms))
+    if (!helio_status_file_number((helio_text_t){digits, size}, 0, INT64_MAX / 4, &grace_ms))
         return HELIO_GANG_GO;
     *ret_grace_ms = (uint64_t)grace_ms;
     return text.data[0] == 's' ? HELIO_GANG_STOP : text.data[0] == 'k' ? HELIO_GANG_KILL : HELIO_GANG_GO;

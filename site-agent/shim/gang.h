@@ -2,7 +2,7 @@
  *
  *      word      what the head wants: '-' nothing, 's' stop politely, 'k' kill
  *      ranks     a line for each rank: '-' nothing yet, 's' it has started, 'e' it has ended, with its exit
- * code rank-<n>  marks of that rank's shim: claim, started, done
+ * code rank-<n>  status files of that rank's shim: claim, started, done
  *
  *  `word` and `ranks` are made once and then written in place: a client of a shared file system asks its
  * server for the state of a file that it opens anew, but may believe for a minute that a name which was not
@@ -11,21 +11,21 @@
 #ifndef HELIO_SHIM_GANG_H
 #define HELIO_SHIM_GANG_H
 
-#include "site-agent/shim/marks.h"
+#include "site-agent/shim/status_files.h"
 
 /*  How often each side looks at the other's file: every rank is a client of the one server. */
-int64_t helio_gang_look_ms(uint32_t nodes);
+int64_t helio_gang_poll_ms(uint32_t nodes);
 
-typedef enum helio_gang_word {
+typedef enum helio_gang_command {
     HELIO_GANG_GO = '-',
     HELIO_GANG_STOP = 's',
     HELIO_GANG_KILL = 'k'
-} helio_gang_word_t;
+} helio_gang_command_t;
 
 HELIO_MUST_CHECK helio_rc helio_gang_make(int folder, uint32_t nodes, helio_error_t *err);
 
 /*  ---- the head's side ---- */
-HELIO_MUST_CHECK helio_rc helio_gang_say(int folder, helio_gang_word_t word, uint64_t grace_ms,
+HELIO_MUST_CHECK helio_rc helio_gang_say(int folder, helio_gang_command_t word, uint64_t grace_ms,
                                          helio_error_t *err);
 
 typedef struct helio_gang_count {
@@ -34,7 +34,7 @@ typedef struct helio_gang_count {
     uint32_t failed; /* ended with a code that is not 0 */
 } helio_gang_count_t;
 /*  What cannot be read counts as nothing. */
-void helio_gang_look(int folder, uint32_t nodes, helio_gang_count_t *ret_count);
+void helio_gang_poll(int folder, uint32_t nodes, helio_gang_count_t *ret_count);
 
 typedef struct helio_gang_end {
     uint32_t ran;     /* ranks of which an instruction ran, or may have */
@@ -51,9 +51,9 @@ void helio_gang_gather(int folder, uint32_t nodes, helio_gang_end_t *ret_end);
 
 /*  ---- a rank's side ---- */
 /*  Opens rank-<n>. */
-HELIO_MUST_CHECK helio_rc helio_gang_open(int folder, uint32_t rank, int *ret_marks, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_gang_open(int folder, uint32_t rank, int *ret_status_files, helio_error_t *err);
 /*  GO when it cannot be read. */
-helio_gang_word_t helio_gang_hear(int folder, uint64_t *ret_grace_ms);
+helio_gang_command_t helio_gang_hear(int folder, uint64_t *ret_grace_ms);
 HELIO_MUST_CHECK helio_rc helio_gang_tell(int folder, uint32_t rank, bool ended, int32_t exit_code,
                                           helio_error_t *err);
 

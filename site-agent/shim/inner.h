@@ -17,7 +17,7 @@ typedef enum helio_shim_phase {
 typedef struct helio_shim {
     const helio_shim_call_t *call;
     int folder;
-    int marks;     /* where claim, started and done are: the folder, or one of a rank in it */
+    int status_files;     /* where claim, started and done are: the folder, or one of a rank in it */
     uint32_t rank; /* of several nodes */
     helio_plan_t plan;
     helio_buffer_t plan_text; /* the plan's views point here */
@@ -32,7 +32,7 @@ typedef struct helio_shim {
     int64_t killing_ms;    /* KILLING: since when */
     uint32_t kill_steps;   /* KILLING, of a head: means that were used */
     int64_t lease_read_ms; /* when to read it again */
-    int64_t gang_look_ms;  /* when to look at the others again */
+    int64_t gang_poll_ms;  /* when to look at the others again */
     int64_t beat_ms;       /* when to show life, and to look for a word, again */
     helio_lease_watch_t lease;
     bool childless;

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 {
     helio_shim_call_t call = {.mode = HELIO_SHIM_LOCAL, .environ_list = environ};
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        (void)printf("helio-shim %s\n", HELIO_RELEASE);
+        (void)printf("helio-shim %s\n", HELIO_PROGRAM_VERSION);
         return 0;
     }
     if (argc == 3 && strcmp(argv[1], "--slurm") == 0)

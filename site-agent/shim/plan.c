@@ -104,7 +104,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
     bool whole = false;
     uint32_t seen = 0;
     helio_text_t key, value;
-    while (helio_mark_line(&text, &key, &value)) {
+    while (helio_status_file_line(&text, &key, &value)) {
         bool known = plan_text_of(&plan, key, value);
         if (helio_text_is(key, "end"))
             known = whole = true;
@@ -112,7 +112,7 @@ helio_rc helio_plan_parse(helio_text_t text, helio_plan_t *ret_plan, helio_error
             int64_t number = 0;
             if (!helio_text_is(key, numbers[i].key))
                 continue;
-            if (!helio_mark_number(value, 0, (int64_t)numbers[i].most, &number))
+            if (!helio_status_file_number(value, 0, (int64_t)numbers[i].most, &number))
                 return helio_fail(err, HELIO_INVALID, "plan: bad %s", numbers[i].key);
             numbers[i].value = (uint64_t)number;
             seen |= i < OPTIONAL ? 1u << i : 0;
@@ -147,14 +147,14 @@ helio_rc helio_claim_parse(helio_text_t text, helio_claim_t *ret_claim)
     helio_claim_t claim = {0};
     uint32_t seen = 0;
     helio_text_t key, value;
-    while (helio_mark_line(&text, &key, &value)) {
+    while (helio_status_file_line(&text, &key, &value)) {
         int64_t number = 0;
         if (helio_text_is(key, "boot_id") && helio_text_copy(value, claim.boot_id, sizeof claim.boot_id))
             seen |= 1;
-        else if (helio_text_is(key, "pid") && helio_mark_number(value, 0, INT32_MAX, &number)) {
+        else if (helio_text_is(key, "pid") && helio_status_file_number(value, 0, INT32_MAX, &number)) {
             claim.shim.pid = (pid_t)number;
             seen |= 2;
-        } else if (helio_text_is(key, "start_ticks") && helio_mark_number(value, 0, INT64_MAX, &number)) {
+        } else if (helio_text_is(key, "start_ticks") && helio_status_file_number(value, 0, INT64_MAX, &number)) {
             claim.shim.start_ticks = (uint64_t)number;
             seen |= 4;
         } else if (helio_text_is(key, "host"))
@@ -184,9 +184,9 @@ helio_rc helio_started_parse(helio_text_t text, helio_started_t *ret_started)
     helio_started_t started = {0};
     uint32_t ticks = 0;
     helio_text_t key, value;
-    while (helio_mark_line(&text, &key, &value)) {
+    while (helio_status_file_line(&text, &key, &value)) {
         int64_t number = 0;
-        if (!helio_mark_number(value, 0, INT64_MAX, &number))
+        if (!helio_status_file_number(value, 0, INT64_MAX, &number))
             return HELIO_INVALID;
         if (helio_text_is(key, "wall_ms"))
             started.wall_ms = number;
@@ -227,7 +227,7 @@ helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
     int64_t number = 0;
     uint32_t boot = 0, remote = 0;
     helio_text_t key, value;
-    while (helio_mark_line(&text, &key, &value)) {
+    while (helio_status_file_line(&text, &key, &value)) {
         const struct {
             const char *key;
             int64_t least, most, *value;
@@ -244,7 +244,7 @@ helio_rc helio_lease_parse(helio_text_t text, helio_lease_t *ret_lease)
             boot |= 4;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
             if (helio_text_is(key, rows[i].key) &&
-                helio_mark_number(value, rows[i].least, rows[i].most, rows[i].value))
+                helio_status_file_number(value, rows[i].least, rows[i].most, rows[i].value))
                 *rows[i].seen |= rows[i].bit;
     }
     if ((boot && boot != BOOT) || (remote && remote != REMOTE) || !(boot || remote))

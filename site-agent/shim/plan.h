@@ -5,7 +5,7 @@
 #ifndef HELIO_SHIM_PLAN_H
 #define HELIO_SHIM_PLAN_H
 
-#include "site-agent/shim/marks.h"
+#include "site-agent/shim/status_files.h"
 #include "site-agent/shim/process.h"
 
 enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MAX = 65536 };
@@ -15,7 +15,7 @@ enum { HELIO_PLAN_RANKS_MAX = 256, HELIO_PLAN_GPUS_MAX = 64, HELIO_PLAN_NODES_MA
  *  SLURM: the shim is the batch step's program. One node, or a batch script: one rank, here, with the GPUs
  * that Slurm gave (CUDA_VISIBLE_DEVICES of the shim's own environment) and the SLURM_* names that it was
  * given. More nodes: the shim's one child is srun with one task a node, each of them a shim again
- * (`helio-shim --rank FOLDER`) that runs the rank of its SLURM_NODEID under the same rules, with marks of its
+ * (`helio-shim --rank FOLDER`) that runs the rank of its SLURM_NODEID under the same rules, with status files of its
  * own in FOLDER/rank-<n>. The head shim alone looks at the time limit; what it wants of the others they read
  * in the folder (gang.h). */
 typedef enum helio_launcher {

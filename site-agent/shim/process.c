@@ -23,7 +23,7 @@ static size_t read_file(const char *path, char *ret_text, size_t capacity)
     return size;
 }
 
-helio_rc helio_process_look(pid_t pid, helio_process_info_t *ret_info)
+helio_rc helio_process_inspect(pid_t pid, helio_process_info_t *ret_info)
 {
     char path[64], text[1024];
     (void)snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
@@ -45,7 +45,7 @@ helio_rc helio_process_look(pid_t pid, helio_process_info_t *ret_info)
 bool helio_process_alive(helio_process_t process)
 {
     helio_process_info_t info;
-    return process.pid > 0 && helio_process_look(process.pid, &info) == HELIO_OK &&
+    return process.pid > 0 && helio_process_inspect(process.pid, &info) == HELIO_OK &&
            info.process.start_ticks == process.start_ticks && info.state != 'Z' && info.state != 'X';
 }
 
@@ -67,7 +67,7 @@ size_t helio_process_each(helio_process_fn *fn, void *arg)
         char *end;
         long pid = strtol(entry->d_name, &end, 10);
         helio_process_info_t info;
-        if (*end || pid <= 0 || helio_process_look((pid_t)pid, &info))
+        if (*end || pid <= 0 || helio_process_inspect((pid_t)pid, &info))
             continue;
         count += fn(arg, &info);
     }
@@ -225,7 +225,7 @@ static bool in_session(const left_t *left, const helio_process_info_t *info)
         if (info->session != left->leaders[i].pid)
             continue;
         helio_process_info_t leader;
-        if (helio_process_look(info->session, &leader) == HELIO_OK)
+        if (helio_process_inspect(info->session, &leader) == HELIO_OK)
             return leader.process.start_ticks == left->leaders[i].start_ticks;
         return owned_by(info->process.pid, left->uid) &&
                info->process.start_ticks >= left->leaders[i].start_ticks;

@@ -25,7 +25,7 @@ typedef struct helio_process_info {
     char state; /* 'Z': dead, not yet reaped */
 } helio_process_info_t;
 
-HELIO_MUST_CHECK helio_rc helio_process_look(pid_t pid, helio_process_info_t *ret_info); /* NOT_FOUND */
+HELIO_MUST_CHECK helio_rc helio_process_inspect(pid_t pid, helio_process_info_t *ret_info); /* NOT_FOUND */
 /*  The same process still exists and is no zombie. */
 bool helio_process_alive(helio_process_t process);
 /*  This boot of this machine. */

@@ -133,7 +133,7 @@ static helio_rc fork_rank(launch_t *launch, helio_rank_t *ret_rank, helio_error_
     if (pid == 0)
         child(launch);
     helio_process_info_t info;
-    if (helio_process_look(pid, &info)) /* it is our child: it exists until we reap it */
+    if (helio_process_inspect(pid, &info)) /* it is our child: it exists until we reap it */
         return helio_fail(err, HELIO_IO, "/proc does not show a new process");
     *ret_rank = (helio_rank_t){.leader = info.process};
     return HELIO_OK;

@@ -32,7 +32,7 @@ enum {
 static helio_rc claim(helio_shim_t *self, helio_error_t *err)
 {
     helio_process_info_t me;
-    if (helio_process_look(getpid(), &me))
+    if (helio_process_inspect(getpid(), &me))
         return helio_fail(err, HELIO_UNAVAILABLE, "/proc does not show this process");
     helio_claim_t mine = {.shim = me.process};
     memcpy(mine.boot_id, self->lease.boot_id, sizeof mine.boot_id);
@@ -42,7 +42,7 @@ static helio_rc claim(helio_shim_t *self, helio_error_t *err)
                               sizeof mine.scheduler_id);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_claim_text(&mine, &text);
-    return helio_mark_claim(self->marks, "claim", helio_buffer_view(&text), err);
+    return helio_status_file_claim(self->status_files, "claim", helio_buffer_view(&text), err);
 }
 
 /* ---- while it runs ------------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static helio_rc claim(helio_shim_t *self, helio_error_t *err)
 /*  Until the ranks' shims must have heard and done what the head said. */
 static int64_t slack_ms(const helio_shim_t *self)
 {
-    return HEAD_SLACK_MS + helio_gang_look_ms(self->plan.nodes);
+    return HEAD_SLACK_MS + helio_gang_poll_ms(self->plan.nodes);
 }
 
 /*  A head's ranks are killed by their own shims; those that do not answer by Slurm, which ends all tasks at
@@ -193,12 +193,12 @@ static void look_at_ranks(helio_shim_t *self, int64_t now_ms)
 static void look_at_gang(helio_shim_t *self, int64_t now_ms)
 {
     bool rank = self->call->mode == HELIO_SHIM_RANK;
-    if ((!rank && !self->head) || now_ms < self->gang_look_ms)
+    if ((!rank && !self->head) || now_ms < self->gang_poll_ms)
         return;
-    self->gang_look_ms = now_ms + helio_gang_look_ms(self->plan.nodes);
+    self->gang_poll_ms = now_ms + helio_gang_poll_ms(self->plan.nodes);
     if (rank) {
         uint64_t grace_ms = 0;
-        helio_gang_word_t word = helio_gang_hear(self->folder, &grace_ms);
+        helio_gang_command_t word = helio_gang_hear(self->folder, &grace_ms);
         if (word == HELIO_GANG_GO || self->phase == HELIO_SHIM_KILLING)
             return;
         self->done.stopped = true;
@@ -209,7 +209,7 @@ static void look_at_gang(helio_shim_t *self, int64_t now_ms)
         return;
     }
     helio_gang_count_t count;
-    helio_gang_look(self->folder, self->plan.nodes, &count);
+    helio_gang_poll(self->folder, self->plan.nodes, &count);
     if (self->env_there && count.begun == self->plan.nodes)
         self->env_there =
             unlinkat(self->folder, "env", 0) != 0; /* all have it; secrets do not stay on disk */
@@ -240,9 +240,9 @@ static void beat(helio_shim_t *self, int64_t now_ms)
         return;
     self->beat_ms = now_ms + BEAT_MS;
     open_up(self->folder);
-    (void)utimensat(self->marks, "claim", NULL, AT_SYMLINK_NOFOLLOW);
+    (void)utimensat(self->status_files, "claim", NULL, AT_SYMLINK_NOFOLLOW);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t word = {0};
-    if (self->phase == HELIO_SHIM_KILLING || helio_mark_read(self->folder, "stop", 16, &word, NULL))
+    if (self->phase == HELIO_SHIM_KILLING || helio_status_file_read(self->folder, "stop", 16, &word, NULL))
         return;
     self->done.stopped = true;
     if (helio_text_is(helio_buffer_view(&word), "kill"))
@@ -256,7 +256,7 @@ static int wait_ms(const helio_shim_t *self, int64_t now_ms)
     if (self->phase == HELIO_SHIM_KILLING)
         return KILL_AGAIN_MS;
     bool gang = self->head || self->call->mode == HELIO_SHIM_RANK;
-    int64_t until = gang ? self->gang_look_ms : now_ms + 60000;
+    int64_t until = gang ? self->gang_poll_ms : now_ms + 60000;
     if (self->phase == HELIO_SHIM_STOPPING && self->kill_at_ms < until)
         until = self->kill_at_ms;
     int64_t limit = self->started_boot_ms + (int64_t)self->plan.time_limit_ms;
@@ -388,8 +388,8 @@ static helio_rc tell(helio_shim_t *self, helio_error_t *err)
     helio_rc rc = HELIO_OK;
     for (int i = 0; i < DONE_TRIES; i++) {
         open_up(self->folder);
-        open_up(self->marks);
-        rc = helio_done_write(self->marks, &self->done, err);
+        open_up(self->status_files);
+        rc = helio_done_write(self->status_files, &self->done, err);
         if (!rc)
             return rc;
         (void)poll(NULL, 0, 1000);
@@ -418,17 +418,17 @@ static helio_rc open_signals(int *ret_fd, helio_error_t *err)
 }
 
 /*  Opens the folder, and of a rank its own. */
-static helio_rc open_marks(helio_shim_t *self, helio_error_t *err)
+static helio_rc open_status_files(helio_shim_t *self, helio_error_t *err)
 {
     self->folder = open(self->call->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (self->folder < 0)
         return helio_fail(err, HELIO_NOT_FOUND, "cannot open '%s': %s", self->call->folder, strerror(errno));
-    self->marks = self->folder;
+    self->status_files = self->folder;
     if (self->call->mode != HELIO_SHIM_RANK)
         return HELIO_OK;
     if (!helio_slurm_node_rank(self->call->environ_list, &self->rank))
         return helio_fail(err, HELIO_INVALID, "SLURM_NODEID does not say which rank this is");
-    return helio_gang_open(self->folder, self->rank, &self->marks, err);
+    return helio_gang_open(self->folder, self->rank, &self->status_files, err);
 }
 
 /*  It is ours alone. */
@@ -463,7 +463,7 @@ helio_rc helio_shim_run(const helio_shim_call_t *call, int *ret_exit_code, helio
     self->call = call;
     self->output = HELIO_OUTPUT_NONE;
     helio_process_boot_id(self->lease.boot_id);
-    helio_rc rc = open_marks(self, err);
+    helio_rc rc = open_status_files(self, err);
 #ifndef HELIO_MUTANT_orphans_left
     if (!rc && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
         rc = helio_fail(err, HELIO_UNAVAILABLE, "cannot become a subreaper: %s", strerror(errno));

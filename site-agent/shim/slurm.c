@@ -41,7 +41,7 @@ bool helio_slurm_node_rank(char *const *environ_list, uint32_t *ret_rank)
 {
     int64_t rank;
     const char *text = helio_environ_get(environ_list, HELIO_VARIABLE_SLURM_NODEID);
-    if (!text || !helio_mark_number(helio_text_of(text), 0, HELIO_PLAN_NODES_MAX - 1, &rank))
+    if (!text || !helio_status_file_number(helio_text_of(text), 0, HELIO_PLAN_NODES_MAX - 1, &rank))
         return false;
     *ret_rank = (uint32_t)rank;
     return true;

@@ -36,7 +36,7 @@ void helio_shim_read_lease(helio_shim_t *self, int64_t now_ms)
     helio_lease_t lease;
     int64_t asked_ms = helio_clock_boot_ms();
     if (helio_text_copy(self->plan.lease, path, sizeof path) &&
-        helio_mark_read(AT_FDCWD, path, 4096, &text, NULL) == HELIO_OK &&
+        helio_status_file_read(AT_FDCWD, path, 4096, &text, NULL) == HELIO_OK &&
         helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK)
         helio_lease_watch_see(&self->lease, &lease, asked_ms, helio_clock_boot_ms(), helio_clock_wall_ms());
 }
@@ -48,7 +48,7 @@ static helio_rc write_started(helio_shim_t *self, helio_error_t *err)
         started.ranks[started.rank_count] = self->ranks.items[started.rank_count].leader;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_started_text(&started, &text);
-    helio_rc rc = helio_mark_write(self->marks, "started", helio_buffer_view(&text), 0600, err);
+    helio_rc rc = helio_status_file_write(self->status_files, "started", helio_buffer_view(&text), 0600, err);
     self->done.started_wall_ms = started.wall_ms;
     self->started_boot_ms = started.boot_ms;
     return rc;
@@ -148,7 +148,7 @@ static void close_writers(kit_t *kit)
 
 static helio_rc read_plan(helio_shim_t *self, helio_error_t *err)
 {
-    helio_rc rc = helio_mark_read(self->folder, "plan", HELIO_MARK_MAX, &self->plan_text, err);
+    helio_rc rc = helio_status_file_read(self->folder, "plan", HELIO_STATUS_FILE_MAX, &self->plan_text, err);
     if (!rc)
         rc = helio_plan_parse(helio_buffer_view(&self->plan_text), &self->plan, err);
     if (rc)
@@ -187,14 +187,14 @@ static helio_rc release(helio_shim_t *self, helio_error_t *err)
     if (!rc)
         return helio_ranks_release(&self->ranks, err);
     (void)close(self->ranks.gate); /* the waiting ones go */
-    (void)unlinkat(self->marks, "started", 0);
+    (void)unlinkat(self->status_files, "started", 0);
     return rc;
 }
 
 static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t env = {0};
-    helio_rc rc = helio_mark_read(self->folder, "env", ENV_MAX, &env, err);
+    helio_rc rc = helio_status_file_read(self->folder, "env", ENV_MAX, &env, err);
     self->env_there = rc == HELIO_OK;
     if (!rc)
         helio_environment_read(&kit->base, helio_buffer_view(&env));
@@ -226,7 +226,7 @@ static helio_rc start_with(helio_shim_t *self, kit_t *kit, helio_error_t *err)
 
 helio_rc helio_shim_start(helio_shim_t *self, helio_error_t *err)
 {
-    helio_rc rc = helio_done_reserve(self->marks, err);
+    helio_rc rc = helio_done_reserve(self->status_files, err);
     if (!rc)
         rc = read_plan(self, err);
     if (rc)

@@ -18,11 +18,11 @@ static const void *welcome_event(const helio_msg_welcome_t *message, helio_arena
     return event;
 }
 
-static const void *rulings_event(const helio_msg_rulings_t *message, helio_arena_t *arena)
+static const void *verdicts_event(const helio_msg_verdicts_t *message, helio_arena_t *arena)
 {
-    helio_aev_rulings_t *event = helio_arena_alloc(arena, 1, sizeof *event);
-    event->rulings.items = message->rulings.items;
-    event->rulings.count = message->rulings.count;
+    helio_aev_verdicts_t *event = helio_arena_alloc(arena, 1, sizeof *event);
+    event->verdicts.items = message->verdicts.items;
+    event->verdicts.count = message->verdicts.count;
     event->last = message->last;
     return event;
 }
@@ -67,9 +67,9 @@ helio_rc helio_mapping_event(uint32_t message, const void *record, helio_arena_t
         *ret_event = HELIO_AGENT_EV_WELCOME;
         *ret_payload = welcome_event(record, arena);
         return HELIO_OK;
-    case HELIO_MSG_RULINGS:
-        *ret_event = HELIO_AGENT_EV_RULINGS;
-        *ret_payload = rulings_event(record, arena);
+    case HELIO_MSG_VERDICTS:
+        *ret_event = HELIO_AGENT_EV_VERDICTS;
+        *ret_payload = verdicts_event(record, arena);
         return HELIO_OK;
     case HELIO_MSG_ORDERS:
         *ret_event = HELIO_AGENT_EV_ORDERS;

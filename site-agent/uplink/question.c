@@ -7,7 +7,7 @@
 
 helio_rc helio_question_frame(const helio_site_profile_t *site, helio_buffer_t *out, helio_error_t *err)
 {
-    helio_msg_hello_t hello = {.agent_version = HELIO_TEXT(HELIO_RELEASE), .profile = *site};
+    helio_msg_hello_t hello = {.agent_version = HELIO_TEXT(HELIO_PROGRAM_VERSION), .profile = *site};
     return helio_wire_encode(HELIO_MSG_HELLO, &hello, out, err);
 }
 

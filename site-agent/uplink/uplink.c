@@ -82,7 +82,7 @@ static void watch_silence(helio_uplink_t *self, uint32_t message, const void *re
         if (self->silence_ms < SILENCE_LEAST_MS)
             self->silence_ms = SILENCE_LEAST_MS;
     }
-    if (message == HELIO_MSG_RULINGS && ((const helio_msg_rulings_t *)record)->last && !self->open) {
+    if (message == HELIO_MSG_VERDICTS && ((const helio_msg_verdicts_t *)record)->last && !self->open) {
         self->open = true;
         self->refusals = 0;
         note(self, HELIO_UPLINK_OPEN, helio_dialer_endpoint(self->dialer), "");

@@ -16,7 +16,7 @@ typedef struct helio_uplink helio_uplink_t;
 
 typedef enum helio_uplink_note {
     HELIO_UPLINK_CONNECTED,
-    HELIO_UPLINK_OPEN,         /* the last ruling has come */
+    HELIO_UPLINK_OPEN,         /* the last verdict has come */
     HELIO_UPLINK_DISCONNECTED, /* was connected */
     HELIO_UPLINK_FAILED,       /* could not connect */
     HELIO_UPLINK_REFUSED,      /* the broker said no; text is its own */

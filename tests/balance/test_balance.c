@@ -22,7 +22,7 @@
 #include "broker/store/store.h"
 #include "federation/base/clock.h"
 #include "site-agent/feeds/feeds.h"
-#include "site-agent/telemetry/book.h"
+#include "site-agent/telemetry/energy_account.h"
 #include "tests/support/core_harness.h"
 #include "tests/support/pg_fixture.h"
 
@@ -58,7 +58,7 @@ typedef struct day {
     harness_t *h;
     helio_site_profile_t *site;
     helio_nvml_t *nvml;
-    helio_book_t *book;
+    helio_energy_account_t *energy_account;
     helio_feeds_t *feeds;
     char folder[64], counters[128], trace[128], clock[128];
     double mj[GPUS];
@@ -69,7 +69,7 @@ typedef struct day {
     row_t *rows;
     uint32_t row_count;
     helio_pg_t *pg;
-    helio_word_t command[3];
+    helio_string_t command[3];
     helio_feed_t feed;
     helio_feeds_settings_t settings;
 } day_t;
@@ -136,10 +136,11 @@ static void write_trace(const day_t *self)
 static void on_meter(void *arg, const helio_feed_t *feed, const helio_points_t *points)
 {
     day_t *self = arg;
-    helio_book_reading_t *readings = helio_new(points->count, sizeof *readings);
+    helio_energy_account_reading_t *readings = helio_new(points->count, sizeof *readings);
     for (uint32_t i = 0; i < points->count; i++)
-        readings[i] = (helio_book_reading_t){points->items[i].time_ms, points->items[i].value};
-    helio_book_read(self->book, readings, points->count, true, feed->name, harness_wall_ms(self->h));
+        readings[i] = (helio_energy_account_reading_t){points->items[i].time_ms, points->items[i].value};
+    helio_energy_account_read(self->energy_account, readings, points->count, true, feed->name,
+                              harness_wall_ms(self->h));
     free(readings);
     self->answers++;
 }
@@ -153,8 +154,8 @@ static void on_note(void *arg, const helio_feed_note_t *note)
 
 static void open_agent(day_t *self)
 {
-    helio_book_options_t book = {self->site, self->nvml, self->folder, harness_wall_ms(self->h)};
-    self->book = helio_book_new(&book);
+    helio_energy_account_options_t energy_account = {self->site, self->nvml, self->folder, harness_wall_ms(self->h)};
+    self->energy_account = helio_energy_account_new(&energy_account);
     helio_feeds_options_t feeds = {.settings = &self->settings,
                                    .profile = self->site,
                                    .on_note = on_note,
@@ -168,7 +169,7 @@ static void open_agent(day_t *self)
 /*  Killed: nothing more is written. */
 static void kill_agent(day_t *self)
 {
-    helio_book_destroy(&self->book);
+    helio_energy_account_destroy(&self->energy_account);
     helio_feeds_destroy(&self->feeds);
 }
 
@@ -194,8 +195,8 @@ static void tell(day_t *self)
 {
     int64_t wall_ms = harness_wall_ms(self->h);
     helio_series_t series[4];
-    uint32_t count = helio_book_series(self->book, wall_ms, harness_arena(self->h), series);
-    if (helio_book_news(self->book, wall_ms) && count)
+    uint32_t count = helio_energy_account_series(self->energy_account, wall_ms, harness_arena(self->h), series);
+    if (helio_energy_account_news(self->energy_account, wall_ms) && count)
         harness_series(self->h, PEER, series, count);
 }
 
@@ -218,7 +219,7 @@ static void start(day_t *self, uint32_t n)
     self->epochs[n] = harness_row(self->h, self->keys[n])->epoch;
     for (uint32_t i = 0; i < loads[n].gpus; i++)
         gpus[i] = loads[n].first_gpu + i;
-    helio_book_take(self->book, name, gpus, loads[n].gpus, harness_wall_ms(self->h));
+    helio_energy_account_take(self->energy_account, name, gpus, loads[n].gpus, harness_wall_ms(self->h));
     harness_run_up_to(self->h, PEER, self->keys[n], self->epochs[n], HELIO_JOB_RUNNING);
 }
 
@@ -231,7 +232,8 @@ static void end(day_t *self, uint32_t n)
     report.ended_wall_ms = self->begin_ms + INT64_C(1000) * loads[n].to_s;
     report.run_ms = UINT64_C(1000) * (uint64_t)(loads[n].to_s - loads[n].from_s);
     report.gpu_ms = report.run_ms * loads[n].gpus;
-    report.energy_j = helio_book_give(self->book, name, true, report.ended_wall_ms, harness_wall_ms(self->h));
+    report.energy_j =
+        helio_energy_account_give(self->energy_account, name, true, report.ended_wall_ms, harness_wall_ms(self->h));
     assert_true(report.energy_j > 0);
     harness_report(self->h, PEER, &report);
     assert_int_equal(harness_state(self->h, self->keys[n]), HELIO_JOB_SUCCEEDED);
@@ -239,7 +241,7 @@ static void end(day_t *self, uint32_t n)
 
 static void collect(day_t *self)
 {
-    for (uint32_t kind = 0; kind < HELIO_BROKER_FX_ANSWER; kind++)
+    for (uint32_t kind = 0; kind < HELIO_BROKER_FX_REPLY; kind++)
         for (const void *record; (record = harness_take(self->h, kind));) {
             assert_true(self->row_count < ROWS_MAX);
             self->rows[self->row_count++] = (row_t){kind, record};
@@ -276,9 +278,9 @@ static void live_a_step(day_t *self, int64_t s)
             end(self, n);
     }
     if (there) {
-        helio_book_tick(self->book, harness_wall_ms(self->h));
+        helio_energy_account_tick(self->energy_account, harness_wall_ms(self->h));
         if (s % 60 == 0)
-            assert_int_equal(helio_book_keep(self->book, NULL), HELIO_OK);
+            assert_int_equal(helio_energy_account_save(self->energy_account, NULL), HELIO_OK);
         if (s % 900 == 0)
             ask_meter(self, s);
         tell(self);
@@ -340,7 +342,7 @@ static int unlive(void **state)
 {
     day_t *self = *state;
     helio_feeds_destroy(&self->feeds);
-    helio_book_destroy(&self->book);
+    helio_energy_account_destroy(&self->energy_account);
     helio_nvml_destroy(&self->nvml);
     char path[128];
     (void)snprintf(path, sizeof path, "%s/energy.book", self->folder);

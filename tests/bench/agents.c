@@ -126,7 +126,7 @@ static void on_message(void *arg, helio_text_t frame)
     if (message == HELIO_MSG_WELCOME) {
         helio_msg_inventory_t inventory = {.last = true};
         send(self, HELIO_MSG_INVENTORY, &inventory);
-    } else if (message == HELIO_MSG_RULINGS && ((helio_msg_rulings_t *)record)->last) {
+    } else if (message == HELIO_MSG_VERDICTS && ((helio_msg_verdicts_t *)record)->last) {
         self->open = true;
         self->dispatch_seen = 0;
         summarise(self);

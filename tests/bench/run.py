@@ -9,7 +9,7 @@ What is measured, round by round, interleaved with its peer so that a noisy mach
   cycle    submit → placed → ordered → accepted → ran → completed → booked, all durable, with agent doubles: jobs a second
 The peer runs before and after, and the ratio is to the mean of both, so that a machine that grows slower does so for both; of
 batches so many times a round as it has seconds, for one second each. Each measure begins with a checkpoint, on a server whose log is already there in recycled files and whose buffers hold what a round
-writes: otherwise files being made and pages being evicted are most of what is measured. fsync is on, nothing else is set.
+writes: otherwise files being made and pages being preempted are most of what is measured. fsync is on, nothing else is set.
 Prints median [least..most], of ratios the quartiles too, and CPU seconds per 100,000 jobs or rows by process.
 """
 import argparse, os, statistics, subprocess, sys, tempfile, time, shutil

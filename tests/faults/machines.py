@@ -8,7 +8,7 @@ Cases, each a federation of its own, some beside each other since they mostly wa
   paused          SIGSTOP to the broker, an agent and PostgreSQL, 20 s each in turn: nothing is lost or run twice
   leases          sites cut off beyond a short lease: link down, deaf on either side, agent paused. `strict` runs on, `lease`
                   is stopped there before it begins elsewhere, `eager` may run twice and completes once
-  cuts            flaps of 5 s and cuts of 40 s under the usual lease: nothing is evicted
+  cuts            flaps of 5 s and cuts of 40 s under the usual lease: nothing is preempted
   clocks          wall clocks of broker and site set by an hour and a day, both ways: nothing is stopped, no figure is
                   negative, and what waits for a time follows the clock
   database-disk   PostgreSQL's disk is full: no id without its job; what runs goes on and is booked when there is room
@@ -147,7 +147,7 @@ def cuts(make):
     c.finish()
     c.attempts(c.jobs, 1, 1)
     moved = c.transitions("suspect", "stopping", "lost")
-    c.expect(not moved, f"cuts of up to 40 s evicted: {moved}")
+    c.expect(not moved, f"cuts of up to 40 s preempted: {moved}")
     return c, f"{len(c.jobs)} jobs at three sites that were cut off for 5 s and for 40 s"
 
 

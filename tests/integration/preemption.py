@@ -80,7 +80,7 @@ class Test:
                             checkpoint={"signal": "USR1", "grace": "5s"})
         took = self.until(lambda: self.state(train) == "running", 20, "training waits behind experiments")
         print(f"a training job of a whole node ran after {took:.1f} s")
-        self.check(self.state(urgent) == "running", "critical work was evicted")
+        self.check(self.state(urgent) == "running", "critical work was preempted")
         return flood, urgent, train
 
     def resume(self, train):
@@ -129,8 +129,8 @@ class Test:
         twice = self.f.sql("select count(*) from helio.attempts where completes group by job_id, task having count(*) > 1")
         self.check(not twice, "a job completed twice")
         critical = self.f.sql("select count(*) from helio.job_state s join helio.jobs j using (job_id) "
-                              "where j.queue = 'express' and s.evictions > 0")
-        self.check(critical == [["0"]], "critical work was evicted")
+                              "where j.queue = 'express' and s.preemptions > 0")
+        self.check(critical == [["0"]], "critical work was preempted")
 
 
 def main():

@@ -189,7 +189,7 @@ static void on_stop(field_t *self, const helio_fx_stop_t *fx)
     int64_t grace_ms = fx->stop.mode == HELIO_STOP_MODE_KILL ? 0
                        : job->spec.checkpoint_grace_ms       ? (int64_t)job->spec.checkpoint_grace_ms
                                                              : 30 * FIELD_SECOND;
-    self->evictions++;
+    self->preemptions++;
     if (self->now_ms + grace_ms < job->ends_ms) {
         job->ends_ms = self->now_ms + grace_ms;
         job->waits_ms = 1; /* stopped, not ended */
@@ -213,17 +213,17 @@ static bool may_be_late(const field_t *self, const field_job_t *job)
 }
 
 /*  What fits nowhere is refused at once, or what would be over too late; nothing else is. */
-static void on_answer(field_t *self, const helio_fx_answer_t *answer)
+static void on_reply(field_t *self, const helio_fx_reply_t *reply)
 {
-    field_job_t *job = answer->call == self->submitting ? &self->jobs[self->job_count - 1] : NULL;
-    if (job && job->hopeless && answer->rc == HELIO_OK)
+    field_job_t *job = reply->call == self->submitting ? &self->jobs[self->job_count - 1] : NULL;
+    if (job && job->hopeless && reply->rc == HELIO_OK)
         field_violate(self, "job %u fits nowhere and was taken", self->job_count - 1);
-    if (answer->rc != HELIO_OK && !(job && (job->hopeless || may_be_late(self, job))))
-        field_violate(self, "a good request was refused: %.*s", HELIO_TEXT_ARGS(answer->text));
-    if (job && answer->rc != HELIO_OK)
+    if (reply->rc != HELIO_OK && !(job && (job->hopeless || may_be_late(self, job))))
+        field_violate(self, "a good request was refused: %.*s", HELIO_TEXT_ARGS(reply->text));
+    if (job && reply->rc != HELIO_OK)
         job->state = HELIO_JOB_CANCELLED;
-    if (answer->rc == HELIO_OK && answer->jobs.count)
-        self->jobs[self->job_count - 1].key = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    if (reply->rc == HELIO_OK && reply->jobs.count)
+        self->jobs[self->job_count - 1].key = (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
 }
 
 /* ---- steps --------------------------------------------------------------------------------------------- */
@@ -237,15 +237,15 @@ static void take(field_t *self, const helio_effect_t *effect)
             job->state = row->to;
         if (self->trace && job)
             printf("%9lld  job %u %s -> %s %.*s\n", (long long)self->now_ms, (uint32_t)(job - self->jobs),
-                   helio_job_state_word(row->from), helio_job_state_word(row->to), HELIO_TEXT_ARGS(row->reason));
+                   helio_job_state_name(row->from), helio_job_state_name(row->to), HELIO_TEXT_ARGS(row->reason));
     } else if (effect->kind == HELIO_BROKER_FX_ROW_PLACEMENT) {
         on_placement(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_ORDER) {
         on_order(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_STOP) {
         on_stop(self, effect->payload);
-    } else if (effect->kind == HELIO_BROKER_FX_ANSWER) {
-        on_answer(self, effect->payload);
+    } else if (effect->kind == HELIO_BROKER_FX_REPLY) {
+        on_reply(self, effect->payload);
     } else if (effect->kind == HELIO_BROKER_FX_REFUSAL) {
         field_violate(self, "a site was refused");
     }

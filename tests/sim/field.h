@@ -72,7 +72,7 @@ typedef struct field {
     uint32_t mail_count, mail_capacity;
     uint64_t gpus[FIELD_TENANTS];
     double gpu_ms[FIELD_TENANTS];
-    uint64_t placements, evictions;
+    uint64_t placements, preemptions;
     int64_t idle_ms; /* since when nothing ran though somebody waited; -1 = not so */
     bool trace;
     char violation[320];

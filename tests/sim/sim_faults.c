@@ -59,14 +59,14 @@ static bool run_seed(const settings_t *settings, uint64_t seed, totals_t *totals
     totals->runs++;
     totals->steps += result.steps;
     totals->jobs += result.jobs_over;
-    totals->sights.evictions += result.sights.evictions;
-    totals->sights.moves += result.sights.moves;
+    totals->sights.preemptions += result.sights.preemptions;
+    totals->sights.migrations += result.sights.migrations;
     totals->sights.arrivals += result.sights.arrivals;
     totals->sights.attested += result.sights.attested;
     totals->virtual_ms += result.virtual_ms;
     for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
         totals->faults.counts[i] += result.faults.counts[i];
-    totals->sights.foreseen += result.sights.foreseen;
+    totals->sights.expected_use += result.sights.expected_use;
     totals->sights.admitted += result.sights.admitted;
     for (uint32_t i = 0; i < HELIO_JOB_STATE_COUNT; i++)
         totals->edges[i] |= result.edges[i];
@@ -172,11 +172,11 @@ static bool print_edges(const totals_t *totals)
             seen += hit;
             good = good && (!helio_job_state_edge(from, to) || hit == !why);
             if (helio_job_state_edge(from, to) && !hit)
-                printf("          not seen: %s -> %s%s%s\n", helio_job_state_word(from), helio_job_state_word(to),
+                printf("          not seen: %s -> %s%s%s\n", helio_job_state_name(from), helio_job_state_name(to),
                        why ? ": " : "", why ? why : "");
             else if (hit && why)
                 printf("          seen, and on the list of those that cannot be: %s -> %s\n",
-                       helio_job_state_word(from), helio_job_state_word(to));
+                       helio_job_state_name(from), helio_job_state_name(to));
         }
     printf("          %u of %u transitions\n", seen, listed);
     return good;
@@ -186,13 +186,13 @@ static void print_totals(const totals_t *totals, int64_t wall_ms)
 {
     for (uint32_t i = 0; i < SIM_FAULT_COUNT; i++)
         printf("%8" PRIu64 "  %s\n", totals->faults.counts[i], sim_fault_name(i));
-    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.evictions);
+    printf("%8" PRIu64 "  running jobs told to make room\n", totals->sights.preemptions);
     printf("%8" PRIu64 "  running jobs told to leave for a better site, %" PRIu64 " placed there\n",
-           totals->sights.moves, totals->sights.arrivals);
+           totals->sights.migrations, totals->sights.arrivals);
     printf("%8" PRIu64 "  jobs of sites that were attested dead\n", totals->sights.attested);
     printf("%8" PRIu64 "  placements with a run that was foreseen, %" PRIu64
            " of them in time for a deadline by that alone\n",
-           totals->sights.foreseen, totals->sights.admitted);
+           totals->sights.expected_use, totals->sights.admitted);
     printf("%" PRIu64 " seeds, %" PRIu64 " jobs, %" PRIu64 " events, %.1f virtual hours, %.1f s, "
            "%.1f seeds/s: every promise kept\n",
            totals->runs, totals->jobs, totals->steps, (double)totals->virtual_ms / 3.6e6, (double)wall_ms / 1000,

@@ -27,7 +27,7 @@ typedef struct settings {
 
 typedef struct verdict {
     char violation[320];
-    uint64_t steps, placements, evictions;
+    uint64_t steps, placements, preemptions;
     uint64_t hash; /* of all effects */
 } verdict_t;
 
@@ -40,7 +40,7 @@ static void end(field_t **field_p, verdict_t *verdict)
         memcpy(verdict->violation, field->violation, sizeof verdict->violation);
     verdict->steps += field->steps;
     verdict->placements += field->placements;
-    verdict->evictions += field->evictions;
+    verdict->preemptions += field->preemptions;
     verdict->hash = helio_hash(verdict->hash, &field->hash, sizeof field->hash);
     field_destroy(field_p);
 }
@@ -411,10 +411,11 @@ static bool run_seed(const settings_t *settings, uint64_t seed, verdict_t totals
         verdict_t verdict = {.violation = ""};
         properties[i].check(settings, seed, &verdict);
         if (settings->hashes)
-            printf("%" PRIu64 " %s %016" PRIx64 " %" PRIu64 "\n", seed, properties[i].name, verdict.hash, verdict.steps);
+            printf("%" PRIu64 " %s %016" PRIx64 " %" PRIu64 "\n", seed, properties[i].name, verdict.hash,
+                   verdict.steps);
         totals[i].steps += verdict.steps;
         totals[i].placements += verdict.placements;
-        totals[i].evictions += verdict.evictions;
+        totals[i].preemptions += verdict.preemptions;
         if (verdict.violation[0]) {
             printf("seed %" PRIu64 ", %s: %s\n", seed, properties[i].name, verdict.violation);
             return false;
@@ -488,7 +489,7 @@ int main(int argc, char **argv)
     }
     for (uint32_t i = 0; i < PROPERTIES && !settings.expect_violation; i++)
         printf("%-12s %9" PRIu64 " steps %8" PRIu64 " placements %6" PRIu64 " stops\n", properties[i].name,
-               totals[i].steps, totals[i].placements, totals[i].evictions);
+               totals[i].steps, totals[i].placements, totals[i].preemptions);
     if (settings.expect_violation)
         printf("no seed broke a promise\n");
     return bad || settings.expect_violation ? 1 : 0;

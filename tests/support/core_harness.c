@@ -91,7 +91,7 @@ void harness_end(harness_t **self_p)
         HASH_DEL(self->tasks, task);
         free(task);
     }
-    HASH_CLEAR(hh, self->gates);
+    HASH_CLEAR(hh, self->dependency_holds);
     HASH_CLEAR(hh, self->documents_by_job);
     helio_broker_core_destroy(&self->core);
     helio_effects_destroy(&self->effects);

@@ -64,7 +64,7 @@ bool harness_is_open(const harness_t *self, helio_job_key_t key); /* the core st
 helio_job_spec_t harness_spec(harness_t *self, const char *model, uint32_t gpus);
 /*  Another way to satisfy its `gpu`. */
 void harness_or(harness_t *self, helio_job_spec_t *spec, const char *model, uint32_t gpus);
-void harness_words(harness_t *self, void *ret_list,
+void harness_strings(harness_t *self, void *ret_list,
                    const char *const *words); /* NULL-terminated; into spec.sites, … */
 /*  A submission of the document; its hash follows from `document`, "" = from the spec. */
 helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *spec, const char *key,
@@ -79,46 +79,47 @@ helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *sp
 /*  Of acme, and it must be accepted. */
 helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after,
                                   helio_job_key_t on);
-const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key); /* as written; NULL = none */
-const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
+const helio_row_dependency_hold_t *harness_dependency_hold(const harness_t *self,
+                                                           helio_job_key_t key); /* as written; NULL = none */
+const helio_fx_reply_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
                                             uint32_t count);
-const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec);
+const helio_fx_reply_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec);
 /*  Of acme, and it must be accepted. */
 helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec);
 helio_job_key_t harness_task(helio_job_key_t array, uint32_t task);
 /*  CANCEL or RELEASE, as user "ada" of the tenant. */
-const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const char *tenant,
+const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const char *tenant,
                                          helio_role_t role, helio_job_key_t key);
 /*  TENANT, as user "ada"; call is filled. */
-const helio_fx_answer_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant);
+const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant);
 /*  EDIT, as user "ada" of the tenant; call is filled. */
-const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
+const helio_fx_reply_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
                                       helio_ev_edit_t edit);
-const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role,
+const helio_fx_reply_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role,
                                               const char *site);
 
 /*  QUOTA, of all queues ("") or one; what is HARNESS_AS_IS is not given. As operator "ada". */
 enum { HARNESS_AS_IS = -1 };
-const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
+const helio_fx_reply_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
                                        int64_t burst, int64_t weight_milli);
 /*  QUOTA with one budget, as "100 USD/month". As operator "ada". */
-const helio_fx_answer_t *harness_budget(harness_t *self, const char *tenant, const char *queue, const char *budget);
+const helio_fx_reply_t *harness_budget(harness_t *self, const char *tenant, const char *queue, const char *budget);
 /*  What the ledger has of a tenant and a kind (helio_budget_kind_t) in [begin, end). */
-int64_t harness_booked(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms, int64_t end_ms);
+int64_t harness_charged(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms, int64_t end_ms);
 /*  DATA, as operator "ada": NULL-terminated; none = removed. */
-const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites);
+const helio_fx_reply_t *harness_data(harness_t *self, const char *prefix, const char *const *sites);
 /*  LINK, the same; mbps 0 = removed. */
-const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
+const helio_fx_reply_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
                                       int64_t egress_micro_usd_per_gb);
 /*  One more of spec.data. */
 void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes);
 /*  QUEUE, as operator "ada": what is HARNESS_AS_IS is not given; when neither is, the queue is removed. */
-const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier);
+const helio_fx_reply_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier);
 /*  QUEUE_RULE in UTC, as operator "ada": schedule "" = for for_ms; priority < 0 = remove it. */
-const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
+const helio_fx_reply_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
                                       uint64_t for_ms, int64_t priority);
 /*  OVERFLOW, as operator "ada"; steps NULL = remove it. */
-const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
+const helio_fx_reply_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
                                           const char *steps);
 /*  GPUs of the tenant's jobs that are at a site, by their rows; queue "" = in all. */
 uint64_t harness_gpus(const harness_t *self, const char *tenant, const char *queue);

@@ -10,21 +10,21 @@ static bool is_row_of(const helio_row_ledger_t *a, const helio_row_ledger_t *b)
 }
 
 /*  Written once, whatever is said later. */
-void harness_keep_booked(harness_t *self, const helio_row_ledger_t *row)
+void harness_keep_charged(harness_t *self, const helio_row_ledger_t *row)
 {
-    for (const booked_row_t *entry = self->booked; entry; entry = entry->next)
+    for (const charged_row_t *entry = self->charged; entry; entry = entry->next)
         if (is_row_of(&entry->row, row))
             return;
-    booked_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    charged_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
     helio_record_copy(&helio_row_ledger_type, self->arena, row, &entry->row);
-    entry->next = self->booked;
-    self->booked = entry;
+    entry->next = self->charged;
+    self->charged = entry;
 }
 
-void harness_keep_foreseen(harness_t *self, const helio_row_placement_t *row)
+void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row)
 {
-    foreseen_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
-    entry->row = (helio_row_foreseen_t){
+    expected_use_row_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    entry->row = (helio_row_expected_use_t){
         .key = row->key,
         .epoch = row->epoch,
         .start_ms = row->start_ms,
@@ -34,8 +34,8 @@ void harness_keep_foreseen(harness_t *self, const helio_row_placement_t *row)
         .cost_micro_usd = row->planned_cost_micro_usd,
         .carbon_mg = row->planned_carbon_mg,
     };
-    entry->next = self->foreseen;
-    self->foreseen = entry;
+    entry->next = self->expected_use;
+    self->expected_use = entry;
 }
 
 void harness_keep_budget(harness_t *self, const helio_row_budget_t *row)
@@ -58,37 +58,37 @@ void harness_load_budgets(harness_t *self, const harness_t *from)
         harness_keep_budget(self, &entry->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_BUDGET, &entry->row);
     }
-    for (const booked_row_t *entry = from->booked; entry; entry = entry->next) {
+    for (const charged_row_t *entry = from->charged; entry; entry = entry->next) {
         const helio_row_ledger_t *row = &entry->row;
         helio_row_spent_t spent = {row->tenant, row->queue,          row->hour_ms - row->hour_ms % 86400000,
                                    row->gpu_ms, row->cost_micro_usd, row->carbon_mg};
-        harness_keep_booked(self, row);
+        harness_keep_charged(self, row);
         if (row->tenant.size)
             harness_step(self, HELIO_BROKER_EV_LOAD_SPENT, &spent);
     }
 }
 
-void harness_load_foreseen(harness_t *self, const harness_t *from)
+void harness_load_expected_use(harness_t *self, const harness_t *from)
 {
-    for (const foreseen_row_t *entry = from->foreseen; entry; entry = entry->next) {
-        foreseen_row_t *copy = helio_arena_alloc(self->arena, 1, sizeof *copy);
+    for (const expected_use_row_t *entry = from->expected_use; entry; entry = entry->next) {
+        expected_use_row_t *copy = helio_arena_alloc(self->arena, 1, sizeof *copy);
         copy->row = entry->row;
-        copy->next = self->foreseen;
-        self->foreseen = copy;
-        helio_row_foreseen_t row = entry->row;
-        for (const booked_row_t *booked = from->booked; booked; booked = booked->next)
+        copy->next = self->expected_use;
+        self->expected_use = copy;
+        helio_row_expected_use_t row = entry->row;
+        for (const charged_row_t *charged = from->charged; charged; charged = charged->next)
             row.ended = row.ended ||
-                        (helio_job_key_equal(booked->row.key, row.key) && booked->row.epoch == row.epoch);
+                        (helio_job_key_equal(charged->row.key, row.key) && charged->row.epoch == row.epoch);
         const task_t *task = harness_task_find(self, row.key);
         if (task && !helio_job_state_is_terminal(task->state))
-            harness_step(self, HELIO_BROKER_EV_LOAD_FORESEEN, &row);
+            harness_step(self, HELIO_BROKER_EV_LOAD_EXPECTED_USE, &row);
     }
 }
 
-const helio_fx_answer_t *harness_budget(harness_t *self, const char *tenant, const char *queue,
+const helio_fx_reply_t *harness_budget(harness_t *self, const char *tenant, const char *queue,
                                         const char *budget)
 {
-    helio_word_t word = {helio_arena_text(self->arena, helio_text_of(budget))};
+    helio_string_t word = {helio_arena_text(self->arena, helio_text_of(budget))};
     helio_ev_quota_t event = {
         .call = ++self->calls,
         .user = HELIO_TEXT("ada"),
@@ -98,14 +98,14 @@ const helio_fx_answer_t *harness_budget(harness_t *self, const char *tenant, con
         .budgets = {.items = &word, .count = 1},
     };
     harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-int64_t harness_booked(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms,
+int64_t harness_charged(const harness_t *self, const char *tenant, uint32_t kind, int64_t begin_ms,
                        int64_t end_ms)
 {
     int64_t sum = 0;
-    for (const booked_row_t *entry = self->booked; entry; entry = entry->next) {
+    for (const charged_row_t *entry = self->charged; entry; entry = entry->next) {
         const helio_row_ledger_t *row = &entry->row;
         if (!helio_text_is(row->tenant, tenant) || row->hour_ms < begin_ms || row->hour_ms >= end_ms)
             continue;

@@ -21,13 +21,13 @@ void harness_or(harness_t *self, helio_job_spec_t *spec, const char *model, uint
         (helio_gpu_ask_t){.model = helio_arena_text(self->arena, helio_text_of(model)), .count = gpus};
 }
 
-void harness_words(harness_t *self, void *ret_list, const char *const *words)
+void harness_strings(harness_t *self, void *ret_list, const char *const *words)
 {
     helio_list_t *list = ret_list;
     uint32_t count = 0;
     while (words[count])
         count++;
-    helio_word_t *items = helio_arena_alloc(self->arena, count, sizeof *items);
+    helio_string_t *items = helio_arena_alloc(self->arena, count, sizeof *items);
     for (uint32_t i = 0; i < count; i++)
         items[i].text = helio_arena_text(self->arena, helio_text_of(words[i]));
     list->items = items;
@@ -53,14 +53,14 @@ helio_submission_t harness_submission(harness_t *self, const helio_job_spec_t *s
 static helio_list_t words_of(harness_t *self, const harness_after_t *after, uint32_t count, helio_after_t wanted,
                              helio_dependency_t *depends, uint32_t *at)
 {
-    helio_list_t list = {helio_arena_alloc(self->arena, count, sizeof(helio_word_t)), 0};
+    helio_list_t list = {helio_arena_alloc(self->arena, count, sizeof(helio_string_t)), 0};
     for (uint32_t i = 0; i < count; i++) {
         if (after[i].after != wanted)
             continue;
         char id[HELIO_KEY_SIZE];
         helio_job_key_text(after[i].on, id);
         helio_text_t word = helio_arena_text(self->arena, helio_text_of(id));
-        ((helio_word_t *)list.items)[list.count++].text = word;
+        ((helio_string_t *)list.items)[list.count++].text = word;
         depends[(*at)++] = (helio_dependency_t){word, wanted, harness_found(self, after[i].on), after[i].on};
     }
     return list;
@@ -80,23 +80,23 @@ helio_submission_t harness_dependent(harness_t *self, const helio_job_spec_t *sp
     return job;
 }
 
-const helio_row_gate_t *harness_gate(const harness_t *self, helio_job_key_t key)
+const helio_row_dependency_hold_t *harness_dependency_hold(const harness_t *self, helio_job_key_t key)
 {
-    gate_t *gate;
-    HASH_FIND(hh, self->gates, &key.job, sizeof key.job, gate);
-    return gate ? &gate->row : NULL;
+    dependency_hold_t *hold;
+    HASH_FIND(hh, self->dependency_holds, &key.job, sizeof key.job, hold);
+    return hold ? &hold->row : NULL;
 }
 
-const helio_fx_answer_t *harness_answer_of(harness_t *self, uint64_t call)
+const helio_fx_reply_t *harness_reply_of(harness_t *self, uint64_t call)
 {
-    const helio_fx_answer_t *answer = harness_take(self, HELIO_BROKER_FX_ANSWER);
-    assert_non_null(answer);
-    assert_true(answer->call == call);
-    assert_true((answer->rc == HELIO_OK) || answer->text.size > 0);
-    return answer;
+    const helio_fx_reply_t *reply = harness_take(self, HELIO_BROKER_FX_REPLY);
+    assert_non_null(reply);
+    assert_true(reply->call == call);
+    assert_true((reply->rc == HELIO_OK) || reply->text.size > 0);
+    return reply;
 }
 
-const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
+const helio_fx_reply_t *harness_submit_all(harness_t *self, const char *tenant, helio_submission_t *jobs,
                                             uint32_t count)
 {
     helio_ev_submit_t event = {.call = ++self->calls,
@@ -106,10 +106,10 @@ const helio_fx_answer_t *harness_submit_all(harness_t *self, const char *tenant,
     self->submitting = &event;
     harness_step(self, HELIO_BROKER_EV_SUBMIT, &event);
     self->submitting = NULL;
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec)
+const helio_fx_reply_t *harness_submit(harness_t *self, const char *tenant, const helio_job_spec_t *spec)
 {
     helio_submission_t job = harness_submission(self, spec, "", "");
     return harness_submit_all(self, tenant, &job, 1);
@@ -117,19 +117,19 @@ const helio_fx_answer_t *harness_submit(harness_t *self, const char *tenant, con
 
 helio_job_key_t harness_job(harness_t *self, const helio_job_spec_t *spec)
 {
-    const helio_fx_answer_t *answer = harness_submit(self, "acme", spec);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_int_equal(answer->jobs.count, 1);
-    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit(self, "acme", spec);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_int_equal(reply->jobs.count, 1);
+    return (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
 }
 
 helio_job_key_t harness_job_after(harness_t *self, const helio_job_spec_t *spec, helio_after_t after,
                                   helio_job_key_t on)
 {
     helio_submission_t job = harness_dependent(self, spec, &(harness_after_t){after, on}, 1);
-    const helio_fx_answer_t *answer = harness_submit_all(self, "acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit_all(self, "acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
 }
 
 helio_job_key_t harness_task(helio_job_key_t array, uint32_t task)
@@ -137,24 +137,24 @@ helio_job_key_t harness_task(helio_job_key_t array, uint32_t task)
     return (helio_job_key_t){array.job, (int32_t)task};
 }
 
-const helio_fx_answer_t *harness_command(harness_t *self, uint32_t kind, const char *tenant, helio_role_t role,
+const helio_fx_reply_t *harness_command(harness_t *self, uint32_t kind, const char *tenant, helio_role_t role,
                                          helio_job_key_t key)
 {
     helio_ev_command_t event = {++self->calls, helio_text_of(tenant), HELIO_TEXT("ada"), role, key};
     harness_step(self, kind, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
+const helio_fx_reply_t *harness_tenant(harness_t *self, helio_role_t role, helio_ev_tenant_t tenant)
 {
     tenant.call = ++self->calls;
     tenant.user = HELIO_TEXT("ada");
     tenant.role = role;
     harness_step(self, HELIO_BROKER_EV_TENANT, &tenant);
-    return harness_answer_of(self, tenant.call);
+    return harness_reply_of(self, tenant.call);
 }
 
-const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
+const helio_fx_reply_t *harness_edit(harness_t *self, const char *tenant, helio_role_t role, helio_job_key_t key,
                                       helio_ev_edit_t edit)
 {
     edit.call = ++self->calls;
@@ -163,29 +163,29 @@ const helio_fx_answer_t *harness_edit(harness_t *self, const char *tenant, helio
     edit.role = role;
     edit.key = key;
     harness_step(self, HELIO_BROKER_EV_EDIT, &edit);
-    return harness_answer_of(self, edit.call);
+    return harness_reply_of(self, edit.call);
 }
 
-const helio_fx_answer_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role, const char *site)
+const helio_fx_reply_t *harness_site_command(harness_t *self, uint32_t kind, helio_role_t role, const char *site)
 {
     helio_ev_site_command_t event = {++self->calls, HELIO_TEXT("ada"), role, helio_text_of(site),
                                      HELIO_TEXT("test")};
     harness_step(self, kind, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_data(harness_t *self, const char *prefix, const char *const *sites)
+const helio_fx_reply_t *harness_data(harness_t *self, const char *prefix, const char *const *sites)
 {
     helio_ev_data_t event = {.call = ++self->calls,
                              .user = HELIO_TEXT("ada"),
                              .role = HELIO_ROLE_OPERATOR,
                              .prefix = helio_text_of(prefix)};
-    harness_words(self, &event.sites, sites);
+    harness_strings(self, &event.sites, sites);
     harness_step(self, HELIO_BROKER_EV_DATA, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
+const helio_fx_reply_t *harness_link(harness_t *self, const char *from, const char *to, uint64_t mbps,
                                       int64_t egress_micro_usd_per_gb)
 {
     helio_ev_link_t event = {.call = ++self->calls,
@@ -197,7 +197,7 @@ const helio_fx_answer_t *harness_link(harness_t *self, const char *from, const c
                              .mbps = mbps,
                              .egress_micro_usd_per_gb = egress_micro_usd_per_gb};
     harness_step(self, HELIO_BROKER_EV_LINK, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
 void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uint64_t bytes)
@@ -211,7 +211,7 @@ void harness_reads(harness_t *self, helio_job_spec_t *spec, const char *uri, uin
     spec->data.count++;
 }
 
-const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
+const helio_fx_reply_t *harness_quota(harness_t *self, const char *tenant, const char *queue, int64_t guaranteed,
                                        int64_t burst, int64_t weight_milli)
 {
     helio_ev_quota_t event = {
@@ -228,10 +228,10 @@ const helio_fx_answer_t *harness_quota(harness_t *self, const char *tenant, cons
         .weight_milli = weight_milli >= 0 ? (uint32_t)weight_milli : 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUOTA, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier)
+const helio_fx_reply_t *harness_queue(harness_t *self, const char *queue, int64_t priority, int64_t tier)
 {
     helio_ev_queue_t event = {
         .call = ++self->calls,
@@ -245,10 +245,10 @@ const helio_fx_answer_t *harness_queue(harness_t *self, const char *queue, int64
         .remove = priority < 0 && tier < 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUEUE, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
+const helio_fx_reply_t *harness_rule(harness_t *self, const char *queue, const char *region, const char *schedule,
                                       uint64_t for_ms, int64_t priority)
 {
     helio_ev_queue_rule_t event = {
@@ -263,10 +263,10 @@ const helio_fx_answer_t *harness_rule(harness_t *self, const char *queue, const 
         .remove = priority < 0,
     };
     harness_step(self, HELIO_BROKER_EV_QUEUE_RULE, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }
 
-const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
+const helio_fx_reply_t *harness_overflow(harness_t *self, const char *name, const char *queue, const char *tenant,
                                           const char *steps)
 {
     helio_ev_overflow_t event = {
@@ -280,5 +280,5 @@ const helio_fx_answer_t *harness_overflow(harness_t *self, const char *name, con
         .remove = !steps,
     };
     harness_step(self, HELIO_BROKER_EV_OVERFLOW, &event);
-    return harness_answer_of(self, event.call);
+    return harness_reply_of(self, event.call);
 }

@@ -8,7 +8,7 @@ static void load_queues(harness_t *self, const harness_t *from)
         if (!group->row.removed)
             harness_step(self, HELIO_BROKER_EV_LOAD_OVERFLOW, &group->row);
     }
-    for (const line_t *queue = from->queues; queue; queue = queue->next) {
+    for (const tenant_queue_t *queue = from->queues; queue; queue = queue->next) {
         harness_keep(self, HELIO_BROKER_FX_ROW_QUEUE, &queue->row);
         if (!queue->row.removed)
             harness_step(self, HELIO_BROKER_EV_LOAD_QUEUE, &queue->row);
@@ -103,8 +103,8 @@ static void load_jobs(harness_t *self, const harness_t *from)
 
 static void load_waiting(harness_t *self, const harness_t *from)
 {
-    for (const gate_t *gate = from->gates; gate; gate = gate->hh.next)
-        harness_keep(self, HELIO_BROKER_FX_ROW_GATE, &gate->row);
+    for (const dependency_hold_t *hold = from->dependency_holds; hold; hold = hold->hh.next)
+        harness_keep(self, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &hold->row);
     for (const dependency_t *dependency = from->dependencies; dependency; dependency = dependency->next) {
         const helio_row_dependency_t *row = &dependency->row;
         harness_keep(self, HELIO_BROKER_FX_ROW_DEPENDENCY, row);
@@ -125,13 +125,13 @@ static void load_prices(harness_t *self, const harness_t *from)
         harness_keep(self, HELIO_BROKER_FX_ROW_SERIES, &issue->row);
         harness_step(self, HELIO_BROKER_EV_LOAD_SERIES, &issue->row);
     }
-    for (const least_t *least = from->leasts; least; least = least->next) {
-        harness_keep_least(self, &least->row);
+    for (const earliest_start_t *least = from->earliest_starts; least; least = least->next) {
+        harness_keep_earliest_start(self, &least->row);
         const task_t *task = harness_task_find(self, least->row.key);
         if (task && !helio_job_state_is_terminal(task->state))
-            harness_step(self, HELIO_BROKER_EV_LOAD_LEAST, &least->row);
+            harness_step(self, HELIO_BROKER_EV_LOAD_EARLIEST_START, &least->row);
     }
-    for (const least_t *entry = from->transfers; entry; entry = entry->next) {
+    for (const earliest_start_t *entry = from->transfers; entry; entry = entry->next) {
         const task_t *task = harness_task_find(self, entry->transfer.key);
         harness_keep_transfer(self, &entry->transfer);
         if (task && task->epoch == entry->transfer.epoch && !helio_job_state_is_terminal(task->state))
@@ -218,7 +218,7 @@ harness_t *harness_rebuild_with(const harness_t *from, const helio_broker_option
     load_jobs(self, from);
     load_waiting(self, from);
     load_prices(self, from);
-    harness_load_foreseen(self, from);
+    harness_load_expected_use(self, from);
     load_runs(self, from);
     harness_step(self, HELIO_BROKER_EV_LOADED, NULL);
     harness_clear(self);

@@ -152,7 +152,7 @@ static void keep_quota(harness_t *self, const helio_row_quota_t *row)
 
 static void keep_queue(harness_t *self, const helio_row_queue_t *row)
 {
-    line_t *queue = self->queues;
+    tenant_queue_t *queue = self->queues;
     while (queue && !helio_text_equal(queue->row.queue, row->queue))
         queue = queue->next;
     if (!queue) {
@@ -220,22 +220,22 @@ static void keep_usage(harness_t *self, const helio_row_ledger_t *row)
     helio_row_usage_t use = {row->tenant, row->gpu_model, row->hour_ms, row->gpu_ms};
     helio_record_copy(&helio_row_usage_type, self->arena, &use, &usage->row);
     if (row->epoch)
-        harness_keep_booked(self, row);
+        harness_keep_charged(self, row);
     usage->next = self->usage;
     self->usage = usage;
 }
 
-void harness_keep_least(harness_t *self, const helio_row_least_t *row)
+void harness_keep_earliest_start(harness_t *self, const helio_row_earliest_start_t *row)
 {
-    least_t *least = helio_arena_alloc(self->arena, 1, sizeof *least);
-    helio_record_copy(&helio_row_least_type, self->arena, row, &least->row);
-    least->next = self->leasts;
-    self->leasts = least;
+    earliest_start_t *least = helio_arena_alloc(self->arena, 1, sizeof *least);
+    helio_record_copy(&helio_row_earliest_start_type, self->arena, row, &least->row);
+    least->next = self->earliest_starts;
+    self->earliest_starts = least;
 }
 
 void harness_keep_transfer(harness_t *self, const helio_row_transfer_t *row)
 {
-    least_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
+    earliest_start_t *entry = helio_arena_alloc(self->arena, 1, sizeof *entry);
     entry->transfer = *row;
     entry->next = self->transfers;
     self->transfers = entry;
@@ -282,10 +282,11 @@ static void keep_placement(harness_t *self, const helio_row_placement_t *row)
     assert_true(row->expected_ms > 0 && row->expected_ms <= row->expected_high_ms);
     if (self->quotas)
         check_quotas(self, row);
-    assert_true((row->least_site.size > 0) == (row->epoch == 1) && (row->least_ms > 0) == (row->epoch == 1));
+    assert_true((row->earliest_site.size > 0) == (row->epoch == 1) && (row->earliest_ms > 0) == (row->epoch == 1));
     if (row->epoch == 1)
-        harness_keep_least(self, &(helio_row_least_t){row->key, row->least_site, row->least_pool, row->least_ms});
-    harness_keep_foreseen(self, row);
+        harness_keep_earliest_start(
+            self, &(helio_row_earliest_start_t){row->key, row->earliest_site, row->earliest_pool, row->earliest_ms});
+    harness_keep_expected_use(self, row);
     harness_keep_transfer(self, &(helio_row_transfer_t){row->key, row->epoch, row->transfer_ms, row->transfer_micro_usd,
                                                 row->transfer_j, row->transfer_carbon_mg});
 }
@@ -331,19 +332,19 @@ static void keep_dependency(harness_t *self, const helio_row_dependency_t *row)
 }
 
 /*  Once open, always open. */
-static void keep_gate(harness_t *self, const helio_row_gate_t *row)
+static void keep_dependency_hold(harness_t *self, const helio_row_dependency_hold_t *row)
 {
-    gate_t *gate;
-    HASH_FIND(hh, self->gates, &row->job, sizeof row->job, gate);
-    if (!gate) {
-        gate = helio_arena_alloc(self->arena, 1, sizeof *gate);
-        gate->job = row->job;
-        HASH_ADD(hh, self->gates, job, sizeof gate->job, gate);
+    dependency_hold_t *hold;
+    HASH_FIND(hh, self->dependency_holds, &row->job, sizeof row->job, hold);
+    if (!hold) {
+        hold = helio_arena_alloc(self->arena, 1, sizeof *hold);
+        hold->job = row->job;
+        HASH_ADD(hh, self->dependency_holds, job, sizeof hold->job, hold);
     }
     assert_true(row->detail.size <= 256);
     assert_true((row->opened_ms == 0) == (row->detail.size > 0));
-    if (!gate->row.opened_ms)
-        gate->row = *row;
+    if (!hold->row.opened_ms)
+        hold->row = *row;
 }
 
 static void keep_actual(harness_t *self, const helio_row_actual_t *row)
@@ -413,8 +414,8 @@ void harness_keep(harness_t *self, uint32_t kind, const void *record)
         keep_order(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY)
         keep_dependency(self, record);
-    else if (kind == HELIO_BROKER_FX_ROW_GATE)
-        keep_gate(self, record);
+    else if (kind == HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD)
+        keep_dependency_hold(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUEUE)
         keep_queue(self, record);
     else if (kind == HELIO_BROKER_FX_ROW_QUEUE_RULE)

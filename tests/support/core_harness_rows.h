@@ -40,7 +40,7 @@ typedef struct link {
 typedef struct line {
     helio_row_queue_t row;
     struct line *next;
-} line_t;
+} tenant_queue_t;
 
 typedef struct group {
     helio_row_overflow_t row;
@@ -106,10 +106,10 @@ typedef struct issue {
 } issue_t;
 
 typedef struct least {
-    helio_row_least_t row;
+    helio_row_earliest_start_t row;
     helio_row_transfer_t transfer;
     struct least *next;
-} least_t;
+} earliest_start_t;
 
 /*  A job that was over with its first attempt, in order of the ends. */
 typedef struct run {
@@ -120,26 +120,26 @@ typedef struct run {
 } run_t;
 
 /*  Rows of the ledger, what placements foresaw, budgets. */
-typedef struct booked_row {
+typedef struct charged_row {
     helio_row_ledger_t row;
-    struct booked_row *next;
-} booked_row_t;
+    struct charged_row *next;
+} charged_row_t;
 
-typedef struct foreseen_row {
-    helio_row_foreseen_t row;
-    struct foreseen_row *next;
-} foreseen_row_t;
+typedef struct expected_use_row {
+    helio_row_expected_use_t row;
+    struct expected_use_row *next;
+} expected_use_row_t;
 
 typedef struct budget_row {
     helio_row_budget_t row;
     struct budget_row *next;
 } budget_row_t;
 
-typedef struct gate {
+typedef struct hold {
     helio_uuid_t job;
-    helio_row_gate_t row;
+    helio_row_dependency_hold_t row;
     UT_hash_handle hh;
-} gate_t;
+} dependency_hold_t;
 
 struct harness {
     uint32_t unchecked; /* steps of a large core since the last check */
@@ -158,8 +158,8 @@ struct harness {
     task_t *tasks;
     document_t *documents, **documents_end, *documents_by_job;
     dependency_t *dependencies, **dependencies_end;
-    gate_t *gates;
-    line_t *queues;
+    dependency_hold_t *dependency_holds;
+    tenant_queue_t *queues;
     rule_t *rules;
     group_t *groups;
     edit_t *edits;
@@ -168,13 +168,13 @@ struct harness {
     dataset_t *datasets; /* the newest word on each first */
     link_t *links;
     usage_t *usage;
-    booked_row_t *booked;
-    foreseen_row_t *foreseen;
+    charged_row_t *charged;
+    expected_use_row_t *expected_use;
     budget_row_t *budgets;
     actual_t *actuals;
     issue_t *issues;
-    least_t *leasts;
-    least_t *transfers; /* the newest first */
+    earliest_start_t *earliest_starts;
+    earliest_start_t *transfers; /* the newest first */
     run_t *runs, **runs_end;
     place_t *places;
     const helio_ev_submit_t *submitting;
@@ -187,7 +187,7 @@ harness_t *harness_new(const helio_broker_options_t *options);
 /*  As a committed row of a kind: asserts what was promised of it. */
 void harness_keep(harness_t *self, uint32_t kind, const void *record);
 void harness_keep_run(harness_t *self, helio_job_key_t key, uint64_t run_ms, const char *gpu_model);
-void harness_keep_least(harness_t *self, const helio_row_least_t *row);
+void harness_keep_earliest_start(harness_t *self, const helio_row_earliest_start_t *row);
 void harness_keep_transfer(harness_t *self, const helio_row_transfer_t *row);
 void harness_put_document(harness_t *self, document_t *document);
 helio_text_t harness_queue_of(const harness_t *self, const helio_row_job_t *job); /* as edited */
@@ -198,14 +198,14 @@ place_t *harness_place_get(harness_t *self, helio_text_t name); /* made when new
 uint32_t harness_found(const harness_t *self, helio_job_key_t on); /* as the database would say: helio_found_t */
 
 /* core_harness_budgets.c */
-void harness_keep_booked(harness_t *self, const helio_row_ledger_t *row);
-void harness_keep_foreseen(harness_t *self, const helio_row_placement_t *row);
+void harness_keep_charged(harness_t *self, const helio_row_ledger_t *row);
+void harness_keep_expected_use(harness_t *self, const helio_row_placement_t *row);
 void harness_keep_budget(harness_t *self, const helio_row_budget_t *row);
 void harness_load_budgets(harness_t *self, const harness_t *from);
-void harness_load_foreseen(harness_t *self, const harness_t *from); /* after the states */
+void harness_load_expected_use(harness_t *self, const harness_t *from); /* after the states */
 
 /* core_harness_callers.c */
-const helio_fx_answer_t *harness_answer_of(harness_t *self, uint64_t call);
+const helio_fx_reply_t *harness_reply_of(harness_t *self, uint64_t call);
 
 /* core_harness_load.c: tenants and queues; from: whose queues, NULL = those there are at first */
 void harness_load_static(harness_t *self, const harness_t *from);

@@ -199,5 +199,5 @@ long read_number(const char *path)
 bool is_alive(long pid)
 {
     helio_process_info_t info;
-    return helio_process_look((pid_t)pid, &info) == HELIO_OK && info.state != 'Z';
+    return helio_process_inspect((pid_t)pid, &info) == HELIO_OK && info.state != 'Z';
 }

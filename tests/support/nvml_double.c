@@ -19,7 +19,7 @@ int nvmlDeviceGetName(void *handle, char *text, unsigned int size);
 int nvmlDeviceGetUUID(void *handle, char *text, unsigned int size);
 int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long memory[3]);
 int nvmlDeviceGetPowerUsage(void *handle, unsigned int *mw);
-int nvmlDeviceGetUtilizationRates(void *handle, unsigned int rates[2]);
+int nvmlDeviceGetUtilizationRates(void *handle, unsigned int hourly_prices[2]);
 int nvmlDeviceGetTotalEnergyConsumption(void *handle, unsigned long long *mj);
 int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned int *count, void *infos);
 const char *nvmlErrorString(int code);
@@ -115,12 +115,12 @@ int nvmlDeviceGetPowerUsage(void *handle, unsigned int *mw)
     return OK;
 }
 
-int nvmlDeviceGetUtilizationRates(void *handle, unsigned int rates[2])
+int nvmlDeviceGetUtilizationRates(void *handle, unsigned int hourly_prices[2])
 {
     if (getenv("NVML_DOUBLE_BARE"))
         return NOT_SUPPORTED;
-    rates[0] = 75 + 50 * index_of(handle); /* the second says 125: drivers have done so */
-    rates[1] = 10;
+    hourly_prices[0] = 75 + 50 * index_of(handle); /* the second says 125: drivers have done so */
+    hourly_prices[1] = 10;
     return OK;
 }
 

@@ -20,7 +20,7 @@
 static void on_event(void *arg, const helio_aev_backend_t *event)
 {
     lab_t *lab = arg;
-    if (event->word == HELIO_BACKEND_WORD_WAITING) {
+    if (event->word == HELIO_BACKEND_REPORT_WAITING) {
         lab->waitings++;
         (void)helio_text_copy(event->reason, lab->waits, sizeof lab->waits);
         return;
@@ -371,7 +371,7 @@ void lab_claim(const lab_t *lab, const lab_job_t *job, const char *id)
     helio_process_boot_id(claim.boot_id);
     (void)snprintf(claim.scheduler_id, sizeof claim.scheduler_id, "%s", id);
     helio_claim_text(&claim, &text);
-    assert_int_equal(helio_mark_claim(folder, "claim", helio_buffer_view(&text), NULL), HELIO_OK);
+    assert_int_equal(helio_status_file_claim(folder, "claim", helio_buffer_view(&text), NULL), HELIO_OK);
     (void)close(folder);
 }
 
@@ -385,7 +385,7 @@ void lab_started(const lab_t *lab, const lab_job_t *job)
     started->rank_count = 1;
     started->ranks[0] = (helio_process_t){4243, 1};
     helio_started_text(started, &text);
-    assert_int_equal(helio_mark_write(folder, "started", helio_buffer_view(&text), 0600, NULL), HELIO_OK);
+    assert_int_equal(helio_status_file_write(folder, "started", helio_buffer_view(&text), 0600, NULL), HELIO_OK);
     free(started);
     (void)close(folder);
 }
@@ -397,7 +397,7 @@ void lab_done(const lab_t *lab, const lab_job_t *job, helio_done_t done)
         done.ended_wall_ms = lab->wall_ms;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_done_text(&done, &text);
-    assert_int_equal(helio_mark_write(folder, "done", helio_buffer_view(&text), 0600, NULL), HELIO_OK);
+    assert_int_equal(helio_status_file_write(folder, "done", helio_buffer_view(&text), 0600, NULL), HELIO_OK);
     (void)close(folder);
 }
 
@@ -441,6 +441,6 @@ void lab_expect(const lab_t *lab, uint32_t n, uint32_t word, const char *reason)
         fail_msg("%u events were heard, not %u", lab->heard_count, n + 1);
     const lab_event_t *heard = &lab->heard[n];
     if (heard->event.word != word || strncmp(heard->reason, reason, strlen(reason)) != 0)
-        fail_msg("event %u is %s '%s', not %s '%s'", n, helio_backend_word_word(heard->event.word),
-                 heard->reason, helio_backend_word_word(word), reason);
+        fail_msg("event %u is %s '%s', not %s '%s'", n, helio_backend_report_name(heard->event.word),
+                 heard->reason, helio_backend_report_name(word), reason);
 }

@@ -26,7 +26,7 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
 {
     (void)arg;
     (void)printf("%s %u id=%.*s exit=%d stopped=%d limit=%d started=%d run_ms=%llu reason=%.*s\n",
-                 helio_backend_word_word(event->word), event->epoch, HELIO_TEXT_ARGS(event->local_id),
+                 helio_backend_report_name(event->word), event->epoch, HELIO_TEXT_ARGS(event->local_id),
                  event->exit_code, event->stopped, event->limit_reached, event->started_wall_ms != 0,
                  (unsigned long long)event->run_ms, HELIO_TEXT_ARGS(event->reason));
     (void)fflush(stdout);

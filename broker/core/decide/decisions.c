@@ -8,7 +8,7 @@
 #include "broker/core/decide/limits.h"
 #include "broker/core/decide/overflow.h"
 #include "broker/core/decide/pending.h"
-#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/state/accounts.h"
@@ -33,11 +33,11 @@ static uint64_t options_hash(helio_broker_core_t *self, const evaluation_t *e, h
         hash = helio_hash(hash, o->pool->info.name.data, o->pool->info.name.size);
         hash = helio_hash(hash, &o->c.rejection, sizeof o->c.rejection);
         hash = helio_hash(hash, &o->c.now.score_micro_usd, sizeof o->c.now.score_micro_usd);
-        if (o == e->evicts)
+        if (o == e->preempts)
             hash = helio_hash(hash, &e->loss_micro_usd, sizeof e->loss_micro_usd);
         if (!e->waits && o < e->chosen) { /* better, and passed over: that must be written */
             const char *detail;
-            helio_rejection_t against = core_obstacle(self, e->class, o, &detail);
+            helio_rejection_t against = core_pending_rejection(self, e->class, o, &detail);
             hash = helio_hash(hash, &against, sizeof against);
         }
         if (e->waits && o == e->chosen)
@@ -73,7 +73,7 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
     const char *until =
         o->c.not_before_ms ? core_printf(self, " until %s", core_minute_text(self, o->c.not_before_ms)) : "";
     if (o->c.rejection == HELIO_REJECTION_CARBON_CAP) {
-        if (!core_pool_outlook(self, o->site, o->pool)->carbon_from.known)
+        if (!core_pool_forecast(self, o->site, o->pool)->carbon_from.known)
             return "its intensity is not told";
         unsigned long long grams = (o->c.high_mg_per_kwh + 500) / 1000;
         unsigned long long bound = (want->max_carbon_mg_per_kwh + 500) / 1000;
@@ -87,7 +87,7 @@ static const char *cap_detail(helio_broker_core_t *self, const job_class_t *clas
                            until);
     bool fits = o->c.rejection == HELIO_REJECTION_NONE || o->c.rejection == HELIO_REJECTION_NO_LINK;
     if (!fits && helio_rejection_group(o->c.rejection) == HELIO_REASON_NEVER_FITS)
-        return core_misfit_detail(self, want, o->site, &o->pool->info, o->c.rejection);
+        return core_infeasible_detail(self, want, o->site, &o->pool->info, o->c.rejection);
     return want->data.count && fits ? core_transfer_text(self, want, o->site, o->pool) : "";
 }
 
@@ -101,10 +101,10 @@ static helio_rejection_t reason_against(helio_broker_core_t *self, const evaluat
         return HELIO_REJECTION_NONE;
     if (o->c.rejection != HELIO_REJECTION_NONE)
         return o->c.rejection;
-    const char *obstacle;
-    helio_rejection_t against = core_obstacle(self, e->class, o, &obstacle);
+    const char *pending_rejection;
+    helio_rejection_t against = core_pending_rejection(self, e->class, o, &pending_rejection);
     if (against != HELIO_REJECTION_NONE)
-        *ret_detail = obstacle;
+        *ret_detail = pending_rejection;
     bool passed_over = against == HELIO_REJECTION_NONE && e->chosen && !e->waits && o < e->chosen;
     if (passed_over && core_is_doubtful(self, e->class, o))
         *ret_detail = "passed over: not heard of lately, or such a job just failed there";
@@ -119,15 +119,15 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
     bool later = plan == &o->c.later;
     const char *detail;
     helio_rejection_t rejection = reason_against(self, e, o, later, &detail);
-    bool foreseen = o == e->chosen && o == e->evicts && e->evicts_text;
-    if (foreseen)
-        detail = detail[0] ? core_printf(self, "%s; %s", e->evicts_text, detail) : e->evicts_text;
+    bool expected_use = o == e->chosen && o == e->preempts && e->preempts_text;
+    if (expected_use)
+        detail = detail[0] ? core_printf(self, "%s; %s", e->preempts_text, detail) : e->preempts_text;
     int64_t now_ms = core_judged_ms(self, e->class);
-    int64_t start_ms = foreseen             ? e->evicts_at_ms
+    int64_t start_ms = expected_use             ? e->preempts_at_ms
                        : later              ? plan->start_ms
                        : o->c.not_before_ms ? o->c.not_before_ms
                                             : now_ms;
-    int64_t loss = o == e->evicts ? e->loss_micro_usd : 0;
+    int64_t loss = o == e->preempts ? e->loss_micro_usd : 0;
     return (helio_row_candidate_t){
         .decision_id = e->decision_id,
         .rank = rank,
@@ -138,13 +138,13 @@ static helio_row_candidate_t candidate_row(helio_broker_core_t *self, const eval
         .cost_micro_usd = plan->cost_micro_usd,
         .energy_j = plan->energy_j,
         .carbon_mg = plan->carbon_mg,
-        .rejected_reason = helio_text_of(helio_rejection_word(rejection)),
-        .detail = core_cut(detail, 256),
+        .rejected_reason = helio_text_of(helio_rejection_name(rejection)),
+        .detail = core_text_cut(detail, 256),
         .carbon_micro_usd = plan->terms[HELIO_TERM_CARBON],
         .wait_micro_usd = plan->terms[HELIO_TERM_WAIT],
         .risk_micro_usd = plan->terms[HELIO_TERM_RISK],
         .shadow_micro_usd = plan->terms[HELIO_TERM_SHADOW],
-        .move_micro_usd = plan->terms[HELIO_TERM_MOVE] + loss,
+        .disruption_micro_usd = plan->terms[HELIO_TERM_DISRUPTION] + loss,
         .transfer_micro_usd = plan->terms[HELIO_TERM_TRANSFER],
         .transfer_ms = o->c.transfer.ms,
         .egress_micro_usd = o->c.transfer.egress_micro_usd,
@@ -182,15 +182,15 @@ static helio_row_decision_t decision_row(helio_broker_core_t *self, const evalua
         .at_ms = self->wall_ms,
         .class_id = e->class->id,
         .policy_version = HELIO_TEXT(HELIO_POLICY_VERSION),
-        .reason = helio_text_of(helio_reason_word(reason)),
-        .detail = core_cut(detail, 256),
+        .reason = helio_text_of(helio_reason_name(reason)),
+        .detail = core_text_cut(detail, 256),
         .chosen_site = e->chosen ? helio_text_of(e->chosen->site->name) : (helio_text_t){0},
         .chosen_pool = e->chosen ? e->chosen->pool->info.name : (helio_text_t){0},
-        .forecast_ms = basis ? core_pool_outlook(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
+        .forecast_ms = basis ? core_pool_forecast(self, basis->site, basis->pool)->carbon_from.issued_ms : 0,
     };
 }
 
-void core_decision_show(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
                         const char *detail, helio_planned_t *plan)
 {
     plan->decision = decision_row(self, e, reason, detail);
@@ -232,13 +232,13 @@ void core_class_write(helio_broker_core_t *self, job_class_t *class, helio_reaso
         return;
     class->reason = reason;
     class->expected_ms = expected_ms;
-    (void)helio_text_copy(core_cut(detail, 256), class->detail, sizeof class->detail);
+    (void)helio_text_copy(core_text_cut(detail, 256), class->detail, sizeof class->detail);
     helio_row_class_t row = {
         .class_id = class->id,
         .tenant = class->want.tenant,
         .queue = class->want.queue,
         .summary = class->summary,
-        .reason = helio_text_of(helio_reason_word(reason)),
+        .reason = helio_text_of(helio_reason_name(reason)),
         .detail = helio_arena_text(self->effects->arena, helio_text_of(class->detail)),
         .decision_id = class->decision_id,
         .at_ms = self->wall_ms,
@@ -262,11 +262,11 @@ static const char *window_detail(helio_broker_core_t *self, const evaluation_t *
 }
 
 /*  The first pool that could take it, were there not what its site keeps. */
-static const char *kept_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
+static const char *site_window_detail(helio_broker_core_t *self, const evaluation_t *e, int64_t *ret_expected_ms)
 {
     for (uint32_t i = 0; i < e->feasible; i++) {
         const option_t *o = &e->options[i];
-        const char *text = core_kept_from(self, e->class, o, ret_expected_ms);
+        const char *text = core_site_window_reason(self, e->class, o, ret_expected_ms);
         if (text[0])
             return text;
     }
@@ -316,11 +316,11 @@ static helio_reason_t rejection_reason(helio_broker_core_t *self, const evaluati
     }
     helio_reason_t reason = helio_rejection_group(mildest->c.rejection);
     if (reason == HELIO_REASON_NEVER_FITS && mildest->c.rejection != HELIO_REJECTION_NO_LINK) {
-        *ret_detail = core_misfit_text(self, &e->class->want);
+        *ret_detail = core_infeasible_text(self, &e->class->want);
         return reason;
     }
     *ret_detail = core_printf(self, "%s: %s%s", mildest->site->name,
-                              helio_rejection_word(mildest->c.rejection), quota_besides(self, e, mildest));
+                              helio_rejection_name(mildest->c.rejection), quota_besides(self, e, mildest));
     if (reason == HELIO_REASON_POLICY_CAP && mildest->c.not_before_ms) {
         *ret_expected_ms = mildest->c.not_before_ms;
         *ret_detail =
@@ -347,12 +347,12 @@ helio_reason_t core_decision_reason(helio_broker_core_t *self, const evaluation_
         *ret_detail = core_budget_text(self, e->class, &e->shortage);
         return HELIO_REASON_POLICY_CAP;
     }
-    const char *evicts = core_evict_text(self, e->class, ret_expected_ms);
-    if (evicts[0]) {
-        *ret_detail = evicts;
+    const char *preempts = core_preempt_text(self, e->class, ret_expected_ms);
+    if (preempts[0]) {
+        *ret_detail = preempts;
         return HELIO_REASON_WAITING_FOR_CAPACITY;
     }
-    const char *kept = e->reserved ? "" : kept_detail(self, e, ret_expected_ms);
+    const char *kept = e->reserved ? "" : site_window_detail(self, e, ret_expected_ms);
     if (kept[0]) {
         *ret_detail = kept;
         return HELIO_REASON_WAITING_FOR_CAPACITY;

@@ -10,7 +10,7 @@
 void core_decision_write(helio_broker_core_t *self, evaluation_t *e, helio_reason_t reason,
                          const char *detail);
 /*  The rows that this would write, but not into the database: of a plan. */
-void core_decision_show(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+void core_decision_preview(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
                         const char *detail, helio_planned_t *plan);
 /*  The dominant reason why its head waits, in words; with the time at which that is expected to end, 0 = not
  * foreseen. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "broker/core/decide/overflow.h"
-#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/transfers.h"
 #include "broker/core/holds/preemptions.h"
 #include "broker/core/holds/reservations.h"
@@ -76,7 +76,7 @@ static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *sit
         .ready = site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known,
         .draining = site->draining,
         .wall_ms = wall_ms,
-        .outlook = core_pool_outlook(self, site, pool),
+        .pool_forecast = core_pool_forecast(self, site, pool),
         .extras = {.stale = site->stale, .transfer = transfer, .no_link = no_link},
         .held_start_ms = class->window.pool == pool ? class->window.start_ms : 0,
     };
@@ -91,19 +91,19 @@ static option_t judge(helio_broker_core_t *self, job_class_t *class, site_t *sit
 /*  Of a class that looks ahead, and of one that waits already: it will be judged again with every summary.
  * With a deadline, what may start now changes with the clock; and a plan's class is not there any more
  * afterwards. */
-static bool is_kept(const helio_broker_core_t *self, const job_class_t *class)
+static bool is_cached(const helio_broker_core_t *self, const job_class_t *class)
 {
-    if (class->yielded == self->rounds)
+    if (class->deferred_round == self->rounds)
         return true; /* asked again in this very round */
     return class->refs && !class->want.deadline_wall_ms &&
            (class->want.free_until_ms > self->wall_ms || class->reason != HELIO_REASON_NONE);
 }
 
 /*  Room for the verdicts: the class's own if they are to be kept. */
-static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint32_t count, bool kept)
+static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint32_t count, bool cached)
 {
     option_t *options;
-    if (kept) {
+    if (cached) {
         options = class->options = helio_grow(class->options, count ? count : 1, sizeof *options);
         class->option_count = count;
         class->options_facts = self->facts_version;
@@ -119,11 +119,11 @@ static option_t *options_of(helio_broker_core_t *self, job_class_t *class, uint3
     return self->evaluator->scratch;
 }
 
-static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool kept)
+static void judge_all(helio_broker_core_t *self, evaluation_t *e, bool cached)
 {
     for (site_t *site = self->sites; site; site = site->hh.next)
         e->count += site->pool_count;
-    e->options = options_of(self, e->class, e->count, kept);
+    e->options = options_of(self, e->class, e->count, cached);
     option_t *option = e->options;
     for (site_t *site = self->sites; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++)
@@ -156,14 +156,14 @@ static void judge_changed(helio_broker_core_t *self, evaluation_t *e)
 evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class)
 {
     evaluation_t e = {.class = class};
-    bool kept = is_kept(self, class);
+    bool cached = is_cached(self, class);
     /* what bringing data costs rests on other sites, too */
     bool stands = !class->want.data.count || class->options_facts == self->facts_version;
-    if (kept && stands && class->options && class->options_pools == self->pools_version &&
+    if (cached && stands && class->options && class->options_pools == self->pools_version &&
         class->options_step == self->wall_ms / HELIO_SCORE_STEP_MS)
         judge_changed(self, &e);
     else
-        judge_all(self, &e, kept);
+        judge_all(self, &e, cached);
     while (e.feasible < e.count && e.options[e.feasible].c.rejection == HELIO_REJECTION_NONE)
         e.feasible++;
     for (uint32_t i = 0; i < e.count; i++)
@@ -178,9 +178,9 @@ evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, cons
     return core_evaluate(self, ret_class);
 }
 
-bool core_is_of_turn(const job_class_t *class, const option_t *option)
+bool core_is_at_priority_level(const job_class_t *class, const option_t *option)
 {
-    return core_queue_level(class->queue, option->site->profile.region) >= class->level;
+    return core_queue_priority_at(class->queue, option->site->profile.region) >= class->priority_level;
 }
 
 static bool has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
@@ -196,10 +196,10 @@ static bool has_room(helio_broker_core_t *self, const job_class_t *class, const 
            core_room_fits(pool, &pool->free, want->nodes, option->c.gpus_per_node, want->cpus,
                           want->memory_bytes) &&
            core_option_gpus(class, option) <= core_quota_left(class) && core_budget_allows(self, class, option) &&
-           (core_evict_holds(self, class, pool) ||
+           (core_preempt_holds(self, class, pool) ||
             core_reserve_allows(self, class, pool, option->c.gpus_per_node)) &&
-           core_evict_allows(self, class, pool, option->c.gpus_per_node) &&
-           core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0});
+           core_preempt_allows(self, class, pool, option->c.gpus_per_node) &&
+           core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0});
 }
 
 bool core_has_room(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
@@ -312,7 +312,7 @@ bool core_would_wait(const helio_broker_core_t *self, const evaluation_t *e, con
  * tenant that is owed some. */
 static bool is_gang(const job_class_t *class, const option_t *option)
 {
-    return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_owed(class)) ||
+    return class->want.nodes > 1 || (option->c.gpus_per_node > 1 && core_is_below_guarantee(class)) ||
            (option->c.gpus_per_node > 1 && option->c.gpus_per_node == option->pool->info.gpus_per_node);
 }
 
@@ -324,9 +324,9 @@ static void find_reservation(helio_broker_core_t *self, evaluation_t *e)
         const option_t *option = &e->options[i];
         const reservation_t *held = &option->pool->reservation;
         bool taken = held->class && held->class->id != class->id && held->class->waiting;
-        if (taken || !is_gang(class, option) || !core_is_of_turn(class, option) ||
+        if (taken || !is_gang(class, option) || !core_is_at_priority_level(class, option) ||
             core_overflow_is_closed(class, option) ||
-            core_kept_excludes(class, option->pool, option->c.gpus_per_node) ||
+            core_site_window_excludes(class, option->pool, option->c.gpus_per_node) ||
             core_option_gpus(class, option) > core_quota_left(class) || !core_budget_allows(self, class, option))
             continue;
         reservation_t found;
@@ -375,7 +375,7 @@ static const option_t *over_budget(helio_broker_core_t *self, const evaluation_t
             continue;
         if (core_budget_allows(self, e->class, option))
             return NULL;
-        shortage_t found = core_budget_short(self, e->class, option);
+        shortage_t found = core_budget_shortage(self, e->class, option);
         if (!first || (ret_shortage->alone && !found.alone) ||
             (ret_shortage->alone == found.alone && found.fits_ms < ret_shortage->fits_ms)) {
             first = option;

@@ -22,12 +22,12 @@ typedef struct evaluation {
     reservation_t reservation;
     const option_t *reserved; /* where its head gang has one */
     uint64_t decision_id;     /* 0 until written */
-    const option_t *evicts;   /* where it evicts others; NULL = nowhere */
+    const option_t *preempts;   /* where it preempts others; NULL = nowhere */
     int64_t loss_micro_usd;   /* of those */
-    int64_t evicts_at_ms;     /* foreseen only: when they will have left, wall clock, and who */
-    const char *evicts_text;
-    const char *moved_from;   /* it has left that site for this start; NULL = it was chosen in its class's turn */
-    const option_t *least;    /* where a job of it could start first; NULL = look it up */
+    int64_t preempts_at_ms;     /* foreseen only: when they will have left, wall clock, and who */
+    const char *preempts_text;
+    const char *migrated_from;   /* it has left that site for this start; NULL = it was chosen in its class's turn */
+    const option_t *earliest;    /* where a job of it could start first; NULL = look it up */
 } evaluation_t;
 
 /*  For the head of the class, with what is free now. */
@@ -45,7 +45,7 @@ evaluation_t core_evaluate(helio_broker_core_t *self, job_class_t *class);
 evaluation_t core_evaluate_ask(helio_broker_core_t *self, const ask_t *ask, const job_class_t *in_place_of,
                                job_class_t *ret_class);
 /*  Whether its queue has the level of its turn there: else it is placed there in a later turn. */
-bool core_is_of_turn(const job_class_t *class, const option_t *option);
+bool core_is_at_priority_level(const job_class_t *class, const option_t *option);
 /*  A pool that failed or refused such a job just now, or a site that has not been heard of for seconds. */
 bool core_is_doubtful(const helio_broker_core_t *self, const job_class_t *class, const option_t *option);
 /*  Whether the head of the class could start there now. */

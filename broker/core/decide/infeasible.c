@@ -59,7 +59,7 @@ static const char *gpu_text(helio_broker_core_t *self, const helio_requirement_t
                      : core_printf(self, "has %.*s", HELIO_TEXT_ARGS(pool->gpu));
 }
 
-const char *core_misfit_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+const char *core_infeasible_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                const helio_pool_t *pool, helio_rejection_t rejection)
 {
     switch ((int)rejection) {
@@ -72,9 +72,9 @@ const char *core_misfit_detail(helio_broker_core_t *self, const helio_requiremen
     case HELIO_REJECTION_TOO_SMALL:
         return core_printf(self, "has %s", size_text(self, want, pool));
     case HELIO_REJECTION_NO_INTERCONNECT:
-        return core_printf(self, "has %s", helio_interconnect_word(pool->interconnect));
+        return core_printf(self, "has %s", helio_interconnect_name(pool->interconnect));
     case HELIO_REJECTION_NO_SHARING:
-        return core_printf(self, "shares by %s", helio_sharing_word(pool->sharing));
+        return core_printf(self, "shares by %s", helio_sharing_name(pool->sharing));
     case HELIO_REJECTION_NO_USER_MAPPING:
         return core_printf(self,
                            "has no Unix user for tenant %.*s; its operator adds one under `agent.users`",
@@ -135,7 +135,7 @@ static uint64_t worth(const helio_requirement_t *want, const helio_requirement_t
     return 1 + fit->nodes * (gpus ? gpus : 1) + (whole << 40) + (same << 41);
 }
 
-const char *core_misfit_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
+const char *core_infeasible_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
                                helio_requirement_t *ret_fit, const char **ret_site)
 {
     uint64_t best = 0;
@@ -187,7 +187,7 @@ static const char *where_text(helio_broker_core_t *self, const helio_requirement
             text = core_printf(self, "%s%s%s", text, text[0] ? ", " : "", site->name);
     }
     const char *more = count > SITES_NAMED ? core_printf(self, " and %u more", count - SITES_NAMED) : "";
-    return count ? core_printf(self, "%s at %s%s", helio_rejection_word(rejection), text, more) : "";
+    return count ? core_printf(self, "%s at %s%s", helio_rejection_name(rejection), text, more) : "";
 }
 
 /*  The largest of what is too small, as far as that is why. */
@@ -254,7 +254,7 @@ static const char *cause_text(helio_broker_core_t *self, const helio_requirement
     return "";
 }
 
-const char *core_misfit_text(helio_broker_core_t *self, const helio_requirement_t *want)
+const char *core_infeasible_text(helio_broker_core_t *self, const helio_requirement_t *want)
 {
     bool seen[HELIO_REJECTION_COUNT] = {false};
     uint32_t furthest = HELIO_REJECTION_NONE;
@@ -273,11 +273,11 @@ const char *core_misfit_text(helio_broker_core_t *self, const helio_requirement_
                                where_text(self, want, (helio_rejection_t)r));
     if (cause[0])
         text = core_printf(self, "%s: %s", text, cause);
-    const char *remedy = core_misfit_remedy(self, want, &fit, &site);
+    const char *remedy = core_infeasible_remedy(self, want, &fit, &site);
     return remedy[0] ? core_printf(self, "%s; %s would fit (%s)", text, remedy, site) : text;
 }
 
-bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want)
+bool core_is_feasible(helio_broker_core_t *self, const helio_requirement_t *want)
 {
     uint32_t pools = 0;
     for (const site_t *site = self->sites; site; site = site->hh.next)

@@ -8,15 +8,15 @@
 #include "federation/policy/requirement.h"
 
 /*  Could it ever run on a site that is known? True too when no site is known. */
-bool core_fits_somewhere(helio_broker_core_t *self, const helio_requirement_t *want);
+bool core_is_feasible(helio_broker_core_t *self, const helio_requirement_t *want);
 /*  Why not, over all sites, and what would fit: "TooSmall at lulea: the largest node of them has 8 GPUs; …". */
-const char *core_misfit_text(helio_broker_core_t *self, const helio_requirement_t *want);
+const char *core_infeasible_text(helio_broker_core_t *self, const helio_requirement_t *want);
 /*  Of a pool where it never fits: what it has instead; "" = the word says it all. */
-const char *core_misfit_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
+const char *core_infeasible_detail(helio_broker_core_t *self, const helio_requirement_t *want, const site_t *site,
                                const helio_pool_t *pool, helio_rejection_t rejection);
 /*  The most that would fit somewhere of what is asked for, as keys of a job file; "" = nothing would. Views of *ret_fit
  *  point into the arena of the step's effects. */
-const char *core_misfit_remedy(helio_broker_core_t *self, const helio_requirement_t *want, helio_requirement_t *ret_fit,
-                               const char **ret_site);
+const char *core_infeasible_remedy(helio_broker_core_t *self, const helio_requirement_t *want,
+                                   helio_requirement_t *ret_fit, const char **ret_site);
 
 #endif

@@ -51,11 +51,11 @@ const char *core_budget_text(helio_broker_core_t *self, const job_class_t *class
     const char *tenant = account->tenant->name, *queue = account->queue->name;
     uint32_t kind = shortage->kind;
     const helio_budget_t *budget = &shortage->of->budgets[kind];
-    const int64_t *begins = &self->calendar.begins[budget->period][shortage->spell];
+    const int64_t *begins = &self->calendar.begins[budget->period][shortage->budget_period];
     char gone[HELIO_BUDGET_TEXT_SIZE], limit[HELIO_BUDGET_TEXT_SIZE], needs[HELIO_BUDGET_TEXT_SIZE],
         period[HELIO_BUDGET_TEXT_SIZE], as_set[HELIO_BUDGET_TEXT_SIZE];
-    helio_budget_figure(kind, budget->limit, budget->limit - core_spending_left(shortage->of, kind, shortage->spell),
-                        gone);
+    helio_budget_figure(kind, budget->limit,
+                        budget->limit - core_spending_left(shortage->of, kind, shortage->budget_period), gone);
     helio_budget_figure(kind, budget->limit, budget->limit, limit);
     helio_budget_figure(kind, budget->limit, shortage->needs, needs);
     helio_period_text(budget->period, begins[0], period);
@@ -67,7 +67,7 @@ const char *core_budget_text(helio_broker_core_t *self, const job_class_t *class
                                      core_printf(self, "N%s", strchr(as_set, ' ')));
     if (shortage->alone)
         return core_printf(self, "budget of %s: it needs %s %s, and a whole %s has %s; %s", whose, needs,
-                           unit, helio_period_word(budget->period), limit, remedy);
+                           unit, helio_period_name(budget->period), limit, remedy);
     return core_printf(self,
                        "budget of %s: %s of %s %s of %s used or committed, it needs %s; begins again %s; %s",
                        whose, gone, limit, unit, period, needs, core_minute_text(self, begins[1]), remedy);

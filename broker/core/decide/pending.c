@@ -37,19 +37,19 @@ static const char *until(helio_broker_core_t *self, int64_t wall_ms)
     return wall_ms > self->wall_ms ? core_printf(self, " until %s", core_minute_text(self, wall_ms)) : "";
 }
 
-const char *core_kept_from(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+const char *core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                            int64_t *ret_until_ms)
 {
-    if (core_kept_allows(self, class, option->pool, option->c.gpus_per_node, (kept_back_t){0}))
+    if (core_site_window_allows(self, class, option->pool, option->c.gpus_per_node, (freed_gpus_t){0}))
         return "";
     const char *text =
-        core_kept_text(self, class, option->site, option->pool, option->c.gpus_per_node, ret_until_ms);
+        core_site_window_text(self, class, option->site, option->pool, option->c.gpus_per_node, ret_until_ms);
     if (strncmp(text, "0 GPUs ", 7) == 0) /* other work has it all: nothing is kept before its end */
         return core_printf(self, "%s has no room at present", core_place_text(self, option));
     return text;
 }
 
-helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                 const char **ret_detail)
 {
     const helio_requirement_t *want = &class->want;
@@ -71,7 +71,7 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
         return HELIO_REJECTION_QUOTA;
     }
     if (!core_budget_allows(self, class, option)) {
-        shortage_t shortage = core_budget_short(self, class, option);
+        shortage_t shortage = core_budget_shortage(self, class, option);
         *ret_detail = core_budget_text(self, class, &shortage);
         return HELIO_REJECTION_BUDGET;
     }
@@ -82,18 +82,18 @@ helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *cl
         *ret_detail = core_printf(self, "%s%s", short_of(self, class, option), until(self, at_ms));
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_evict_holds(self, class, pool) &&
+    if (!core_preempt_holds(self, class, pool) &&
         !core_reserve_allows(self, class, pool, option->c.gpus_per_node)) {
         *ret_detail = core_printf(self, "kept for a gang that waits%s", until(self, pool->reservation.at_ms));
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_evict_allows(self, class, pool, option->c.gpus_per_node)) {
+    if (!core_preempt_allows(self, class, pool, option->c.gpus_per_node)) {
         *ret_detail = "kept for a job for which others leave";
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_kept_allows(self, class, pool, option->c.gpus_per_node, (kept_back_t){0})) {
+    if (!core_site_window_allows(self, class, pool, option->c.gpus_per_node, (freed_gpus_t){0})) {
         int64_t until_ms;
-        *ret_detail = core_kept_from(self, class, option, &until_ms);
+        *ret_detail = core_site_window_reason(self, class, option, &until_ms);
         return HELIO_REJECTION_NO_CAPACITY;
     }
     if (self->now_ms < pool->penalty_until_ms)

@@ -8,10 +8,10 @@
 
 /*  Why the class's head does not start there now: its rejection, or what takes the room, with words (in the arena of
  *  the step's effects). NONE: it could. */
-helio_rejection_t core_obstacle(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+helio_rejection_t core_pending_rejection(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                                 const char **ret_detail);
-/*  What the site keeps there, if that is why it does not start, and until when (core_kept_text); "" = it is not. */
-const char *core_kept_from(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
+/*  What the site keeps there, if that is why it does not start, and until when (core_site_window_text); "" = it is not. */
+const char *core_site_window_reason(helio_broker_core_t *self, const job_class_t *class, const option_t *option,
                            int64_t *ret_until_ms);
 
 #endif

@@ -22,38 +22,38 @@
  *  only shrinks within a round, so it stands until it is full. */
 const option_t *core_least_wait(helio_broker_core_t *self, evaluation_t *e)
 {
-    if (e->least && core_has_room(self, e->class, e->least))
-        return e->least;
-    e->least = NULL;
+    if (e->earliest && core_has_room(self, e->class, e->earliest))
+        return e->earliest;
+    e->earliest = NULL;
     for (uint32_t i = 0; i < e->feasible; i++) {
-        const option_t *option = &e->options[i], *best = e->least;
+        const option_t *option = &e->options[i], *best = e->earliest;
         bool sooner = !best || (option->home && !best->home) ||
                       (option->home == best->home && strcmp(option->site->name, best->site->name) < 0);
         if (sooner && core_has_room(self, e->class, option))
-            e->least = option;
+            e->earliest = option;
     }
-    return e->least;
+    return e->earliest;
 }
 
 /*  The first placement of a job keeps it: at the end its use is held against that. */
-static void keep_least(const evaluation_t *e, job_t *job, const option_t *least, int64_t wall_ms,
+static void store_earliest_start(const evaluation_t *e, job_t *job, const option_t *earliest, int64_t wall_ms,
                        helio_row_placement_t *row)
 {
     const job_class_t *class = e->class;
     place_name_t *last = job->last;
     int64_t submitted_ms = job->submission->row.submitted_ms;
-    if (class->least_ms) { /* it waited by choice */
-        last->least = class->least;
-        (void)helio_text_copy(helio_text_of(class->least_pool), last->least_pool, sizeof last->least_pool);
-        last->least_ms = class->least_ms > submitted_ms ? class->least_ms : submitted_ms;
+    if (class->earliest_ms) { /* it waited by choice */
+        last->earliest = class->earliest;
+        (void)helio_text_copy(helio_text_of(class->earliest_pool), last->earliest_pool, sizeof last->earliest_pool);
+        last->earliest_ms = class->earliest_ms > submitted_ms ? class->earliest_ms : submitted_ms;
     } else {
-        last->least = least->site;
-        (void)helio_text_copy(least->pool->info.name, last->least_pool, sizeof last->least_pool);
-        last->least_ms = wall_ms;
+        last->earliest = earliest->site;
+        (void)helio_text_copy(earliest->pool->info.name, last->earliest_pool, sizeof last->earliest_pool);
+        last->earliest_ms = wall_ms;
     }
-    row->least_site = helio_text_of(last->least->name);
-    row->least_pool = helio_text_of(last->least_pool);
-    row->least_ms = last->least_ms;
+    row->earliest_site = helio_text_of(last->earliest->name);
+    row->earliest_pool = helio_text_of(last->earliest_pool);
+    row->earliest_ms = last->earliest_ms;
 }
 
 void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const option_t *option)
@@ -62,13 +62,13 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
         e->chosen = option;
         core_decision_write(self, e, HELIO_REASON_NONE, "");
     }
-    const option_t *least = job->attempts ? NULL : core_least_wait(self, e);
+    const option_t *earliest = job->attempts ? NULL : core_least_wait(self, e);
     job->epoch++;
     job->attempts++;
-    uint32_t victims = e->moved_from ? 0 : core_evict_placed(self, e->class, option->pool);
+    uint32_t victims = e->migrated_from ? 0 : core_preempt_class_placed(self, e->class, option->pool);
     const char *placed = core_printf(self, "placed at %s", option->site->name);
-    if (e->moved_from)
-        placed = core_printf(self, "%s, moved from %s", placed, e->moved_from);
+    if (e->migrated_from)
+        placed = core_printf(self, "%s, moved from %s", placed, e->migrated_from);
     if (victims)
         placed = core_printf(self, "%s, on the room of %u preempted job%s", placed, victims, victims == 1 ? "" : "s");
     job->site = option->site;
@@ -76,7 +76,7 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
     job->gpus_per_node = option->c.gpus_per_node;
     job->inventory = 0;
     core_job_placed_at(job, helio_text_of(option->site->name), option->pool->info.name);
-    core_job_move(self, job, HELIO_JOB_OFFERED, placed, "broker");
+    core_job_change_state(self, job, HELIO_JOB_OFFERED, placed, "broker");
     DL_APPEND(option->site->live, job);
     const helio_requirement_t *want = &e->class->want;
     job->counted =
@@ -107,11 +107,11 @@ void core_place(helio_broker_core_t *self, evaluation_t *e, job_t *job, const op
         .expected_high_ms = option->c.run_high_ms,
     };
     if (job->attempts == 1)
-        keep_least(e, job, least ? least : option, self->wall_ms, &row);
+        store_earliest_start(e, job, earliest ? earliest : option, self->wall_ms, &row);
     core_emit(self, HELIO_BROKER_FX_ROW_PLACEMENT, &row);
     core_budget_place(self, job, &row);
     core_reserve_placed(self, job);
-    core_kept_placed(self, job);
+    core_site_window_placed(self, job);
     core_order(self, job);
     self->figures.placements_total++;
 }

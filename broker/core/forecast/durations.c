@@ -20,11 +20,11 @@ void core_run_expect(const helio_broker_core_t *self, helio_row_job_t *row)
     row->expected_basis = expected.basis;
 }
 
-void core_run_note(helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
+void core_run_record(helio_broker_core_t *self, const job_t *job, const helio_report_t *report)
 {
     if (job->attempts != 1 || !report->run_ms)
         return;
-    const kept_row_t *row = &job->submission->row;
+    const submission_row_t *row = &job->submission->row;
     const helio_requirement_t *want = &job->submission->class->want;
     helio_runner_t runner = {row->tenant,       row->user, row->name, row->kind, helio_requirement_gpus(want),
                              row->time_limit_ms};
@@ -47,6 +47,6 @@ helio_text_t core_run_of(helio_arena_t *arena, const helio_row_job_t *row)
         return helio_arena_text(arena, (helio_text_t){stem, helio_duration_stem(row->name, stem)});
     if (row->expected_basis == HELIO_DURATION_BASIS_USER)
         return row->user;
-    return row->expected_basis == HELIO_DURATION_BASIS_KIND ? helio_text_of(helio_job_kind_word(row->kind))
+    return row->expected_basis == HELIO_DURATION_BASIS_KIND ? helio_text_of(helio_job_kind_name(row->kind))
                                                             : (helio_text_t){0};
 }

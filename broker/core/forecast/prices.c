@@ -14,7 +14,7 @@
 #include "broker/core/state/pools.h"
 #include "broker/core/state/sites.h"
 
-enum { PASTS_MAX = 128 }; /* signals of a site whose hours are kept */
+enum { HISTORIES_MAX = 128 }; /* signals of a site whose hours are kept */
 
 static bool is_priced(uint32_t signal)
 {
@@ -22,34 +22,34 @@ static bool is_priced(uint32_t signal)
            signal == HELIO_SIGNAL_CARBON || signal == HELIO_SIGNAL_PUE;
 }
 
-static helio_past_t *past_of(const site_t *site, uint32_t signal, helio_text_t pool)
+static helio_history_t *history_of(const site_t *site, uint32_t signal, helio_text_t pool)
 {
-    for (uint32_t i = 0; i < site->past_count; i++)
-        if (site->pasts[i].signal == signal && helio_text_is(pool, site->pasts[i].pool))
-            return site->pasts[i].past;
+    for (uint32_t i = 0; i < site->history_count; i++)
+        if (site->histories[i].signal == signal && helio_text_is(pool, site->histories[i].pool))
+            return site->histories[i].history;
     return NULL;
 }
 
 /*  NULL: of a pool that the site does not have, or more than can be kept. */
-static helio_past_t *past_get(site_t *site, uint32_t signal, helio_text_t pool)
+static helio_history_t *history_get(site_t *site, uint32_t signal, helio_text_t pool)
 {
-    helio_past_t *past = past_of(site, signal, pool);
-    if (past || site->past_count == PASTS_MAX || (pool.size && !core_pool_find(site, pool)))
-        return past;
-    site->pasts = helio_grow(site->pasts, site->past_count + 1, sizeof *site->pasts);
-    signal_past_t *made = &site->pasts[site->past_count++];
-    *made = (signal_past_t){.signal = signal, .past = helio_past_new(signal)};
+    helio_history_t *history = history_of(site, signal, pool);
+    if (history || site->history_count == HISTORIES_MAX || (pool.size && !core_pool_find(site, pool)))
+        return history;
+    site->histories = helio_grow(site->histories, site->history_count + 1, sizeof *site->histories);
+    signal_history_t *made = &site->histories[site->history_count++];
+    *made = (signal_history_t){.signal = signal, .history = helio_history_new(signal)};
     (void)helio_text_copy(pool, made->pool, sizeof made->pool);
-    return made->past;
+    return made->history;
 }
 
-void core_pasts_free(site_t *site)
+void core_histories_free(site_t *site)
 {
-    for (uint32_t i = 0; i < site->past_count; i++)
-        helio_past_destroy(&site->pasts[i].past);
-    free(site->pasts);
-    site->pasts = NULL;
-    site->past_count = 0;
+    for (uint32_t i = 0; i < site->history_count; i++)
+        helio_history_destroy(&site->histories[i].history);
+    free(site->histories);
+    site->histories = NULL;
+    site->history_count = 0;
 }
 
 static helio_series_t series_of(const helio_row_series_t *row)
@@ -73,7 +73,7 @@ typedef struct teller {
     const helio_row_series_t *row;
 } teller_t;
 
-static void write_actual(void *arg, const helio_past_value_t *value)
+static void write_actual(void *arg, const helio_history_value_t *value)
 {
     const teller_t *teller = arg;
     helio_row_actual_t row = {
@@ -91,24 +91,24 @@ static void write_actual(void *arg, const helio_past_value_t *value)
     core_emit(teller->core, HELIO_BROKER_FX_ROW_ACTUAL, &row);
 }
 
-void core_past_take(helio_broker_core_t *self, site_t *site, const helio_row_series_t *row)
+void core_history_take(helio_broker_core_t *self, site_t *site, const helio_row_series_t *row)
 {
-    helio_past_t *past = is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
-    if (!past)
+    helio_history_t *history = is_priced(row->signal) ? history_get(site, row->signal, row->pool) : NULL;
+    if (!history)
         return;
     helio_series_t series = series_of(row);
     teller_t teller = {self, row};
-    helio_past_take(past, &series, self->wall_ms, write_actual, &teller);
-    site->past_version++;
+    helio_history_take(history, &series, self->wall_ms, write_actual, &teller);
+    site->history_version++;
 }
 
-void core_past_load(helio_broker_core_t *self, const helio_row_actual_t *row)
+void core_history_load(helio_broker_core_t *self, const helio_row_actual_t *row)
 {
     site_t *site = core_site_find(self, row->site);
-    helio_past_t *past = site && is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
-    if (!past)
+    helio_history_t *history = site && is_priced(row->signal) ? history_get(site, row->signal, row->pool) : NULL;
+    if (!history)
         return;
-    helio_past_value_t value = {
+    helio_history_value_t value = {
         .hour_ms = row->hour_ms,
         .value = row->value,
         .estimated = row->estimated,
@@ -117,33 +117,33 @@ void core_past_load(helio_broker_core_t *self, const helio_row_actual_t *row)
         .kind = row->kind,
         .factor = row->factor,
     };
-    helio_past_restore(past, &value, self->wall_ms);
+    helio_history_restore(history, &value, self->wall_ms);
 }
 
-void core_past_load_series(helio_broker_core_t *self, const helio_row_series_t *row)
+void core_history_load_series(helio_broker_core_t *self, const helio_row_series_t *row)
 {
     site_t *site = core_site_find(self, row->site);
-    helio_past_t *past = site && is_priced(row->signal) ? past_get(site, row->signal, row->pool) : NULL;
-    if (!past)
+    helio_history_t *history = site && is_priced(row->signal) ? history_get(site, row->signal, row->pool) : NULL;
+    if (!history)
         return;
     helio_series_t series = series_of(row);
-    helio_past_take(past, &series, self->wall_ms, NULL, NULL);
+    helio_history_take(history, &series, self->wall_ms, NULL, NULL);
 }
 
 /*  Of an hour: the pool's own series, the site's, the static figure; of a signal without one the nearest
  * hour. A static figure that replaces a feed, or stands for an intensity, is an estimate; else it is what was
  * agreed. */
-static helio_past_value_t figure_of(const site_t *site, const pool_t *pool, uint32_t signal, int64_t hour_ms,
+static helio_history_value_t figure_of(const site_t *site, const pool_t *pool, uint32_t signal, int64_t hour_ms,
                                     bool has_static, double figure)
 {
-    helio_past_value_t value = {.value = has_static && isfinite(figure) ? figure : 0};
-    const helio_past_t *own = pool ? past_of(site, signal, pool->info.name) : NULL;
-    const helio_past_t *shared = past_of(site, signal, (helio_text_t){0});
-    if ((own && helio_past_at(own, hour_ms, &value)) || (shared && helio_past_at(shared, hour_ms, &value)))
+    helio_history_value_t value = {.value = has_static && isfinite(figure) ? figure : 0};
+    const helio_history_t *own = pool ? history_of(site, signal, pool->info.name) : NULL;
+    const helio_history_t *shared = history_of(site, signal, (helio_text_t){0});
+    if ((own && helio_history_at(own, hour_ms, &value)) || (shared && helio_history_at(shared, hour_ms, &value)))
         return value;
     if (!has_static) {
-        bool found = (own && helio_past_nearest(own, hour_ms, &value)) ||
-                     (shared && helio_past_nearest(shared, hour_ms, &value));
+        bool found = (own && helio_history_nearest(own, hour_ms, &value)) ||
+                     (shared && helio_history_nearest(shared, hour_ms, &value));
         (void)found; /* else all zero: not known */
         return value;
     }
@@ -156,28 +156,28 @@ static helio_past_value_t figure_of(const site_t *site, const pool_t *pool, uint
 double core_carbon_at(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     const helio_site_profile_t *profile = &site->profile;
-    helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
+    helio_history_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms, profile->carbon_g_per_kwh >= 0,
                                           profile->carbon_g_per_kwh);
     bool known = carbon.source.size || carbon.kind.size || carbon.issued_ms;
     return known && carbon.value >= 0 ? carbon.value * 1000 : -1;
 }
 
-static helio_row_rates_t rates_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
+static helio_row_hourly_price_t hourly_price_row(const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
     static const helio_pool_t no_pool = {0};
     const helio_site_profile_t *profile = &site->profile;
     const helio_pool_t *info = pool ? &pool->info : &no_pool;
-    helio_rates_t fixed = helio_rates_of(profile, info, 1);
-    helio_past_value_t pue = figure_of(site, pool, HELIO_SIGNAL_PUE, hour_ms, true, fixed.pue);
-    helio_past_value_t rent =
+    helio_hourly_price_t fixed = helio_hourly_price_of(profile, info, 1);
+    helio_history_value_t pue = figure_of(site, pool, HELIO_SIGNAL_PUE, hour_ms, true, fixed.pue);
+    helio_history_value_t rent =
         figure_of(site, pool, HELIO_SIGNAL_PRICE, hour_ms, true, fixed.price_usd_per_gpu_h);
-    helio_past_value_t tariff = {0};
+    helio_history_value_t tariff = {0};
     if (info->owned)
         tariff =
             figure_of(site, pool, HELIO_SIGNAL_ELECTRICITY, hour_ms, true, fixed.electricity_usd_per_kwh);
-    helio_past_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms,
+    helio_history_value_t carbon = figure_of(site, pool, HELIO_SIGNAL_CARBON, hour_ms,
                                           profile->carbon_g_per_kwh >= 0, profile->carbon_g_per_kwh);
-    return (helio_row_rates_t){
+    return (helio_row_hourly_price_t){
         .site = helio_text_of(site->name),
         .pool = info->name,
         .hour_ms = hour_ms,
@@ -204,26 +204,27 @@ static helio_row_rates_t rates_row(const site_t *site, const pool_t *pool, int64
 }
 
 /*  Whether an intensity is known at all; a source need not have a name. */
-static bool carbon_is_known(const helio_row_rates_t *row)
+static bool carbon_is_known(const helio_row_hourly_price_t *row)
 {
     return row->carbon_source.size || row->carbon_kind.size || row->carbon_issued_ms;
 }
 
-static rated_t rate(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms)
+static priced_hour_t price_hour(helio_broker_core_t *self, const site_t *site, const pool_t *pool, int64_t hour_ms)
 {
 #ifdef HELIO_MUTANT_priced_by_now
-    helio_row_rates_t row = rates_row(site, pool, self->wall_ms - self->wall_ms % HELIO_HOUR_MS);
+    helio_row_hourly_price_t row = hourly_price_row(site, pool, self->wall_ms - self->wall_ms % HELIO_HOUR_MS);
     row.hour_ms = hour_ms;
 #else
-    helio_row_rates_t row = rates_row(site, pool, hour_ms);
+    helio_row_hourly_price_t row = hourly_price_row(site, pool, hour_ms);
 #endif
-    row.rates_id = helio_record_hash(&helio_row_rates_type, &row, HELIO_HASH_SEED) >> 1; /* fits a bigint */
-    core_emit(self, HELIO_BROKER_FX_ROW_RATES, &row);
-    rated_t rated = {
+    row.hourly_price_id =
+        helio_record_hash(&helio_row_hourly_price_type, &row, HELIO_HASH_SEED) >> 1; /* fits a bigint */
+    core_emit(self, HELIO_BROKER_FX_ROW_HOURLY_PRICE, &row);
+    priced_hour_t priced_hour = {
         .hour_ms = hour_ms,
-        .version = site->past_version,
-        .rates_id = row.rates_id,
-        .rates = {.watts_per_gpu = row.watts_per_gpu,
+        .version = site->history_version,
+        .hourly_price_id = row.hourly_price_id,
+        .hourly_prices = {.watts_per_gpu = row.watts_per_gpu,
                   .pue = row.pue,
                   .price_usd_per_gpu_h = row.price_usd_per_gpu_h,
                   .electricity_usd_per_kwh = row.electricity_usd_per_kwh,
@@ -233,22 +234,22 @@ static rated_t rate(helio_broker_core_t *self, const site_t *site, const pool_t 
     };
     helio_text_t kind = row.carbon_kind.size ? row.carbon_kind : HELIO_TEXT("average");
     if (carbon_is_known(&row))
-        (void)snprintf(rated.carbon_kind, sizeof rated.carbon_kind, "%.*s%s%.*s", HELIO_TEXT_ARGS(kind),
+        (void)snprintf(priced_hour.carbon_kind, sizeof priced_hour.carbon_kind, "%.*s%s%.*s", HELIO_TEXT_ARGS(kind),
                        row.carbon_factor.size ? " " : "", HELIO_TEXT_ARGS(row.carbon_factor));
-    return rated;
+    return priced_hour;
 }
 
-static rated_t rated_at(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t hour_ms)
+static priced_hour_t priced_hour_at(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t hour_ms)
 {
     if (!pool)
-        return rate(self, site, NULL, hour_ms);
-    if (!pool->rated)
-        pool->rated = helio_new(RATED_HOURS, sizeof *pool->rated);
-    int64_t at = hour_ms / HELIO_HOUR_MS % RATED_HOURS;
-    rated_t *kept = &pool->rated[at < 0 ? at + RATED_HOURS : at];
-    if (!kept->rates_id || kept->hour_ms != hour_ms || kept->version != site->past_version)
-        *kept = rate(self, site, pool, hour_ms);
-    return *kept;
+        return price_hour(self, site, NULL, hour_ms);
+    if (!pool->priced_hour)
+        pool->priced_hour = helio_new(PRICED_HOURS, sizeof *pool->priced_hour);
+    int64_t at = hour_ms / HELIO_HOUR_MS % PRICED_HOURS;
+    priced_hour_t *cached = &pool->priced_hour[at < 0 ? at + PRICED_HOURS : at];
+    if (!cached->hourly_price_id || cached->hour_ms != hour_ms || cached->version != site->history_version)
+        *cached = price_hour(self, site, pool, hour_ms);
+    return *cached;
 }
 
 bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t start_ms, uint64_t run_ms,
@@ -257,21 +258,21 @@ bill_t core_bill(helio_broker_core_t *self, site_t *site, pool_t *pool, int64_t 
     helio_arena_t *arena = self->effects->arena;
     int64_t first_ms;
     bill_t bill = {.count = helio_account_hours(start_ms, run_ms, &first_ms), .carbon_kind = ""};
-    helio_rates_t *rates = helio_arena_alloc(arena, bill.count, sizeof *rates);
-    bill.rates_ids = helio_arena_alloc(arena, bill.count, sizeof *bill.rates_ids);
+    helio_hourly_price_t *hourly_prices = helio_arena_alloc(arena, bill.count, sizeof *hourly_prices);
+    bill.hourly_price_ids = helio_arena_alloc(arena, bill.count, sizeof *bill.hourly_price_ids);
     for (uint32_t i = 0; i < bill.count; i++) {
-        rated_t rated = rated_at(self, site, pool, first_ms + (int64_t)i * HELIO_HOUR_MS);
-        rates[i] = rated.rates;
-        if (rates[i].watts_per_gpu <= 0)
-            rates[i].watts_per_gpu = watts_or;
-        bill.rates_ids[i] = rated.rates_id;
-        bill.estimated = bill.estimated || rated.estimated;
+        priced_hour_t priced_hour = priced_hour_at(self, site, pool, first_ms + (int64_t)i * HELIO_HOUR_MS);
+        hourly_prices[i] = priced_hour.hourly_prices;
+        if (hourly_prices[i].watts_per_gpu <= 0)
+            hourly_prices[i].watts_per_gpu = watts_or;
+        bill.hourly_price_ids[i] = priced_hour.hourly_price_id;
+        bill.estimated = bill.estimated || priced_hour.estimated;
         if (i == 0)
-            bill.carbon_kind = helio_arena_string(arena, helio_text_of(rated.carbon_kind));
-        else if (strcmp(bill.carbon_kind, rated.carbon_kind) != 0)
-            bill.carbon_kind = bill.carbon_kind[0] && rated.carbon_kind[0] ? "mixed" : "";
+            bill.carbon_kind = helio_arena_string(arena, helio_text_of(priced_hour.carbon_kind));
+        else if (strcmp(bill.carbon_kind, priced_hour.carbon_kind) != 0)
+            bill.carbon_kind = bill.carbon_kind[0] && priced_hour.carbon_kind[0] ? "mixed" : "";
     }
-    uint32_t count = helio_account_hourly(rates, bill.count, start_ms, run_ms, gpu_ms, measured_j, arena,
+    uint32_t count = helio_account_hourly(hourly_prices, bill.count, start_ms, run_ms, gpu_ms, measured_j, arena,
                                           &bill.slices, &bill.total);
     assert(count == bill.count);
     (void)count;

@@ -33,11 +33,11 @@ static helio_transfer_t way(helio_broker_core_t *self, const char *from, const s
                             uint64_t bytes, const helio_link_t *link, int64_t hour_ms,
                             helio_transfer_t *ret_weighed)
 {
-    static const double untold = HELIO_RISK_UNTOLD_G_PER_KWH * 1000;
+    static const double unknown_intensity = HELIO_RISK_UNKNOWN_G_PER_KWH * 1000;
     const site_t *source = core_site_find(self, helio_text_of(from));
     double a = source ? core_carbon_at(source, NULL, hour_ms) : -1, b = core_carbon_at(to, pool, hour_ms);
     *ret_weighed = helio_transfer_of(
-        bytes, link, whole_mg(helio_transfer_intensity(a < 0 ? untold : a, b < 0 ? untold : b)));
+        bytes, link, whole_mg(helio_transfer_intensity(a < 0 ? unknown_intensity : a, b < 0 ? unknown_intensity : b)));
     return helio_transfer_of(bytes, link, whole_mg(helio_transfer_intensity(a, b)));
 }
 
@@ -159,7 +159,7 @@ const char *core_transfer_text(helio_broker_core_t *self, const helio_requiremen
         bringing_t item = bring(self, want, ask, site, pool, self->wall_ms);
         add(&of[item.kind], &item, ask->size_bytes);
         if (item.kind == IS_UNKNOWN && unknown_count++ == 0) {
-            helio_text_t uri = core_cut(helio_arena_string(self->effects->arena, ask->uri), 100);
+            helio_text_t uri = core_text_cut(helio_arena_string(self->effects->arena, ask->uri), 100);
             unknown = core_printf(self, "%.*s", HELIO_TEXT_ARGS(uri));
         }
     }

@@ -14,9 +14,9 @@
 /*  One job that a gate waits for. Gone once that has ended. */
 typedef struct waiter {
     struct waited *waited;
-    gate_t *gate;
+    dependency_hold_t *hold;
     struct waiter *prev, *next;           /* of waited, in order of arrival */
-    struct waiter *gate_prev, *gate_next; /* of gate, as the document lists them */
+    struct waiter *hold_prev, *hold_next; /* of gate, as the document lists them */
 } waiter_t;
 
 /*  All that wait for one job, array or task to end in one way. */
@@ -30,7 +30,7 @@ typedef struct waited {
 } waited_t;
 
 /*  What keeps a submission's tasks from their class's queue. */
-struct gate {
+struct hold {
     submission_t *submission;
     waiter_t *waiters;
     uint32_t waiter_count;
@@ -39,24 +39,26 @@ struct gate {
     helio_job_key_t failed_on;
     uint32_t failed_after; /* HELIO_AFTER_COUNT = none has failed */
     bool dirty; /* its row must be written at the end of the step */
-    gate_t *dirty_prev, *dirty_next;
+    dependency_hold_t *dirty_prev, *dirty_next;
 };
 
 dependencies_t *core_dependencies_new(void);
 void core_dependencies_destroy(dependencies_t **self_p);
 
 /*  An answer, and false, when the document names something that cannot be waited for. */
-bool core_gate_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+bool core_dependencies_check(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                      const char *where);
 /*  Of a checked document: its rows, and its gate unless all that it waits for has come. */
-void core_gate_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
-void core_gate_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
-void core_gate_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
-void core_gate_loaded(helio_broker_core_t *self, submission_t *submission); /* opens it if nothing is waited for */
-void core_gate_refuse(helio_broker_core_t *self, submission_t *submission); /* cancels, if its wait is in vain */
-void core_gate_destroy(helio_broker_core_t *self, submission_t *submission);
-void core_gates_ended(helio_broker_core_t *self, job_t *job);
-void core_gates_settle(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
-void core_gates_look(helio_broker_core_t *self);   /* at the clock */
+void core_dependency_hold_new(helio_broker_core_t *self, submission_t *submission, const helio_submission_t *job);
+void core_dependencies_load(helio_broker_core_t *self, submission_t *submission, const helio_job_spec_t *spec);
+void core_dependencies_load_waiting(helio_broker_core_t *self, const helio_row_waiting_t *row);
+void core_dependencies_loaded(helio_broker_core_t *self,
+                              submission_t *submission); /* opens it if nothing is waited for */
+void core_dependencies_refuse(helio_broker_core_t *self,
+                              submission_t *submission); /* cancels, if its wait is in vain */
+void core_dependency_hold_destroy(helio_broker_core_t *self, submission_t *submission);
+void core_dependencies_ended(helio_broker_core_t *self, job_t *job);
+void core_dependencies_resolve(helio_broker_core_t *self); /* end of a step: who waited for what ended, and for those */
+void core_dependencies_recheck(helio_broker_core_t *self);   /* at the clock */
 
 #endif

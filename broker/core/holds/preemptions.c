@@ -3,7 +3,7 @@
  *  It is held for the class that it was taken for until that starts, so that neither they nor others take it.
  * Whom to tell, preempt.c finds.
  *
- *  An eviction is in memory only. A job that is being stopped for any reason costs nobody anything more: who needs
+ *  An preemption is in memory only. A job that is being stopped for any reason costs nobody anything more: who needs
  * room waits for those first. That is also how a new leader goes on with what the last one began.
  */
 #include "broker/core/holds/preemptions.h"
@@ -21,9 +21,9 @@
 #include "broker/core/state/text.h"
 
 struct preemptions {
-    eviction_t *first; /* in order of their begin */
+    preemption_t *first; /* in order of their begin */
     uint32_t count;
-    int64_t unheard_until_ms; /* monotonic: those of the last leader may go on at sites not heard of until then */
+    int64_t reconciling_until_ms; /* monotonic: those of the last leader may go on at sites not heard of until then */
 };
 
 preemptions_t *core_preemptions_new(void)
@@ -39,28 +39,28 @@ void core_preemptions_destroy(preemptions_t **self_p)
     *self_p = NULL;
 }
 
-eviction_t *core_evict_first(const helio_broker_core_t *self)
+preemption_t *core_preempt_first(const helio_broker_core_t *self)
 {
     return self->preemptions->first;
 }
 
-uint32_t core_evict_count(const helio_broker_core_t *self)
+uint32_t core_preempt_count(const helio_broker_core_t *self)
 {
     return self->preemptions->count;
 }
 
-void core_evict_move_by(helio_broker_core_t *self, int64_t by_ms)
+void core_preempt_move_by(helio_broker_core_t *self, int64_t by_ms)
 {
-    eviction_t *eviction;
-    DL_FOREACH(self->preemptions->first, eviction)
+    preemption_t *preemption;
+    DL_FOREACH(self->preemptions->first, preemption)
     {
-        eviction->at_ms += by_ms;
+        preemption->at_ms += by_ms;
     }
 }
 
 enum {
     OVERDUE_MS = 60000, /* after its last grace: it comes to nothing */
-    UNHEARD_MS = 20000  /* agents find a new leader within seconds; who has not by then is not waited for */
+    RECONCILING_MS = 20000  /* agents find a new leader within seconds; who has not by then is not waited for */
 };
 
 /* ---- one job told to leave ------------------------------------------------------------------------------- */
@@ -73,52 +73,52 @@ static void count_leaving(job_t *job)
     account->tenant->leaving_gpus += job->last->gpus;
 }
 
-int64_t core_evict_job(helio_broker_core_t *self, job_t *job, helio_evict_why_t why, const tenant_t *gainer,
+int64_t core_preempt_job(helio_broker_core_t *self, job_t *job, helio_preempt_cause_t why, const tenant_t *gainer,
                        const char *reason)
 {
     bool counts = gainer && gainer != job->submission->tenant;
-#ifdef HELIO_MUTANT_own_evictions_count
+#ifdef HELIO_MUTANT_own_preemptions_count
     counts = gainer;
 #endif
     job->intent = HELIO_INTENT_PREEMPT;
-    helio_stop_mode_t mode = core_evict_mode(job);
-    if (counts && job->evictions < UINT8_MAX)
-        job->evictions++;
+    helio_stop_mode_t mode = core_preempt_mode(job);
+    if (counts && job->preemptions < UINT8_MAX)
+        job->preemptions++;
     count_leaving(job);
     self->figures.preemptions_total[why]++;
-    core_job_move(self, job, HELIO_JOB_STOPPING, reason, "broker");
-    helio_text_t short_reason = core_cut(reason, 64);
+    core_job_change_state(self, job, HELIO_JOB_STOPPING, reason, "broker");
+    helio_text_t short_reason = core_text_cut(reason, 64);
     core_stop(self, job, mode, core_printf(self, "%.*s", HELIO_TEXT_ARGS(short_reason)));
     return self->wall_ms + (mode == HELIO_STOP_MODE_KILL ? 0 : (int64_t)job->submission->grace_ms);
 }
 
-void core_evict_load(job_t *job)
+void core_preempt_load(job_t *job)
 {
     if (job->intent == HELIO_INTENT_PREEMPT)
         count_leaving(job);
 }
 
-void core_evict_loaded(helio_broker_core_t *self)
+void core_preempt_loaded(helio_broker_core_t *self)
 {
-    self->preemptions->unheard_until_ms = self->now_ms + UNHEARD_MS;
+    self->preemptions->reconciling_until_ms = self->now_ms + RECONCILING_MS;
 }
 
 /*  Whom they were for is not known: nobody is told to leave anywhere before all who were told are there to wait for. */
-int64_t core_evict_unheard_ms(const helio_broker_core_t *self)
+int64_t core_preempt_reconciling_ms(const helio_broker_core_t *self)
 {
     const job_t *job;
-    if (self->now_ms >= self->preemptions->unheard_until_ms)
+    if (self->now_ms >= self->preemptions->reconciling_until_ms)
         return 0;
     for (const site_t *site = self->sites; site; site = site->hh.next)
         DL_FOREACH(site->inventory_closed ? NULL : site->live, job)
         {
             if (job->intent == HELIO_INTENT_PREEMPT)
-                return self->preemptions->unheard_until_ms - self->now_ms;
+                return self->preemptions->reconciling_until_ms - self->now_ms;
         }
     return 0;
 }
 
-/* ---- evictions under way --------------------------------------------------------------------------------- */
+/* ---- preemptions under way --------------------------------------------------------------------------------- */
 
 static void room_sub(room_t *room, const job_t *job)
 {
@@ -128,52 +128,52 @@ static void room_sub(room_t *room, const job_t *job)
     room->memory_bytes -= want->memory_bytes * want->nodes;
 }
 
-static uint32_t gpus_for(const eviction_t *eviction)
+static uint32_t gpus_for(const preemption_t *preemption)
 {
-    return eviction->gpus_per_node * eviction->class->want.nodes;
+    return preemption->gpus_per_node * preemption->class->want.nodes;
 }
 
 /*  A queue's tier may change while it is under way: the one that it had then. */
-static void expect(eviction_t *eviction, int64_t gpus)
+static void expect(preemption_t *preemption, int64_t gpus)
 {
-    job_class_t *class = eviction->class;
+    job_class_t *class = preemption->class;
     class->expected_gpus += (uint64_t)gpus;
-    class->account->expected_gpus[eviction->tier] += (uint64_t)gpus;
-    class->account->tenant->expected_gpus[eviction->tier] += (uint64_t)gpus;
+    class->account->expected_gpus[preemption->tier] += (uint64_t)gpus;
+    class->account->tenant->expected_gpus[preemption->tier] += (uint64_t)gpus;
 }
 
-void core_evict_add(helio_broker_core_t *self, eviction_t *eviction)
+void core_preempt_add(helio_broker_core_t *self, preemption_t *preemption)
 {
-    job_class_t *class = eviction->class;
-    expect(eviction, gpus_for(eviction));
-    class->evictions++;
-    eviction->pool->evictions++;
+    job_class_t *class = preemption->class;
+    expect(preemption, gpus_for(preemption));
+    class->preemptions++;
+    preemption->pool->preemptions++;
     self->preemptions->count++;
-    DL_APPEND(self->preemptions->first, eviction);
-    if (!class->look_ms || eviction->at_ms + OVERDUE_MS < class->look_ms)
-        class->look_ms = eviction->at_ms + OVERDUE_MS;
+    DL_APPEND(self->preemptions->first, preemption);
+    if (!class->next_check_ms || preemption->at_ms + OVERDUE_MS < class->next_check_ms)
+        class->next_check_ms = preemption->at_ms + OVERDUE_MS;
 }
 
 /*  Whoever was told to leave leaves all the same. */
-static void drop(helio_broker_core_t *self, eviction_t *eviction)
+static void drop(helio_broker_core_t *self, preemption_t *preemption)
 {
     job_t *job;
-    if (eviction->left)
-        DL_FOREACH(eviction->site->live, job)
+    if (preemption->left)
+        DL_FOREACH(preemption->site->live, job)
         {
-            if (job->eviction == eviction)
-                job->eviction = NULL;
+            if (job->preemption == preemption)
+                job->preemption = NULL;
         }
-    expect(eviction, -(int64_t)gpus_for(eviction));
-    eviction->class->evictions--;
-    eviction->pool->evictions--;
+    expect(preemption, -(int64_t)gpus_for(preemption));
+    preemption->class->preemptions--;
+    preemption->pool->preemptions--;
     self->preemptions->count--;
-    DL_DELETE(self->preemptions->first, eviction);
-    free(eviction);
+    DL_DELETE(self->preemptions->first, preemption);
+    free(preemption);
     core_capacity_changed(self); /* what was held is there for others */
 }
 
-void core_evict_left(helio_broker_core_t *self, job_t *job)
+void core_preempt_victim_left(helio_broker_core_t *self, job_t *job)
 {
     (void)self;
     if (job->leaving) {
@@ -182,21 +182,21 @@ void core_evict_left(helio_broker_core_t *self, job_t *job)
         account->tenant->leaving_gpus -= job->last->gpus;
         job->leaving = false;
     }
-    if (!job->eviction)
+    if (!job->preemption)
         return;
-    room_sub(&job->eviction->back, job);
-    job->eviction->left--;
-    job->eviction = NULL;
+    room_sub(&job->preemption->back, job);
+    job->preemption->left--;
+    job->preemption = NULL;
 }
 
-void core_evict_trim(helio_broker_core_t *self, job_class_t *class)
+void core_preempt_trim(helio_broker_core_t *self, job_class_t *class)
 {
-    while (class->evictions > class->waiting_count) {
-        eviction_t *last = NULL, *eviction;
-        DL_FOREACH(self->preemptions->first, eviction)
+    while (class->preemptions > class->waiting_count) {
+        preemption_t *last = NULL, *preemption;
+        DL_FOREACH(self->preemptions->first, preemption)
         {
-            if (eviction->class == class)
-                last = eviction;
+            if (preemption->class == class)
+                last = preemption;
         }
         if (!last)
             return;
@@ -204,23 +204,23 @@ void core_evict_trim(helio_broker_core_t *self, job_class_t *class)
     }
 }
 
-void core_evict_free(helio_broker_core_t *self)
+void core_preempt_free(helio_broker_core_t *self)
 {
     while (self->preemptions->first)
         drop(self, self->preemptions->first);
 }
 
 /*  It starts there: the one that has least left to wait for. */
-uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
+uint32_t core_preempt_class_placed(helio_broker_core_t *self, job_class_t *class, const pool_t *pool)
 {
-    eviction_t *least = NULL, *eviction;
+    preemption_t *least = NULL, *preemption;
     class->patient_until_ms = 0;
-    if (!class->evictions)
+    if (!class->preemptions)
         return 0;
-    DL_FOREACH(self->preemptions->first, eviction)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
-        if (eviction->class == class && eviction->pool == pool && (!least || eviction->left < least->left))
-            least = eviction;
+        if (preemption->class == class && preemption->pool == pool && (!least || preemption->left < least->left))
+            least = preemption;
     }
     if (!least)
         return 0;
@@ -229,119 +229,119 @@ uint32_t core_evict_placed(helio_broker_core_t *self, job_class_t *class, const 
     return victims;
 }
 
-void core_evict_class_drop(helio_broker_core_t *self, const job_class_t *class)
+void core_preempt_class_drop(helio_broker_core_t *self, const job_class_t *class)
 {
-    eviction_t *eviction, *next;
-    if (class->evictions)
-        DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
+    preemption_t *preemption, *next;
+    if (class->preemptions)
+        DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
         {
-            if (eviction->class == class)
-                drop(self, eviction);
+            if (preemption->class == class)
+                drop(self, preemption);
         }
 }
 
-void core_evict_site_drop(helio_broker_core_t *self, const site_t *site)
+void core_preempt_site_drop(helio_broker_core_t *self, const site_t *site)
 {
-    eviction_t *eviction, *next;
-    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
+    preemption_t *preemption, *next;
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
-        if (eviction->site == site)
-            drop(self, eviction);
+        if (preemption->site == site)
+            drop(self, preemption);
     }
 }
 
-void core_evict_review(helio_broker_core_t *self)
+void core_preempt_review(helio_broker_core_t *self)
 {
-    eviction_t *eviction, *next;
-    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
+    preemption_t *preemption, *next;
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
-        const site_t *site = eviction->site;
+        const site_t *site = preemption->site;
         if (site->state != HELIO_SITE_STATE_READY || !site->inventory_closed || site->draining ||
-            self->wall_ms >= eviction->at_ms + OVERDUE_MS) {
-            eviction->class->blocked_at = 0;
-            drop(self, eviction);
+            self->wall_ms >= preemption->at_ms + OVERDUE_MS) {
+            preemption->class->blocked_at = 0;
+            drop(self, preemption);
         }
     }
 }
 
 /*  The site has put things elsewhere than was thought; but while others are leaving the pool for the class, it may yet
  * come. */
-void core_evict_give_up(helio_broker_core_t *self, const job_class_t *class)
+void core_preempt_give_up(helio_broker_core_t *self, const job_class_t *class)
 {
-    eviction_t *eviction, *next, *other;
-    if (!class->evictions)
+    preemption_t *preemption, *next, *other;
+    if (!class->preemptions)
         return;
-    DL_FOREACH_SAFE(self->preemptions->first, eviction, next)
+    DL_FOREACH_SAFE(self->preemptions->first, preemption, next)
     {
         bool hopes = false;
         DL_FOREACH(self->preemptions->first, other)
         {
-            hopes = hopes || (other->class == class && other->pool == eviction->pool && other->left);
+            hopes = hopes || (other->class == class && other->pool == preemption->pool && other->left);
         }
-        if (eviction->class == class && !hopes)
-            drop(self, eviction);
+        if (preemption->class == class && !hopes)
+            drop(self, preemption);
     }
 }
 
-bool core_evict_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool)
+bool core_preempt_holds(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool)
 {
-    const eviction_t *eviction;
-    if (class->evictions && pool->evictions)
-        DL_FOREACH(self->preemptions->first, eviction)
+    const preemption_t *preemption;
+    if (class->preemptions && pool->preemptions)
+        DL_FOREACH(self->preemptions->first, preemption)
         {
-            if (eviction->class->id == class->id && eviction->pool == pool)
+            if (preemption->class->id == class->id && preemption->pool == pool)
                 return true;
         }
     return false;
 }
 
-bool core_evict_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+bool core_preempt_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
                        uint32_t gpus_per_node)
 {
 #ifdef HELIO_MUTANT_hold_ignored
     return true;
 #endif
-    if (!pool->evictions)
+    if (!pool->preemptions)
         return true;
     const helio_requirement_t *want = &class->want;
     free_nodes_t after = pool->free;
     if (!core_room_take(pool, &after, want->nodes, gpus_per_node, want->cpus, want->memory_bytes))
         return false;
     bool own = false;
-    const eviction_t *eviction;
-    DL_FOREACH(self->preemptions->first, eviction)
+    const preemption_t *preemption;
+    DL_FOREACH(self->preemptions->first, preemption)
     {
-        if (eviction->pool == pool)
-            core_room_return(pool, &after, &eviction->back);
+        if (preemption->pool == pool)
+            core_room_return(pool, &after, &preemption->back);
     }
-    DL_FOREACH(self->preemptions->first, eviction)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
-        const helio_requirement_t *held = &eviction->class->want;
-        if (eviction->pool != pool)
+        const helio_requirement_t *held = &preemption->class->want;
+        if (preemption->pool != pool)
             continue;
-        if (eviction->class->id == class->id && !own) { /* it takes what is its own */
+        if (preemption->class->id == class->id && !own) { /* it takes what is its own */
             own = true;
             continue;
         }
-        if (!core_room_take(pool, &after, held->nodes, eviction->gpus_per_node, held->cpus, held->memory_bytes))
+        if (!core_room_take(pool, &after, held->nodes, preemption->gpus_per_node, held->cpus, held->memory_bytes))
             return false;
     }
     return true;
 }
 
-const char *core_evict_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms)
+const char *core_preempt_text(helio_broker_core_t *self, const job_class_t *class, int64_t *ret_expected_ms)
 {
-    const eviction_t *eviction, *first = NULL;
+    const preemption_t *preemption, *first = NULL;
     uint32_t victims = 0, elsewhere = 0;
-    if (!class->evictions)
+    if (!class->preemptions)
         return "";
-    DL_FOREACH(self->preemptions->first, eviction)
+    DL_FOREACH(self->preemptions->first, preemption)
     {
-        if (eviction->class != class)
+        if (preemption->class != class)
             continue;
-        first = first ? first : eviction;
-        victims += eviction->victims;
-        elsewhere += eviction->pool != first->pool;
+        first = first ? first : preemption;
+        victims += preemption->victims;
+        elsewhere += preemption->pool != first->pool;
     }
     if (!first)
         return "";

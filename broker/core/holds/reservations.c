@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/state/classes.h"
 #include "broker/core/state/core.h"
 #include "broker/core/state/jobs.h"
@@ -25,7 +25,7 @@ enum { PROMISE_RUN_HOURS_MAX = 48 };
 
 static int by_end(const void *a_, const void *b_)
 {
-    const release_t *a = a_, *b = b_;
+    const expected_end_t *a = a_, *b = b_;
     if (a->end_ms != b->end_ms)
         return a->end_ms < b->end_ms ? -1 : 1;
     return core_job_by_age(a->job, b->job);
@@ -33,30 +33,30 @@ static int by_end(const void *a_, const void *b_)
 
 static void make_room(pool_t *pool)
 {
-    if (pool->release_count < pool->release_capacity)
+    if (pool->expected_end_count < pool->expected_end_capacity)
         return;
-    pool->release_capacity = pool->release_capacity ? pool->release_capacity * 2 : 64;
-    pool->releases = helio_grow(pool->releases, pool->release_capacity, sizeof *pool->releases);
+    pool->expected_end_capacity = pool->expected_end_capacity ? pool->expected_end_capacity * 2 : 64;
+    pool->expected_ends = helio_grow(pool->expected_ends, pool->expected_end_capacity, sizeof *pool->expected_ends);
 }
 
 /*  Of jobs that are there now, in this round: those placed in it are counted as they come
  * (core_reserve_placed). */
-static void find_releases(helio_broker_core_t *self, const site_t *site, pool_t *pool)
+static void find_expected_ends(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
-    if (pool->releases_round == self->rounds)
+    if (pool->expected_ends_round == self->rounds)
         return;
-    pool->releases_round = self->rounds;
-    pool->release_count = 0;
+    pool->expected_ends_round = self->rounds;
+    pool->expected_end_count = 0;
     const job_t *job;
     DL_FOREACH(site->live, job)
     {
         if (job->pool != pool)
             continue;
         make_room(pool);
-        pool->releases[pool->release_count++] = (release_t){core_job_end_ms(self, job), job};
+        pool->expected_ends[pool->expected_end_count++] = (expected_end_t){core_job_end_ms(self, job), job};
     }
-    if (pool->release_count)
-        qsort(pool->releases, pool->release_count, sizeof *pool->releases, by_end);
+    if (pool->expected_end_count)
+        qsort(pool->expected_ends, pool->expected_end_count, sizeof *pool->expected_ends, by_end);
 }
 
 /*  What is free at a time when this much has come back. */
@@ -69,7 +69,7 @@ static bool fits_then(const pool_t *pool, const free_nodes_t *free_now, const ro
 }
 
 /*  The site's own word on a gang of so many nodes; 0 = it has none, or does not see it coming. */
-static int64_t told_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
+static int64_t reported_ms(const helio_broker_core_t *self, const pool_t *pool, uint32_t nodes)
 {
     uint32_t i = 0;
     while (i < 31 && (UINT32_C(1) << i) < nodes)
@@ -83,25 +83,25 @@ int64_t core_reserve_expect(helio_broker_core_t *self, const job_class_t *class,
                             pool_t *pool, uint32_t gpus_per_node, reservation_t *ret_reservation)
 {
     const helio_requirement_t *want = &class->want;
-    find_releases(self, site, pool);
-    if (!pool->release_count && !pool->wait_count)
+    find_expected_ends(self, site, pool);
+    if (!pool->expected_end_count && !pool->wait_count)
         return 0;
-    reservation_t found = {.site = site, .at_ms = told_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
-    bool told = found.at_ms != 0;
-    for (uint32_t i = 0; i < pool->release_count; i++) {
-        const release_t *release = &pool->releases[i];
-        if (told ? release->end_ms > found.at_ms : found.known)
+    reservation_t found = {.site = site, .at_ms = reported_ms(self, pool, want->nodes), .gpus_per_node = gpus_per_node};
+    bool reported = found.at_ms != 0;
+    for (uint32_t i = 0; i < pool->expected_end_count; i++) {
+        const expected_end_t *expected_end = &pool->expected_ends[i];
+        if (reported ? expected_end->end_ms > found.at_ms : found.known)
             break;
-        core_room_add(&found.back, release->job->submission->class->want.nodes, release->job->gpus_per_node,
-                 &release->job->submission->class->want);
+        core_room_add(&found.back, expected_end->job->submission->class->want.nodes, expected_end->job->gpus_per_node,
+                 &expected_end->job->submission->class->want);
         bool last_of_its_time =
-            i + 1 == pool->release_count || pool->releases[i + 1].end_ms != release->end_ms;
-        if (!told && last_of_its_time && fits_then(pool, &pool->free, &found.back, want, gpus_per_node)) {
-            found.at_ms = release->end_ms;
+            i + 1 == pool->expected_end_count || pool->expected_ends[i + 1].end_ms != expected_end->end_ms;
+        if (!reported && last_of_its_time && fits_then(pool, &pool->free, &found.back, want, gpus_per_node)) {
+            found.at_ms = expected_end->end_ms;
             found.known = true;
         }
     }
-    if (told)
+    if (reported)
         found.known = fits_then(pool, &pool->free, &found.back, want, gpus_per_node);
     if (ret_reservation)
         *ret_reservation = found;
@@ -131,7 +131,7 @@ bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, co
     return true;
 #endif
     if (!held->class || held->class->id == class->id || !held->class->waiting ||
-        core_class_turn_at(class, held->class, held->site) < 0 ||
+        core_class_compare_at(class, held->class, held->site) < 0 ||
         self->wall_ms + (int64_t) class->want.time_limit_ms <= held->at_ms)
         return true;
     free_nodes_t after = pool->free;
@@ -145,17 +145,17 @@ void core_reserve_placed(helio_broker_core_t *self, const job_t *job)
 {
     pool_t *pool = job->pool;
     reservation_t *held = &pool->reservation;
-    release_t release = {core_job_end_ms(self, job), job};
-    if (held->class && release.end_ms <= held->at_ms)
+    expected_end_t expected_end = {core_job_end_ms(self, job), job};
+    if (held->class && expected_end.end_ms <= held->at_ms)
         core_room_add(&held->back, job->submission->class->want.nodes, job->gpus_per_node,
                  &job->submission->class->want);
-    if (pool->releases_round != self->rounds)
+    if (pool->expected_ends_round != self->rounds)
         return; /* nobody has asked yet */
     make_room(pool);
-    uint32_t at = pool->release_count++;
-    for (; at > 0 && by_end(&release, &pool->releases[at - 1]) < 0; at--)
-        pool->releases[at] = pool->releases[at - 1];
-    pool->releases[at] = release;
+    uint32_t at = pool->expected_end_count++;
+    for (; at > 0 && by_end(&expected_end, &pool->expected_ends[at - 1]) < 0; at--)
+        pool->expected_ends[at] = pool->expected_ends[at - 1];
+    pool->expected_ends[at] = expected_end;
 }
 
 /* ---- windows ------------------------------------------------------------------------------------------- */
@@ -187,19 +187,19 @@ void core_window_set(job_class_t *class, site_t *site, pool_t *pool, int64_t sta
  *  without a forecast, what is free now and what those jobs give back. */
 static uint64_t free_then(helio_broker_core_t *self, const site_t *site, pool_t *pool, int64_t start_ms)
 {
-    const helio_outlook_t *outlook = core_pool_outlook(self, site, pool);
-    int64_t told = outlook->free_gpus[helio_outlook_hour(outlook, start_ms)];
+    const helio_pool_forecast_t *pool_forecast = core_pool_forecast(self, site, pool);
+    int64_t reported = pool_forecast->free_gpus[helio_pool_forecast_hour(pool_forecast, start_ms)];
     uint64_t back = 0, held = 0, all = (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
-    find_releases(self, site, pool);
-    for (uint32_t i = 0; i < pool->release_count; i++) {
-        const job_t *job = pool->releases[i].job;
+    find_expected_ends(self, site, pool);
+    for (uint32_t i = 0; i < pool->expected_end_count; i++) {
+        const job_t *job = pool->expected_ends[i].job;
         uint64_t gpus = core_job_gpus(job);
-        *(pool->releases[i].end_ms <= start_ms ? &back : &held) += gpus;
+        *(pool->expected_ends[i].end_ms <= start_ms ? &back : &held) += gpus;
     }
-    if (told < 0)
+    if (reported < 0)
         return core_pool_gpus_free(pool) + back;
     uint64_t left = all > held ? all - held : 0;
-    return (uint64_t)told < left ? (uint64_t)told : left;
+    return (uint64_t)reported < left ? (uint64_t)reported : left;
 }
 
 uint32_t core_window_room(helio_broker_core_t *self, const job_class_t *class, const site_t *site,

@@ -6,10 +6,10 @@
 #include "broker/core/state/pools.h"
 
 /*  When a job of ours that is there now is over at the latest. */
-typedef struct release {
+typedef struct expected_end {
     int64_t end_ms;
     const job_t *job;
-} release_t;
+} expected_end_t;
 
 /*  May a job of the class take so much of the pool now, without delaying the gang that has a reservation there? */
 bool core_reserve_allows(helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,

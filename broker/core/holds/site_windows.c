@@ -5,7 +5,7 @@
  *  that work, and what others hold of the kept GPUs is not looked at.
  *
  *  Before more is kept, those whose GPUs will be needed are told to leave, each by its grace and a margin ahead, so
- *  that they have left when it begins. Whoever may not be evicted is waited for, and counted.
+ *  that they have left when it begins. Whoever may not be preempted is waited for, and counted.
  */
 #include "broker/core/holds/site_windows.h"
 
@@ -39,14 +39,14 @@ void core_site_windows_destroy(site_windows_t **self_p)
     *self_p = NULL;
 }
 
-int64_t core_kept_review_ms(const helio_broker_core_t *self)
+int64_t core_site_window_review_ms(const helio_broker_core_t *self)
 {
     return self->site_windows->review_ms;
 }
 
 enum {
     MARGIN_MS = 30000, /* between the last grace and the time at which GPUs are kept: the report of an end takes time */
-    AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be evicted before */
+    AGAIN_MS = 5000    /* some of those who are in the way have not started yet, and cannot be preempted before */
 };
 
 /* ---- what is kept, and who holds how much -------------------------------------------------------------- */
@@ -87,11 +87,11 @@ static int64_t until_of(const helio_series_t *series, int64_t from_ms)
     return 0;
 }
 
-static uint64_t room_of(const pool_t *pool, uint64_t kept_gpus)
+static uint64_t room_of(const pool_t *pool, uint64_t window_gpus)
 {
     uint64_t all =
         pool->last.gpus_total ? pool->last.gpus_total : (uint64_t)pool->info.nodes * pool->info.gpus_per_node;
-    return all > kept_gpus ? all - kept_gpus : 0;
+    return all > window_gpus ? all - window_gpus : 0;
 }
 
 static void wake(helio_broker_core_t *self, int64_t at_ms)
@@ -101,51 +101,53 @@ static void wake(helio_broker_core_t *self, int64_t at_ms)
 
 static void find_edges(helio_broker_core_t *self, pool_t *pool)
 {
-    kept_t *kept = pool->kept;
-    const helio_series_t *series = kept->series;
+    site_window_t *site_window = pool->site_window;
+    const helio_series_t *series = site_window->series;
     int64_t first = index_of(series, self->wall_ms);
     bool woken = false;
-    kept->edges[0] = (kept_edge_t){self->wall_ms, room_of(pool, point_of(series, first)), 0, 0};
-    kept->count = 1;
+    site_window->edges[0] = (site_window_edge_t){self->wall_ms, room_of(pool, point_of(series, first)), 0, 0};
+    site_window->count = 1;
     for (int64_t i = first + 1; i < (int64_t)series->values.count; i++) {
         uint64_t before = point_of(series, i - 1), then = point_of(series, i);
         if (before != then && !woken) {
             wake(self, begin_of(series, i));
             woken = true;
         }
-        if (then > before && kept->count < KEPT_EDGES_MAX)
-            kept->edges[kept->count++] = (kept_edge_t){begin_of(series, i), room_of(pool, then), 0, 0};
+        if (then > before && site_window->count < SITE_WINDOW_EDGES_MAX)
+            site_window->edges[site_window->count++] =
+                (site_window_edge_t){begin_of(series, i), room_of(pool, then), 0, 0};
     }
 }
 
 /*  Is it expected to hold its GPUs when that begins? */
-static bool holds_at(const helio_broker_core_t *self, const job_t *job, const kept_edge_t *edge)
+static bool holds_at(const helio_broker_core_t *self, const job_t *job, const site_window_edge_t *edge)
 {
     return job->state != HELIO_JOB_STOPPING &&
            (edge->at_ms <= self->wall_ms || core_job_end_ms(self, job) > edge->at_ms);
 }
 
-static void add_held(const helio_broker_core_t *self, kept_t *kept, const job_t *job)
+static void add_held(const helio_broker_core_t *self, site_window_t *site_window, const job_t *job)
 {
-    for (uint32_t i = 0; i < kept->count; i++)
-        if (i == 0 || holds_at(self, job, &kept->edges[i])) {
-            kept->edges[i].held_gpus += core_job_gpus(job);
+    for (uint32_t i = 0; i < site_window->count; i++)
+        if (i == 0 || holds_at(self, job, &site_window->edges[i])) {
+            site_window->edges[i].held_gpus += core_job_gpus(job);
             if (i && job->submission->queue->tier == HELIO_TIER_BEST_EFFORT)
-                kept->edges[i].best_effort_gpus += core_job_gpus(job);
+                site_window->edges[i].best_effort_gpus += core_job_gpus(job);
         }
 }
 
 static void find_held(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
     const job_t *job;
-    for (uint32_t i = 0; i < pool->kept->count; i++) {
-        pool->kept->edges[i].held_gpus = core_moves_held_gpus(self, pool, i ? pool->kept->edges[i].at_ms : 0);
-        pool->kept->edges[i].best_effort_gpus = 0;
+    for (uint32_t i = 0; i < pool->site_window->count; i++) {
+        pool->site_window->edges[i].held_gpus =
+            core_migrations_held_gpus(self, pool, i ? pool->site_window->edges[i].at_ms : 0);
+        pool->site_window->edges[i].best_effort_gpus = 0;
     }
     DL_FOREACH(site->live, job)
     {
         if (job->pool == pool && !is_critical(job->submission->queue))
-            add_held(self, pool->kept, job);
+            add_held(self, pool->site_window, job);
     }
 }
 
@@ -156,15 +158,15 @@ static int64_t lead_ms(const submission_t *submission)
 }
 
 /*  Nothing else may happen until it has to leave: the look at that time is asked for here. */
-void core_kept_placed(helio_broker_core_t *self, const job_t *job)
+void core_site_window_placed(helio_broker_core_t *self, const job_t *job)
 {
-    kept_t *kept = job->pool->kept;
-    if (!kept || is_critical(job->submission->queue))
+    site_window_t *site_window = job->pool->site_window;
+    if (!site_window || is_critical(job->submission->queue))
         return;
-    add_held(self, kept, job);
-    for (uint32_t i = 1; i < kept->count; i++)
-        if (kept->edges[i].held_gpus > kept->edges[i].room_gpus)
-            wake(self, kept->edges[i].at_ms - lead_ms(job->submission));
+    add_held(self, site_window, job);
+    for (uint32_t i = 1; i < site_window->count; i++)
+        if (site_window->edges[i].held_gpus > site_window->edges[i].room_gpus)
+            wake(self, site_window->edges[i].at_ms - lead_ms(job->submission));
 }
 
 /* ---- who leaves ------------------------------------------------------------------------------------------ */
@@ -191,7 +193,8 @@ static int by_loss(const void *a_, const void *b_)
 /*  Those who may be told to leave and hold GPUs then; the first *ret_count of them give back enough, or all that they
  *  can. */
 static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, const pool_t *pool,
-                              const kept_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms, bool *ret_enough)
+                              const site_window_edge_t *edge, uint32_t *ret_count, int64_t *ret_lead_ms,
+                              bool *ret_enough)
 {
     uint32_t count = 0, capacity = 0;
     uint64_t held = 0, back = 0;
@@ -203,14 +206,14 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
             continue;
         held += core_job_gpus(job);
         *ret_lead_ms = lead_ms(job->submission) > *ret_lead_ms ? lead_ms(job->submission) : *ret_lead_ms;
-        if (!core_job_gpus(job) || !core_evict_can(self, job, true))
+        if (!core_job_gpus(job) || !core_preempt_can(self, job, true))
             continue;
         if (count == capacity) {
             capacity = capacity ? capacity * 2 : 32;
             leavers = helio_grow(leavers, capacity, sizeof *leavers);
         }
         leavers[count++] = (leaver_t){job, job->submission->queue->tier, core_job_gpus(job),
-                                      core_evict_lost_ms(self, job), false};
+                                      core_preempt_lost_ms(self, job), false};
     }
     uint64_t wanted = held > edge->room_gpus ? held - edge->room_gpus : 0;
     uint32_t taken = 0;
@@ -228,11 +231,11 @@ static leaver_t *find_leavers(helio_broker_core_t *self, const site_t *site, con
     return leavers;
 }
 
-static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool, kept_edge_t edge)
+static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool, site_window_edge_t edge)
 {
     uint32_t count;
     int64_t longest_ms = 0;
-    bool enough, told = false;
+    bool enough, notified = false;
     leaver_t *leavers = find_leavers(self, site, pool, &edge, &count, &longest_ms, &enough);
     char from[HELIO_RFC3339_SIZE];
     helio_rfc3339(edge.at_ms, from);
@@ -250,48 +253,50 @@ static void make_way(helio_broker_core_t *self, const site_t *site, pool_t *pool
             wake(self, due_ms);
             continue;
         }
-        (void)core_evict_job(self, leavers[i].job, HELIO_EVICT_WHY_WINDOW, NULL, reason);
-        told = true;
+        (void)core_preempt_job(self, leavers[i].job, HELIO_PREEMPT_CAUSE_WINDOW, NULL, reason);
+        notified = true;
     }
     if (!enough && edge.at_ms - longest_ms <= self->wall_ms)
         wake(self, self->wall_ms + AGAIN_MS);
     free(leavers);
-    if (told)
+    if (notified)
         find_held(self, site, pool);
 }
 
 /* ---- a round --------------------------------------------------------------------------------------------- */
 
 /*  Of the time since the last round, what was kept and held all the same. */
-static void count_shortfall(helio_broker_core_t *self, kept_t *kept)
+static void count_shortfall(helio_broker_core_t *self, site_window_t *site_window)
 {
-    if (kept->short_gpus)
-        self->figures.reserve_shortfall_gpu_ms += kept->short_gpus * (uint64_t)(self->now_ms - kept->short_ms);
-    const kept_edge_t *now = &kept->edges[0];
-    kept->short_gpus = kept->count && now->held_gpus > now->room_gpus ? now->held_gpus - now->room_gpus : 0;
-    kept->short_ms = self->now_ms;
+    if (site_window->short_gpus)
+        self->figures.reserve_shortfall_gpu_ms +=
+            site_window->short_gpus * (uint64_t)(self->now_ms - site_window->short_ms);
+    const site_window_edge_t *now = &site_window->edges[0];
+    site_window->short_gpus =
+        site_window->count && now->held_gpus > now->room_gpus ? now->held_gpus - now->room_gpus : 0;
+    site_window->short_ms = self->now_ms;
 }
 
 static void review_pool(helio_broker_core_t *self, const site_t *site, pool_t *pool, const helio_series_t *series)
 {
-    if (!pool->kept && !series)
+    if (!pool->site_window && !series)
         return;
-    if (!pool->kept)
-        pool->kept = helio_new(1, sizeof *pool->kept);
-    kept_t *kept = pool->kept;
-    kept->series = series;
-    kept->count = 0;
+    if (!pool->site_window)
+        pool->site_window = helio_new(1, sizeof *pool->site_window);
+    site_window_t *site_window = pool->site_window;
+    site_window->series = series;
+    site_window->count = 0;
     if (series) {
         find_edges(self, pool);
         find_held(self, site, pool);
-        for (uint32_t i = 0; i < kept->count; i++)
-            make_way(self, site, pool, kept->edges[i]);
+        for (uint32_t i = 0; i < site_window->count; i++)
+            make_way(self, site, pool, site_window->edges[i]);
     }
-    uint64_t room = series ? kept->edges[0].room_gpus : UINT64_MAX;
-    if (room != kept->room_gpus)
+    uint64_t room = series ? site_window->edges[0].room_gpus : UINT64_MAX;
+    if (room != site_window->room_gpus)
         core_capacity_changed_in_round(self); /* who found no room may find some */
-    kept->room_gpus = room;
-    count_shortfall(self, kept);
+    site_window->room_gpus = room;
+    count_shortfall(self, site_window);
 }
 
 static const helio_series_t *series_of(const site_t *site, const pool_t *pool)
@@ -306,10 +311,10 @@ static const helio_series_t *series_of(const site_t *site, const pool_t *pool)
     return NULL;
 }
 
-void core_kept_review(helio_broker_core_t *self)
+void core_site_window_review(helio_broker_core_t *self)
 {
     self->site_windows->review_ms = INT64_MAX;
-    for (site_t *site = self->keeps ? self->sites : NULL; site; site = site->hh.next)
+    for (site_t *site = self->has_site_windows ? self->sites : NULL; site; site = site->hh.next)
         for (uint32_t i = 0; i < site->pool_count; i++)
             review_pool(self, site, &site->pools[i], series_of(site, &site->pools[i]));
 }
@@ -320,36 +325,36 @@ void core_kept_review(helio_broker_core_t *self)
 static bool gives_way(const helio_broker_core_t *self, const job_class_t *class, int64_t at_ms)
 {
     const job_t *head = class->waiting;
-    if (!head || core_evict_is_immune(head))
+    if (!head || core_preempt_is_immune(head))
         return false;
     const submission_t *submission = head->submission;
     uint32_t tier = class->queue->tier;
     bool saves = tier == HELIO_TIER_BEST_EFFORT || submission->signalled || submission->checkpoint_every_ms;
-    return saves && at_ms - self->wall_ms > lead_ms(submission) + helio_evict_young_ms(tier);
+    return saves && at_ms - self->wall_ms > lead_ms(submission) + helio_preempt_protection_ms(tier);
 }
 
-/*  What is held then once all evictions under way there are over and those who wait for them have started; of the
+/*  What is held then once all preemptions under way there are over and those who wait for them have started; of the
  * class's own, one is what it asks for. *ret_others: some of those who start are of another class. */
 static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                           const kept_edge_t *edge, uint64_t held_gpus, bool *ret_others)
+                           const site_window_edge_t *edge, uint64_t held_gpus, bool *ret_others)
 {
     uint64_t back = 0, expected = 0;
     bool own = false;
-    const eviction_t *eviction;
-    DL_FOREACH(core_evict_first(self), eviction)
+    const preemption_t *preemption;
+    DL_FOREACH(core_preempt_first(self), preemption)
     {
-        const job_class_t *other = eviction->class;
-        if (eviction->pool != pool)
+        const job_class_t *other = preemption->class;
+        if (preemption->pool != pool)
             continue;
-        for (uint32_t k = 1; edge == pool->kept->edges && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
-            back += (uint64_t)k * eviction->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
+        for (uint32_t k = 1; edge == pool->site_window->edges && k <= HELIO_JOB_GPUS_PER_NODE_MAX; k++)
+            back += (uint64_t)k * preemption->back.nodes_by_gpus[k]; /* at later ones nobody who leaves is counted */
         bool mine = other->id == class->id && !own;
         own = own || mine;
-        bool leaves_first = edge != pool->kept->edges && other->queue->tier < class->queue->tier;
+        bool leaves_first = edge != pool->site_window->edges && other->queue->tier < class->queue->tier;
         if (mine || leaves_first || is_critical(other->queue) ||
             edge->at_ms - self->wall_ms >= (int64_t)other->want.time_limit_ms)
             continue;
-        expected += (uint64_t)eviction->gpus_per_node * other->want.nodes;
+        expected += (uint64_t)preemption->gpus_per_node * other->want.nodes;
         *ret_others = *ret_others || other->id != class->id;
     }
     return (held_gpus > back ? held_gpus - back : 0) + expected;
@@ -358,14 +363,14 @@ static uint64_t held_after(const helio_broker_core_t *self, const job_class_t *c
 /*  The first time at which it would be in the way; NULL = it may start. What best-effort work holds then is in nobody's
  * way but its like's: it leaves first. And who gives way keeps nobody of another class out for whom others are leaving,
  * or that one would hunt again. */
-static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                                   uint32_t gpus_per_node, kept_back_t back)
+static const site_window_edge_t *pending_rejection(const helio_broker_core_t *self, const job_class_t *class,
+                                                   const pool_t *pool, uint32_t gpus_per_node, freed_gpus_t back)
 {
-    const kept_t *kept = pool->kept;
+    const site_window_t *site_window = pool->site_window;
     uint64_t gpus = (uint64_t)gpus_per_node * class->want.nodes;
     bool leaves_first = class->queue->tier == HELIO_TIER_BEST_EFFORT;
-    for (uint32_t i = 0; kept && gpus && i < kept->count && !is_critical(class->queue); i++) {
-        const kept_edge_t *edge = &kept->edges[i];
+    for (uint32_t i = 0; site_window && gpus && i < site_window->count && !is_critical(class->queue); i++) {
+        const site_window_edge_t *edge = &site_window->edges[i];
         if (i && edge->at_ms - self->wall_ms >= (int64_t)class->want.time_limit_ms)
             break;
         bool firm = i && !leaves_first; /* only what leaves no sooner than it counts */
@@ -373,7 +378,7 @@ static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_cl
                  given = back.gpus - (firm ? back.best_effort_gpus : 0);
         held = held > given ? held - given : 0;
         bool others = false;
-        uint64_t after = pool->evictions ? held_after(self, class, pool, edge, held, &others) : 0;
+        uint64_t after = pool->preemptions ? held_after(self, class, pool, edge, held, &others) : 0;
         bool awaited = others && !leaves_first;
         held = after > held ? after : held;
         if (held + gpus > edge->room_gpus && (i == 0 || awaited || !gives_way(self, class, edge->at_ms)))
@@ -382,22 +387,22 @@ static const kept_edge_t *obstacle(const helio_broker_core_t *self, const job_cl
     return NULL;
 }
 
-bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                      uint32_t gpus_per_node, kept_back_t back)
+bool core_site_window_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                      uint32_t gpus_per_node, freed_gpus_t back)
 {
-    return !obstacle(self, class, pool, gpus_per_node, back);
+    return !pending_rejection(self, class, pool, gpus_per_node, back);
 }
 
-bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node)
+bool core_site_window_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node)
 {
-    return pool->kept && pool->kept->count && !is_critical(class->queue) &&
-           (uint64_t)gpus_per_node * class->want.nodes > pool->kept->edges[0].room_gpus;
+    return pool->site_window && pool->site_window->count && !is_critical(class->queue) &&
+           (uint64_t)gpus_per_node * class->want.nodes > pool->site_window->edges[0].room_gpus;
 }
 
-const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
-                           uint32_t gpus_per_node, int64_t *ret_until_ms)
+const char *core_site_window_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                                  const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms)
 {
-    const kept_edge_t *edge = obstacle(self, class, pool, gpus_per_node, (kept_back_t){0});
+    const site_window_edge_t *edge = pending_rejection(self, class, pool, gpus_per_node, (freed_gpus_t){0});
     const helio_series_t *series = edge ? series_of(site, pool) : NULL;
     if (!series)
         return "";
@@ -405,7 +410,7 @@ const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, 
     int64_t until_ms = until_of(series, edge->at_ms);
     helio_rfc3339(edge->at_ms, from);
     helio_rfc3339(until_ms, until);
-    const char *begins = edge == pool->kept->edges ? "" : core_printf(self, " from %.16sZ", from);
+    const char *begins = edge == pool->site_window->edges ? "" : core_printf(self, " from %.16sZ", from);
     const char *ends = until_ms ? core_printf(self, " until %.16sZ", until) : "";
     *ret_until_ms = until_ms;
     return core_printf(self, "%llu GPUs of %s/%.*s are reserved%s%s",

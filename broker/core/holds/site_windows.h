@@ -6,44 +6,46 @@
 #include "federation/model/site.h"
 
 /*  From a time on other than critical work may hold so many GPUs of a pool, and is expected to hold so many. */
-typedef struct kept_edge {
+typedef struct site_window_edge {
     int64_t at_ms; /* wall clock */
     uint64_t room_gpus;
     uint64_t held_gpus; /* by their limits; of now, those that are being stopped too */
     uint64_t best_effort_gpus; /* of those, after now, by work that is the first to leave */
-} kept_edge_t;
+} site_window_edge_t;
 
-enum { KEPT_EDGES_MAX = 64 };
+enum { SITE_WINDOW_EDGES_MAX = 64 };
 
 /*  What a site keeps of a pool by the clock, as one round sees it (site_windows.c). */
-typedef struct kept {
+typedef struct site_window {
     const helio_series_t *series; /* NULL = nothing is kept; only within a round */
-    kept_edge_t edges[KEPT_EDGES_MAX]; /* now, and each time at which more is kept */
+    site_window_edge_t edges[SITE_WINDOW_EDGES_MAX]; /* now, and each time at which more is kept */
     uint32_t count;
     uint64_t room_gpus;   /* in the round before */
     uint64_t short_gpus;  /* kept, but held by others, since short_ms */
     int64_t short_ms;     /* monotonic */
-} kept_t;
+} site_window_t;
 
 /*  What others give back, were they told to leave now. */
-typedef struct kept_back {
+typedef struct freed_gpus {
     uint64_t gpus;
     uint64_t best_effort_gpus; /* of those */
-} kept_back_t;
+} freed_gpus_t;
 
 site_windows_t *core_site_windows_new(void);
 void core_site_windows_destroy(site_windows_t **self_p);
 
-int64_t core_kept_review_ms(const helio_broker_core_t *self); /* wall clock: the next review is due; INT64_MAX = none */
-void core_kept_review(helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */
+int64_t
+core_site_window_review_ms(const helio_broker_core_t *self); /* wall clock: the next review is due; INT64_MAX = none */
+void core_site_window_review(
+    helio_broker_core_t *self); /* begin of a round: tells those to leave whose GPUs will be needed */
 /*  May a job of the class take so much now, once others gave so much back? */
-bool core_kept_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
-                      uint32_t gpus_per_node, kept_back_t back);
+bool core_site_window_allows(const helio_broker_core_t *self, const job_class_t *class, const pool_t *pool,
+                      uint32_t gpus_per_node, freed_gpus_t back);
 /*  Not even if nothing else ran there. */
-bool core_kept_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
-void core_kept_placed(helio_broker_core_t *self, const job_t *job);
-/*  Why core_kept_allows says no, and when less is kept (0 = not foreseen). */
-const char *core_kept_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site, const pool_t *pool,
-                           uint32_t gpus_per_node, int64_t *ret_until_ms);
+bool core_site_window_excludes(const job_class_t *class, const pool_t *pool, uint32_t gpus_per_node);
+void core_site_window_placed(helio_broker_core_t *self, const job_t *job);
+/*  Why core_site_window_allows says no, and when less is kept (0 = not foreseen). */
+const char *core_site_window_text(helio_broker_core_t *self, const job_class_t *class, const site_t *site,
+                                  const pool_t *pool, uint32_t gpus_per_node, int64_t *ret_until_ms);
 
 #endif

@@ -6,7 +6,7 @@
  * arithmetic for each such pool.
  *
  *  Only room that nobody who waits could take is taken: after the turns, where nobody has a reservation, an
- * eviction under way, a promise for an hour to come, and nobody waits for such GPUs. Nobody is evicted for a
+ * preemption under way, a promise for an hour to come, and nobody waits for such GPUs. Nobody is preempted for a
  * move.
  */
 #include "broker/core/migrate/migrate.h"
@@ -34,154 +34,156 @@ enum {
 
 /* ---- a pass -------------------------------------------------------------------------------------------- */
 
-static void begin(helio_broker_core_t *self, mover_t *mover, const spots_t *spots, const spot_t *spot,
-                  const helio_move_t *move)
+static void begin(helio_broker_core_t *self, migrant_t *migrant, const targets_t *targets, const target_t *target,
+                  const helio_migration_t *migration)
 {
-    job_t *job = mover->job;
-    const char *reason = core_moved_text(self, job, spot, move);
-    (void)helio_text_copy(helio_text_of(core_job_site(job)), mover->from, sizeof mover->from);
-    mover->move = *move;
-    mover->transfer = spot->of.transfer;
-    mover->decision_id = core_moved_write(self, job, spots, spot, reason);
-    core_moves_hold(self, mover, spot->site, spot->pool, spot->gpus_per_node);
-    job->moving = mover->told = true;
-    mover->told_ms = self->now_ms;
-    job->moves++;
-    mover->gone_ms = core_evict_job(self, job, HELIO_EVICT_WHY_MOVE, NULL, reason);
+    job_t *job = migrant->job;
+    const char *reason = core_migration_text(self, job, target, migration);
+    (void)helio_text_copy(helio_text_of(core_job_site(job)), migrant->from, sizeof migrant->from);
+    migrant->migration = *migration;
+    migrant->transfer = target->of.transfer;
+    migrant->decision_id = core_migration_write(self, job, targets, target, reason);
+    core_migrations_hold(self, migrant, target->site, target->pool, target->gpus_per_node);
+    job->migrating = migrant->notified = true;
+    migrant->notified_ms = self->now_ms;
+    job->migrations++;
+    migrant->gone_ms = core_preempt_job(self, job, HELIO_PREEMPT_CAUSE_MIGRATION, NULL, reason);
 }
 
 /*  The best of those that are worth it and have room. True: it was told to leave. */
-static bool judge(helio_broker_core_t *self, mover_t *mover)
+static bool judge(helio_broker_core_t *self, migrant_t *migrant)
 {
-    job_t *job = mover->job;
-    if (job->state != HELIO_JOB_RUNNING || !job->pool || job->moves >= HELIO_MOVE_TIMES_MAX)
+    job_t *job = migrant->job;
+    if (job->state != HELIO_JOB_RUNNING || !job->pool || job->migrations >= HELIO_MIGRATION_TIMES_MAX)
         return false;
-    uint64_t stays_ms = core_moves_stays_ms(self, job);
+    uint64_t stays_ms = core_migrations_residence_ms(self, job);
     if (stays_ms) {
-        core_moves_note_due(self, self->wall_ms + (int64_t)stays_ms);
+        core_migrations_note_due(self, self->wall_ms + (int64_t)stays_ms);
         return false;
     }
-    const spots_t *spots = core_moves_spots(self, job->submission->class);
-    const spot_t *best = NULL;
-    helio_move_t best_move = {.saves_micro_usd = 0};
-    for (uint32_t i = 0; i < spots->count; i++) {
-        const spot_t *spot = &spots->items[i];
+    const targets_t *targets = core_migration_targets(self, job->submission->class);
+    const target_t *best = NULL;
+    helio_migration_t best_migration = {.saves_micro_usd = 0};
+    for (uint32_t i = 0; i < targets->count; i++) {
+        const target_t *target = &targets->items[i];
         const char *detail;
-        if (!core_moves_is_apt(spots, job, spot))
+        if (!core_migration_target_is_suitable(targets, job, target))
             continue;
-        helio_move_t move = core_moves_weigh(self, job, spot);
-        if (!helio_move_is_worth(&move) || (best && move.saves_micro_usd <= best_move.saves_micro_usd))
+        helio_migration_t migration = core_migration_target_weigh(self, job, target);
+        if (!helio_migration_is_worthwhile(&migration) ||
+            (best && migration.saves_micro_usd <= best_migration.saves_micro_usd))
             continue;
-        if (core_moves_obstacle(self, job, spot, &detail) != HELIO_REJECTION_NONE) {
-            self->moves->blocked = true;
+        if (core_migration_target_rejection(self, job, target, &detail) != HELIO_REJECTION_NONE) {
+            self->migrations->blocked = true;
             continue;
         }
-        best = spot;
-        best_move = move;
+        best = target;
+        best_migration = migration;
     }
     if (best)
-        begin(self, mover, spots, best, &best_move);
+        begin(self, migrant, targets, best, &best_migration);
     return best != NULL;
 }
 
 static bool is_due(const helio_broker_core_t *self)
 {
-    const moves_t *moves = self->moves;
-    return moves->facts != self->facts_version || moves->hour_ms != helio_hour_of(self->wall_ms) ||
-           (moves->blocked && moves->capacity != self->capacity_version) || self->wall_ms >= moves->due_ms;
+    const migrations_t *migrations = self->migrations;
+    return migrations->facts != self->facts_version || migrations->hour_ms != helio_hour_of(self->wall_ms) ||
+           (migrations->blocked && migrations->capacity != self->capacity_version) ||
+           self->wall_ms >= migrations->due_ms;
 }
 
 static void begin_pass(helio_broker_core_t *self)
 {
-    moves_t *moves = self->moves;
-    moves->at = moves->movers;
-    moves->facts = self->facts_version;
-    moves->capacity = self->capacity_version;
-    moves->hour_ms = helio_hour_of(self->wall_ms);
-    moves->next_ms = self->now_ms + PASS_MS;
-    moves->due_ms = INT64_MAX;
-    moves->blocked = false;
+    migrations_t *migrations = self->migrations;
+    migrations->at = migrations->migrants;
+    migrations->facts = self->facts_version;
+    migrations->capacity = self->capacity_version;
+    migrations->hour_ms = helio_hour_of(self->wall_ms);
+    migrations->next_ms = self->now_ms + PASS_MS;
+    migrations->due_ms = INT64_MAX;
+    migrations->blocked = false;
 }
 
 /*  When there is next something to do; a change of a site wants a round by itself. */
-static int64_t look_ms(const helio_broker_core_t *self)
+static int64_t next_check_ms(const helio_broker_core_t *self)
 {
-    const moves_t *moves = self->moves;
-    if (moves->at)
+    const migrations_t *migrations = self->migrations;
+    if (migrations->at)
         return self->wall_ms + JUDGED_AGAIN_MS;
     if (is_due(self))
-        return self->wall_ms + (moves->next_ms > self->now_ms ? moves->next_ms - self->now_ms : 0);
-    int64_t at_ms = moves->hour_ms + HELIO_HOUR_MS;
-    at_ms = moves->due_ms < at_ms ? moves->due_ms : at_ms;
-    const mover_t *mover;
-    DL_FOREACH2(moves->held, mover, held_next)
+        return self->wall_ms + (migrations->next_ms > self->now_ms ? migrations->next_ms - self->now_ms : 0);
+    int64_t at_ms = migrations->hour_ms + HELIO_HOUR_MS;
+    at_ms = migrations->due_ms < at_ms ? migrations->due_ms : at_ms;
+    const migrant_t *migrant;
+    DL_FOREACH2(migrations->held, migrant, held_next)
     {
-        at_ms = mover->gone_ms + MIGRATION_OVERDUE_MS < at_ms ? mover->gone_ms + MIGRATION_OVERDUE_MS : at_ms;
+        at_ms = migrant->gone_ms + MIGRATION_OVERDUE_MS < at_ms ? migrant->gone_ms + MIGRATION_OVERDUE_MS : at_ms;
     }
     return at_ms;
 }
 
-void core_moves_judge(helio_broker_core_t *self)
+void core_migrations_judge(helio_broker_core_t *self)
 {
-    moves_t *moves = self->moves;
+    migrations_t *migrations = self->migrations;
     uint32_t judged = 0, begun = 0;
-    moves->look_ms = INT64_MAX;
-    if (!moves->movers)
+    migrations->next_check_ms = INT64_MAX;
+    if (!migrations->migrants)
         return;
-    int64_t unheard_ms = core_evict_unheard_ms(self);
-    if (unheard_ms) { /* it cannot be told apart from what the last leader began */
-        moves->look_ms = self->wall_ms + unheard_ms;
+    int64_t reconciling_ms = core_preempt_reconciling_ms(self);
+    if (reconciling_ms) { /* it cannot be told apart from what the last leader began */
+        migrations->next_check_ms = self->wall_ms + reconciling_ms;
         return;
     }
-    if (!moves->at && is_due(self) && self->now_ms >= moves->next_ms)
+    if (!migrations->at && is_due(self) && self->now_ms >= migrations->next_ms)
         begin_pass(self);
-    while (moves->at && judged < JUDGED_MAX && begun < BEGUN_MAX && moves->held_count < HELD_MAX) {
-        mover_t *mover = moves->at;
-        moves->at = mover->next;
-        begun += judge(self, mover);
+    while (migrations->at && judged < JUDGED_MAX && begun < BEGUN_MAX && migrations->held_count < HELD_MAX) {
+        migrant_t *migrant = migrations->at;
+        migrations->at = migrant->next;
+        begun += judge(self, migrant);
         judged++;
     }
-    moves->look_ms = look_ms(self);
+    migrations->next_check_ms = next_check_ms(self);
 }
 
 /* ---- it has left --------------------------------------------------------------------------------------- */
 
-static void place(helio_broker_core_t *self, mover_t *mover)
+static void place(helio_broker_core_t *self, migrant_t *migrant)
 {
-    job_t *job = mover->job;
+    job_t *job = migrant->job;
     job_class_t *class = job->submission->class;
-    const helio_move_t *move = &mover->move;
-    spot_t spot = {.site = mover->to, .pool = mover->to_pool, .gpus_per_node = mover->gpus_per_node};
+    const helio_migration_t *migration = &migrant->migration;
+    target_t target = {.site = migrant->to, .pool = migrant->to_pool, .gpus_per_node = migrant->gpus_per_node};
     const char *detail;
-    core_moves_release(self, job);
-    int64_t end_ms = self->wall_ms + (int64_t)(mover->transfer.ms + move->run_high_ms);
+    core_migrations_unhold(self, job);
+    int64_t end_ms = self->wall_ms + (int64_t)(migrant->transfer.ms + migration->run_high_ms);
     bool late = class->want.deadline_wall_ms && end_ms > class->want.deadline_wall_ms;
-    helio_candidate_t now = helio_choice_filter(&class->want, &spot.site->profile, &spot.pool->info);
-    if (late || now.rejection != HELIO_REJECTION_NONE || now.gpus_per_node != spot.gpus_per_node ||
-        core_moves_obstacle(self, job, &spot, &detail) != HELIO_REJECTION_NONE)
+    helio_candidate_t now = helio_choice_filter(&class->want, &target.site->profile, &target.pool->info);
+    if (late || now.rejection != HELIO_REJECTION_NONE || now.gpus_per_node != target.gpus_per_node ||
+        core_migration_target_rejection(self, job, &target, &detail) != HELIO_REJECTION_NONE)
         return; /* the usual way */
     option_t option = {
-        .site = spot.site,
-        .pool = spot.pool,
-        .c = {.gpus_per_node = spot.gpus_per_node,
-              .run_ms = move->run_ms,
-              .run_high_ms = move->run_high_ms,
-              .now = move->run,
-              .transfer = mover->transfer},
+        .site = target.site,
+        .pool = target.pool,
+        .c = {.gpus_per_node = target.gpus_per_node,
+              .run_ms = migration->run_ms,
+              .run_high_ms = migration->run_high_ms,
+              .now = migration->run,
+              .transfer = migrant->transfer},
     };
-    evaluation_t e = {.class = class, .decision_id = mover->decision_id, .moved_from = mover->from};
+    evaluation_t e = {.class = class, .decision_id = migrant->decision_id, .migrated_from = migrant->from};
     core_place(self, &e, job, &option);
 }
 
-uint32_t core_moves_place(helio_broker_core_t *self)
+uint32_t core_migrations_place(helio_broker_core_t *self)
 {
     uint32_t placed = 0;
-    mover_t *mover, *next;
-    DL_FOREACH_SAFE2(self->moves->held, mover, next, held_next)
+    migrant_t *migrant, *next;
+    DL_FOREACH_SAFE2(self->migrations->held, migrant, next, held_next)
     {
-        if (mover->job->state != HELIO_JOB_QUEUED || !mover->job->fed)
+        if (migrant->job->state != HELIO_JOB_QUEUED || !migrant->job->fed)
             continue;
-        place(self, mover);
+        place(self, migrant);
         placed++;
     }
     return placed;

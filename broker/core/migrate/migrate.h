@@ -6,8 +6,8 @@
 #include "broker/core/state/nouns.h"
 
 /*  Before the turns: those that have left. Returns how many were tried. */
-uint32_t core_moves_place(helio_broker_core_t *self);
+uint32_t core_migrations_place(helio_broker_core_t *self);
 /*  After the turns: who leaves. In pieces, when there is something new. */
-void core_moves_judge(helio_broker_core_t *self);
+void core_migrations_judge(helio_broker_core_t *self);
 
 #endif

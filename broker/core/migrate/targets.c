@@ -9,7 +9,7 @@
 
 #include "broker/core/decide/evaluate.h"
 #include "broker/core/decide/limits.h"
-#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/holds/site_windows.h"
 #include "broker/core/state/accounts.h"
 #include "broker/core/state/ask.h"
@@ -30,12 +30,12 @@ static job_class_t class_of(const job_t *job, job_t *ret_alone)
     ret_alone->prev = ret_alone->next = NULL;
     class.waiting = ret_alone;
     class.waiting_count = 1;
-    class.evictions = 0;
+    class.preemptions = 0;
     class.expected_gpus = 0;
     return class;
 }
 
-static spot_t spot_of(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+static target_t target_of(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     const helio_candidate_t *c = &option->c;
     helio_rejection_t rejection = c->rejection;
@@ -45,14 +45,14 @@ static spot_t spot_of(helio_broker_core_t *self, const job_class_t *class, const
         rejection = HELIO_REJECTION_NONE; /* what a site is doing now is asked of the site */
     if (bound) /* of a whole run; that the group's price would be kept was not asked */
         rejection = class->overflow ? HELIO_REJECTION_OVERFLOW : HELIO_REJECTION_NONE;
-    return (spot_t){
+    return (target_t){
         .site = option->site,
         .pool = option->pool,
         .rejection = rejection,
         .ask = c->ask,
         .gpus_per_node = c->gpus_per_node,
         .step = option->step,
-        .of = {.outlook = core_pool_outlook(self, option->site, option->pool),
+        .of = {.pool_forecast = core_pool_forecast(self, option->site, option->pool),
                .gpus = core_option_gpus(class, option),
                .run_ms = c->run_ms,
                .run_high_ms = c->run_high_ms,
@@ -60,58 +60,58 @@ static spot_t spot_of(helio_broker_core_t *self, const job_class_t *class, const
     };
 }
 
-const spots_t *core_moves_spots(helio_broker_core_t *self, job_class_t *class)
+const targets_t *core_migration_targets(helio_broker_core_t *self, job_class_t *class)
 {
-    spots_t *spots = class->spots;
+    targets_t *targets = class->targets;
     int64_t hour_ms = helio_hour_of(self->wall_ms);
-    if (spots && spots->facts == self->facts_version && spots->pools == self->pools_version &&
-        spots->hour_ms == hour_ms)
-        return spots;
+    if (targets && targets->facts == self->facts_version && targets->pools == self->pools_version &&
+        targets->hour_ms == hour_ms)
+        return targets;
     job_class_t alone;
     const ask_t ask = core_ask_of(class);
     evaluation_t e = core_evaluate_ask(self, &ask, class, &alone);
-    free(spots);
-    spots = class->spots = helio_grow(NULL, 1, sizeof *spots + e.count * sizeof(spot_t));
-    *spots = (spots_t){
+    free(targets);
+    targets = class->targets = helio_grow(NULL, 1, sizeof *targets + e.count * sizeof(target_t));
+    *targets = (targets_t){
         .facts = self->facts_version, .pools = self->pools_version, .hour_ms = hour_ms, .count = e.count};
     for (uint32_t i = 0; i < e.count; i++)
-        spots->items[i] = spot_of(self, &alone, &e.options[i]);
-    return spots;
+        targets->items[i] = target_of(self, &alone, &e.options[i]);
+    return targets;
 }
 
-static const spot_t *spot_at(const spots_t *spots, const pool_t *pool)
+static const target_t *target_at(const targets_t *targets, const pool_t *pool)
 {
-    for (uint32_t i = 0; i < spots->count; i++)
-        if (spots->items[i].pool == pool)
-            return &spots->items[i];
+    for (uint32_t i = 0; i < targets->count; i++)
+        if (targets->items[i].pool == pool)
+            return &targets->items[i];
     return NULL;
 }
 
-helio_move_t core_moves_weigh(helio_broker_core_t *self, const job_t *job, const spot_t *spot)
+helio_migration_t core_migration_target_weigh(helio_broker_core_t *self, const job_t *job, const target_t *target)
 {
     const submission_t *submission = job->submission;
     const helio_requirement_t *want = &submission->class->want;
-    bool killed = core_evict_tier(job) == HELIO_TIER_BEST_EFFORT && !submission->signalled;
-    uint64_t gpus = core_moves_gpus(job, job->gpus_per_node);
-    helio_mover_t mover = {
+    bool killed = core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT && !submission->signalled;
+    uint64_t gpus = core_migration_target_gpus(job, job->gpus_per_node);
+    helio_migration_job_t migrant = {
         .prices = {want->carbon_price_micro_usd_per_t, want->wait_price_micro_usd_per_gpu_h, 0},
         .now_ms = self->wall_ms,
-        .ran_ms = core_evict_ran_ms(self, job),
+        .ran_ms = core_preempt_ran_ms(self, job),
         .before_ms = gpus ? job->used.gpu_ms / gpus : 0,
         .limit_ms = want->time_limit_ms,
         .leave_ms = killed ? 0 : submission->grace_ms,
         .every_ms = submission->checkpoint_every_ms,
         .signalled = submission->signalled,
-        .times = job->moves,
+        .times = job->migrations,
         .deadline_wall_ms = want->deadline_wall_ms,
         .max_cost_micro_usd = want->max_cost_micro_usd,
         .max_carbon_mg_per_kwh = want->max_carbon_mg_per_kwh,
     };
-    helio_spot_t here = {.outlook = core_pool_outlook(self, job->site, job->pool),
+    helio_migration_target_t here = {.pool_forecast = core_pool_forecast(self, job->site, job->pool),
                          .gpus = gpus,
                          .run_ms = helio_requirement_run_ms(want, job->pool->info.gpu),
                          .run_high_ms = helio_requirement_run_high_ms(want, job->pool->info.gpu)};
-    return helio_move_weigh(&mover, &here, &spot->of);
+    return helio_migration_weigh(&migrant, &here, &target->of);
 }
 
 /*  Somebody in line could use GPUs of it, and waits for nothing else. */
@@ -144,77 +144,78 @@ static bool is_promised(const helio_broker_core_t *self, const pool_t *pool, uin
 }
 
 /*  leaves: it is not decided yet, and there is no haste. */
-static bool is_taking(const helio_broker_core_t *self, const spot_t *spot, bool leaves)
+static bool is_taking(const helio_broker_core_t *self, const target_t *target, bool leaves)
 {
-    const site_t *site = spot->site;
-    if (leaves && (site->stale || self->now_ms < spot->pool->doubtful_until_ms))
+    const site_t *site = target->site;
+    if (leaves && (site->stale || self->now_ms < target->pool->doubtful_until_ms))
         return false;
     return site->state == HELIO_SITE_STATE_READY && site->inventory_closed && site->capacity_known &&
-           self->now_ms >= spot->pool->penalty_until_ms &&
+           self->now_ms >= target->pool->penalty_until_ms &&
            site->unanswered < self->options.offers_unanswered_max;
 }
 
-static bool keeps_budgets(helio_broker_core_t *self, const job_t *job, const spot_t *spot, uint32_t gpus,
+static bool fits_budgets(helio_broker_core_t *self, const job_t *job, const target_t *target, uint32_t gpus,
                           const job_class_t *class, const char **ret_detail)
 {
     shortage_t shortage = {0};
     if (!class->account->spends.any && !class->account->tenant->spends.any)
         return true;
-    helio_move_t move = core_moves_weigh(self, job, spot);
-    if (core_budget_allows_move(self, job, &move, &spot->of.transfer, gpus, &shortage))
+    helio_migration_t migration = core_migration_target_weigh(self, job, target);
+    if (core_budget_allows_migration(self, job, &migration, &target->of.transfer, gpus, &shortage))
         return true;
     *ret_detail = core_budget_text(self, class, &shortage);
     return false;
 }
 
-helio_rejection_t core_moves_obstacle(helio_broker_core_t *self, const job_t *job, const spot_t *spot,
+helio_rejection_t core_migration_target_rejection(helio_broker_core_t *self, const job_t *job, const target_t *target,
                                       const char **ret_detail)
 {
     job_t alone;
     job_class_t class = class_of(job, &alone);
     const helio_requirement_t *want = &class.want;
-    const pool_t *pool = spot->pool;
-    uint32_t gpus = core_moves_gpus(job, spot->gpus_per_node), has = core_moves_gpus(job, job->gpus_per_node);
+    const pool_t *pool = target->pool;
+    uint32_t gpus = core_migration_target_gpus(job, target->gpus_per_node),
+             has = core_migration_target_gpus(job, job->gpus_per_node);
     bool leaves = job->site != NULL; /* its own GPUs come back */
     int64_t until_ms;
     *ret_detail = "";
-    if (spot->site->draining)
+    if (target->site->draining)
         return HELIO_REJECTION_DRAINING;
-    if (!is_taking(self, spot, leaves))
+    if (!is_taking(self, target, leaves))
         return HELIO_REJECTION_SITE_SILENT;
     if (gpus > (leaves ? has : 0) && gpus - (leaves ? has : 0) > core_quota_left(&class)) {
         *ret_detail = core_quota_text(self, &class, gpus);
         return HELIO_REJECTION_QUOTA;
     }
-    if (leaves && !keeps_budgets(self, job, spot, gpus, &class, ret_detail))
+    if (leaves && !fits_budgets(self, job, target, gpus, &class, ret_detail))
         return HELIO_REJECTION_BUDGET;
-    if (!core_room_fits(pool, &pool->free, want->nodes, spot->gpus_per_node, want->cpus,
+    if (!core_room_fits(pool, &pool->free, want->nodes, target->gpus_per_node, want->cpus,
                         want->memory_bytes)) {
         *ret_detail = core_printf(self, "%u GPUs free", core_pool_gpus_free(pool));
         return HELIO_REJECTION_NO_CAPACITY;
     }
-    if (!core_kept_allows(self, &class, pool, spot->gpus_per_node, (kept_back_t){0}))
-        *ret_detail = core_kept_text(self, &class, spot->site, pool, spot->gpus_per_node, &until_ms);
+    if (!core_site_window_allows(self, &class, pool, target->gpus_per_node, (freed_gpus_t){0}))
+        *ret_detail = core_site_window_text(self, &class, target->site, pool, target->gpus_per_node, &until_ms);
     else if (!leaves)
         return HELIO_REJECTION_NONE;
     else if (pool->reservation.class && pool->reservation.class->waiting)
         *ret_detail = "kept for a gang that waits";
-    else if (pool->evictions)
+    else if (pool->preemptions)
         *ret_detail = "kept for a job for which others leave";
     else if (is_promised(self, pool, gpus, want->time_limit_ms))
         *ret_detail = "kept for jobs that wait for an hour to come";
-    else if (is_waited_for(self, spot->site, spot->pool))
+    else if (is_waited_for(self, target->site, target->pool))
         *ret_detail = "jobs wait for GPUs there";
     else
         return HELIO_REJECTION_NONE;
     return HELIO_REJECTION_NO_CAPACITY;
 }
 
-bool core_moves_is_apt(const spots_t *spots, const job_t *job, const spot_t *spot)
+bool core_migration_target_is_suitable(const targets_t *targets, const job_t *job, const target_t *target)
 {
-    const spot_t *here = spot_at(spots, job->pool);
-    bool further = here && (spot->step > here->step || (!job->submission->class->want.gpus_any &&
-                                                        spot->step == here->step && spot->ask > here->ask));
-    return spot->pool != job->pool && spot->rejection == HELIO_REJECTION_NONE && !further &&
-           spot->pool != job->submission->class->doubtful;
+    const target_t *here = target_at(targets, job->pool);
+    bool further = here && (target->step > here->step || (!job->submission->class->want.gpus_any &&
+                                                        target->step == here->step && target->ask > here->ask));
+    return target->pool != job->pool && target->rejection == HELIO_REJECTION_NONE && !further &&
+           target->pool != job->submission->class->doubtful;
 }

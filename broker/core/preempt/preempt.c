@@ -25,7 +25,7 @@ enum {
     QUEUES_NAMED = 3             /* of those whose jobs would leave */
 };
 
-/* ---- one eviction ---------------------------------------------------------------------------------------- */
+/* ---- one preemption ---------------------------------------------------------------------------------------- */
 
 static int64_t product(uint64_t a, int64_t b, int64_t per)
 {
@@ -34,14 +34,14 @@ static int64_t product(uint64_t a, int64_t b, int64_t per)
 }
 
 /*  What is lost is paid for again: the pool's price, and the wait of those who leave. */
-static int64_t loss_of(const hunt_t *hunt, const helio_victims_t *set)
+static int64_t loss_of(const victim_search_t *search, const helio_victims_t *set)
 {
-    const helio_requirement_t *want = &hunt->class->want;
-    uint64_t gpus = core_option_gpus(hunt->class, hunt->option), limit_ms = want->time_limit_ms;
-    int64_t money = hunt->option->c.now.cost_micro_usd, loss = 0;
+    const helio_requirement_t *want = &search->class->want;
+    uint64_t gpus = core_option_gpus(search->class, search->option), limit_ms = want->time_limit_ms;
+    int64_t money = search->option->c.now.cost_micro_usd, loss = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        const helio_victim_t *victim = &hunt->victims[set->chosen[i]];
-        const helio_requirement_t *of = &hunt->jobs[set->chosen[i]]->submission->class->want;
+        const helio_victim_t *victim = &search->victims[set->chosen[i]];
+        const helio_requirement_t *of = &search->jobs[set->chosen[i]]->submission->class->want;
         if (victim->leaves)
             continue;
         if (gpus && limit_ms && money > 0)
@@ -51,12 +51,12 @@ static int64_t loss_of(const hunt_t *hunt, const helio_victims_t *set)
     return loss;
 }
 
-static uint64_t grace_of(const hunt_t *hunt, const helio_victims_t *set)
+static uint64_t grace_of(const victim_search_t *search, const helio_victims_t *set)
 {
     uint64_t longest = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        const job_t *job = hunt->jobs[set->chosen[i]];
-        bool waits = hunt->victims[set->chosen[i]].leaves || core_evict_tier(job) != HELIO_TIER_BEST_EFFORT;
+        const job_t *job = search->jobs[set->chosen[i]];
+        bool waits = search->victims[set->chosen[i]].leaves || core_preempt_tier(job) != HELIO_TIER_BEST_EFFORT;
         uint64_t grace_ms = waits ? job->submission->grace_ms : 0;
         longest = grace_ms > longest ? grace_ms : longest;
     }
@@ -64,21 +64,21 @@ static uint64_t grace_of(const hunt_t *hunt, const helio_victims_t *set)
 }
 
 /*  Others end by their limit before the victims would have left. */
-static bool ends_sooner(hunt_t *hunt, const helio_victims_t *set)
+static bool ends_sooner(victim_search_t *search, const helio_victims_t *set)
 {
-    const option_t *option = hunt->option;
+    const option_t *option = search->option;
     reservation_t found;
-    int64_t at_ms = core_reserve_expect(hunt->core, hunt->class, option->site, option->pool, option->c.gpus_per_node,
-                                        &found);
-    return set->count > set->leaving && at_ms && found.known && !option->pool->evictions &&
-           at_ms <= hunt->core->wall_ms + (int64_t)grace_of(hunt, set);
+    int64_t at_ms =
+        core_reserve_expect(search->core, search->class, option->site, option->pool, option->c.gpus_per_node, &found);
+    return set->count > set->leaving && at_ms && found.known && !option->pool->preemptions &&
+           at_ms <= search->core->wall_ms + (int64_t)grace_of(search, set);
 }
 
-/*  Of the class, whom the next eviction is for: those before it have theirs. */
+/*  Of the class, whom the next preemption is for: those before it have theirs. */
 static const job_t *next_of(const job_class_t *class)
 {
     const job_t *job = class->waiting;
-    for (uint32_t i = 0; i < class->evictions && job->next; i++)
+    for (uint32_t i = 0; i < class->preemptions && job->next; i++)
         job = job->next;
     return job;
 }
@@ -91,54 +91,56 @@ static const char *reason_of(helio_broker_core_t *self, const job_class_t *class
                        &key[HELIO_ID_SIZE - 1 - 8]);
 }
 
-static void begin(hunt_t *hunt, const helio_victims_t *set)
+static void begin(victim_search_t *search, const helio_victims_t *set)
 {
-    helio_broker_core_t *self = hunt->core;
-    const option_t *option = hunt->option;
-    job_class_t *class = hunt->class;
-    eviction_t *eviction = helio_new(1, sizeof *eviction);
-    *eviction = (eviction_t){
+    helio_broker_core_t *self = search->core;
+    const option_t *option = search->option;
+    job_class_t *class = search->class;
+    preemption_t *preemption = helio_new(1, sizeof *preemption);
+    *preemption = (preemption_t){
         .class = class,
         .site = option->site,
         .pool = option->pool,
         .gpus_per_node = option->c.gpus_per_node,
         .tier = class->queue->tier,
-        .why = set->worst_tier < class->queue->tier ? HELIO_EVICT_WHY_TIER : HELIO_EVICT_WHY_GUARANTEE,
+        .why = set->worst_tier < class->queue->tier ? HELIO_PREEMPT_CAUSE_TIER : HELIO_PREEMPT_CAUSE_GUARANTEE,
         .victims = set->count - set->leaving,
         .left = set->count,
-        .at_ms = self->wall_ms + (int64_t)grace_of(hunt, set),
+        .at_ms = self->wall_ms + (int64_t)grace_of(search, set),
     };
     const char *reason = reason_of(self, class);
     for (uint32_t i = 0; i < set->count; i++) {
-        job_t *job = hunt->jobs[set->chosen[i]];
-        if (!hunt->victims[set->chosen[i]].leaves)
-            (void)core_evict_job(self, job, eviction->why, class->account->tenant, reason);
-        job->eviction = eviction;
-        core_room_add(&eviction->back, job->submission->class->want.nodes, job->gpus_per_node,
+        job_t *job = search->jobs[set->chosen[i]];
+        if (!search->victims[set->chosen[i]].leaves)
+            (void)core_preempt_job(self, job, preemption->why, class->account->tenant, reason);
+        job->preemption = preemption;
+        core_room_add(&preemption->back, job->submission->class->want.nodes, job->gpus_per_node,
                       &job->submission->class->want);
     }
-    core_evict_add(self, eviction);
+    core_preempt_add(self, preemption);
 }
 
 /*  The first of the open steps where others may be told to leave, and the first alternative there. */
-static bool is_behind(const hunt_t *hunt, const option_t *option, const option_t *best)
+static bool is_behind(const victim_search_t *search, const option_t *option, const option_t *best)
 {
-    return core_overflow_is_closed(hunt->class, option) ||
+    return core_overflow_is_closed(search->class, option) ||
            (best &&
             (option->step > best->step || (option->step == best->step && option->c.ask > best->c.ask)));
 }
 
 /*  When others' limits make room for it at a pool that costs no more; 0 = not foreseen. */
-static int64_t room_by_itself_ms(const hunt_t *hunt, const evaluation_t *e, const option_t *best, int64_t total)
+static int64_t room_by_itself_ms(const victim_search_t *search, const evaluation_t *e, const option_t *best,
+                                 int64_t total)
 {
     int64_t first_ms = 0;
-    for (uint32_t i = 0; i < e->feasible && i < EVICTION_POOLS_MAX && !is_behind(hunt, &e->options[i], best); i++) {
+    for (uint32_t i = 0; i < e->feasible && i < EVICTION_POOLS_MAX && !is_behind(search, &e->options[i], best); i++) {
         const option_t *option = &e->options[i];
         reservation_t found;
-        if (option->c.now.score_micro_usd > total || option->pool->evictions || core_hunt_resting(hunt, option) ||
-            core_hunt_spoken_for(hunt->class, option->pool) || core_would_wait(hunt->core, e, option))
+        if (option->c.now.score_micro_usd > total || option->pool->preemptions ||
+            core_victims_suspended(search, option) || core_pool_is_claimed(search->class, option->pool) ||
+            core_would_wait(search->core, e, option))
             continue;
-        int64_t at_ms = core_reserve_expect(hunt->core, hunt->class, option->site, option->pool,
+        int64_t at_ms = core_reserve_expect(search->core, search->class, option->site, option->pool,
                                             option->c.gpus_per_node, &found);
         if (at_ms && found.known && (!first_ms || at_ms < first_ms))
             first_ms = at_ms;
@@ -146,29 +148,29 @@ static int64_t room_by_itself_ms(const hunt_t *hunt, const evaluation_t *e, cons
     return first_ms;
 }
 
-/*  To evict would spare less than is lost. Others may take the room that comes: so it is waited for once, and not
+/*  To preempt would spare less than is lost. Others may take the room that comes: so it is waited for once, and not
  *  long; and by one job, since only the first such room is known. */
-static bool rather_waits(hunt_t *hunt, const evaluation_t *e, const option_t *best, int64_t total,
+static bool rather_waits(victim_search_t *search, const evaluation_t *e, const option_t *best, int64_t total,
                          const helio_victims_t *set)
 {
-    const helio_broker_core_t *core = hunt->core;
-    const job_class_t *class = hunt->class;
+    const helio_broker_core_t *core = search->core;
+    const job_class_t *class = search->class;
     bool reclaims = set->worst_tier >= class->queue->tier;
-    if (class->evictions + 1 < class->waiting_count || set->count == set->leaving ||
+    if (class->preemptions + 1 < class->waiting_count || set->count == set->leaving ||
         (class->patient_until_ms && core->wall_ms >= class->patient_until_ms))
         return false;
-    int64_t gone_ms = core->wall_ms + (int64_t)grace_of(hunt, set);
+    int64_t gone_ms = core->wall_ms + (int64_t)grace_of(search, set);
     int64_t patience_ms =
-        helio_evict_patience_ms(set->lost_gpu_ms, core_option_gpus(class, best), reclaims);
-    int64_t at_ms = room_by_itself_ms(hunt, e, best, total);
+        helio_preempt_patience_ms(set->lost_gpu_ms, core_option_gpus(class, best), reclaims);
+    int64_t at_ms = room_by_itself_ms(search, e, best, total);
     if (!at_ms || at_ms > gone_ms + patience_ms)
         return false;
-    hunt->patient_until_ms = class->patient_until_ms ? class->patient_until_ms : gone_ms + patience_ms;
+    search->patient_until_ms = class->patient_until_ms ? class->patient_until_ms : gone_ms + patience_ms;
     return true;
 }
 
 /*  The best pool for one more of the class, what is lost there counted in. Then the hunt is of that pool. */
-static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
+static bool find_best(victim_search_t *search, evaluation_t *e, helio_victims_t *ret_set)
 {
     helio_victims_t best_set = {.count = 0};
     const option_t *best = NULL;
@@ -176,14 +178,14 @@ static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
     uint32_t looked_at = 0;
     for (uint32_t i = 0; i < e->feasible && looked_at < EVICTION_POOLS_MAX; i++) {
         const option_t *option = &e->options[i];
-        if (is_behind(hunt, option, best))
+        if (is_behind(search, option, best))
             break;
-        hunt->option = option;
-        helio_victims_t set = core_hunt_at(hunt);
-        looked_at += hunt->count > 0;
-        if (!set.count || ends_sooner(hunt, &set) || core_would_wait(hunt->core, e, option))
+        search->option = option;
+        helio_victims_t set = core_victims_at(search);
+        looked_at += search->count > 0;
+        if (!set.count || ends_sooner(search, &set) || core_would_wait(search->core, e, option))
             continue;
-        int64_t loss = loss_of(hunt, &set), total = option->c.now.score_micro_usd + loss;
+        int64_t loss = loss_of(search, &set), total = option->c.now.score_micro_usd + loss;
         if (best && total >= best_total)
             continue;
         best = option;
@@ -193,69 +195,69 @@ static bool find_best(hunt_t *hunt, evaluation_t *e, helio_victims_t *ret_set)
     }
     if (!best)
         return false;
-    hunt->option = best;
-    (void)core_hunt_at(hunt); /* its victims again: the last one looked at may be another pool's */
-    if (rather_waits(hunt, e, best, best_total, &best_set))
+    search->option = best;
+    (void)core_victims_at(search); /* its victims again: the last one looked at may be another pool's */
+    if (rather_waits(search, e, best, best_total, &best_set))
         return false;
     *ret_set = best_set;
-    e->evicts = best;
+    e->preempts = best;
     e->loss_micro_usd = best_loss;
     return true;
 }
 
-static bool evict_one(hunt_t *hunt, evaluation_t *e)
+static bool preempt_one(victim_search_t *search, evaluation_t *e)
 {
     helio_victims_t set;
-    if (!find_best(hunt, e, &set))
+    if (!find_best(search, e, &set))
         return false;
-    begin(hunt, &set);
+    begin(search, &set);
     return true;
 }
 
-bool core_evict(helio_broker_core_t *self, evaluation_t *e)
+bool core_preempt(helio_broker_core_t *self, evaluation_t *e)
 {
     job_class_t *class = e->class;
-    core_evict_give_up(self, class);
+    core_preempt_give_up(self, class);
     if (core_is_capped(e) || !e->feasible)
         return false;
-    int64_t unheard_ms = core_evict_unheard_ms(self);
-    if (unheard_ms) {
-        int64_t at_ms = self->wall_ms + unheard_ms;
-        class->look_ms = class->look_ms && class->look_ms < at_ms ? class->look_ms : at_ms;
+    int64_t reconciling_ms = core_preempt_reconciling_ms(self);
+    if (reconciling_ms) {
+        int64_t at_ms = self->wall_ms + reconciling_ms;
+        class->next_check_ms = class->next_check_ms && class->next_check_ms < at_ms ? class->next_check_ms : at_ms;
         return false;
     }
-    hunt_t *hunt = helio_new(1, sizeof *hunt);
-    hunt->core = self;
-    hunt->class = class;
+    victim_search_t *search = helio_new(1, sizeof *search);
+    search->core = self;
+    search->class = class;
     bool any = false;
-    while (class->evictions < class->waiting_count && class->evictions < EVICTIONS_OF_CLASS_MAX &&
-           core_evict_count(self) < EVICTIONS_MAX && evict_one(hunt, e))
+    while (class->preemptions < class->waiting_count && class->preemptions < EVICTIONS_OF_CLASS_MAX &&
+           core_preempt_count(self) < EVICTIONS_MAX && preempt_one(search, e))
         any = true;
-    if (class->evictions < class->waiting_count && hunt->young_until_ms &&
-        (!class->look_ms || hunt->young_until_ms < class->look_ms))
-        class->look_ms = hunt->young_until_ms;
-    if (hunt->patient_until_ms) {
-        int64_t at_ms = class->patient_until_ms = hunt->patient_until_ms;
-        class->look_ms = class->look_ms && class->look_ms < at_ms ? class->look_ms : at_ms;
+    if (class->preemptions < class->waiting_count && search->protected_until_ms &&
+        (!class->next_check_ms || search->protected_until_ms < class->next_check_ms))
+        class->next_check_ms = search->protected_until_ms;
+    if (search->patient_until_ms) {
+        int64_t at_ms = class->patient_until_ms = search->patient_until_ms;
+        class->next_check_ms = class->next_check_ms && class->next_check_ms < at_ms ? class->next_check_ms : at_ms;
     }
-    free(hunt);
+    free(search);
     return any;
 }
 
 /* ---- whom it would tell to leave ------------------------------------------------------------------------- */
 
 /*  "3 jobs of queue preemptible and 1 job of queue batch" */
-static const char *victims_text(const hunt_t *hunt, const helio_victims_t *set)
+static const char *victims_text(const victim_search_t *search, const helio_victims_t *set)
 {
-    helio_broker_core_t *self = hunt->core;
+    helio_broker_core_t *self = search->core;
     const queue_t *queues[QUEUES_NAMED];
     uint32_t jobs[QUEUES_NAMED] = {0}, count = 0, others = 0;
     for (uint32_t i = 0; i < set->count; i++) {
-        const queue_t *queue = hunt->jobs[set->chosen[i]]->submission->queue;
+        const queue_t *queue = search->jobs[set->chosen[i]]->submission->queue;
         uint32_t at = 0;
         while (at < count && queues[at] != queue)
             at++;
-        if (hunt->victims[set->chosen[i]].leaves)
+        if (search->victims[set->chosen[i]].leaves)
             continue;
         if (at == QUEUES_NAMED) {
             others++;
@@ -273,37 +275,37 @@ static const char *victims_text(const hunt_t *hunt, const helio_victims_t *set)
 }
 
 /*  The latest at which all of them may be told to. */
-static int64_t told_ms(const hunt_t *hunt, const helio_victims_t *set)
+static int64_t told_ms(const victim_search_t *search, const helio_victims_t *set)
 {
-    int64_t at_ms = hunt->core->wall_ms + core_evict_unheard_ms(hunt->core);
+    int64_t at_ms = search->core->wall_ms + core_preempt_reconciling_ms(search->core);
     for (uint32_t i = 0; i < set->count; i++) {
-        const job_t *job = hunt->jobs[set->chosen[i]];
-        int64_t young_ms =
-            helio_evict_young_ms(core_evict_tier(job)) - (int64_t)core_evict_ran_ms(hunt->core, job);
-        if (!hunt->victims[set->chosen[i]].leaves && hunt->core->wall_ms + young_ms > at_ms)
-            at_ms = hunt->core->wall_ms + young_ms;
+        const job_t *job = search->jobs[set->chosen[i]];
+        int64_t protection_ms =
+            helio_preempt_protection_ms(core_preempt_tier(job)) - (int64_t)core_preempt_ran_ms(search->core, job);
+        if (!search->victims[set->chosen[i]].leaves && search->core->wall_ms + protection_ms > at_ms)
+            at_ms = search->core->wall_ms + protection_ms;
     }
     return at_ms;
 }
 
-bool core_evict_foresee(helio_broker_core_t *self, evaluation_t *e)
+bool core_preempt_expect(helio_broker_core_t *self, evaluation_t *e)
 {
     helio_victims_t set;
     if (core_is_capped(e) || !e->feasible || e->class->judged_ms)
         return false;
-    hunt_t *hunt = helio_new(1, sizeof *hunt);
-    hunt->core = self;
-    hunt->class = e->class;
-    bool any = find_best(hunt, e, &set);
-    if (!any && hunt->young_until_ms) {
-        hunt->young_too = true;
-        any = find_best(hunt, e, &set);
+    victim_search_t *search = helio_new(1, sizeof *search);
+    search->core = self;
+    search->class = e->class;
+    bool any = find_best(search, e, &set);
+    if (!any && search->protected_until_ms) {
+        search->protected_too = true;
+        any = find_best(search, e, &set);
     }
     if (any) {
-        const char *whom = victims_text(hunt, &set);
-        e->evicts_at_ms = told_ms(hunt, &set) + (int64_t)grace_of(hunt, &set);
-        e->evicts_text = whom[0] ? core_printf(self, "would preempt %s", whom) : "waits for jobs that are leaving";
+        const char *whom = victims_text(search, &set);
+        e->preempts_at_ms = told_ms(search, &set) + (int64_t)grace_of(search, &set);
+        e->preempts_text = whom[0] ? core_printf(self, "would preempt %s", whom) : "waits for jobs that are leaving";
     }
-    free(hunt);
+    free(search);
     return any;
 }

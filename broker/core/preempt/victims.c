@@ -1,6 +1,6 @@
 /*  victims.c -- who would have to leave one pool, so that a class finds room there.
  *
- *  Who may evict whom, and which set of victims is the least, says federation/policy/victims.h. Here is what that
+ *  Who may preempt whom, and which set of victims is the least, says federation/policy/victims.h. Here is what that
  *  choice is made of. Which node a job holds is not known, only how many nodes have how many GPUs free. So victims
  *  are told to leave only if the room suffices both if it comes back on the fullest nodes and if it comes back on the
  *  emptiest.
@@ -21,84 +21,86 @@
 #include "broker/core/state/preemptible.h"
 
 /*  Of jobs that run there now or are leaving, in this round. */
-static void find_prey(helio_broker_core_t *self, const site_t *site, pool_t *pool)
+static void find_preemptible(helio_broker_core_t *self, const site_t *site, pool_t *pool)
 {
-    if (pool->prey_round == self->rounds)
+    if (pool->preemptible_round == self->rounds)
         return;
-    pool->prey_round = self->rounds;
-    pool->prey_count = 0;
-    pool->prey_least_tier = HELIO_TIER_CRITICAL;
+    pool->preemptible_round = self->rounds;
+    pool->preemptible_count = 0;
+    pool->preemptible_lowest_tier = HELIO_TIER_CRITICAL;
     job_t *job;
     DL_FOREACH(site->live, job)
     {
-        bool leaves = job->state == HELIO_JOB_STOPPING && !job->eviction;
-        if (job->pool != pool || !job->counted || (!leaves && !core_evict_can(self, job, true)))
+        bool leaves = job->state == HELIO_JOB_STOPPING && !job->preemption;
+        if (job->pool != pool || !job->counted || (!leaves && !core_preempt_can(self, job, true)))
             continue;
-        if (pool->prey_count == pool->prey_capacity) {
-            pool->prey_capacity = pool->prey_capacity ? pool->prey_capacity * 2 : 64;
-            pool->prey = helio_grow(pool->prey, pool->prey_capacity, sizeof *pool->prey);
+        if (pool->preemptible_count == pool->preemptible_capacity) {
+            pool->preemptible_capacity = pool->preemptible_capacity ? pool->preemptible_capacity * 2 : 64;
+            pool->preemptible = helio_grow(pool->preemptible, pool->preemptible_capacity, sizeof *pool->preemptible);
         }
-        uint32_t tier = leaves ? HELIO_TIER_BEST_EFFORT : core_evict_tier(job);
-        pool->prey_least_tier = tier < pool->prey_least_tier ? tier : pool->prey_least_tier;
-        int64_t young_ms = helio_evict_young_ms(core_evict_tier(job)) - (int64_t)core_evict_ran_ms(self, job);
-        pool->prey[pool->prey_count++] = (prey_t){job, !leaves && young_ms > 0 ? self->wall_ms + young_ms : 0,
-                                                  core_evict_lost_ms(self, job) * core_job_gpus(job)};
+        uint32_t tier = leaves ? HELIO_TIER_BEST_EFFORT : core_preempt_tier(job);
+        pool->preemptible_lowest_tier = tier < pool->preemptible_lowest_tier ? tier : pool->preemptible_lowest_tier;
+        int64_t protection_ms =
+            helio_preempt_protection_ms(core_preempt_tier(job)) - (int64_t)core_preempt_ran_ms(self, job);
+        pool->preemptible[pool->preemptible_count++] =
+            (preemptible_t){job, !leaves && protection_ms > 0 ? self->wall_ms + protection_ms : 0,
+                            core_preempt_lost_ms(self, job) * core_job_gpus(job)};
     }
 }
 
-static uint32_t owner_of(hunt_t *hunt, const void *who, const helio_holdings_t *holds, uint64_t leaving_gpus)
+static uint32_t owner_of(victim_search_t *search, const void *who, const helio_holdings_t *holds, uint64_t leaving_gpus)
 {
-    for (uint32_t i = 0; i < hunt->owner_count; i++)
-        if (hunt->owners[i] == who)
+    for (uint32_t i = 0; i < search->owner_count; i++)
+        if (search->owners[i] == who)
             return i;
-    if (hunt->owner_count == HUNT_OWNERS_MAX)
+    if (search->owner_count == VICTIM_OWNERS_MAX)
         return HELIO_VICTIM_NO_OWNER;
     uint64_t kept = holds->quota.guaranteed_gpus + leaving_gpus;
-    hunt->owners[hunt->owner_count] = who;
-    hunt->spare[hunt->owner_count] = holds->gpus > kept ? holds->gpus - kept : 0;
-    return hunt->owner_count++;
+    search->owners[search->owner_count] = who;
+    search->spare[search->owner_count] = holds->gpus > kept ? holds->gpus - kept : 0;
+    return search->owner_count++;
 }
 
 /*  Of another tenant, which holds more than it is guaranteed; what it has spare is found in the choice. */
-static bool take_owners(hunt_t *hunt, const job_t *job, helio_victim_t *victim)
+static bool take_owners(victim_search_t *search, const job_t *job, helio_victim_t *victim)
 {
     const account_t *account = job->submission->class->account;
     const tenant_t *tenant = account->tenant;
-    if (tenant == hunt->class->account->tenant)
+    if (tenant == search->class->account->tenant)
         return false;
-    victim->owners[0] = owner_of(hunt, tenant, &tenant->holds, tenant->leaving_gpus);
-    victim->owners[1] = owner_of(hunt, account, &account->holds, account->leaving_gpus);
+    victim->owners[0] = owner_of(search, tenant, &tenant->holds, tenant->leaving_gpus);
+    victim->owners[1] = owner_of(search, account, &account->holds, account->leaving_gpus);
     return victim->owners[0] != HELIO_VICTIM_NO_OWNER && victim->owners[1] != HELIO_VICTIM_NO_OWNER;
 }
 
-static void take_prey(hunt_t *hunt, const prey_t *prey)
+static void take_preemptible(victim_search_t *search, const preemptible_t *preemptible)
 {
-    job_t *job = prey->job;
-    bool leaves = job->state == HELIO_JOB_STOPPING && !job->eviction;
+    job_t *job = preemptible->job;
+    bool leaves = job->state == HELIO_JOB_STOPPING && !job->preemption;
     bool runs = job->state == HELIO_JOB_RUNNING || job->state == HELIO_JOB_SUSPENDED;
-    uint32_t evictor = hunt->class->queue->tier, tier = core_evict_tier(job);
+    uint32_t preemptor = search->class->queue->tier, tier = core_preempt_tier(job);
     helio_victim_t victim = {
         .tier = leaves ? HELIO_TIER_BEST_EFFORT : tier,
         .gpus = core_job_gpus(job),
-        .lost_gpu_ms = prey->lost_gpu_ms,
+        .lost_gpu_ms = preemptible->lost_gpu_ms,
         .share = helio_share_rank(&job->submission->tenant->share, job->submission->tenant->holds.quota.weight_milli),
-        .age = hunt->count,
+        .age = search->count,
         .leaves = leaves,
         .owners = {HELIO_VICTIM_NO_OWNER, HELIO_VICTIM_NO_OWNER},
     };
-    if (!leaves && (!runs || !helio_evict_allowed(evictor, tier, hunt->reclaims)))
+    if (!leaves && (!runs || !helio_preempt_allowed(preemptor, tier, search->reclaims)))
         return;
-    if (!leaves && victim.gpus && !hunt->option->c.gpus_per_node)
+    if (!leaves && victim.gpus && !search->option->c.gpus_per_node)
         return; /* no quota bounds jobs that need no GPU: they do not empty those that have some */
-    if (!leaves && !helio_evict_allowed(evictor, tier, false) && !take_owners(hunt, job, &victim))
+    if (!leaves && !helio_preempt_allowed(preemptor, tier, false) && !take_owners(search, job, &victim))
         return;
-    if (!leaves && prey->young_until_ms && !hunt->young_too) {
-        if (!hunt->young_until_ms || prey->young_until_ms < hunt->young_until_ms)
-            hunt->young_until_ms = prey->young_until_ms;
+    if (!leaves && preemptible->protected_until_ms && !search->protected_too) {
+        if (!search->protected_until_ms || preemptible->protected_until_ms < search->protected_until_ms)
+            search->protected_until_ms = preemptible->protected_until_ms;
         return;
     }
-    hunt->jobs[hunt->count] = job;
-    hunt->victims[hunt->count++] = victim;
+    search->jobs[search->count] = job;
+    search->victims[search->count++] = victim;
 }
 
 /*  Room that comes back to the emptiest nodes that can have held it, one after another. */
@@ -117,54 +119,55 @@ static void give_to_emptiest(const pool_t *pool, free_nodes_t *free_now, uint32_
 
 static bool fits_without(void *arg, const uint32_t *chosen, uint32_t count)
 {
-    const hunt_t *hunt = arg;
-    const helio_requirement_t *want = &hunt->class->want;
-    const pool_t *pool = hunt->option->pool;
+    const victim_search_t *search = arg;
+    const helio_requirement_t *want = &search->class->want;
+    const pool_t *pool = search->option->pool;
     room_t room = {0};
-    kept_back_t back = {0};
+    freed_gpus_t back = {0};
     for (uint32_t i = 0; i < count; i++) {
-        const job_t *job = hunt->jobs[chosen[i]];
+        const job_t *job = search->jobs[chosen[i]];
         back.gpus += core_job_gpus(job);
-        back.best_effort_gpus += core_evict_tier(job) == HELIO_TIER_BEST_EFFORT ? core_job_gpus(job) : 0;
+        back.best_effort_gpus += core_preempt_tier(job) == HELIO_TIER_BEST_EFFORT ? core_job_gpus(job) : 0;
         core_room_add(&room, job->submission->class->want.nodes, job->gpus_per_node, &job->submission->class->want);
     }
-    free_nodes_t fullest = hunt->others, emptiest = hunt->others;
+    free_nodes_t fullest = search->others, emptiest = search->others;
     core_room_return(pool, &fullest, &room);
     for (uint32_t gpus = HELIO_JOB_GPUS_PER_NODE_MAX; gpus > 0; gpus--)
         give_to_emptiest(pool, &emptiest, room.nodes_by_gpus[gpus], gpus);
     emptiest.cpus = fullest.cpus;
     emptiest.memory_bytes = fullest.memory_bytes;
-    uint32_t gpus = hunt->option->c.gpus_per_node;
-    return core_kept_allows(hunt->core, hunt->class, pool, gpus, back) &&
+    uint32_t gpus = search->option->c.gpus_per_node;
+    return core_site_window_allows(search->core, search->class, pool, gpus, back) &&
            core_room_fits(pool, &fullest, want->nodes, gpus, want->cpus, want->memory_bytes) &&
            core_room_fits(pool, &emptiest, want->nodes, gpus, want->cpus, want->memory_bytes);
 }
 
-/*  What is free, and comes back for those who have evictions under way there, less what they take. */
-static void leave_others_theirs(hunt_t *hunt)
+/*  What is free, and comes back for those who have preemptions under way there, less what they take. */
+static void leave_others_theirs(victim_search_t *search)
 {
-    const pool_t *pool = hunt->option->pool;
-    const eviction_t *eviction;
-    hunt->others = pool->free;
-    hunt->others_fit = true;
-    if (!pool->evictions)
+    const pool_t *pool = search->option->pool;
+    const preemption_t *preemption;
+    search->others = pool->free;
+    search->others_fit = true;
+    if (!pool->preemptions)
         return;
-    DL_FOREACH(core_evict_first(hunt->core), eviction)
+    DL_FOREACH(core_preempt_first(search->core), preemption)
     {
-        if (eviction->pool == pool)
-            core_room_return(pool, &hunt->others, &eviction->back);
+        if (preemption->pool == pool)
+            core_room_return(pool, &search->others, &preemption->back);
     }
-    DL_FOREACH(core_evict_first(hunt->core), eviction)
+    DL_FOREACH(core_preempt_first(search->core), preemption)
     {
-        const helio_requirement_t *want = &eviction->class->want;
-        if (eviction->pool == pool)
-            hunt->others_fit = hunt->others_fit &&
-                               core_room_take(pool, &hunt->others, want->nodes, eviction->gpus_per_node, want->cpus,
+        const helio_requirement_t *want = &preemption->class->want;
+        if (preemption->pool == pool)
+            search->others_fit = search->others_fit &&
+                               core_room_take(pool, &search->others, want->nodes, preemption->gpus_per_node, want->cpus,
                                               want->memory_bytes);
     }
 }
 
-static bool is_owed(const helio_holdings_t *holds, const uint64_t expected_gpus[HELIO_TIER_COUNT], uint32_t gpus)
+static bool is_below_guarantee(const helio_holdings_t *holds, const uint64_t expected_gpus[HELIO_TIER_COUNT],
+                               uint32_t gpus)
 {
     uint64_t all = holds->gpus + gpus;
     for (uint32_t tier = 0; tier < HELIO_TIER_COUNT; tier++)
@@ -179,8 +182,8 @@ static bool reclaims(const job_class_t *class, uint32_t gpus)
 #ifdef HELIO_MUTANT_guarantee_ignored
     return false;
 #endif
-    return gpus && (is_owed(&account->holds, account->expected_gpus, gpus) ||
-                    is_owed(&account->tenant->holds, account->tenant->expected_gpus, gpus));
+    return gpus && (is_below_guarantee(&account->holds, account->expected_gpus, gpus) ||
+                    is_below_guarantee(&account->tenant->holds, account->tenant->expected_gpus, gpus));
 }
 
 static bool is_within_quota(const job_class_t *class, uint32_t gpus)
@@ -189,10 +192,10 @@ static bool is_within_quota(const job_class_t *class, uint32_t gpus)
 }
 
 /*  With the starts for which others leave already. */
-static bool is_within_budget(const hunt_t *hunt, const option_t *option)
+static bool is_within_budget(const victim_search_t *search, const option_t *option)
 {
-    uint32_t starts = hunt->class->evictions + 1;
-    return core_budget_room(hunt->core, hunt->class, option, &option->c.now, starts) == starts;
+    uint32_t starts = search->class->preemptions + 1;
+    return core_budget_room(search->core, search->class, option, &option->c.now, starts) == starts;
 }
 
 static uint64_t part_of(uint64_t want, uint64_t node, uint32_t gpus)
@@ -215,40 +218,41 @@ static uint32_t taken_gpus(const job_class_t *class, const option_t *option)
     return (uint32_t)(of_memory > gpus ? of_memory : gpus) * want->nodes;
 }
 
-bool core_hunt_spoken_for(const job_class_t *class, const pool_t *pool)
+bool core_pool_is_claimed(const job_class_t *class, const pool_t *pool)
 {
     const job_class_t *held = pool->reservation.class;
     return held && held != class && held->waiting &&
-           core_class_turn_at(class, held, pool->reservation.site) >= 0;
+           core_class_compare_at(class, held, pool->reservation.site) >= 0;
 }
 
-bool core_hunt_resting(const hunt_t *hunt, const option_t *option)
+bool core_victims_suspended(const victim_search_t *search, const option_t *option)
 {
-    return hunt->core->now_ms < option->pool->penalty_until_ms ||
-           option->site->unanswered >= hunt->core->options.offers_unanswered_max;
+    return search->core->now_ms < option->pool->penalty_until_ms ||
+           option->site->unanswered >= search->core->options.offers_unanswered_max;
 }
 
-helio_victims_t core_hunt_at(hunt_t *hunt)
+helio_victims_t core_victims_at(victim_search_t *search)
 {
-    const option_t *option = hunt->option;
+    const option_t *option = search->option;
     pool_t *pool = option->pool;
     helio_victims_t none = {.count = 0};
-    uint32_t gpus = core_option_gpus(hunt->class, option);
-    hunt->count = hunt->owner_count = 0;
-    hunt->reclaims = reclaims(hunt->class, gpus);
-    if (core_hunt_resting(hunt, option) || (hunt->class->queue->tier == HELIO_TIER_BEST_EFFORT && !hunt->reclaims) ||
-        !is_within_quota(hunt->class, taken_gpus(hunt->class, option)) || !is_within_budget(hunt, option) ||
-        core_hunt_spoken_for(hunt->class, pool))
+    uint32_t gpus = core_option_gpus(search->class, option);
+    search->count = search->owner_count = 0;
+    search->reclaims = reclaims(search->class, gpus);
+    if (core_victims_suspended(search, option) ||
+        (search->class->queue->tier == HELIO_TIER_BEST_EFFORT && !search->reclaims) ||
+        !is_within_quota(search->class, taken_gpus(search->class, option)) || !is_within_budget(search, option) ||
+        core_pool_is_claimed(search->class, pool))
         return none;
-    find_prey(hunt->core, option->site, pool);
-    if (!helio_evict_allowed(hunt->class->queue->tier, pool->prey_least_tier, hunt->reclaims))
-        return none; /* classes are many, and few of them may evict anybody */
-    for (uint32_t i = 0; i < pool->prey_count && hunt->count < HELIO_EVICT_CONSIDERED_MAX; i++)
-        take_prey(hunt, &pool->prey[i]);
-    if (!hunt->count)
+    find_preemptible(search->core, option->site, pool);
+    if (!helio_preempt_allowed(search->class->queue->tier, pool->preemptible_lowest_tier, search->reclaims))
+        return none; /* classes are many, and few of them may preempt anybody */
+    for (uint32_t i = 0; i < pool->preemptible_count && search->count < HELIO_PREEMPT_CONSIDERED_MAX; i++)
+        take_preemptible(search, &pool->preemptible[i]);
+    if (!search->count)
         return none;
-    leave_others_theirs(hunt);
-    return hunt->others_fit ? helio_victims_choose(hunt->victims, hunt->count, hunt->spare, hunt->owner_count,
-                                                   fits_without, hunt)
+    leave_others_theirs(search);
+    return search->others_fit ? helio_victims_choose(search->victims, search->count, search->spare, search->owner_count,
+                                                   fits_without, search)
                             : none;
 }

@@ -17,7 +17,7 @@ static bool goes_first(helio_broker_core_t *self, const job_class_t *a, const jo
             const helio_pool_t *pool = &site->pools[i].info;
             if (helio_choice_filter(&a->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
                 helio_choice_filter(&b->want, &site->profile, pool).rejection == HELIO_REJECTION_NONE &&
-                core_class_turn_at(a, b, site) < 0)
+                core_class_compare_at(a, b, site) < 0)
                 return true;
         }
     return false;
@@ -32,16 +32,16 @@ static bool wants_room(const job_class_t *class)
 
 /*  The order of turns as it would be, were nothing placed. Of two accounts whose shares are equal, the one of the
  *  eldest job: which of an account's own jobs is first is the tenant's to say, and would make it no order of all. */
-static int by_turn(const void *a_, const void *b_)
+static int by_order(const void *a_, const void *b_)
 {
     const job_class_t *a = *(const job_class_t *const *)a_, *b = *(const job_class_t *const *)b_;
-    int order = core_share_turn(a, b);
+    int order = core_class_compare_share(a, b);
     if (!order && a->account != b->account)
         order = helio_uuid_compare(a->account->eldest, b->account->eldest);
-    return order ? order : core_class_turn(a, b);
+    return order ? order : core_class_compare(a, b);
 }
 
-static void sort_by_turn(const job_class_t **classes, uint32_t count)
+static void sort_by_order(const job_class_t **classes, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         memset(&classes[i]->account->eldest, 0xff, sizeof classes[i]->account->eldest);
@@ -51,7 +51,7 @@ static void sort_by_turn(const job_class_t **classes, uint32_t count)
             *eldest = classes[i]->waiting->key.job;
     }
     if (count)
-        qsort(classes, count, sizeof *classes, by_turn);
+        qsort(classes, count, sizeof *classes, by_order);
 }
 
 static uint64_t gpus_of(const job_class_t *class)
@@ -60,14 +60,14 @@ static uint64_t gpus_of(const job_class_t *class)
     return want->gpus.count ? (uint64_t)want->gpus.items[0].count * want->nodes : 0;
 }
 
-static void count_ahead(helio_prospect_t *p, const job_class_t *class, uint64_t jobs)
+static void count_ahead(helio_start_estimate_t *p, const job_class_t *class, uint64_t jobs)
 {
     p->ahead_jobs += jobs;
     p->ahead_gpus += jobs * gpus_of(class);
 }
 
 /*  Neighbours of one tenant and queue are one line to whoever reads it. */
-static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job_class_t *class,
+static void show_ahead(helio_broker_core_t *self, helio_start_estimate_t *p, const job_class_t *class,
                        uint64_t jobs, helio_text_t reader)
 {
     bool known = !reader.size || helio_text_equal(reader, class->want.tenant);
@@ -87,7 +87,7 @@ static void show_ahead(helio_broker_core_t *self, helio_prospect_t *p, const job
 }
 
 /*  Jobs of its own class that stand before it. */
-static uint64_t place_in_line(const job_class_t *class, const job_t *job)
+static uint64_t position_in_queue(const job_class_t *class, const job_t *job)
 {
     uint64_t before = 0;
     for (const job_t *j = class->waiting; j && j != job; j = j->next)
@@ -95,8 +95,8 @@ static uint64_t place_in_line(const job_class_t *class, const job_t *job)
     return before;
 }
 
-void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
-                         helio_text_t reader, helio_prospect_t *ret_prospect)
+void core_start_estimate_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
+                         helio_text_t reader, helio_start_estimate_t *ret_estimate)
 {
     uint32_t count = 0;
     const job_class_t **ahead =
@@ -104,14 +104,14 @@ void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, co
     for (const job_class_t *other = self->classes; other; other = other->hh.next)
         if (other->id != class->id && wants_room(other) && goes_first(self, other, class))
             ahead[count++] = other;
-    sort_by_turn(ahead, count);
+    sort_by_order(ahead, count);
     for (uint32_t i = 0; i < count; i++) {
-        count_ahead(ret_prospect, ahead[i], ahead[i]->waiting_count);
-        show_ahead(self, ret_prospect, ahead[i], ahead[i]->waiting_count, reader);
+        count_ahead(ret_estimate, ahead[i], ahead[i]->waiting_count);
+        show_ahead(self, ret_estimate, ahead[i], ahead[i]->waiting_count, reader);
     }
-    uint64_t before = place_in_line(class, job);
+    uint64_t before = position_in_queue(class, job);
     if (before) {
-        count_ahead(ret_prospect, class, before);
-        show_ahead(self, ret_prospect, class, before, reader);
+        count_ahead(ret_estimate, class, before);
+        show_ahead(self, ret_estimate, class, before, reader);
     }
 }

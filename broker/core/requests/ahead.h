@@ -6,8 +6,8 @@
 #include "broker/model/effects.h"
 #include "federation/base/memory.h"
 
-/*  Who goes before the job of that class. reader: whose jobs may be named ("" = all). Adds to the prospect. */
-void core_prospect_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job, helio_text_t reader,
-                         helio_prospect_t *ret_prospect);
+/*  Who goes before the job of that class. reader: whose jobs may be named ("" = all). Adds to the start estimate. */
+void core_start_estimate_ahead(helio_broker_core_t *self, const job_class_t *class, const job_t *job,
+                               helio_text_t reader, helio_start_estimate_t *ret_estimate);
 
 #endif

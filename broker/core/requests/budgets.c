@@ -12,14 +12,14 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
     for (uint32_t i = 0; i < event->budgets.count; i++) {
         helio_error_t err = {0};
         if (helio_budget_parse(event->budgets.items[i].text, &ret_asks[i], &err) != HELIO_OK) {
-            core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
+            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
             return false;
         }
         for (uint32_t k = 0; k < i; k++)
             if (ret_asks[k].kind == ret_asks[i].kind && ret_asks[i].kind < HELIO_BUDGET_KINDS) {
-                core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+                core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                             "there is one budget of each kind, and of %s these are two",
-                            helio_budget_kind_word(ret_asks[i].kind));
+                            helio_budget_kind_name(ret_asks[i].kind));
                 return false;
             }
     }
@@ -27,7 +27,7 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
     return true;
 }
 
-const char *core_budget_words(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS])
+const char *core_budget_list_text(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS])
 {
     const char *words = "";
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {

@@ -14,6 +14,6 @@ bool core_budget_read(helio_broker_core_t *self, const helio_ev_quota_t *event, 
 void core_budget_set(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant,
                      queue_t *queue, const helio_budget_ask_t *asks, uint32_t count);
 /*  ", budget 5000 gpu-h/month and 20000 USD/month"; "" = there is none. */
-const char *core_budget_words(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS]);
+const char *core_budget_list_text(helio_broker_core_t *self, const helio_budget_t budgets[HELIO_BUDGET_KINDS]);
 
 #endif

@@ -31,7 +31,7 @@ static const char *data_fault(helio_broker_core_t *self, helio_text_t prefix, co
         return core_printf(self, "sites: at most %d", HELIO_DATA_SITES_MAX);
     for (uint32_t i = 0; i < event->sites.count; i++)
         if (!helio_is_name(event->sites.items[i].text, HELIO_SITE_NAME_MAX))
-            return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_cut(
+            return core_printf(self, "sites: '%.*s' is no name of a site", HELIO_TEXT_ARGS(core_text_cut(
                                    helio_arena_string(self->effects->arena, event->sites.items[i].text), 64)));
     return NULL;
 }
@@ -64,7 +64,7 @@ static bool is_operator(helio_broker_core_t *self, uint64_t call, uint32_t role,
 {
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
-    core_answer(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin", what);
+    core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin", what);
     return false;
 }
 
@@ -79,14 +79,14 @@ static void write_data(helio_broker_core_t *self, const helio_ev_data_t *event, 
     helio_text_t words = sites_text(self, dataset, ", ");
     const char *whose = dataset && dataset->tenant[0] ? core_printf(self, "; for %s alone", dataset->tenant) : "";
     core_audit(self, event->user, dataset ? "data-set" : "data-rm",
-               core_cut(helio_arena_string(self->effects->arena, prefix), 96),
-               core_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
+               core_text_cut(helio_arena_string(self->effects->arena, prefix), 96),
+               core_text_cut(core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(words), whose), 512));
     if (dataset)
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s%s",
-                    HELIO_TEXT_ARGS(core_cut(helio_arena_string(self->effects->arena, words), 400)), whose,
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "at %.*s%s%s",
+                    HELIO_TEXT_ARGS(core_text_cut(helio_arena_string(self->effects->arena, words), 400)), whose,
                     strangers_text(self, dataset));
     else
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
 }
 
 /*  Whose it will be. A change of its sites does not show it to others. */
@@ -111,23 +111,23 @@ void core_on_data(helio_broker_core_t *self, const helio_ev_data_t *event)
     helio_text_t prefix = prefix_of(event->prefix);
     const char *fault = data_fault(self, prefix, event);
     if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
     dataset_t *known = core_dataset_find(self, prefix);
     if (!known && !event->sites.count) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "the catalogue has no such prefix; `helio data list` shows it");
         return;
     }
     if (!known && core_dataset_count(self) >= HELIO_DATA_MAX) {
-        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
                     "the catalogue holds %d prefixes and no more: name what they have in common", HELIO_DATA_MAX);
         return;
     }
     helio_text_t tenant = tenant_of(self, event, known);
     if (event->tenant_given && tenant.size && !is_tenant(self, tenant)) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no tenant '%.*s'; `helio tenants set` makes it", HELIO_TEXT_ARGS(tenant));
         return;
     }
@@ -170,17 +170,17 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
         return;
     const char *fault = link_fault(self, event);
     if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
     link_entry_t *entry = core_link_at(self, event->from, event->to);
     if (!entry && event->removed) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no such link; `helio links list` shows them");
         return;
     }
     if (!entry && core_link_count(self) >= HELIO_LINKS_MAX) {
-        core_answer(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_TOO_BIG, HELIO_REASON_NONE,
                     "there are %d links, and no more may be: use *", HELIO_LINKS_MAX);
         return;
     }
@@ -200,5 +200,5 @@ void core_on_link(helio_broker_core_t *self, const helio_ev_link_t *event)
     core_emit(self, HELIO_BROKER_FX_ROW_LINK, &row);
     const char *object = core_printf(self, "%.*s -> %.*s", HELIO_TEXT_ARGS(event->from), HELIO_TEXT_ARGS(event->to));
     core_audit(self, event->user, event->removed ? "link-rm" : "link-set", helio_text_of(object), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
 }

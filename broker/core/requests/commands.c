@@ -22,18 +22,18 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
         job->exit_code = 130;
-        core_job_move(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
         break;
     case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
         job->intent = HELIO_INTENT_CANCEL;
         job->before = HELIO_JOB_STOPPING;
-        core_job_say(job, "cancelled; waiting for its site to say so");
-        core_job_touch(self, job);
+        core_job_set_reason(job, "cancelled; waiting for its site to say so");
+        core_job_mark_dirty(self, job);
         break;
     case HELIO_JOB_STOPPING:
         job->intent = HELIO_INTENT_CANCEL;
-        core_moves_release(self, job);
-        core_job_touch(self, job);
+        core_migrations_unhold(self, job);
+        core_job_mark_dirty(self, job);
         break;
     case HELIO_JOB_OFFERED:
     case HELIO_JOB_ACCEPTED:
@@ -41,7 +41,7 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     case HELIO_JOB_RUNNING:
     case HELIO_JOB_SUSPENDED:
         job->intent = HELIO_INTENT_CANCEL;
-        core_job_move(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
         core_stop(self, job, HELIO_STOP_MODE_GRACE, "cancelled");
         break;
     case HELIO_JOB_SUCCEEDED:
@@ -78,12 +78,12 @@ void core_on_cancel(helio_broker_core_t *self, const helio_ev_command_t *event)
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, cancel_one)) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or running", text);
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or running", text);
         return;
     }
     core_audit(self, event->user, "cancel", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "cancelling");
 }
 
 static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor)
@@ -91,7 +91,7 @@ static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor
     if (job->state != HELIO_JOB_HELD)
         return false;
     job->site_failures = 0;
-    core_job_move(self, job, HELIO_JOB_QUEUED, "released", actor);
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, "released", actor);
     return true;
 }
 
@@ -100,12 +100,12 @@ void core_on_release(helio_broker_core_t *self, const helio_ev_command_t *event)
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
     if (!for_each(self, event, release_one)) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not held", text);
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not held", text);
         return;
     }
     core_audit(self, event->user, "release", helio_arena_text(self->effects->arena, helio_text_of(text)),
                (helio_text_t){0});
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "released");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "released");
 }
 
 /*  A token for a tenant that is not known yet makes the tenant: put_token writes both rows. */
@@ -116,13 +116,13 @@ void core_on_token(helio_broker_core_t *self, const helio_ev_token_t *event)
     core_audit(self, event->actor, event->token.revoked_ms ? "token-revoke" : "token-add", event->token.token_id,
                event->token.role);
     if (!event->token.revoked_ms && !tenant->home_site[0]) {
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE,
                     "tenant %s has no home site: no job is preferred there or compared with it in `helio report`; "
                     "`helio tenants set %s --home SITE`, or `home: SITE` in a job file",
                     tenant->name, tenant->name);
         return;
     }
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", "");
 }
 
 /*  Whom a token stands for is not known here: the shell's table has the tokens, and follows the row. */
@@ -134,7 +134,7 @@ void core_on_principal(helio_broker_core_t *self, const helio_ev_principal_t *ev
                helio_text_of(core_printf(self, "user:%.*s/%.*s", HELIO_TEXT_ARGS(principal->tenant),
                                          HELIO_TEXT_ARGS(principal->user))),
                (helio_text_t){0});
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
 }
 
 void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *event)
@@ -143,5 +143,5 @@ void core_on_site_key(helio_broker_core_t *self, const helio_ev_site_key_t *even
     core_site_row(self, core_site_get(self, event->key.site));
     core_audit(self, event->actor, event->key.revoked_ms ? "key-revoke" : "key-add", event->key.site,
                event->key.public_key);
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "stored");
 }

@@ -36,8 +36,8 @@ static int64_t begin_of(helio_broker_core_t *self, helio_job_key_t on, uint32_t 
     const job_t *job = core_job_find(self, on);
     const submission_t *array = on.task == HELIO_NO_TASK && !job ? core_array_find(self, on.job) : NULL;
     const submission_t *submission = job ? job->submission : array;
-    const gate_t *gate = submission && after == HELIO_AFTER_OK ? submission->gate : NULL;
-    return gate ? gate->not_before_ms : 0;
+    const dependency_hold_t *hold = submission && after == HELIO_AFTER_OK ? submission->hold : NULL;
+    return hold ? hold->not_before_ms : 0;
 }
 
 /*  What is known of the jobs that it waits for. */
@@ -77,16 +77,16 @@ static const char *text_of(helio_broker_core_t *self, const awaited_t *awaited, 
     return text;
 }
 
-static foresight_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
+static dependency_eta_t foresight_of(helio_broker_core_t *self, const awaited_t *awaited, int64_t not_before_ms)
 {
-    foresight_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
+    dependency_eta_t found = {.earliest_ms = awaited->begin_ms > not_before_ms ? awaited->begin_ms : not_before_ms,
                          .text = text_of(self, awaited, not_before_ms)};
     if (awaited->known)
         found.latest_ms = awaited->end_ms > not_before_ms ? awaited->end_ms : not_before_ms;
     return found;
 }
 
-foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job)
+dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_submission_t *job)
 {
     int64_t not_before_ms = job->spec.not_before_wall_ms > self->wall_ms ? job->spec.not_before_wall_ms : 0;
     awaited_t awaited = {.known = true};
@@ -98,14 +98,14 @@ foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_
     return foresight_of(self, &awaited, not_before_ms);
 }
 
-void core_gate_expect(helio_broker_core_t *self, const submission_t *submission,
-                      helio_prospect_t *ret_prospect)
+void core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
+                      helio_start_estimate_t *ret_estimate)
 {
-    const gate_t *gate = submission->gate;
+    const dependency_hold_t *hold = submission->hold;
     awaited_t awaited = {.known = true};
-    for (const waiter_t *w = gate->waiters; w; w = w->gate_next)
+    for (const waiter_t *w = hold->waiters; w; w = w->hold_next)
         await(self, w->waited->key.on, w->waited->key.after, &awaited);
-    foresight_t found = foresight_of(self, &awaited, gate->not_before_ms);
-    ret_prospect->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
-    ret_prospect->basis = core_cut(core_printf(self, "%s; then when there is room", found.text), 256);
+    dependency_eta_t found = foresight_of(self, &awaited, hold->not_before_ms);
+    ret_estimate->earliest_ms = found.earliest_ms ? found.earliest_ms : self->wall_ms;
+    ret_estimate->basis = core_text_cut(core_printf(self, "%s; then when there is room", found.text), 256);
 }

@@ -7,14 +7,15 @@
 #include "broker/model/events.h"
 
 /*  Of a document that is not stored: when its gate would open. */
-typedef struct foresight {
+typedef struct dependency_eta {
     int64_t earliest_ms; /* 0 = any time */
     int64_t latest_ms;   /* 0 = not known */
     const char *text;    /* for what it waits; "" = nothing */
-} foresight_t;
+} dependency_eta_t;
 
 /*  When its gate opens, as far as that is known. */
-void core_gate_expect(helio_broker_core_t *self, const submission_t *submission, helio_prospect_t *ret_prospect);
-foresight_t core_gate_foresee(helio_broker_core_t *self, const helio_submission_t *job);
+void core_dependencies_expect(helio_broker_core_t *self, const submission_t *submission,
+                              helio_start_estimate_t *ret_estimate);
+dependency_eta_t core_dependencies_eta(helio_broker_core_t *self, const helio_submission_t *job);
 
 #endif

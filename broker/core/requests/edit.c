@@ -18,7 +18,7 @@
 #include "federation/base/clock.h"
 
 /*  All that can be edited, as it holds. */
-typedef struct wish {
+typedef struct requested {
     int32_t priority;
     uint32_t goal;
     bool prices_set;
@@ -27,12 +27,12 @@ typedef struct wish {
     uint64_t max_cost_micro_usd;
     uint64_t max_carbon_mg_per_kwh;
     queue_t *queue;
-} wish_t;
+} requested_t;
 
-static wish_t wish_of(const submission_t *submission)
+static requested_t requested_of(const submission_t *submission)
 {
     const job_class_t *class = submission->class;
-    return (wish_t){class->priority,
+    return (requested_t){class->priority,
                     submission->goal,
                     submission->prices_set,
                     class->want.deadline_wall_ms,
@@ -43,37 +43,37 @@ static wish_t wish_of(const submission_t *submission)
 }
 
 /*  Its views are those of its class and of the wish. */
-static helio_requirement_t requirement_of(const submission_t *submission, const wish_t *wish)
+static helio_requirement_t requirement_of(const submission_t *submission, const requested_t *requested)
 {
     helio_requirement_t want = submission->class->want;
-    want.queue = helio_text_of(wish->queue->name);
-    want.deadline_wall_ms = wish->deadline_ms;
-    want.max_cost_micro_usd = wish->max_cost_micro_usd;
-    want.max_carbon_mg_per_kwh = wish->max_carbon_mg_per_kwh;
-    want.free_until_ms = helio_requirement_free_until(wish->flexible_ms, submission->row.submitted_ms);
-    if (wish->prices_set)
+    want.queue = helio_text_of(requested->queue->name);
+    want.deadline_wall_ms = requested->deadline_ms;
+    want.max_cost_micro_usd = requested->max_cost_micro_usd;
+    want.max_carbon_mg_per_kwh = requested->max_carbon_mg_per_kwh;
+    want.free_until_ms = helio_requirement_free_until(requested->flexible_ms, submission->row.submitted_ms);
+    if (requested->prices_set)
         return want; /* those that it has: a document's prices are never edited, only left for a goal */
-    helio_prices_t prices = helio_prices_of_goal(wish->goal);
+    helio_prices_t prices = helio_prices_of_goal(requested->goal);
     want.carbon_price_micro_usd_per_t = prices.carbon_micro_usd_per_t;
     want.wait_price_micro_usd_per_gpu_h = prices.wait_micro_usd_per_gpu_h;
     want.scarcity_price_micro_usd_per_gpu_h = prices.scarcity_micro_usd_per_gpu_h;
     return want;
 }
 
-static void grant(helio_broker_core_t *self, submission_t *submission, const wish_t *wish)
+static void apply(helio_broker_core_t *self, submission_t *submission, const requested_t *requested)
 {
-    helio_requirement_t want = requirement_of(submission, wish);
-    submission->goal = wish->goal;
-    submission->prices_set = wish->prices_set;
-    submission->flexible_ms = wish->flexible_ms;
-    core_submission_reclass(self, submission, &want, wish->priority, wish->queue);
+    helio_requirement_t want = requirement_of(submission, requested);
+    submission->goal = requested->goal;
+    submission->prices_set = requested->prices_set;
+    submission->flexible_ms = requested->flexible_ms;
+    core_submission_reclass(self, submission, &want, requested->priority, requested->queue);
 }
 
 /* ---- in words ------------------------------------------------------------------------------------------ */
 
-static const char *goal_text(const wish_t *wish)
+static const char *goal_text(const requested_t *requested)
 {
-    return wish->prices_set ? "prices" : helio_goal_word(wish->goal);
+    return requested->prices_set ? "prices" : helio_goal_name(requested->goal);
 }
 
 static const char *time_text(helio_broker_core_t *self, int64_t wall_ms)
@@ -114,7 +114,7 @@ typedef struct change {
 
 enum { CHANGES_MAX = 7 };
 
-static uint32_t changes_of(helio_broker_core_t *self, const wish_t *a, const wish_t *b, change_t *ret_changes)
+static uint32_t changes_of(helio_broker_core_t *self, const requested_t *a, const requested_t *b, change_t *ret_changes)
 {
     uint32_t count = 0;
     if (a->queue != b->queue)
@@ -148,11 +148,11 @@ typedef struct subject {
     const job_t *first; /* of those that have none; else of those that have one */
 } subject_t;
 
-static void answer_not_found(helio_broker_core_t *self, const helio_ev_edit_t *event)
+static void reply_not_found(helio_broker_core_t *self, const helio_ev_edit_t *event)
 {
     char text[HELIO_KEY_SIZE];
     helio_job_key_text(event->key, text);
-    core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or held", text);
+    core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE, "job %s is not queued or held", text);
 }
 
 static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subject_t *ret_subject)
@@ -163,13 +163,13 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
                                                                   : NULL;
     if (!submission ||
         (event->role < HELIO_ROLE_OPERATOR && !helio_text_equal(event->tenant, submission->row.tenant))) {
-        answer_not_found(self, event);
+        reply_not_found(self, event);
         return false;
     }
     char id[HELIO_KEY_SIZE];
     helio_job_key_text((helio_job_key_t){event->key.job, HELIO_NO_TASK}, id);
     if (event->key.task != HELIO_NO_TASK) {
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                     "the tasks of an array ask for the same and are edited together: `helio edit %s`", id);
         return false;
     }
@@ -183,11 +183,11 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
     }
     if (!subject.waiting) {
         job = (job_t *)(uintptr_t)subject.first;
-        core_answer(
+        core_reply(
             self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
             "job %s has a place and is %s at %s: what it asks for can be edited while it is queued or held. "
             "`helio cancel %s` and submit it anew, or let it go on",
-            id, helio_job_state_word(job->state), core_job_site(job), id);
+            id, helio_job_state_name(job->state), core_job_site(job), id);
         return false;
     }
     *ret_subject = subject;
@@ -195,60 +195,60 @@ static bool find(helio_broker_core_t *self, const helio_ev_edit_t *event, subjec
 }
 
 static bool read_queue(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
-                       wish_t *wish)
+                       requested_t *requested)
 {
     queue_t *queue = core_queue_find(self, event->queue);
     if (!queue) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "queue: there is no queue '%.*s'; `helio queues` lists them",
                     HELIO_TEXT_ARGS(event->queue));
         return false;
     }
-    if (queue != wish->queue &&
+    if (queue != requested->queue &&
         subject->placed) { /* their GPUs are charged to the queue that they were placed in */
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                     "queue: %u task%s of the array ha%s a place, and an array is in one queue. Move it "
                     "before its first task is "
                     "placed, or cancel and submit what is left of it",
                     subject->placed, subject->placed == 1 ? "" : "s", subject->placed == 1 ? "s" : "ve");
         return false;
     }
-    wish->queue = queue;
+    requested->queue = queue;
     return true;
 }
 
-static bool read_wish(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
-                      wish_t *wish)
+static bool read_requested(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
+                      requested_t *requested)
 {
     if (event->priority_given &&
         (event->priority < -HELIO_EDIT_PRIORITY_MAX || event->priority > HELIO_EDIT_PRIORITY_MAX)) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be -%d to %d",
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be -%d to %d",
                     HELIO_EDIT_PRIORITY_MAX, HELIO_EDIT_PRIORITY_MAX);
         return false;
     }
-    if (event->queue_given && !read_queue(self, event, subject, wish))
+    if (event->queue_given && !read_queue(self, event, subject, requested))
         return false;
-    wish->priority = event->priority_given ? event->priority : wish->priority;
-    wish->goal = event->goal_given ? event->goal : wish->goal;
-    wish->prices_set = wish->prices_set && !event->goal_given;
-    wish->deadline_ms = event->deadline_given ? event->deadline_wall_ms : wish->deadline_ms;
-    wish->flexible_ms = event->flexible_given ? event->flexible_ms : wish->flexible_ms;
-    wish->max_cost_micro_usd = event->max_cost_given ? event->max_cost_micro_usd : wish->max_cost_micro_usd;
-    wish->max_carbon_mg_per_kwh =
-        event->max_carbon_given ? event->max_carbon_mg_per_kwh : wish->max_carbon_mg_per_kwh;
+    requested->priority = event->priority_given ? event->priority : requested->priority;
+    requested->goal = event->goal_given ? event->goal : requested->goal;
+    requested->prices_set = requested->prices_set && !event->goal_given;
+    requested->deadline_ms = event->deadline_given ? event->deadline_wall_ms : requested->deadline_ms;
+    requested->flexible_ms = event->flexible_given ? event->flexible_ms : requested->flexible_ms;
+    requested->max_cost_micro_usd = event->max_cost_given ? event->max_cost_micro_usd : requested->max_cost_micro_usd;
+    requested->max_carbon_mg_per_kwh =
+        event->max_carbon_given ? event->max_carbon_mg_per_kwh : requested->max_carbon_mg_per_kwh;
     return true;
 }
 
 /*  A deadline is admitted as at the submission. Of what no site can hold at present it is not the deadline
  * that forbids it. */
 static bool check_deadline(helio_broker_core_t *self, const helio_ev_edit_t *event, const subject_t *subject,
-                           const wish_t *before, const wish_t *wish)
+                           const requested_t *before, const requested_t *requested)
 {
-    const gate_t *gate = subject->submission->gate;
-    helio_requirement_t want = requirement_of(subject->submission, wish);
-    if (wish->deadline_ms == before->deadline_ms || !core_fits_somewhere(self, &want))
+    const dependency_hold_t *hold = subject->submission->hold;
+    helio_requirement_t want = requirement_of(subject->submission, requested);
+    if (requested->deadline_ms == before->deadline_ms || !core_is_feasible(self, &want))
         return true;
-    return core_deadline_check(self, event->call, "", &want, wish->queue, gate ? gate->not_before_ms : 0,
+    return core_deadline_check(self, event->call, "", &want, requested->queue, hold ? hold->not_before_ms : 0,
                                "Give a later one, or 'none'; nothing was changed");
 }
 
@@ -268,7 +268,7 @@ static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const 
         .epoch = one ? subject->first->epoch : 0,
         .from = state,
         .to = state,
-        .reason = core_cut(text, 256),
+        .reason = core_text_cut(text, 256),
         .actor = actor,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
@@ -291,18 +291,18 @@ static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const 
 
 static void write_edit(helio_broker_core_t *self, const submission_t *submission)
 {
-    wish_t wish = wish_of(submission);
+    requested_t requested = requested_of(submission);
     helio_row_edit_t row = {
         .job = submission->row.job,
-        .priority = wish.priority,
-        .goal = wish.goal,
-        .prices_set = wish.prices_set,
-        .deadline_wall_ms = wish.deadline_ms,
-        .flexible_ms = wish.flexible_ms,
-        .max_cost_micro_usd = wish.max_cost_micro_usd,
-        .max_carbon_mg_per_kwh = wish.max_carbon_mg_per_kwh,
-        .queue = helio_text_of(wish.queue->name),
-        .tier = wish.queue->tier,
+        .priority = requested.priority,
+        .goal = requested.goal,
+        .prices_set = requested.prices_set,
+        .deadline_wall_ms = requested.deadline_ms,
+        .flexible_ms = requested.flexible_ms,
+        .max_cost_micro_usd = requested.max_cost_micro_usd,
+        .max_carbon_mg_per_kwh = requested.max_carbon_mg_per_kwh,
+        .queue = helio_text_of(requested.queue->name),
+        .tier = requested.queue->tier,
         .class_id = submission->class->id,
         .at_ms = self->wall_ms,
     };
@@ -323,25 +323,25 @@ void core_on_edit(helio_broker_core_t *self, const helio_ev_edit_t *event)
     subject_t subject;
     if (!find(self, event, &subject))
         return;
-    wish_t before = wish_of(subject.submission), wish = before;
-    if (!read_wish(self, event, &subject, &wish))
+    requested_t before = requested_of(subject.submission), requested = before;
+    if (!read_requested(self, event, &subject, &requested))
         return;
     change_t changes[CHANGES_MAX];
-    uint32_t count = changes_of(self, &before, &wish, changes);
+    uint32_t count = changes_of(self, &before, &requested, changes);
     if (!count) {
-        core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "unchanged: it asks for that already");
+        core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "unchanged: it asks for that already");
         return;
     }
-    if (!check_deadline(self, event, &subject, &before, &wish))
+    if (!check_deadline(self, event, &subject, &before, &requested))
         return;
     const char *text = text_of(self, changes, count);
-    grant(self, subject.submission, &wish);
+    apply(self, subject.submission, &requested);
     write_edit(self, subject.submission);
     tell(self, event, &subject, changes, count, text);
     if (subject.placed)
         text = core_printf(self, "%s; %u of its open tasks ha%s a place and go%s on", text, subject.placed,
                            subject.placed == 1 ? "s" : "ve", subject.placed == 1 ? "es" : "");
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", text);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", text);
 }
 
 /*  A queue with open jobs is not removed. */
@@ -356,7 +356,7 @@ void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
 #endif
     if (!submission)
         return;
-    wish_t wish = {row->priority,
+    requested_t requested = {row->priority,
                    row->goal,
                    row->prices_set,
                    row->deadline_wall_ms,
@@ -364,5 +364,5 @@ void core_edit_load(helio_broker_core_t *self, const helio_row_edit_t *row)
                    row->max_cost_micro_usd,
                    row->max_carbon_mg_per_kwh,
                    queue ? queue : submission->queue};
-    grant(self, submission, &wish);
+    apply(self, submission, &requested);
 }

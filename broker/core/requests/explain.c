@@ -26,11 +26,11 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
 
-static void expect(helio_prospect_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
+static void expect(helio_start_estimate_t *p, int64_t earliest_ms, int64_t latest_ms, const char *basis)
 {
     p->earliest_ms = earliest_ms;
     p->latest_ms = latest_ms && latest_ms < earliest_ms ? earliest_ms : latest_ms;
-    p->basis = core_cut(basis, 256);
+    p->basis = core_text_cut(basis, 256);
 }
 
 /*  The first time at which some pool is expected to have room for it; 0 = none is foreseen. */
@@ -52,15 +52,15 @@ static int64_t first_room(helio_broker_core_t *self, const evaluation_t *e)
  *  told. */
 static int64_t shut_until_ms(helio_broker_core_t *self, const job_class_t *class, const option_t *o)
 {
-    const kept_t *kept = o->pool->kept;
+    const site_window_t *site_window = o->pool->site_window;
     bool shut = false;
     int64_t until_ms = 0;
-    for (uint32_t i = 0; kept && i < kept->count; i++)
-        shut = shut || (core_option_gpus(class, o) > kept->edges[i].room_gpus &&
-                        (!i || (!o->pool->evictions && /* else who could leave in time waits for those who leave */
-                                kept->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
+    for (uint32_t i = 0; site_window && i < site_window->count; i++)
+        shut = shut || (core_option_gpus(class, o) > site_window->edges[i].room_gpus &&
+                        (!i || (!o->pool->preemptions && /* else who could leave in time waits for those who leave */
+                                site_window->edges[i].at_ms - self->wall_ms < (int64_t)class->want.time_limit_ms)));
     if (shut)
-        (void)core_kept_from(self, class, o, &until_ms);
+        (void)core_site_window_reason(self, class, o, &until_ms);
     return until_ms;
 }
 
@@ -79,14 +79,14 @@ static int64_t first_unkept(helio_broker_core_t *self, const evaluation_t *e)
     return first_ms;
 }
 
-static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_prospect_t *p)
+static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_start_estimate_t *p)
 {
-    int64_t kept_ms = e->reserved ? 0 : first_unkept(self, e);
+    int64_t windows_check_ms = e->reserved ? 0 : first_unkept(self, e);
     int64_t at_ms = e->reserved ? e->reservation.at_ms : first_room(self, e);
     if (!e->feasible)
         expect(p, 0, 0, "no site that could run it takes jobs at present");
-    else if (kept_ms)
-        expect(p, kept_ms, 0, "its site keeps what it needs until then; then as soon as there is room");
+    else if (windows_check_ms)
+        expect(p, windows_check_ms, 0, "its site keeps what it needs until then; then as soon as there is room");
     else if (p->ahead_jobs)
         expect(p, self->wall_ms, 0, "as soon as there is room; how long those before it take is not known");
     else if (at_ms && e->reserved)
@@ -102,8 +102,8 @@ static void expect_room(helio_broker_core_t *self, const evaluation_t *e, helio_
                "other work has it, or its nodes are drained or down");
 }
 
-void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
-                          int64_t expected_ms, helio_prospect_t *p)
+void core_start_estimate_expect(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason,
+                          int64_t expected_ms, helio_start_estimate_t *p)
 {
     switch ((int)reason) {
     case HELIO_REASON_NONE:
@@ -137,7 +137,7 @@ void core_prospect_expect(helio_broker_core_t *self, const evaluation_t *e, heli
 }
 
 /*  Of those that are not in their class's line. */
-static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_prospect_t *p)
+static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_start_estimate_t *p)
 {
     const submission_t *submission = job->submission;
     if (job->state == HELIO_JOB_HELD)
@@ -146,8 +146,8 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_pr
         expect(p, 0, 0, "its site is silent: it may run there");
     else if (job->state != HELIO_JOB_QUEUED)
         expect(p, self->wall_ms, 0, core_printf(self, "when %s starts it", core_job_site(job)));
-    else if (submission->gate)
-        core_gate_expect(self, submission, p);
+    else if (submission->hold)
+        core_dependencies_expect(self, submission, p);
     else
         expect(
             p, self->wall_ms, 0,
@@ -155,12 +155,12 @@ static void expect_outside(helio_broker_core_t *self, const job_t *job, helio_pr
 }
 
 /*  Tasks wait in their class's line once their gate is open and their array's throttle lets them through. */
-static bool stands_in_line(const job_t *job)
+static bool is_waiting_in_queue(const job_t *job)
 {
-    return job->state == HELIO_JOB_QUEUED && !job->submission->gate && job->fed;
+    return job->state == HELIO_JOB_QUEUED && !job->submission->hold && job->fed;
 }
 
-static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_prospect_t *p)
+static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t reader, helio_start_estimate_t *p)
 {
     if (core_sites_awaited(self)) {
         expect(p, self->wall_ms, self->wall_ms + self->restored_until_ms - self->now_ms,
@@ -171,7 +171,7 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
     job_class_t alone;
     const ask_t ask = core_ask_of(job->submission->class);
     core_findings_expire(self);
-    core_prospect_ahead(self, job->submission->class, job, reader, p);
+    core_start_estimate_ahead(self, job->submission->class, job, reader, p);
     evaluation_t e = core_evaluate_ask(self, &ask, job->submission->class, &alone);
     choice_t choice = core_choose(self, &e);
     const char *detail = "";
@@ -181,14 +181,14 @@ static void foresee(helio_broker_core_t *self, const job_t *job, helio_text_t re
         core_decide(self, &e, &choice);
         reason = core_decision_reason(self, &e, &detail, &expected_ms);
     }
-    core_prospect_expect(self, &e, reason, expected_ms, p);
+    core_start_estimate_expect(self, &e, reason, expected_ms, p);
     bool head = job == job->submission->class->waiting;
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && head && e.reserved && p->ahead_jobs)
         expect(p, self->wall_ms, e.reservation.at_ms,
                core_printf(self, "%s is kept for it; latest by the time limits of what runs there, unless those before "
                                  "it go there too", core_place_text(self, e.reserved)));
     int64_t left_ms = 0;
-    const char *leaving = core_evict_text(self, job->submission->class, &left_ms);
+    const char *leaving = core_preempt_text(self, job->submission->class, &left_ms);
     if (reason == HELIO_REASON_WAITING_FOR_CAPACITY && leaving[0] && head) {
         expected_ms = left_ms;
         expect(p, self->wall_ms, left_ms, leaving);
@@ -208,21 +208,21 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
         event->key.task == HELIO_NO_TASK ? core_array_find(self, event->key.job) : NULL;
     if (!job && array && array->row.tasks.count)
         job = core_job_find(self, (helio_job_key_t){event->key.job, (int32_t)array->row.tasks.items[0]});
-    const char *better = job && may_read(event, job) ? core_moved_explain(self, job) : "";
+    const char *better = job && may_read(event, job) ? core_migration_explain(self, job) : "";
     bool waits = job && job->state != HELIO_JOB_RUNNING && job->state != HELIO_JOB_SUSPENDED &&
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
     if (!better[0] && (!waits || !may_read(event, job))) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "the job has started, is over, or is not yours");
         return;
     }
-    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK, .prospect = {.at_ms = self->wall_ms}};
+    helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK, .start_estimate = {.at_ms = self->wall_ms}};
     helio_text_t reader = event->role >= HELIO_ROLE_OPERATOR ? (helio_text_t){0} : event->tenant;
     if (better[0])
-        answer.prospect.better_site = core_cut(better, 256);
-    else if (stands_in_line(job))
-        foresee(self, job, reader, &answer.prospect);
+        reply.start_estimate.better_site = core_text_cut(better, 256);
+    else if (is_waiting_in_queue(job))
+        foresee(self, job, reader, &reply.start_estimate);
     else
-        expect_outside(self, job, &answer.prospect);
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+        expect_outside(self, job, &reply.start_estimate);
+    core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

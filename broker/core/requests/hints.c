@@ -28,17 +28,17 @@ typedef struct advisor {
     helio_broker_core_t *core;
     const evaluation_t *e; /* as it is */
     int64_t expected_ms;   /* 0 = not foreseen */
-    helio_prospect_t *prospect;
+    helio_start_estimate_t *start_estimate;
 } advisor_t;
 
 static void add(const advisor_t *self, helio_hint_kind_t kind, const char *change, const char *effect)
 {
-    helio_prospect_t *p = self->prospect;
+    helio_start_estimate_t *p = self->start_estimate;
     if (p->hints.count == HINTS_MAX)
         return;
     if (!p->hints.items)
         p->hints.items = helio_arena_alloc(self->core->effects->arena, HINTS_MAX, sizeof *p->hints.items);
-    p->hints.items[p->hints.count++] = (helio_hint_t){kind, core_cut(change, 160), core_cut(effect, 240)};
+    p->hints.items[p->hints.count++] = (helio_hint_t){kind, core_text_cut(change, 160), core_text_cut(effect, 240)};
 }
 
 static const char *place_and_cost(helio_broker_core_t *core, const option_t *o, const helio_plan_t *plan)
@@ -64,10 +64,10 @@ static const char *effect_of(const advisor_t *self, const ask_t *changed)
     if (e.waits && (!self->expected_ms || e.chosen->c.later.start_ms < self->expected_ms))
         return core_printf(core, "starts %s at %s", core_minute_text(core, e.chosen->c.later.start_ms),
                            place_and_cost(core, e.chosen, &e.chosen->c.later));
-    if (!e.waits && !choice.now && core_evict_foresee(core, &e) &&
-        (!self->expected_ms || e.evicts_at_ms < self->expected_ms))
-        return core_printf(core, "starts by %s at %s; %s", core_second_text(core, e.evicts_at_ms),
-                           place_and_cost(core, e.evicts, &e.evicts->c.now), e.evicts_text);
+    if (!e.waits && !choice.now && core_preempt_expect(core, &e) &&
+        (!self->expected_ms || e.preempts_at_ms < self->expected_ms))
+        return core_printf(core, "starts by %s at %s; %s", core_second_text(core, e.preempts_at_ms),
+                           place_and_cost(core, e.preempts, &e.preempts->c.now), e.preempts_text);
     if (e.reserved && (!self->expected_ms || e.reservation.at_ms < self->expected_ms))
         return core_printf(core, "starts by %s at %s", core_minute_text(core, e.reservation.at_ms),
                            place_and_cost(core, e.reserved, &e.reserved->c.now));
@@ -171,7 +171,7 @@ static void what_fits(const advisor_t *self)
 {
     const char *site = "";
     ask_t changed = core_ask_of(self->e->class);
-    const char *change = core_misfit_remedy(self->core, &self->e->class->want, &changed.want, &site);
+    const char *change = core_infeasible_remedy(self->core, &self->e->class->want, &changed.want, &site);
     if (change[0])
         (void)try(self, &changed, HELIO_HINT_KIND_GPU, change);
 }
@@ -197,7 +197,7 @@ static void shorter_time(const advisor_t *self)
         const option_t *o = &self->e->options[i];
         const char *detail;
         int64_t left_ms = o->pool->reservation.class ? o->pool->reservation.at_ms - core->wall_ms : 0;
-        if (core_obstacle(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY &&
+        if (core_pending_rejection(core, self->e->class, o, &detail) == HELIO_REJECTION_NO_CAPACITY &&
             left_ms > longest_ms)
             longest_ms = left_ms;
     }
@@ -269,12 +269,12 @@ static void higher_queue(const advisor_t *self)
     core_decide(core, &e, &choice);
     if (core_is_capped(&e))
         return; /* its quota or budget there forbids it, whoever goes before */
-    helio_prospect_t there = {0};
-    core_prospect_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
-    if (there.ahead_jobs < self->prospect->ahead_jobs)
+    helio_start_estimate_t there = {0};
+    core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
+    if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_QUEUE, change,
             core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
-                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->prospect->ahead_jobs));
+                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->start_estimate->ahead_jobs));
 }
 
 /*  The least priority that puts it before the other jobs of its tenant in its queue. */
@@ -293,23 +293,23 @@ static void higher_priority(const advisor_t *self)
 {
     helio_broker_core_t *core = self->core;
     ask_t changed = core_ask_of(self->e->class);
-    helio_prospect_t there = {0};
+    helio_start_estimate_t there = {0};
     changed.priority = foremost(self);
     if (!self->e->class->id || changed.priority > HELIO_EDIT_PRIORITY_MAX)
         return;
     job_class_t class = core_class_of_ask(&changed, self->e->class);
     class.id = 0; /* its own class is one of those that it passes */
-    core_prospect_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
-    if (there.ahead_jobs < self->prospect->ahead_jobs)
+    core_start_estimate_ahead(core, &class, class.waiting, (helio_text_t){0}, &there);
+    if (there.ahead_jobs < self->start_estimate->ahead_jobs)
         add(self, HELIO_HINT_KIND_PRIORITY,
             core_printf(core, "`priority` %d among %s's own jobs", changed.priority,
                         changed.account->tenant->name),
             core_printf(core, "%llu job%s before it instead of %llu", (unsigned long long)there.ahead_jobs,
-                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->prospect->ahead_jobs));
+                        there.ahead_jobs == 1 ? "" : "s", (unsigned long long)self->start_estimate->ahead_jobs));
 }
 
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
-                helio_prospect_t *ret_prospect)
+                helio_start_estimate_t *ret_estimate)
 {
     /* a trial is an evaluation too, and would write over this one's options */
     option_t *options = helio_arena_alloc(self->effects->arena, e->count + 1, sizeof *options);
@@ -317,7 +317,7 @@ void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t
         memcpy(options, e->options, e->count * sizeof *options);
     evaluation_t kept = *e;
     kept.options = options;
-    const advisor_t own = {self, &kept, expected_ms, ret_prospect};
+    const advisor_t own = {self, &kept, expected_ms, ret_estimate};
     if (reason == HELIO_REASON_NONE || !e->count)
         return;
     if (reason == HELIO_REASON_WAITING_FOR_WINDOW) {

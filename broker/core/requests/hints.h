@@ -9,6 +9,6 @@
 
 /*  What would let it start sooner. The evaluation's options are not valid afterwards. */
 void core_hints(helio_broker_core_t *self, const evaluation_t *e, helio_reason_t reason, int64_t expected_ms,
-                helio_prospect_t *ret_prospect);
+                helio_start_estimate_t *ret_estimate);
 
 #endif

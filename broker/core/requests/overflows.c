@@ -31,22 +31,22 @@ static bool check_binding(helio_broker_core_t *self, const helio_ev_overflow_t *
     const overflow_t *rival = rival_of(self, event);
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!event->queue.size && !event->tenant.size)
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "whose jobs? bind it to a queue, to a tenant, or to a tenant's jobs in a queue");
     else if (event->queue.size && !core_queue_find(self, event->queue))
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(event->queue));
     else if (event->tenant.size && !tenant)
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no tenant '%.*s'; `helio tenants set` makes it",
                     HELIO_TEXT_ARGS(event->tenant));
     else if (rival)
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                     "overflow group %s is bound to the same jobs: change that one, or remove it (`helio "
                     "overflow rm %s`)",
                     rival->name, rival->name);
     else if (!core_overflow_find(self, event->name) && core_overflow_count(self) >= HELIO_OVERFLOWS_MAX)
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "there are %d overflow groups, and no more can be made", HELIO_OVERFLOWS_MAX);
     else
         return true;
@@ -62,8 +62,8 @@ static void write_and_answer(helio_broker_core_t *self, const helio_ev_overflow_
         self, event->user, row->removed ? "overflow-rm" : "overflow-set", row->name,
         helio_text_of(core_printf(self, "%.400s", helio_arena_string(self->effects->arena, row->steps))));
     const overflow_t *group = core_overflow_find(self, row->name);
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s", row->removed ? "removed" : "set",
-                group ? core_slip_steps(self, &group->steps) : "");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s", row->removed ? "removed" : "set",
+                group ? core_warn_steps(self, &group->steps) : "");
 }
 
 void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *event)
@@ -73,10 +73,10 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
     helio_row_overflow_t row = {event->name,  event->queue,  event->tenant,
                                 event->steps, self->wall_ms, event->remove};
     if (event->role < HELIO_ROLE_OPERATOR) {
-        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "setting overflow groups needs the role operator or admin");
     } else if (event->remove && !group) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no overflow group '%.*s'; `helio overflow list` lists them",
                     HELIO_TEXT_ARGS(event->name));
     } else if (event->remove) {
@@ -86,6 +86,6 @@ void core_on_overflow(helio_broker_core_t *self, const helio_ev_overflow_t *even
         if (core_overflow_put(self, &row, &err) == HELIO_OK)
             write_and_answer(self, event, &row);
         else
-            core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
+            core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", err.text);
     }
 }

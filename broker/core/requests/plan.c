@@ -25,14 +25,14 @@
 #include "broker/core/state/text.h"
 
 /*  What it is shown to wait for while its gate is closed; "" = the time at which it is judged. */
-static helio_reason_t gated(helio_broker_core_t *self, const evaluation_t *e, const foresight_t *gate,
+static helio_reason_t held_back(helio_broker_core_t *self, const evaluation_t *e, const dependency_eta_t *hold,
                             const char **ret_detail, int64_t *ret_expected_ms)
 {
     bool later = e->waits && e->chosen;
     *ret_expected_ms =
-        gate->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
-    *ret_detail = core_printf(self, "%s%s", gate->text,
-                              gate->latest_ms ? "; shown as of then" : "; shown as if it could start now");
+        hold->latest_ms && e->chosen ? later ? e->chosen->c.later.start_ms : e->class->judged_ms : 0;
+    *ret_detail = core_printf(self, "%s%s", hold->text,
+                              hold->latest_ms ? "; shown as of then" : "; shown as if it could start now");
     return HELIO_REASON_GATED;
 }
 
@@ -41,18 +41,18 @@ static helio_reason_t waits_for(helio_broker_core_t *self, evaluation_t *e, cons
                                 const char **ret_detail, int64_t *ret_expected_ms)
 {
     core_decide(self, e, choice);
-    if (e->waits || choice->now || !core_evict_foresee(self, e))
+    if (e->waits || choice->now || !core_preempt_expect(self, e))
         return core_decision_reason(self, e, ret_detail, ret_expected_ms);
-    e->chosen = e->evicts;
-    *ret_expected_ms = e->evicts_at_ms;
-    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->evicts_text, core_place_text(self, e->evicts),
-                              core_second_text(self, e->evicts_at_ms));
+    e->chosen = e->preempts;
+    *ret_expected_ms = e->preempts_at_ms;
+    *ret_detail = core_printf(self, "%s at %s, expected start %s", e->preempts_text, core_place_text(self, e->preempts),
+                              core_second_text(self, e->preempts_at_ms));
     return HELIO_REASON_WAITING_FOR_CAPACITY;
 }
 
 /*  As if it were the newest job of all, alone in its class. */
 static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job_spec_t *spec,
-                  const foresight_t *gate, helio_planned_t *plan, helio_prospect_t *prospect)
+                  const dependency_eta_t *hold, helio_planned_t *plan, helio_start_estimate_t *start_estimate)
 {
     core_findings_expire(self);
     evaluation_t e = core_evaluate(self, class);
@@ -66,8 +66,8 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
     } else {
         reason = waits_for(self, &e, &choice, &detail, &plan->expected_ms);
     }
-    if (gate->text[0] && reason != HELIO_REASON_NEVER_FITS)
-        reason = gated(self, &e, gate, &detail, &plan->expected_ms);
+    if (hold->text[0] && reason != HELIO_REASON_NEVER_FITS)
+        reason = held_back(self, &e, hold, &detail, &plan->expected_ms);
     uint32_t gpus_per_node = class->want.gpus.count ? class->want.gpus.items[0].count : 0;
     plan->nodes = class->want.nodes;
     const option_t *shown = e.chosen;
@@ -78,26 +78,26 @@ static void judge(helio_broker_core_t *self, job_class_t *class, const helio_job
         plan->run_high_ms = shown->c.run_high_ms;
     }
     plan->gpus = (e.chosen ? e.chosen->c.gpus_per_node : gpus_per_node) * class->want.nodes;
-    core_decision_show(self, &e, reason, detail, plan);
+    core_decision_preview(self, &e, reason, detail, plan);
     if (reason == HELIO_REASON_GATED) {
-        prospect->earliest_ms = gate->earliest_ms ? gate->earliest_ms : self->wall_ms;
-        prospect->basis = core_cut(gate->text, 256);
+        start_estimate->earliest_ms = hold->earliest_ms ? hold->earliest_ms : self->wall_ms;
+        start_estimate->basis = core_text_cut(hold->text, 256);
         return;
     }
-    core_prospect_ahead(self, class, class->waiting, class->want.tenant, prospect);
-    core_prospect_expect(self, &e, reason, plan->expected_ms, prospect);
-    if (e.evicts_text) {
-        prospect->earliest_ms = self->wall_ms;
-        prospect->latest_ms = prospect->ahead_jobs ? 0 : e.evicts_at_ms;
-        prospect->basis = core_cut(detail, 256);
+    core_start_estimate_ahead(self, class, class->waiting, class->want.tenant, start_estimate);
+    core_start_estimate_expect(self, &e, reason, plan->expected_ms, start_estimate);
+    if (e.preempts_text) {
+        start_estimate->earliest_ms = self->wall_ms;
+        start_estimate->latest_ms = start_estimate->ahead_jobs ? 0 : e.preempts_at_ms;
+        start_estimate->basis = core_text_cut(detail, 256);
     }
-    core_hints(self, &e, reason, plan->expected_ms, prospect);
+    core_hints(self, &e, reason, plan->expected_ms, start_estimate);
 }
 
 void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "a plan is made of one job, and these are %u: plan them one by one", event->jobs.count);
         return;
     }
@@ -105,25 +105,25 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
     tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
-    if (!core_gate_check(self, event, document, ""))
+    if (!core_dependencies_check(self, event, document, ""))
         return;
-    foresight_t gate = core_gate_foresee(self, document);
+    dependency_eta_t hold = core_dependencies_eta(self, document);
     helio_text_t home;
     uint64_t time_limit_ms;
     queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
     if (!queue) {
-        core_answer_queue(self, event, document, "");
+        core_reply_queue(self, event, document, "");
         return;
     }
     submission_t submission = {.tenant = tenant, .queue = queue, .row.time_limit_ms = time_limit_ms};
-    core_submission_keep(&submission, &document->spec);
+    core_submission_store_spec(&submission, &document->spec);
     job_t newest = {.key.task = HELIO_NO_TASK, .ready_ms = self->wall_ms, .submission = &submission};
     memset(newest.key.job.bytes, 0xff, sizeof newest.key.job.bytes);
     const ask_t ask = {
         .want = helio_requirement_of(&document->spec, event->tenant, home, time_limit_ms, self->wall_ms),
         .account = core_account_get(tenant, queue),
         .queue = queue,
-        .earliest_ms = gate.latest_ms > self->wall_ms ? gate.latest_ms : 0,
+        .earliest_ms = hold.latest_ms > self->wall_ms ? hold.latest_ms : 0,
     };
     job_class_t class = core_class_of_ask(&ask, NULL);
     class.waiting = &newest;
@@ -137,8 +137,8 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
                            .time_limit_ms = time_limit_ms};
     core_run_expect(self, &row);
     helio_requirement_expect(&class.want, row.expected_ms, row.expected_high_ms);
-    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
-    answer.plan = (helio_planned_t){
+    helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
+    reply.plan = (helio_planned_t){
         .name = document->spec.name,
         .goal = document->spec.goal,
         .prices_set = document->spec.prices_set,
@@ -154,8 +154,8 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    answer.text = helio_text_of(core_submit_note(self, document, 1));
-    answer.prospect.at_ms = self->wall_ms;
-    judge(self, &class, &document->spec, &gate, &answer.plan, &answer.prospect);
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    reply.text = helio_text_of(core_submit_note(self, document, 1));
+    reply.start_estimate.at_ms = self->wall_ms;
+    judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
+    core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

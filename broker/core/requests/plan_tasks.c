@@ -79,5 +79,5 @@ void core_plan_tasks(helio_broker_core_t *self, const evaluation_t *e, const cho
         text = "all may start at the hour that it waits for";
     else if (choice->now)
         text = limit_of(self, e, choice->now, tasks, spec->tasks_at_once, &plan->tasks_now);
-    plan->tasks_text = core_cut(text, 256);
+    plan->tasks_text = core_text_cut(text, 256);
 }

@@ -23,25 +23,25 @@ static bool may_set(helio_broker_core_t *self, uint64_t call, uint32_t role)
 {
     if (role >= HELIO_ROLE_OPERATOR)
         return true;
-    core_answer(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+    core_reply(self, call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                 "changing queues needs the role operator or admin");
     return false;
 }
 
-static void answer_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
+static void reply_unknown(helio_broker_core_t *self, uint64_t call, helio_text_t queue)
 {
-    core_answer(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+    core_reply(self, call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                 "there is no queue '%.*s'; `helio queues` lists them", HELIO_TEXT_ARGS(queue));
 }
 
 static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *event, queue_t *queue)
 {
     if (!queue) {
-        answer_unknown(self, event->call, event->queue);
+        reply_unknown(self, event->call, event->queue);
         return;
     }
     if (queue->open_jobs) {
-        core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                     "queue %s has %u jobs that are not over: wait for them or cancel them first (`helio ls "
                     "--queue %s`)",
                     queue->name, queue->open_jobs, queue->name);
@@ -52,7 +52,7 @@ static void remove_queue(helio_broker_core_t *self, const helio_ev_queue_t *even
     queue->removed = true;
     write_queue(self, queue);
     core_audit(self, event->user, "queue-rm", helio_text_of(queue->name), (helio_text_t){0});
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed");
 }
 
 /*  The reason why not, or NULL. */
@@ -83,7 +83,7 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
     }
     const char *fault = fault_of(self, event, queue);
     if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
     if (!queue) {
@@ -101,10 +101,10 @@ void core_on_queue(helio_broker_core_t *self, const helio_ev_queue_t *event)
     write_queue(self, queue);
     core_queue_order_changed(self);
     const char *words =
-        core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_word(queue->tier),
+        core_printf(self, "priority %u, tier %s, time %s", queue->priority, helio_tier_name(queue->tier),
                     core_span_text(self, queue->time_limit_ms));
     core_audit(self, event->user, "queue-set", helio_text_of(queue->name), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
 }
 
 static queue_rule_t *find_rule(queue_t *queue, const helio_ev_queue_rule_t *event, uint32_t *ret_count)
@@ -136,7 +136,7 @@ static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     uint32_t count;
     queue_rule_t *rule = find_rule(queue, event, &count);
     if (!rule) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "queue %s has no such rule; `helio queues schedule %s` lists them", queue->name,
                     queue->name);
         return;
@@ -145,7 +145,7 @@ static void remove_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     core_queue_rule_drop(self, queue, rule);
     core_queue_order_changed(self);
     core_audit(self, event->user, "queue-unschedule", helio_text_of(queue->name), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed: %s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "removed: %s", words);
 }
 
 static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event, queue_t *queue)
@@ -163,7 +163,7 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     uint32_t count;
     queue_rule_t *before = find_rule(queue, event, &count), *rule = core_queue_rule_make(&row, &err);
     if (!rule || (!before && count >= HELIO_QUEUE_RULES_MAX)) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     rule ? "queue %s has %u rules: remove one first" : "%s", rule ? queue->name : err.text,
                     count);
         if (rule)
@@ -176,13 +176,13 @@ static void set_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *eve
     }
     LL_INSERT_INORDER(queue->rules, rule, core_queue_rule_by_precedence);
     rule->holds = core_queue_rule_holds(self, rule);
-    core_check_by(self, CORE_CHECK_QUEUES, rule->look_ms);
+    core_check_by(self, CORE_CHECK_QUEUES, rule->next_check_ms);
     core_queue_rule_write(self, queue, rule, false);
     core_queue_order_changed(self);
     const char *words = rule_words(self, rule);
     core_audit(self, event->user, "queue-schedule", helio_text_of(queue->name), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s%s", words,
-                core_slip_region(self, event->region), core_slip_zone(self, event->zone));
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s%s%s", words,
+                core_warn_region(self, event->region), core_warn_zone(self, event->zone));
 }
 
 void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *event)
@@ -192,14 +192,14 @@ void core_on_queue_rule(helio_broker_core_t *self, const helio_ev_queue_rule_t *
     if (!may_set(self, event->call, event->role))
         return;
     if (!queue)
-        answer_unknown(self, event->call, event->queue);
+        reply_unknown(self, event->call, event->queue);
     else if (event->remove)
         remove_rule(self, event, queue);
     else if (event->priority > HELIO_QUEUE_PRIORITY_MAX)
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be 0 to %d",
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "priority: must be 0 to %d",
                     HELIO_QUEUE_PRIORITY_MAX);
     else if (!event->schedule.size && (!event->for_ms || event->for_ms > HELIO_QUEUE_RULE_FOR_MAX_D * day_ms))
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "for: must be more than nothing and at most %d days; what is to last is a schedule",
                     HELIO_QUEUE_RULE_FOR_MAX_D);
     else

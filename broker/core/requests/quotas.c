@@ -30,7 +30,7 @@ static const char *words_of(helio_broker_core_t *self, const helio_quota_t *quot
     const char *burst =
         quota->burst_gpus == HELIO_QUOTA_UNLIMITED ? "none" : core_printf(self, "%u", quota->burst_gpus);
     return core_printf(self, "guaranteed %u, burst %s, weight %u.%03u%s", quota->guaranteed_gpus, burst,
-                       quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_words(self, budgets));
+                       quota->weight_milli / 1000, quota->weight_milli % 1000, core_budget_list_text(self, budgets));
 }
 
 static void keep(helio_broker_core_t *self, helio_text_t tenant, helio_text_t queue, helio_holdings_t *holds,
@@ -56,7 +56,7 @@ void core_quota_weigh(helio_broker_core_t *self, tenant_t *tenant, uint32_t weig
     keep(self, helio_text_of(tenant->name), (helio_text_t){0}, &tenant->holds, &quota);
 }
 
-static void answer_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
+static void reply_set(helio_broker_core_t *self, const helio_ev_quota_t *event, const helio_quota_t *quota,
                        const helio_budget_t budgets[HELIO_BUDGET_KINDS])
 {
     const char *object = event->queue.size ? core_printf(self, "%.*s/%.*s", HELIO_TEXT_ARGS(event->tenant),
@@ -64,7 +64,7 @@ static void answer_set(helio_broker_core_t *self, const helio_ev_quota_t *event,
                                            : core_printf(self, "%.*s", HELIO_TEXT_ARGS(event->tenant));
     const char *words = words_of(self, quota, budgets);
     core_audit(self, event->user, "quota-set", helio_text_of(object), helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s", words);
 }
 
 static bool gives_quota(const helio_ev_quota_t *event)
@@ -77,7 +77,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     helio_budget_ask_t asks[HELIO_BUDGETS_GIVEN_MAX];
     uint32_t count = 0;
     if (!queue || event->guaranteed_given || event->weight_given || (!event->burst_given && !event->budgets.count)) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                     "of each tenant ('*') only the burst limit and budgets in one queue can be set: "
                     "`helio quota set '*' --queue express --burst 16`");
         return;
@@ -90,7 +90,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     }
     const char *fault = fault_of(self, event, &quota);
     if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
     if (!core_budget_read(self, event, asks, &count))
@@ -102,7 +102,7 @@ static void on_quota_of_each(helio_broker_core_t *self, const helio_ev_quota_t *
     }
     if (count)
         core_budget_set(self, event, NULL, queue, asks, count);
-    answer_set(self, event, &quota, queue->each_budgets);
+    reply_set(self, event, &quota, queue->each_budgets);
 }
 
 static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event, tenant_t *tenant, queue_t *queue)
@@ -120,7 +120,7 @@ static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event
         quota.weight_milli = event->weight_milli;
     const char *fault = fault_of(self, event, &quota);
     if (fault) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "%s", fault);
         return;
     }
     if (!core_budget_read(self, event, asks, &count))
@@ -132,7 +132,7 @@ static void on_quota_of(helio_broker_core_t *self, const helio_ev_quota_t *event
     }
     if (count)
         core_budget_set(self, event, tenant, queue, asks, count);
-    answer_set(self, event, &quota, (account ? &account->spends : &tenant->spends)->budgets);
+    reply_set(self, event, &quota, (account ? &account->spends : &tenant->spends)->budgets);
 }
 
 void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
@@ -142,12 +142,12 @@ void core_on_quota(helio_broker_core_t *self, const helio_ev_quota_t *event)
     bool each = core_quota_is_each(event->tenant);
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (event->role < HELIO_ROLE_OPERATOR) {
-        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "setting quotas needs the role operator or admin");
         return;
     }
     if ((!tenant && !each) || (event->queue.size && !queue)) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     tenant || each ? "there is no queue '%.*s'; `helio queues` lists them"
                            : "there is no tenant '%.*s'; `helio tenants set` makes it",
                     HELIO_TEXT_ARGS(tenant || each ? event->queue : event->tenant));

@@ -129,10 +129,10 @@ static uint32_t clash_within(helio_broker_core_t *self, const helio_ev_submit_t 
     return event->jobs.count;
 }
 
-void core_answer_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
+void core_reply_queue(helio_broker_core_t *self, const helio_ev_submit_t *event, const helio_submission_t *job,
                        const char *where)
 {
-    core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
+    core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
                 "%squeue: there is no queue '%.*s'; `helio queues` lists them", where,
                 HELIO_TEXT_ARGS(job->spec.queue));
 }
@@ -167,25 +167,25 @@ static const char *where_of(helio_broker_core_t *self, const helio_ev_submit_t *
 bool core_deadline_check(helio_broker_core_t *self, uint64_t call, const char *where, const helio_requirement_t *want,
                          queue_t *queue, int64_t not_before_ms, const char *remedy)
 {
-    bool gated = not_before_ms > self->wall_ms;
-    int64_t start_ms = gated ? not_before_ms : self->wall_ms;
+    bool held_back = not_before_ms > self->wall_ms;
+    int64_t start_ms = held_back ? not_before_ms : self->wall_ms;
     uint64_t run_ms = want->time_limit_ms;
     if (!want->deadline_wall_ms || start_ms + (int64_t)run_ms <= want->deadline_wall_ms ||
         !is_too_late(self, want, queue, start_ms, &run_ms))
         return true;
-    helio_fx_answer_t answer = {
+    helio_fx_reply_t reply = {
         .call = call,
         .rc = HELIO_INFEASIBLE,
-        .reason = helio_text_of(helio_rejection_word(HELIO_REJECTION_DEADLINE)),
+        .reason = helio_text_of(helio_rejection_name(HELIO_REJECTION_DEADLINE)),
         .text = helio_text_of(core_printf(
             self,
             "%sdeadline: it ends at %s, and the job, which is taken to run up to %s, is over not before %s, "
             "were there room at once%s. %s",
             where, core_second_text(self, want->deadline_wall_ms), core_span_text(self, run_ms),
-            core_second_text(self, start_ms + (int64_t)run_ms), gated ? " at `not_before`" : "",
+            core_second_text(self, start_ms + (int64_t)run_ms), held_back ? " at `not_before`" : "",
             remedy)),
     };
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
     return false;
 }
 
@@ -216,7 +216,7 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
         const idempotency_t *known = key_find(self, event->tenant, job->idempotency_key);
         bool differs = known && memcmp(known->spec_hash, job->spec_hash.data, 32) != 0;
         if (differs || clashes) {
-            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
+            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_INVALID,
                         "%sidempotency key '%.*s' was used for another document; nothing was stored. "
                         "Use a new key for a new job",
                         where_of(self, event, job), HELIO_TEXT_ARGS(job->idempotency_key));
@@ -227,15 +227,15 @@ static bool check_one(helio_broker_core_t *self, const helio_ev_submit_t *event,
     }
     queue_t *queue = core_resolve(self, tenant, job, &home, &time_limit_ms);
     if (!queue) {
-        core_answer_queue(self, event, job, where_of(self, event, job));
+        core_reply_queue(self, event, job, where_of(self, event, job));
         return false;
     }
-    if (!core_gate_check(self, event, job, job->depends.count ? where_of(self, event, job) : ""))
+    if (!core_dependencies_check(self, event, job, job->depends.count ? where_of(self, event, job) : ""))
         return false;
     helio_requirement_t want = helio_requirement_of(&job->spec, event->tenant, home, time_limit_ms, self->wall_ms);
-    if (!core_fits_somewhere(self, &want)) {
-        core_answer(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
-                    where_of(self, event, job), core_misfit_text(self, &want));
+    if (!core_is_feasible(self, &want)) {
+        core_reply(self, event->call, HELIO_INFEASIBLE, HELIO_REASON_NEVER_FITS, "%sno site can ever run this: %s",
+                    where_of(self, event, job), core_infeasible_text(self, &want));
         return false;
     }
     return check_deadline(self, event, job, &want, queue);
@@ -253,7 +253,7 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
         return true;
     bool all = self->open_jobs + tasks > self->options.queued_max;
     if (all || tenant->open_jobs + tasks > self->options.queued_per_tenant_max) {
-        core_answer(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
+        core_reply(self, event->call, HELIO_BUSY, HELIO_REASON_QUEUED,
                     "%u jobs of %s are not over yet and %u is the bound; nothing was stored. Try again later",
                     all ? self->open_jobs : tenant->open_jobs, all ? "all tenants" : "your tenant",
                     all ? self->options.queued_max : self->options.queued_per_tenant_max);
@@ -267,7 +267,7 @@ static bool check_bounds(helio_broker_core_t *self, const helio_ev_submit_t *eve
  *  after it as they did when they came, and the mark of the open ones holds (helio_broker_core_open_from). */
 enum { ID_COUNT_MAX = 1 << 18 };
 
-void core_ids_go_on_from(helio_broker_core_t *self, helio_uuid_t newest)
+void core_ids_continue_after(helio_broker_core_t *self, helio_uuid_t newest)
 {
     const uint8_t *b = newest.bytes;
     self->intake->newest_job = newest;
@@ -341,13 +341,13 @@ static helio_accepted_job_t accept_one(helio_broker_core_t *self, const helio_ev
     submission_t *submission = core_submission_new(self, &row, &job->spec);
     if (row.idempotency_key.size)
         core_key_put(self, row.tenant, row.idempotency_key, (const uint8_t *)row.spec_hash.data, row.job);
-    core_gate_new(self, submission, job);
+    core_dependency_hold_new(self, submission, job);
     if (!job->spec.tasks.count)
         core_job_enqueue(self, core_job_new(self, submission, HELIO_NO_TASK), false);
     for (uint32_t i = 0; i < job->spec.tasks.count; i++)
         core_job_enqueue(self, core_job_new(self, submission, (int32_t)job->spec.tasks.items[i]), false);
     core_emit(self, HELIO_BROKER_FX_ROW_JOB, &row); /* its views are the event's */
-    core_gate_refuse(self, submission);
+    core_dependencies_refuse(self, submission);
     return (helio_accepted_job_t){row.job, false};
 }
 
@@ -356,7 +356,7 @@ tenant_t *core_tenant_of(helio_broker_core_t *self, const helio_ev_submit_t *eve
     tenant_t *tenant;
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     if (!tenant)
-        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "there is no tenant '%.*s'; an operator makes it with `helio tenants set`",
                     HELIO_TEXT_ARGS(event->tenant));
     return tenant;
@@ -393,9 +393,9 @@ void core_on_submit(helio_broker_core_t *self, const helio_ev_submit_t *event)
     helio_accepted_job_t *accepted = helio_arena_alloc(self->effects->arena, event->jobs.count, sizeof *accepted);
     for (uint32_t i = 0; i < event->jobs.count; i++)
         accepted[i] = accept_one(self, event, &event->jobs.items[i], tenant);
-    helio_fx_answer_t answer = {.call = event->call, .rc = HELIO_OK};
-    answer.text = helio_text_of(core_submit_note(self, event->jobs.items, event->jobs.count));
-    answer.jobs.items = accepted;
-    answer.jobs.count = event->jobs.count;
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK};
+    reply.text = helio_text_of(core_submit_note(self, event->jobs.items, event->jobs.count));
+    reply.jobs.items = accepted;
+    reply.jobs.count = event->jobs.count;
+    core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }

@@ -27,12 +27,12 @@ static const char *words_of(helio_broker_core_t *self, const tenant_t *tenant)
 void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
 {
     if (event->role < HELIO_ROLE_OPERATOR) {
-        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN,
                     "making and changing tenants needs the role operator or admin");
         return;
     }
     if (event->weight_given && (!event->weight_milli || event->weight_milli > HELIO_QUOTA_WEIGHT_MAX)) {
-        core_answer(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "weight: must be 0.001 to %d",
+        core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID, "weight: must be 0.001 to %d",
                     HELIO_QUOTA_WEIGHT_MAX / 1000);
         return;
     }
@@ -40,21 +40,21 @@ void core_on_tenant(helio_broker_core_t *self, const helio_ev_tenant_t *event)
     HASH_FIND(hh, self->tenants, event->tenant.data, event->tenant.size, tenant);
     bool is_new = !tenant;
     tenant = core_tenant_get(self, event->tenant);
-    bool moves = event->home_given && !helio_text_is(event->home_site, tenant->home_site);
+    bool migrations = event->home_given && !helio_text_is(event->home_site, tenant->home_site);
     bool weighs = event->weight_given && event->weight_milli != tenant->holds.quota.weight_milli;
-    if (moves)
+    if (migrations)
         (void)helio_text_copy(event->home_site, tenant->home_site, sizeof tenant->home_site);
-    if (is_new || moves)
+    if (is_new || migrations)
         write_tenant(self, tenant);
     if (weighs)
         core_quota_weigh(self, tenant, event->weight_milli);
     const char *words = words_of(self, tenant);
-    if (is_new || moves || weighs)
+    if (is_new || migrations || weighs)
         core_audit(self, event->user, is_new ? "tenant-add" : "tenant-set", helio_text_of(tenant->name),
                    helio_text_of(words));
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s: %s%s",
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s: %s%s",
                 is_new              ? "made"
-                : (moves || weighs) ? "set"
+                : (migrations || weighs) ? "set"
                                     : "unchanged",
-                words, core_slip_site(self, helio_text_of(tenant->home_site)));
+                words, core_warn_site(self, helio_text_of(tenant->home_site)));
 }

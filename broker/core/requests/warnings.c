@@ -33,7 +33,7 @@ static bool has_site(const helio_broker_core_t *self, helio_text_t region)
     return false;
 }
 
-const char *core_slip_region(helio_broker_core_t *self, helio_text_t region)
+const char *core_warn_region(helio_broker_core_t *self, helio_text_t region)
 {
     helio_suggestion_t suggestion = {.written = region};
     bool known = false;
@@ -49,7 +49,7 @@ const char *core_slip_region(helio_broker_core_t *self, helio_text_t region)
 
 /* ---- sites ----------------------------------------------------------------------------------------------- */
 
-const char *core_slip_site(helio_broker_core_t *self, helio_text_t name)
+const char *core_warn_site(helio_broker_core_t *self, helio_text_t name)
 {
     helio_suggestion_t suggestion = {.written = name};
     if (!name.size || !self->sites || core_site_find(self, name))
@@ -62,7 +62,7 @@ const char *core_slip_site(helio_broker_core_t *self, helio_text_t name)
 
 /* ---- zones ----------------------------------------------------------------------------------------------- */
 
-const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone)
+const char *core_warn_zone(helio_broker_core_t *self, helio_text_t zone)
 {
     static const char west[] = "Etc/GMT";
     if (zone.size >= sizeof west && memcmp(zone.data, west, sizeof west - 1) == 0 &&
@@ -97,7 +97,7 @@ static bool has_some(const helio_broker_core_t *self, const helio_overflow_t *st
     return false;
 }
 
-static const char *slip_of_pattern(helio_broker_core_t *self, uint32_t step, helio_text_t pattern)
+static const char *warning_of_pattern(helio_broker_core_t *self, uint32_t step, helio_text_t pattern)
 {
     helio_suggestion_t suggestion = {.written = pattern};
     if (has_site(self, pattern))
@@ -109,7 +109,7 @@ static const char *slip_of_pattern(helio_broker_core_t *self, uint32_t step, hel
                        HELIO_TEXT_ARGS(pattern), meant(self, &suggestion));
 }
 
-const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *steps)
+const char *core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps)
 {
     const char *said = "";
     for (uint32_t i = 0; self->sites && i < steps->count; i++) {
@@ -121,7 +121,7 @@ const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *s
             helio_text_t name = excludes ? (helio_text_t){pattern.data + 1, pattern.size - 1} : pattern;
             if (names_some(self, name))
                 continue;
-            said = core_printf(self, "%s%s", said, slip_of_pattern(self, i, name));
+            said = core_printf(self, "%s%s", said, warning_of_pattern(self, i, name));
             slipped = true;
         }
         if (!slipped && !has_some(self, steps, i))
@@ -129,6 +129,6 @@ const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *s
                                      "before it, or excluded",
                                said, i + 1);
     }
-    helio_text_t some = core_cut(said, 400);
+    helio_text_t some = core_text_cut(said, 400);
     return core_printf(self, "%.*s", HELIO_TEXT_ARGS(some));
 }

@@ -6,9 +6,9 @@
 #include "federation/base/memory.h"
 #include "federation/policy/overflow.h"
 
-const char *core_slip_region(helio_broker_core_t *self, helio_text_t region);
-const char *core_slip_site(helio_broker_core_t *self, helio_text_t site); /* a home */
-const char *core_slip_zone(helio_broker_core_t *self, helio_text_t zone);
-const char *core_slip_steps(helio_broker_core_t *self, const helio_overflow_t *steps);
+const char *core_warn_region(helio_broker_core_t *self, helio_text_t region);
+const char *core_warn_site(helio_broker_core_t *self, helio_text_t site); /* a home */
+const char *core_warn_zone(helio_broker_core_t *self, helio_text_t zone);
+const char *core_warn_steps(helio_broker_core_t *self, const helio_overflow_t *steps);
 
 #endif

@@ -31,20 +31,20 @@ enum { ROUND_PLACEMENTS_MAX = 2000 }; /* in one round; the rest waits for the ne
 static void note_choice(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     job_class_t *class = e->class;
-    const option_t *least = e->waits && choice->now && !class->least_ms ? core_least_wait(self, e) : NULL;
+    const option_t *earliest = e->waits && choice->now && !class->earliest_ms ? core_least_wait(self, e) : NULL;
     if (!e->waits)
-        class->least_ms = 0;
-    if (!least)
+        class->earliest_ms = 0;
+    if (!earliest)
         return;
-    class->least = least->site;
-    (void)helio_text_copy(least->pool->info.name, class->least_pool, sizeof class->least_pool);
-    class->least_ms = self->wall_ms;
+    class->earliest = earliest->site;
+    (void)helio_text_copy(earliest->pool->info.name, class->earliest_pool, sizeof class->earliest_pool);
+    class->earliest_ms = self->wall_ms;
 }
 
 static void due(job_class_t *class, int64_t at_ms)
 {
-    if (at_ms && (!class->look_ms || at_ms < class->look_ms))
-        class->look_ms = at_ms;
+    if (at_ms && (!class->next_check_ms || at_ms < class->next_check_ms))
+        class->next_check_ms = at_ms;
 }
 
 /*  Of the jobs that are left: what they wait for, and when that is looked at again. */
@@ -70,36 +70,36 @@ static void settle(helio_broker_core_t *self, evaluation_t *e, const choice_t *c
         due(class, e->options[i].c.not_before_ms);
     if (e->over_budget)
         due(class, e->shortage.fits_ms);
-    bool evicted = !e->waits && !choice->now && core_evict(self, e);
+    bool preempted = !e->waits && !choice->now && core_preempt(self, e);
     if (e->waits)
-        core_evict_class_drop(self, class);
+        core_preempt_class_drop(self, class);
     due(class, core_overflow_due_ms(class));
     const char *detail = "";
     int64_t expected_ms;
     helio_reason_t reason = core_decision_reason(self, e, &detail, &expected_ms);
     bool moved = before.pool != class->window.pool || before.start_ms != class->window.start_ms;
-    if ((e->waits && moved) || evicted || (!placed && (reason != class->reason || !class->decision_id)))
+    if ((e->waits && moved) || preempted || (!placed && (reason != class->reason || !class->decision_id)))
         core_decision_write(self, e, reason, detail);
     core_class_write(self, class, reason, detail, expected_ms);
 }
 
 typedef enum outcome {
-    TURN_DONE,
-    TURN_YIELDED, /* to the rival; it is asked again */
-    TURN_LOWER    /* it is asked again at a lower level of its queue */
+    CLASS_DONE,
+    CLASS_DEFERRED, /* to the rival; it is asked again */
+    CLASS_AT_LOWER_LEVEL    /* it is asked again at a lower level of its queue */
 } outcome_t;
 
 /*  Its queue has a lower level elsewhere, where it may find room or goes next. Room that it waits for where it has this
  * one is its own before anybody of a lower level is asked. */
-static bool wants_lower_turn(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
+static bool wants_lower_level(helio_broker_core_t *self, evaluation_t *e, const choice_t *choice)
 {
     uint32_t below;
     job_class_t *class = e->class;
     bool later_suffices = choice->later && class->waiting_count <= choice->room;
-    if (!class->waiting || later_suffices || (choice->now && core_is_of_turn(class, choice->now)) ||
-        !core_queue_below(class->queue, class->level, &below))
+    if (!class->waiting || later_suffices || (choice->now && core_is_at_priority_level(class, choice->now)) ||
+        !core_queue_below(class->queue, class->priority_level, &below))
         return false;
-    class->yielded = self->rounds;
+    class->deferred_round = self->rounds;
     if (choice->now)
         return true;
     core_reserve_drop(class);
@@ -117,32 +117,32 @@ static uint32_t place_class(helio_broker_core_t *self, job_class_t *class, const
     evaluation_t e = core_evaluate(self, class);
     choice_t choice = {0};
     uint32_t placed = 0;
-    class->look_ms = 0;
-    *ret_outcome = TURN_DONE;
+    class->next_check_ms = 0;
+    *ret_outcome = CLASS_DONE;
     while (class->waiting && placed < most) {
         choice = core_choose(self, &e);
         if (!choice.now || (choice.later && class->waiting_count <= choice.room) ||
-            !core_is_of_turn(class, choice.now))
+            !core_is_at_priority_level(class, choice.now))
             break;
         core_place(self, &e, class->waiting, choice.now);
         placed++;
-        if (rival && class->waiting && core_share_turn(class, rival) > 0) {
-            class->yielded = self->rounds;
-            *ret_outcome = TURN_YIELDED;
+        if (rival && class->waiting && core_class_compare_share(class, rival) > 0) {
+            class->deferred_round = self->rounds;
+            *ret_outcome = CLASS_DEFERRED;
             return placed;
         }
     }
     if (placed == most && class->waiting)
         return placed;
-    if (wants_lower_turn(self, &e, &choice)) {
-        *ret_outcome = TURN_LOWER;
+    if (wants_lower_level(self, &e, &choice)) {
+        *ret_outcome = CLASS_AT_LOWER_LEVEL;
         return placed;
     }
     class->blocked_at = self->capacity_version;
     if (class->waiting) {
         settle(self, &e, &choice, placed > 0);
     } else {
-        class->least_ms = 0;
+        class->earliest_ms = 0;
         core_window_clear(class);
         core_reserve_drop(class);
         core_class_write(self, class, HELIO_REASON_NONE, "", 0);
@@ -168,33 +168,33 @@ void core_round(helio_broker_core_t *self)
     if (core_sites_awaited(self))
         return; /* it is asked for again when they have spoken */
     drop_reservations(self);
-    core_evict_review(self);
-    core_moves_review(self);
-    core_kept_review(self);
-    uint32_t placed = core_moves_place(self);
-    turns_t turns = core_turns(self);
+    core_preempt_review(self);
+    core_migrations_review(self);
+    core_site_window_review(self);
+    uint32_t placed = core_migrations_place(self);
+    scheduling_order_t scheduling_order = core_scheduling_order(self);
     job_class_t *class, *rival;
-    while (placed < ROUND_PLACEMENTS_MAX && (class = core_turns_next(&turns, &rival))) {
+    while (placed < ROUND_PLACEMENTS_MAX && (class = core_scheduling_next(&scheduling_order, &rival))) {
         outcome_t outcome;
         placed += place_class(self, class, rival, ROUND_PLACEMENTS_MAX - placed, &outcome);
-        if (outcome != TURN_YIELDED)
-            core_turns_done(&turns, outcome == TURN_LOWER);
+        if (outcome != CLASS_DEFERRED)
+            core_scheduling_done(&scheduling_order, outcome == CLASS_AT_LOWER_LEVEL);
     }
     if (placed >= ROUND_PLACEMENTS_MAX)
         core_round_due(self);
     else
-        core_moves_judge(self);
-    core_check_at(self, CORE_CHECK_CLASSES, core_kept_review_ms(self));
-    core_check_by(self, CORE_CHECK_CLASSES, self->moves->look_ms);
+        core_migrations_judge(self);
+    core_check_at(self, CORE_CHECK_CLASSES, core_site_window_review_ms(self));
+    core_check_by(self, CORE_CHECK_CLASSES, self->migrations->next_check_ms);
     for (class = self->classes; class; class = class->hh.next)
-        if (class->waiting && class->look_ms)
-            core_check_by(self, CORE_CHECK_CLASSES, class->look_ms);
+        if (class->waiting && class->next_check_ms)
+            core_check_by(self, CORE_CHECK_CLASSES, class->next_check_ms);
 }
 
-void core_look(helio_broker_core_t *self)
+void core_recheck_classes(helio_broker_core_t *self)
 {
     for (job_class_t *class = self->classes; class; class = class->hh.next)
-        if (class->look_ms && class->look_ms <= self->wall_ms)
+        if (class->next_check_ms && class->next_check_ms <= self->wall_ms)
             class->blocked_at = 0;
     core_check_at(self, CORE_CHECK_CLASSES, INT64_MAX);
     core_round_due(self);

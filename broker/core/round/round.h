@@ -5,6 +5,6 @@
 #include "broker/core/state/nouns.h"
 
 void core_round(helio_broker_core_t *self);
-void core_look(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
+void core_recheck_classes(helio_broker_core_t *self); /* at the clock: what classes wait for may be due */
 
 #endif

@@ -89,23 +89,23 @@ void core_baseline_write(helio_broker_core_t *self, const job_t *job, const heli
         row.home_carbon_kind = helio_text_of(common_kind(bill, &there));
         row.estimated = row.estimated || there.estimated;
     }
-    site_t *least = job->last ? job->last->least : NULL;
-    pool = least ? pool_that_fits(job, least, helio_text_of(job->last->least_pool), &gpus) : NULL;
+    site_t *earliest = job->last ? job->last->earliest : NULL;
+    pool = earliest ? pool_that_fits(job, earliest, helio_text_of(job->last->earliest_pool), &gpus) : NULL;
     if (pool) {
-        bill_t there = bill_of(self, least, pool, gpus, job->last->least_ms, job->pool, report);
-        charge_transfer(self, job, least, pool, job->last->least_ms, &there);
-        row.least_site = helio_text_of(least->name);
-        row.least_wait_ms = wait_ms(submitted_ms, job->last->least_ms);
-        row.least_energy_j = there.total.energy_j;
-        row.least_carbon_mg = there.total.carbon_mg;
-        row.least_cost_micro_usd = there.total.cost_micro_usd;
-        row.least_carbon_kind = helio_text_of(common_kind(bill, &there));
+        bill_t there = bill_of(self, earliest, pool, gpus, job->last->earliest_ms, job->pool, report);
+        charge_transfer(self, job, earliest, pool, job->last->earliest_ms, &there);
+        row.earliest_site = helio_text_of(earliest->name);
+        row.earliest_wait_ms = wait_ms(submitted_ms, job->last->earliest_ms);
+        row.earliest_energy_j = there.total.energy_j;
+        row.earliest_carbon_mg = there.total.carbon_mg;
+        row.earliest_cost_micro_usd = there.total.cost_micro_usd;
+        row.earliest_carbon_kind = helio_text_of(common_kind(bill, &there));
         row.estimated = row.estimated || there.estimated;
     }
     core_emit(self, HELIO_BROKER_FX_ROW_BASELINE, &row);
 }
 
-void core_baseline_load(helio_broker_core_t *self, const helio_row_least_t *row)
+void core_baseline_load(helio_broker_core_t *self, const helio_row_earliest_start_t *row)
 {
     job_t *job = core_job_find(self, row->key);
     site_t *site = core_site_find(self, row->site);
@@ -113,7 +113,7 @@ void core_baseline_load(helio_broker_core_t *self, const helio_row_least_t *row)
         return;
     if (!job->last)
         job->last = helio_new(1, sizeof *job->last);
-    job->last->least = site;
-    (void)helio_text_copy(row->pool, job->last->least_pool, sizeof job->last->least_pool);
-    job->last->least_ms = row->at_ms;
+    job->last->earliest = site;
+    (void)helio_text_copy(row->pool, job->last->earliest_pool, sizeof job->last->earliest_pool);
+    job->last->earliest_ms = row->at_ms;
 }

@@ -9,6 +9,6 @@
 
 void core_baseline_write(helio_broker_core_t *self, const job_t *job, const helio_report_t *report,
                          const bill_t *bill);
-void core_baseline_load(helio_broker_core_t *self, const helio_row_least_t *row);
+void core_baseline_load(helio_broker_core_t *self, const helio_row_earliest_start_t *row);
 
 #endif

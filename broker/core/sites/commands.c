@@ -14,12 +14,12 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
                          : kind == HELIO_BROKER_EV_UNDRAIN ? "undrain"
                                                            : "attest";
     if (event->role < HELIO_ROLE_OPERATOR) {
-        core_answer(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin",
+        core_reply(self, event->call, HELIO_FORBIDDEN, HELIO_REASON_FORBIDDEN, "%s needs the role operator or admin",
                     action);
         return;
     }
     if (!site) {
-        core_answer(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
+        core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
                     "there is no site '%.*s'; `helio sites` lists them", HELIO_TEXT_ARGS(event->site));
         return;
     }
@@ -27,13 +27,13 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         int64_t quiet_s = (self->now_ms - site->heard_ms) / 1000,
                 after_s = (int64_t)self->options.silent_after_ms / 1000;
         if (site->state == HELIO_SITE_STATE_READY && site->stale)
-            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                         "site %s was heard of %lld s ago: it can be attested dead once that is %lld s, in %lld s",
                         site->name, (long long)quiet_s, (long long)after_s, (long long)(after_s - quiet_s));
         else
-            core_answer(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
+            core_reply(self, event->call, HELIO_CONFLICT, HELIO_REASON_NONE,
                         "site %s is %s: only a silent site can be attested dead; drain it or stop its agent first",
-                        site->name, helio_site_state_word(site->state));
+                        site->name, helio_site_state_name(site->state));
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST) {
@@ -46,5 +46,5 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         core_site_row(self, site);
     }
     core_audit(self, event->user, action, helio_text_of(site->name), event->reason);
-    core_answer(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s %s", action, site->name);
+    core_reply(self, event->call, HELIO_OK, HELIO_REASON_NONE, "%s %s", action, site->name);
 }

@@ -21,7 +21,7 @@ static const char *const parts[] = {"idle", "foreign", "overhead", "meter"};
 enum { PARTS = sizeof parts / sizeof parts[0], PART_METER = 3 };
 
 /*  The last issue of one part: what it said already is not written again. */
-struct booked {
+struct accounted {
     uint32_t part;
     char pool[33];
     int64_t start_ms;
@@ -29,31 +29,31 @@ struct booked {
     double watts[HELIO_SERIES_POINTS_MAX];
 };
 
-void core_booked_free(site_t *site)
+void core_accounted_free(site_t *site)
 {
-    free(site->booked);
-    site->booked = NULL;
-    site->booked_count = 0;
+    free(site->accounted);
+    site->accounted = NULL;
+    site->accounted_count = 0;
 }
 
-static booked_t *booked_get(site_t *site, uint32_t part, helio_text_t pool)
+static accounted_t *accounted_get(site_t *site, uint32_t part, helio_text_t pool)
 {
-    for (uint32_t i = 0; i < site->booked_count; i++)
-        if (site->booked[i].part == part && helio_text_is(pool, site->booked[i].pool))
-            return &site->booked[i];
-    if (site->booked_count == PARTS * (HELIO_SITE_POOLS_MAX + 1))
+    for (uint32_t i = 0; i < site->accounted_count; i++)
+        if (site->accounted[i].part == part && helio_text_is(pool, site->accounted[i].pool))
+            return &site->accounted[i];
+    if (site->accounted_count == PARTS * (HELIO_SITE_POOLS_MAX + 1))
         return NULL;
-    site->booked = helio_grow(site->booked, site->booked_count + 1, sizeof *site->booked);
-    booked_t *made = &site->booked[site->booked_count++];
-    *made = (booked_t){.part = part};
+    site->accounted = helio_grow(site->accounted, site->accounted_count + 1, sizeof *site->accounted);
+    accounted_t *made = &site->accounted[site->accounted_count++];
+    *made = (accounted_t){.part = part};
     (void)helio_text_copy(pool, made->pool, sizeof made->pool);
     return made;
 }
 
-static bool was_said(const booked_t *booked, int64_t hour_ms, double watts)
+static bool was_said(const accounted_t *accounted, int64_t hour_ms, double watts)
 {
-    int64_t at = (hour_ms - booked->start_ms) / HELIO_HOUR_MS;
-    return booked->count && hour_ms >= booked->start_ms && at < booked->count && booked->watts[at] == watts;
+    int64_t at = (hour_ms - accounted->start_ms) / HELIO_HOUR_MS;
+    return accounted->count && hour_ms >= accounted->start_ms && at < accounted->count && accounted->watts[at] == watts;
 }
 
 bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series)
@@ -66,11 +66,11 @@ bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_serie
     bool of_site = part == PART_METER && !series->pool.size;
     bool good = series->step_s == HOUR_S && series->start_wall_ms % HELIO_HOUR_MS == 0 &&
                 (of_site || (part != PART_METER && core_pool_find(site, series->pool)));
-    booked_t *booked = good ? booked_get(site, part, series->pool) : NULL;
-    for (uint32_t i = 0; booked && i < series->values.count; i++) {
+    accounted_t *accounted = good ? accounted_get(site, part, series->pool) : NULL;
+    for (uint32_t i = 0; accounted && i < series->values.count; i++) {
         int64_t hour_ms = series->start_wall_ms + (int64_t)i * HELIO_HOUR_MS;
         double watts = series->values.items[i];
-        if (!(watts >= 0 && watts <= SITE_POWER_MAX_W) || was_said(booked, hour_ms, watts) ||
+        if (!(watts >= 0 && watts <= SITE_POWER_MAX_W) || was_said(accounted, hour_ms, watts) ||
             hour_ms + HELIO_HOUR_MS > self->wall_ms + AHEAD_MS || hour_ms < self->wall_ms - BEHIND_MS)
             continue;
         helio_row_site_energy_t row = {
@@ -85,10 +85,10 @@ bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_serie
         };
         core_emit(self, HELIO_BROKER_FX_ROW_SITE_ENERGY, &row);
     }
-    if (booked) {
-        booked->start_ms = series->start_wall_ms;
-        booked->count = series->values.count;
-        memcpy(booked->watts, series->values.items, booked->count * sizeof *booked->watts);
+    if (accounted) {
+        accounted->start_ms = series->start_wall_ms;
+        accounted->count = series->values.count;
+        memcpy(accounted->watts, series->values.items, accounted->count * sizeof *accounted->watts);
     }
     return true;
 }

@@ -7,6 +7,6 @@
 
 /*  False: the series is another one, and nothing was taken. */
 bool core_energy_take(helio_broker_core_t *self, site_t *site, const helio_series_t *series);
-void core_booked_free(site_t *site);
+void core_accounted_free(site_t *site);
 
 #endif

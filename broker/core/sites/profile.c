@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <utlist.h>
 
-#include "broker/core/forecast/outlook.h"
+#include "broker/core/forecast/pool_forecast.h"
 #include "broker/core/forecast/prices.h"
 #include "broker/core/holds/migrations.h"
 #include "broker/core/holds/preemptions.h"
@@ -27,14 +27,14 @@ void core_site_pools_free(helio_broker_core_t *self, site_t *site)
         if (class->reserved >= site->pools && class->reserved < site->pools + site->pool_count)
             core_reserve_drop(class);
     }
-    core_evict_site_drop(self, site);
-    core_moves_site_drop(self, site);
+    core_preempt_site_drop(self, site);
+    core_migrations_site_drop(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++) {
-        free(site->pools[i].prey);
-        free(site->pools[i].kept);
-        free(site->pools[i].outlook);
-        free(site->pools[i].rated);
-        free(site->pools[i].releases);
+        free(site->pools[i].preemptible);
+        free(site->pools[i].site_window);
+        free(site->pools[i].pool_forecast);
+        free(site->pools[i].priced_hour);
+        free(site->pools[i].expected_ends);
     }
     free(site->pools);
     site->pools = NULL;
@@ -52,8 +52,8 @@ void core_sites_free(helio_broker_core_t *self)
         HASH_DEL(self->sites, site);
         core_site_pools_free(self, site);
         core_site_series_free(site);
-        core_pasts_free(site);
-        core_booked_free(site);
+        core_histories_free(site);
+        core_accounted_free(site);
         helio_arena_destroy(&site->arena);
         free(site);
     }
@@ -101,7 +101,7 @@ void core_site_take_profile(helio_broker_core_t *self, site_t *site, const helio
     }
     helio_arena_destroy(&site->arena);
     site->arena = arena;
-    site->past_version++;
+    site->history_version++;
     job_t *job;
     DL_FOREACH(site->live, job)
     {

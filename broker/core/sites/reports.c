@@ -126,11 +126,11 @@ static bill_t write_use(helio_broker_core_t *self, site_t *site, const job_t *jo
             .cost_micro_usd = slice->use.cost_micro_usd,
             .provenance = report->energy_j ? HELIO_TEXT("measured") : HELIO_TEXT("model"),
             .fenced = fenced,
-            .rates_id = bill.rates_ids[i],
+            .hourly_price_id = bill.hourly_price_ids[i],
         };
         core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
         if (counts)
-            core_budget_book(self, job, &row);
+            core_budget_charge(self, job, &row);
     }
     return bill;
 }
@@ -171,11 +171,11 @@ static void write_transfer(helio_broker_core_t *self, const site_t *site, const 
         .cost_micro_usd = transfer.egress_micro_usd,
         .provenance = HELIO_TEXT("transfer"),
         .fenced = fenced,
-        .rates_id = bill->rates_ids[0],
+        .hourly_price_id = bill->hourly_price_ids[0],
     };
     core_emit(self, HELIO_BROKER_FX_ROW_LEDGER, &row);
     if (counts)
-        core_budget_book(self, job, &row);
+        core_budget_charge(self, job, &row);
     core_transfer_charge(&bill->total, &transfer);
 }
 
@@ -205,7 +205,7 @@ static bill_t write_end(helio_broker_core_t *self, site_t *site, const job_t *jo
     if (!report->run_ms)
         return (bill_t){.carbon_kind = ""};
     job_t *open = job ? core_job_find(self, job->key) : NULL;
-    bool counts = open && core_budget_books(open, report->epoch); /* what is told again the ledger has already */
+    bool counts = open && core_budget_charges_end(open, report->epoch); /* what is told again the ledger has already */
     bill_t bill = write_use(self, site, job, report, fenced, counts);
     write_transfer(self, site, job, report, fenced, counts, &bill);
     return bill;
@@ -221,7 +221,7 @@ static void has_run(helio_broker_core_t *self, job_t *job, int64_t started_ms)
 {
     int64_t wait_ms = started_ms - job->submission->row.submitted_ms;
     if (!job->ran && started_ms > 0)
-        helio_histogram_add(&self->figures.wait_ms[core_evict_tier(job)], &helio_broker_wait_bounds,
+        helio_histogram_add(&self->figures.wait_ms[core_preempt_tier(job)], &helio_broker_wait_bounds,
                             wait_ms > 0 ? (uint64_t)wait_ms : 0);
     job->ran = true;
 }
@@ -261,9 +261,9 @@ static uint32_t outcome_of(job_t *job, const helio_report_t *report)
 static void catch_up(helio_broker_core_t *self, job_t *job, const char *actor)
 {
     if (job->state == HELIO_JOB_OFFERED || job->state == HELIO_JOB_ACCEPTED)
-        core_job_move(self, job, HELIO_JOB_STARTING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_STARTING, "seen by its end", actor);
     if (job->state == HELIO_JOB_SUSPENDED)
-        core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
 }
 
 /*  The end of the current attempt: its rows, and what the job has used so far. */
@@ -272,7 +272,7 @@ static void account_end(helio_broker_core_t *self, site_t *site, job_t *job, con
 {
     bill_t bill = write_end(self, site, job, report, completes, false);
     if (completes)
-        core_run_note(self, job, report);
+        core_run_record(self, job, report);
     take_used(self, job, report, &bill.total);
     if (completes && report->run_ms)
         core_baseline_write(self, job, report, &bill);
@@ -298,7 +298,7 @@ static void on_ended(helio_broker_core_t *self, site_t *site, job_t *job, const 
                              : core_printf(self, "exit code %d", report->exit_code);
     if (to == HELIO_JOB_QUEUED)
         job->finished_ms = 0;
-    core_job_move(self, job, to, reason, actor);
+    core_job_change_state(self, job, to, reason, actor);
 }
 
 static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, const helio_report_t *report,
@@ -307,16 +307,16 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     bool cancelled = job->intent == HELIO_INTENT_CANCEL;
     account_end(self, site, job, report, cancelled);
     if (job->state != HELIO_JOB_STOPPING)
-        core_job_move(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
+        core_job_change_state(self, job, HELIO_JOB_STOPPING, "stopped by its site", actor);
     const char *reason = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason)) : "stopped";
     if (job->intent == HELIO_INTENT_PREEMPT && job->reason) /* by whom, in full */
         reason = core_printf(self, "%s", job->reason);
     if (cancelled) {
         job->exit_code = 130;
         job->finished_ms = report->ended_wall_ms;
-        core_job_move(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
     } else {
-        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
     }
 }
 
@@ -365,25 +365,25 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     const char *reason = core_printf(self, "%s: %.*s", site->name, HELIO_TEXT_ARGS(report->reason));
     if (job->state == HELIO_JOB_STOPPING) {
         job->exit_code = cancelled ? 130 : job->exit_code;
-        core_job_move(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, cancelled ? HELIO_JOB_CANCELLED : HELIO_JOB_QUEUED, reason, actor);
         return;
     }
     if (job->state == HELIO_JOB_OFFERED)
-        core_job_move(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_ACCEPTED, "seen by its end", actor);
     if (job->state == HELIO_JOB_SUSPENDED)
-        core_job_move(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
+        core_job_change_state(self, job, HELIO_JOB_RUNNING, "seen by its end", actor);
     if (report->run_ms < QUICK_FAILURE_MS) {
         job->site_failures += !was_withdrawn(report->reason);
         doubt(self, job->submission->class, job->pool, report->reason);
     }
     if (job->site_failures < SITE_FAILURES_MAX) {
-        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
         return;
     }
     static const char way_out[] = "; held: `helio release` it once that is mended";
-    helio_text_t evidence = core_cut(reason, CORE_REASON_MAX + 1 - sizeof way_out);
+    helio_text_t evidence = core_text_cut(reason, CORE_REASON_MAX + 1 - sizeof way_out);
     reason = core_printf(self, "%.*s%s", HELIO_TEXT_ARGS(evidence), way_out);
-    core_job_move(self, job, HELIO_JOB_HELD, reason, actor);
+    core_job_change_state(self, job, HELIO_JOB_HELD, reason, actor);
 }
 
 /*  The epoch is dead at this site; the offer goes back to the queue and the pool rests until it says what it has. */
@@ -396,9 +396,9 @@ static void on_refused(helio_broker_core_t *self, job_t *job, const helio_report
     const char *reason = core_printf(self, "refused: %.*s", HELIO_TEXT_ARGS(report->reason));
     if (job->state == HELIO_JOB_STOPPING && cancelled) {
         job->exit_code = 130;
-        core_job_move(self, job, HELIO_JOB_CANCELLED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, actor);
     } else if (job->state == HELIO_JOB_STOPPING || job->state == HELIO_JOB_OFFERED) {
-        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
     } else {
         self->figures.illegal_reports_total++; /* it had accepted it: a site that contradicts itself */
     }
@@ -410,8 +410,8 @@ static void say_wait(helio_broker_core_t *self, job_t *job, const helio_report_t
     const char *reason = core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason));
     if (!reason[0] || (job->reason && strcmp(reason, job->reason) == 0))
         return;
-    core_job_say(job, reason);
-    core_job_touch(self, job);
+    core_job_set_reason(job, reason);
+    core_job_mark_dirty(self, job);
 }
 
 /*  ACCEPTED, STARTING, RUNNING, SUSPENDED: forward only; what is behind the known state is a repetition. */
@@ -439,7 +439,7 @@ static void on_progress(helio_broker_core_t *self, job_t *job, const helio_repor
     }
     const char *why = report->reason.size ? core_printf(self, "%.*s", HELIO_TEXT_ARGS(report->reason))
                                           : helio_job_state_edge_why(job->state, to);
-    core_job_move(self, job, to, why, actor);
+    core_job_change_state(self, job, to, why, actor);
     if (to == HELIO_JOB_RUNNING)
         core_budget_started(self, job);
 }
@@ -482,7 +482,7 @@ static void take_report(helio_broker_core_t *self, site_t *site, const helio_rep
         return;
     }
     if (job->state == HELIO_JOB_SUSPECT)
-        core_job_move(self, job, job->before, "the site is back", actor);
+        core_job_change_state(self, job, job->before, "the site is back", actor);
     if (report->kind == HELIO_REPORT_KIND_ENDED)
         on_ended(self, site, job, report, actor);
     else if (report->kind == HELIO_REPORT_KIND_STOPPED)

@@ -22,7 +22,7 @@ enum {
  * younger: where it says that one is yet to be submitted, only the limit bounds it. */
 static uint64_t longest_run_ms(const helio_broker_core_t *self, const job_t *job)
 {
-    const kept_row_t *row = &job->submission->row;
+    const submission_row_t *row = &job->submission->row;
     int64_t age_ms = self->latest_wall_ms - row->submitted_ms;
     uint64_t limit = row->time_limit_ms + OVERTIME_MS;
     return age_ms < 0 ? limit : helio_lesser_u64((uint64_t)age_ms + CLOCK_SLACK_MS, limit);

@@ -56,8 +56,8 @@ static void keep(helio_broker_core_t *self, site_t *site, const helio_row_series
     size_t points = (size_t)series.values.count + series.p10.count + series.p90.count;
     site->series_arenas[at] = helio_arena_new_sized(points * sizeof(double) + 512);
     helio_record_copy(&helio_series_type, site->series_arenas[at], &series, &site->series[at]);
-    self->keeps = self->keeps || series.signal == HELIO_SIGNAL_RESERVED;
-    core_outlooks_drop(site);
+    self->has_site_windows = self->has_site_windows || series.signal == HELIO_SIGNAL_RESERVED;
+    core_pool_forecasts_drop(site);
     core_facts_changed(self, site);
 }
 
@@ -86,5 +86,5 @@ void core_on_series(helio_broker_core_t *self, site_t *site, const helio_series_
     };
     core_emit(self, HELIO_BROKER_FX_ROW_SERIES, &row);
     keep(self, site, &row);
-    core_past_take(self, site, &row);
+    core_history_take(self, site, &row);
 }

@@ -123,8 +123,8 @@ void core_on_hello(helio_broker_core_t *self, const helio_ev_site_hello_t *event
 
 static void rule(helio_broker_core_t *self, const site_t *site, const helio_holding_t *holding, helio_verdict_t verdict)
 {
-    helio_fx_ruling_t fx = {site->peer, {holding->key, holding->epoch, verdict}};
-    core_emit(self, HELIO_BROKER_FX_RULING, &fx);
+    helio_fx_verdict_t fx = {site->peer, {holding->key, holding->epoch, verdict}};
+    core_emit(self, HELIO_BROKER_FX_VERDICT, &fx);
 }
 
 /*  The site has it: it is no longer suspect; what it missed is said again when the inventory closes. */
@@ -137,7 +137,7 @@ static void take_holding(helio_broker_core_t *self, site_t *site, const helio_ho
     }
     job->inventory = site->session;
     if (job->state == HELIO_JOB_SUSPECT)
-        core_job_move(self, job, job->before, "the site is back", core_printf(self, "site:%s", site->name));
+        core_job_change_state(self, job, job->before, "the site is back", core_printf(self, "site:%s", site->name));
     rule(self, site, holding, HELIO_VERDICT_KEEP);
 }
 
@@ -150,15 +150,15 @@ static void close_inventory(helio_broker_core_t *self, site_t *site)
     {
         bool held = job->inventory == site->session;
         if (job->state == HELIO_JOB_SUSPECT)
-            core_job_move(self, job, job->before, "the site is back", actor);
+            core_job_change_state(self, job, job->before, "the site is back", actor);
         if (job->state == HELIO_JOB_STOPPING) {
-            core_stop(self, job, core_evict_mode(job), "again");
+            core_stop(self, job, core_preempt_mode(job), "again");
         } else if (!held && job->state == HELIO_JOB_OFFERED) {
             core_order(self, job);
         } else if (!held) {
             /* its journal lost it, or its end is among the reports that follow: the stop's answer is the proof */
             job->intent = HELIO_INTENT_REQUEUE;
-            core_job_move(self, job, HELIO_JOB_STOPPING, "the site does not know it", actor);
+            core_job_change_state(self, job, HELIO_JOB_STOPPING, "the site does not know it", actor);
             core_stop(self, job, HELIO_STOP_MODE_KILL, "not in the inventory");
         }
     }
@@ -177,7 +177,7 @@ void core_on_inventory(helio_broker_core_t *self, const helio_ev_site_inventory_
     site->inventory_closed = true;
     site->awaited = false;
     helio_fx_peer_t done = {.peer = site->peer};
-    core_emit(self, HELIO_BROKER_FX_RULINGS_DONE, &done);
+    core_emit(self, HELIO_BROKER_FX_VERDICTS_DONE, &done);
     close_inventory(self, site);
     core_site_set_state(self, site, HELIO_SITE_STATE_READY);
 }

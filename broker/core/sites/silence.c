@@ -48,18 +48,18 @@ static void suspect(helio_broker_core_t *self, job_t *job)
     if (job->state == HELIO_JOB_SUSPECT)
         return;
     job->before = job->state;
-    core_job_move(self, job, HELIO_JOB_SUSPECT, "the site went silent", "broker");
+    core_job_change_state(self, job, HELIO_JOB_SUSPECT, "the site went silent", "broker");
 }
 
 static void requeue_lost(helio_broker_core_t *self, job_t *job, const char *reason, const char *actor)
 {
     if (job->intent == HELIO_INTENT_CANCEL) {
         job->exit_code = 130;
-        core_job_move(self, job, HELIO_JOB_CANCELLED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, reason, actor);
     } else if (job->attempts >= LOST_ATTEMPTS_MAX) {
-        core_job_move(self, job, HELIO_JOB_LOST, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_LOST, reason, actor);
     } else {
-        core_job_move(self, job, HELIO_JOB_QUEUED, reason, actor);
+        core_job_change_state(self, job, HELIO_JOB_QUEUED, reason, actor);
     }
 }
 
@@ -104,7 +104,7 @@ static void watch_restored(helio_broker_core_t *self)
     core_capacity_changed(self);
 }
 
-void core_watch(helio_broker_core_t *self)
+void core_check_silence(helio_broker_core_t *self)
 {
     for (site_t *site = self->sites; site; site = site->hh.next)
         watch_site(self, site);

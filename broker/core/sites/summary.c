@@ -22,7 +22,7 @@ enum {
 /*  What a local scheduler keeps and what windows keep may be the same GPUs. */
 static uint32_t reserved_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
-    uint32_t kept = core_site_kept_gpus(self, site, pool), told = core_count_bound(pool->last.gpus_reserved);
+    uint32_t kept = core_site_window_gpus(self, site, pool), told = core_count_bound(pool->last.gpus_reserved);
     return core_count_bound(kept > told ? kept : told);
 }
 
@@ -98,7 +98,7 @@ static bool rebase(helio_broker_core_t *self, site_t *site, uint64_t dispatch_se
                 job->dispatch_seq <= dispatch_seen ||
                 core_pool_take(job->pool, want->nodes, job->gpus_per_node, want->cpus, want->memory_bytes);
     }
-    core_moves_rebase(self, site);
+    core_migrations_rebase(self, site);
     for (uint32_t i = 0; i < site->pool_count; i++)
         differs = differs || memcmp(&site->pools[i].believed, &site->pools[i].free, sizeof(free_nodes_t)) != 0;
     return differs;

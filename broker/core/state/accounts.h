@@ -17,9 +17,9 @@ typedef struct account {
     struct tenant *tenant;
     struct queue *queue;
     helio_holdings_t holds;
-    uint64_t leaving_gpus;  /* of holds: of jobs that were evicted and have not left yet */
-    uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are evicted for, by their tier */
-    helio_uuid_t eldest; /* of its jobs that stand before another; while that one's prospect is looked for */
+    uint64_t leaving_gpus;  /* of holds: of jobs that were preempted and have not left yet */
+    uint64_t expected_gpus[HELIO_TIER_COUNT]; /* of starts that others are preempted for, by their tier */
+    helio_uuid_t eldest; /* of its jobs that stand before another; while that one's start estimate is looked for */
     bool own; /* the quota was set for this tenant, not for each */
     spending_t spends;
     UT_hash_handle hh; /* of the tenant, by queue */
@@ -28,7 +28,7 @@ typedef struct account {
 account_t *core_account_get(tenant_t *tenant, queue_t *queue); /* made when new */
 void core_accounts_free(tenant_t *tenant);
 /*  GPUs that the class may still be given, by the quotas of its tenant and of its queue; less those of other
- *  classes' starts that somebody was evicted for, of its tier or a higher one. */
+ *  classes' starts that somebody was preempted for, of its tier or a higher one. */
 uint32_t core_quota_left(const job_class_t *class);
 /*  The tenant is charged with the job's GPUs from its placement until it leaves the site. */
 void core_quota_take(helio_broker_core_t *self, job_t *job);

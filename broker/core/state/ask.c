@@ -26,8 +26,8 @@ job_class_t core_class_of_ask(const ask_t *ask, const job_class_t *in_place_of)
     class.judged_ms = ask->earliest_ms;
     class.refs = 0; /* so that evaluation keeps nothing of it */
     class.options = NULL;
-    class.spots = NULL;
-    class.yielded = 0;
-    class.level = 0; /* of every turn */
+    class.targets = NULL;
+    class.deferred_round = 0;
+    class.priority_level = 0; /* of every turn */
     return class;
 }

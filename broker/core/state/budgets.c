@@ -44,10 +44,10 @@ static void add(int64_t *sum, int64_t more)
 
 /* ---- what is committed --------------------------------------------------------------------------------- */
 
-static void commit(spending_t *spending, uint32_t period, spell_t spell, const int64_t *parts, int sign)
+static void commit(spending_t *spending, uint32_t period, budget_period_t budget_period, const int64_t *parts, int sign)
 {
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
-        int64_t *committed = &spending->committed[period][spell][kind];
+        int64_t *committed = &spending->committed[period][budget_period][kind];
         *committed += sign * parts[kind];
         assert(*committed >= 0);
     }
@@ -59,19 +59,19 @@ static void count(helio_broker_core_t *self, job_t *job, int sign)
     commitment_t *own = &job->last->commitment;
     own->counted = sign > 0;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t spell = 0; spell < SPELLS; spell++) {
-            const int64_t *begins = &self->calendar.begins[period][spell];
+        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
+            const int64_t *begins = &self->calendar.begins[period][budget_period];
             int64_t parts[HELIO_BUDGET_KINDS];
             for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
                 parts[kind] = helio_spend_within(&own->spend, kind, begins[0], begins[1]);
-            commit(&account->spends, period, spell, parts, sign);
-            commit(&account->tenant->spends, period, spell, parts, sign);
+            commit(&account->spends, period, budget_period, parts, sign);
+            commit(&account->tenant->spends, period, budget_period, parts, sign);
         }
 }
 
 /*  What it is taken to last: as foreseen, as nine in ten, its limit. One that waits at its site has yet to
  * begin. */
-static void foresee_again(const helio_broker_core_t *self, job_t *job)
+static void estimate_again(const helio_broker_core_t *self, job_t *job)
 {
     commitment_t *own = &job->last->commitment;
     helio_spend_t *spend = &own->spend;
@@ -99,9 +99,9 @@ static void review_by(helio_broker_core_t *self, const commitment_t *own)
 static void clear(spending_t *spending)
 {
     for (uint32_t period = 0; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t spell = 0; spell < SPELLS; spell++)
+        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++)
             for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
-                spending->committed[period][spell][kind] = 0;
+                spending->committed[period][budget_period][kind] = 0;
 }
 
 void core_budgets_recount(helio_broker_core_t *self)
@@ -112,13 +112,13 @@ void core_budgets_recount(helio_broker_core_t *self)
             clear(&account->spends);
     }
     core_check_at(self, CORE_CHECK_BUDGET_RUNS, INT64_MAX);
-    core_check_at(self, CORE_CHECK_BUDGET_PERIODS, self->calendar.any ? self->calendar.turn_ms : INT64_MAX);
+    core_check_at(self, CORE_CHECK_BUDGET_PERIODS, self->calendar.any ? self->calendar.rollover_ms : INT64_MAX);
     for (site_t *site = self->sites; site; site = site->hh.next)
         for (job_t *job = site->live; job; job = job->next) {
             job->last->commitment.counted = false;
             if (!self->calendar.any)
                 continue;
-            foresee_again(self, job);
+            estimate_again(self, job);
             count(self, job, 1);
             review_by(self, &job->last->commitment);
         }
@@ -148,12 +148,12 @@ void core_budget_started(helio_broker_core_t *self, job_t *job)
     if (!job->last->commitment.counted)
         return;
     count(self, job, -1);
-    foresee_again(self, job);
+    estimate_again(self, job);
     count(self, job, 1);
     review_by(self, &job->last->commitment);
 }
 
-void core_budget_leave(helio_broker_core_t *self, job_t *job)
+void core_budget_job_left(helio_broker_core_t *self, job_t *job)
 {
     const account_t *account = job->submission->class->account;
     if (!job->last->commitment.counted)
@@ -166,7 +166,7 @@ void core_budget_leave(helio_broker_core_t *self, job_t *job)
 
 /* ---- what is booked ------------------------------------------------------------------------------------ */
 
-bool core_budget_books(job_t *job, uint32_t epoch)
+bool core_budget_charges_end(job_t *job, uint32_t epoch)
 {
     uint64_t bit = UINT64_C(1) << epoch % 64;
     bool before = job->last && job->last->commitment.epochs & bit;
@@ -175,25 +175,25 @@ bool core_budget_books(job_t *job, uint32_t epoch)
     return !before;
 }
 
-static void book(helio_broker_core_t *self, spending_t *spending, int64_t hour_ms, const int64_t *amounts)
+static void charge(helio_broker_core_t *self, spending_t *spending, int64_t hour_ms, const int64_t *amounts)
 {
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
-        for (uint32_t spell = 0; spell < SPELLS; spell++) {
-            const int64_t *begins = &self->calendar.begins[period][spell];
+        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
+            const int64_t *begins = &self->calendar.begins[period][budget_period];
             for (uint32_t kind = 0; hour_ms >= begins[0] && hour_ms < begins[1] && kind < HELIO_BUDGET_KINDS;
                  kind++)
-                add(&spending->booked[period][spell][kind], amounts[kind]);
+                add(&spending->charged[period][budget_period][kind], amounts[kind]);
         }
 }
 
-void core_budget_book(helio_broker_core_t *self, const job_t *job, const helio_row_ledger_t *row)
+void core_budget_charge(helio_broker_core_t *self, const job_t *job, const helio_row_ledger_t *row)
 {
     account_t *account = job->submission->class->account;
     const int64_t amounts[] = {[HELIO_BUDGET_GPU] = amount_of(row->gpu_ms),
                                [HELIO_BUDGET_MONEY] = row->cost_micro_usd,
                                [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
-    book(self, &account->spends, row->hour_ms, amounts);
-    book(self, &account->tenant->spends, row->hour_ms, amounts);
+    charge(self, &account->spends, row->hour_ms, amounts);
+    charge(self, &account->tenant->spends, row->hour_ms, amounts);
 }
 
 /*  Of a queue that is gone it is the tenant's alone. */
@@ -207,18 +207,18 @@ void core_budget_load_spent(helio_broker_core_t *self, const helio_row_spent_t *
                                [HELIO_BUDGET_CARBON] = amount_of(row->carbon_mg)};
     if (!tenant)
         return;
-    book(self, &tenant->spends, row->day_ms, amounts);
+    charge(self, &tenant->spends, row->day_ms, amounts);
     if (queue)
-        book(self, &core_account_get(tenant, queue)->spends, row->day_ms, amounts);
+        charge(self, &core_account_get(tenant, queue)->spends, row->day_ms, amounts);
 }
 
-void core_budget_load_foreseen(helio_broker_core_t *self, const helio_row_foreseen_t *row)
+void core_budget_load_expected_use(helio_broker_core_t *self, const helio_row_expected_use_t *row)
 {
     job_t *job = core_job_find(self, row->key);
     if (!job || !job->last)
         return;
     if (row->ended)
-        (void)core_budget_books(job, row->epoch);
+        (void)core_budget_charges_end(job, row->epoch);
     if (row->epoch != job->epoch)
         return;
     helio_row_placement_t placement = {
@@ -236,39 +236,39 @@ void core_budget_load_foreseen(helio_broker_core_t *self, const helio_row_forese
 
 /* ---- the clock ----------------------------------------------------------------------------------------- */
 
-static void turn_spending(spending_t *spending, uint32_t period, bool follows)
+static void roll_over_spending(spending_t *spending, uint32_t period, bool follows)
 {
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++) {
-        int64_t *booked = spending->booked[period][SPELL_THIS];
-        booked[kind] = follows ? spending->booked[period][SPELL_NEXT][kind] : 0;
-        spending->booked[period][SPELL_NEXT][kind] = 0;
+        int64_t *charged = spending->charged[period][BUDGET_PERIOD_THIS];
+        charged[kind] = follows ? spending->charged[period][BUDGET_PERIOD_NEXT][kind] : 0;
+        spending->charged[period][BUDGET_PERIOD_NEXT][kind] = 0;
     }
 }
 
-static void turn_period(helio_broker_core_t *self, uint32_t period)
+static void roll_over_period(helio_broker_core_t *self, uint32_t period)
 {
     int64_t *begins = self->calendar.begins[period], begin_ms = helio_period_begin(period, self->wall_ms);
-    if (begin_ms == begins[SPELL_THIS])
+    if (begin_ms == begins[BUDGET_PERIOD_THIS])
         return;
-    bool follows = begin_ms == begins[SPELL_NEXT];
-    begins[SPELL_THIS] = begin_ms;
-    begins[SPELL_NEXT] = helio_period_next(period, begin_ms);
-    begins[SPELLS] = helio_period_next(period, begins[SPELL_NEXT]);
+    bool follows = begin_ms == begins[BUDGET_PERIOD_NEXT];
+    begins[BUDGET_PERIOD_THIS] = begin_ms;
+    begins[BUDGET_PERIOD_NEXT] = helio_period_next(period, begin_ms);
+    begins[BUDGET_PERIODS] = helio_period_next(period, begins[BUDGET_PERIOD_NEXT]);
     for (tenant_t *tenant = self->tenants; tenant; tenant = tenant->hh.next) {
-        turn_spending(&tenant->spends, period, follows);
+        roll_over_spending(&tenant->spends, period, follows);
         for (account_t *account = tenant->accounts; account; account = account->hh.next)
-            turn_spending(&account->spends, period, follows);
+            roll_over_spending(&account->spends, period, follows);
     }
 }
 
 /*  A clock that goes back ends no period, and begins none again. */
-void core_budgets_turn(helio_broker_core_t *self)
+void core_budgets_roll_over(helio_broker_core_t *self)
 {
-    if (self->wall_ms < self->calendar.turn_ms)
+    if (self->wall_ms < self->calendar.rollover_ms)
         return;
     for (uint32_t period = HELIO_PERIOD_NONE + 1; period < HELIO_PERIOD_COUNT; period++)
-        turn_period(self, period);
-    self->calendar.turn_ms = self->calendar.begins[HELIO_PERIOD_DAY][SPELL_NEXT];
+        roll_over_period(self, period);
+    self->calendar.rollover_ms = self->calendar.begins[HELIO_PERIOD_DAY][BUDGET_PERIOD_NEXT];
     if (!self->loaded || !self->calendar.any)
         return;
     core_budgets_recount(self);
@@ -277,15 +277,15 @@ void core_budgets_turn(helio_broker_core_t *self)
 
 /* ---- whether a start keeps them ------------------------------------------------------------------------ */
 
-int64_t core_spending_left(const spending_t *spending, uint32_t kind, spell_t spell)
+int64_t core_spending_left(const spending_t *spending, uint32_t kind, budget_period_t budget_period)
 {
     const helio_budget_t *budget = &spending->budgets[kind];
     int64_t left = budget->limit;
-    add(&left, -spending->booked[budget->period][spell][kind]);
+    add(&left, -spending->charged[budget->period][budget_period][kind]);
 #ifdef HELIO_MUTANT_running_not_committed
     return left;
 #endif
-    add(&left, -spending->committed[budget->period][spell][kind]);
+    add(&left, -spending->committed[budget->period][budget_period][kind]);
     return left;
 }
 
@@ -294,7 +294,7 @@ static void add_levels(const spending_t *spending, helio_broker_figures_t *figur
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spending->any; kind++)
         if (spending->budgets[kind].period)
             figures->budgets[kind][helio_budget_level(spending->budgets[kind].limit,
-                                                      core_spending_left(spending, kind, SPELL_THIS))]++;
+                                                      core_spending_left(spending, kind, BUDGET_PERIOD_THIS))]++;
 }
 
 void core_budgets_figures(const helio_broker_core_t *self, helio_broker_figures_t *ret_figures)
@@ -346,10 +346,10 @@ static uint32_t room_in(helio_broker_core_t *self, const spending_t *spending, c
             continue;
         if (is_too_much_alone(self, spending, spend, kind))
             return 0;
-        for (uint32_t spell = 0; spell < SPELLS; spell++) {
-            const int64_t *begins = &self->calendar.begins[period][spell];
+        for (uint32_t budget_period = 0; budget_period < BUDGET_PERIODS; budget_period++) {
+            const int64_t *begins = &self->calendar.begins[period][budget_period];
             int64_t part = helio_spend_within(spend, kind, begins[0], begins[1]);
-            int64_t left = core_spending_left(spending, kind, spell);
+            int64_t left = core_spending_left(spending, kind, budget_period);
             if (part && left / part < (int64_t)most)
                 most = left < part ? 0 : (uint32_t)(left / part);
         }
@@ -393,26 +393,26 @@ static void look_for_shortage(helio_broker_core_t *self, const spending_t *spend
         uint32_t period = spending->budgets[kind].period;
         const int64_t *begins = self->calendar.begins[period];
         bool alone = period && is_too_much_alone(self, spending, spend, kind);
-        for (uint32_t spell = 0; period && spell < SPELLS; spell++) {
-            int64_t part = helio_spend_within(spend, kind, begins[spell], begins[spell + 1]);
-            int64_t left = core_spending_left(spending, kind, spell);
+        for (uint32_t budget_period = 0; period && budget_period < BUDGET_PERIODS; budget_period++) {
+            int64_t part = helio_spend_within(spend, kind, begins[budget_period], begins[budget_period + 1]);
+            int64_t left = core_spending_left(spending, kind, budget_period);
             if (!alone && (!part || part <= left))
                 continue;
             shortage_t found = {
                 spending, of_queue, alone,
-                kind,     spell,    alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
+                kind,     budget_period,    alone ? helio_spend_densest(spend, kind, begins[1] - begins[0]) : part,
                 0};
             if (!alone)
-                found.fits_ms = spell == SPELL_THIS
-                                    ? helio_spend_fits_ms(spend, kind, left, begins[SPELL_NEXT])
-                                    : begins[SPELLS];
+                found.fits_ms = budget_period == BUDGET_PERIOD_THIS
+                                    ? helio_spend_fits_ms(spend, kind, left, begins[BUDGET_PERIOD_NEXT])
+                                    : begins[BUDGET_PERIODS];
             if (is_worse(&found, worst))
                 *worst = found;
         }
     }
 }
 
-shortage_t core_budget_short(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
+shortage_t core_budget_shortage(helio_broker_core_t *self, const job_class_t *class, const option_t *option)
 {
     shortage_t worst = {0};
     const account_t *account = class->account;
@@ -422,25 +422,25 @@ shortage_t core_budget_short(helio_broker_core_t *self, const job_class_t *class
     return worst;
 }
 
-bool core_budget_allows_move(helio_broker_core_t *self, const job_t *job, const helio_move_t *move,
+bool core_budget_allows_migration(helio_broker_core_t *self, const job_t *job, const helio_migration_t *migration,
                              const helio_transfer_t *transfer, uint64_t gpus, shortage_t *ret_short)
 {
     const account_t *account = job->submission->class->account;
     const helio_spend_t *own = &job->last->commitment.spend;
     const spending_t *spendings[] = {&account->tenant->spends, &account->spends};
-    helio_spend_t spend = spend_of_plan(&move->run, transfer, gpus, move->run_ms, self->wall_ms);
+    helio_spend_t spend = spend_of_plan(&migration->run, transfer, gpus, migration->run_ms, self->wall_ms);
     for (uint32_t i = 0; i < 2 && job->last->commitment.counted; i++)
         for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS && spendings[i]->any; kind++) {
             uint32_t period = spendings[i]->budgets[kind].period;
-            for (uint32_t spell = 0; period && spell < SPELLS; spell++) {
-                const int64_t *begins = &self->calendar.begins[period][spell];
+            for (uint32_t budget_period = 0; period && budget_period < BUDGET_PERIODS; budget_period++) {
+                const int64_t *begins = &self->calendar.begins[period][budget_period];
                 int64_t from_ms = begins[0] > self->wall_ms ? begins[0] : self->wall_ms;
                 int64_t more = helio_spend_within(&spend, kind, begins[0], begins[1]) -
                                helio_spend_within(own, kind, from_ms, begins[1]);
-                if (more <= 0 || more <= core_spending_left(spendings[i], kind, spell))
+                if (more <= 0 || more <= core_spending_left(spendings[i], kind, budget_period))
                     continue;
                 *ret_short = (shortage_t){
-                    .of = spendings[i], .of_queue = i, .kind = kind, .spell = spell, .needs = more};
+                    .of = spendings[i], .of_queue = i, .kind = kind, .budget_period = budget_period, .needs = more};
                 return false;
             }
         }

@@ -123,7 +123,7 @@ static void drop_dataset(helio_broker_core_t *self, dataset_t *dataset)
 
 /*  In place of what was said of the prefix before. Names are checked; one that is given twice counts once. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                             const helio_word_t *sites, uint32_t count)
+                             const helio_string_t *sites, uint32_t count)
 {
     dataset_t *dataset = core_dataset_find(self, prefix);
     if (dataset)
@@ -163,7 +163,7 @@ link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_
 
 void core_data_load(helio_broker_core_t *self, const helio_row_data_t *row)
 {
-    helio_word_t sites[HELIO_DATA_SITES_MAX];
+    helio_string_t sites[HELIO_DATA_SITES_MAX];
     uint32_t count = 0, from = 0;
     for (uint32_t i = 0; i <= row->sites.size && count < HELIO_DATA_SITES_MAX; i++) {
         if (i < row->sites.size && row->sites.data[i] != ' ')

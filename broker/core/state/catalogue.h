@@ -46,7 +46,7 @@ const helio_link_t *core_link_of(const helio_broker_core_t *self, const char *fr
 link_entry_t *core_link_at(const helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 /*  In place of what was said of the prefix before; no sites: drops it. */
 dataset_t *core_dataset_keep(helio_broker_core_t *self, helio_text_t prefix, helio_text_t tenant,
-                             const helio_word_t *sites, uint32_t count);
+                             const helio_string_t *sites, uint32_t count);
 /*  Made when new. */
 link_entry_t *core_link_get(helio_broker_core_t *self, helio_text_t from, helio_text_t to);
 

@@ -44,7 +44,7 @@ job_class_t *core_class_get(helio_broker_core_t *self, const helio_requirement_t
     return class;
 }
 
-void core_class_put(helio_broker_core_t *self, job_class_t *class)
+void core_class_unref(helio_broker_core_t *self, job_class_t *class)
 {
     if (--class->refs)
         return;
@@ -54,7 +54,7 @@ void core_class_put(helio_broker_core_t *self, job_class_t *class)
     HASH_DEL(self->classes, class);
     self->moments->class_gone(self, class);
     free(class->options);
-    free(class->spots);
+    free(class->targets);
     helio_arena_destroy(&class->arena);
     free(class);
 }

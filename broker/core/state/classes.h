@@ -39,16 +39,16 @@ struct job_class {
     window_t window;
     const pool_t *doubtful; /* where a job of this class failed at once (compared, never followed), and until when */
     int64_t doubtful_until_ms;
-    site_t *least; /* where its head could have started while it waits for a better hour, and since when */
-    char least_pool[33];
-    int64_t least_ms; /* 0 = it does not wait by choice */
+    site_t *earliest; /* where its head could have started while it waits for a better hour, and since when */
+    char earliest_pool[33];
+    int64_t earliest_ms; /* 0 = it does not wait by choice */
     pool_t *reserved;    /* where its head gang holds a reservation; NULL = nowhere */
-    int64_t look_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
+    int64_t next_check_ms;     /* wall clock: something that it waits for is due then; 0 = nothing is */
     int64_t expected_ms; /* wall clock, as its row says; 0 = not foreseen */
-    uint32_t evictions;     /* of others, under way for it; at most waiting_count */
+    uint32_t preemptions;     /* of others, under way for it; at most waiting_count */
     uint64_t expected_gpus; /* of the starts that those are for */
     int64_t patient_until_ms; /* wall clock: so long it waits for room that comes by itself; 0 = it has not begun to */
-    spots_t *spots;         /* where what runs of it could be moved to; NULL = not asked */
+    targets_t *targets;         /* where what runs of it could be moved to; NULL = not asked */
     struct option *options; /* of a class that waits: the last evaluation, while the facts stand */
     uint32_t option_count;
     uint64_t options_facts, options_pools;
@@ -56,15 +56,15 @@ struct job_class {
     const overflow_t *overflow; /* that it is bound to, NULL = none; as of overflow_version */
     uint64_t overflow_version;
     uint32_t open_steps;  /* of its overflow group, to the head of the class */
-    uint32_t level;       /* of its turn: its queue's priority at the sites where it may start in it */
+    uint32_t priority_level;       /* of its turn: its queue's priority at the sites where it may start in it */
     int64_t judged_ms;    /* of a plan: the time at which its job may start at the earliest; 0 = now */
-    uint64_t yielded;     /* round in which it let another tenant's jobs go first, and will be asked again */
+    uint64_t deferred_round;     /* round in which it let another tenant's jobs go first, and will be asked again */
     UT_hash_handle hh;
 };
 
 /*  Made when new; one more reference. priority: 0 unless its jobs were edited. */
 job_class_t *core_class_get(helio_broker_core_t *self, const helio_requirement_t *want, int32_t priority,
                             struct tenant *tenant, struct queue *queue);
-void core_class_put(helio_broker_core_t *self, job_class_t *class); /* freed with the last; nobody waits then */
+void core_class_unref(helio_broker_core_t *self, job_class_t *class); /* freed with the last; nobody waits then */
 
 #endif

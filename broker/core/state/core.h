@@ -56,8 +56,8 @@ struct helio_broker_core {
     uint64_t rounds;
     calendar_t calendar;
     int64_t next_check_ms[CORE_CHECKS]; /* checks.h */
-    int64_t queues_looked_ms; /* wall clock: when their rules were looked at last */
-    bool keeps;      /* some site told of GPUs that it keeps */
+    int64_t rules_checked_ms; /* wall clock: when their rules were looked at last */
+    bool has_site_windows;      /* some site told of GPUs that it keeps */
     bool round_wanted;
     tenant_t *tenants;
     queue_t *queues;
@@ -78,7 +78,7 @@ struct helio_broker_core {
     dependencies_t *dependencies;     /* holds/dependencies.c */
     preemptions_t *preemptions;       /* holds/preemptions.c */
     site_windows_t *site_windows;     /* holds/site_windows.c */
-    moves_t *moves;                   /* holds/migrations.h: migrate/ too */
+    migrations_t *migrations;                   /* holds/migrations.h: migrate/ too */
     evaluator_t *evaluator;             /* decide/evaluate.c */
     overflows_t *overflows;           /* decide/overflow.c */
     intake_t *intake;                 /* requests/submit.c */

@@ -12,7 +12,7 @@ void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void
     (void)helio_effects_add(self->effects, kind, helio_broker_effects, self->open_batch, record);
 }
 
-helio_text_t core_cut(const char *text, uint32_t max)
+helio_text_t core_text_cut(const char *text, uint32_t max)
 {
     size_t size = strlen(text);
     if (size <= max)
@@ -34,23 +34,23 @@ const char *core_printf(helio_broker_core_t *self, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return helio_arena_string(self->effects->arena, core_cut(text, 511));
+    return helio_arena_string(self->effects->arena, core_text_cut(text, 511));
 }
 
-void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
+void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
 {
     char text[516];
     va_list args;
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    helio_fx_answer_t answer = {
+    helio_fx_reply_t reply = {
         .call = call,
         .rc = rc,
-        .reason = helio_text_of(helio_reason_word(reason)),
-        .text = helio_arena_text(self->effects->arena, core_cut(text, 511)),
+        .reason = helio_text_of(helio_reason_name(reason)),
+        .text = helio_arena_text(self->effects->arena, core_text_cut(text, 511)),
     };
-    core_emit(self, HELIO_BROKER_FX_ANSWER, &answer);
+    core_emit(self, HELIO_BROKER_FX_REPLY, &reply);
 }
 
 void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,

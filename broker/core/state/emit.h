@@ -9,13 +9,13 @@
 #include "federation/policy/choice.h"
 
 void core_emit(helio_broker_core_t *self, helio_broker_effect_t kind, const void *record);
-void core_answer(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
+void core_reply(helio_broker_core_t *self, uint64_t call, helio_rc rc, helio_reason_t reason, const char *format, ...)
     HELIO_PRINTF(5, 6);
 void core_audit(helio_broker_core_t *self, helio_text_t user, const char *action, helio_text_t object,
                 helio_text_t detail);
 const char *core_printf(helio_broker_core_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
 /*  At most `max` bytes of the text, never a part of a character. */
-helio_text_t core_cut(const char *text, uint32_t max);
+helio_text_t core_text_cut(const char *text, uint32_t max);
 /*  A time that a site says, as any table can hold it: after 1970 and at most so far ahead of now. */
 bool core_time_is_plausible(const helio_broker_core_t *self, int64_t wall_ms, int64_t ahead_ms);
 /*  As transitions name somebody who asked for them. */

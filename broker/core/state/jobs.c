@@ -37,7 +37,7 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
     job->state = HELIO_JOB_QUEUED;
     job->exit_code = -1;
     submission->open_tasks++;
-    submission->unsettled_tasks++;
+    submission->unresolved_tasks++;
     submission->tenant->open_jobs++;
     submission->queue->open_jobs++;
     self->open_jobs++;
@@ -48,8 +48,8 @@ job_t *core_job_new(helio_broker_core_t *self, submission_t *submission, int32_t
 
 void core_job_feed(helio_broker_core_t *self, submission_t *submission)
 {
-#ifndef HELIO_MUTANT_gate_ignored
-    if (submission->gate)
+#ifndef HELIO_MUTANT_dependency_ignored
+    if (submission->hold)
         return;
 #endif
     uint32_t limit = submission->tasks_at_once;
@@ -81,7 +81,7 @@ int core_job_by_age(const job_t *a, const job_t *b)
 
 /*  Among those that came back before it, by age: a new leader would line them up alike. When a site is lost its jobs
  *  come back one after another, oldest first; so the search begins at the last one. */
-static void take_turn_again(job_class_t *class, job_t *job)
+static void requeue_returned(job_class_t *class, job_t *job)
 {
     job_t *at = class->waiting;
     if (class->returned && core_job_by_age(class->returned, job) < 0)
@@ -101,19 +101,19 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first)
 {
     submission_t *submission = job->submission;
     if (first && job->fed)
-        take_turn_again(submission->class, job);
+        requeue_returned(submission->class, job);
     else
         DL_APPEND(submission->throttled, job);
     core_job_feed(self, submission);
 }
 
 /*  The reason that its row shows; at most 256 bytes of it. */
-void core_job_say(job_t *job, const char *reason)
+void core_job_set_reason(job_t *job, const char *reason)
 {
     free(job->reason);
     job->reason = reason[0] ? helio_strdup(reason) : NULL;
     if (job->reason)
-        job->reason[core_cut(reason, CORE_REASON_MAX).size] = '\0';
+        job->reason[core_text_cut(reason, CORE_REASON_MAX).size] = '\0';
 }
 
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool)
@@ -139,7 +139,7 @@ const char *core_job_pool(const job_t *job)
     return job->last ? job->last->pool : "";
 }
 
-void core_job_touch(helio_broker_core_t *self, job_t *job)
+void core_job_mark_dirty(helio_broker_core_t *self, job_t *job)
 {
     if (job->dirty)
         return;
@@ -180,7 +180,7 @@ static void leave_queue(job_t *job)
 
 job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submission, uint32_t *at)
 {
-    const kept_row_t *row = &submission->row;
+    const submission_row_t *row = &submission->row;
     uint32_t count = row->tasks.count ? row->tasks.count : 1;
     while (*at < count) {
         int32_t task = row->tasks.count ? (int32_t)row->tasks.items[*at] : HELIO_NO_TASK;
@@ -193,12 +193,12 @@ job_t *core_submission_next(helio_broker_core_t *self, const submission_t *submi
 }
 
 /*  As a new leader would line them up: who waits longer stands before them. */
-static void stand_by_age(job_class_t *class, job_t *line)
+static void insert_by_age(job_class_t *class, job_t *queued)
 {
     job_t *job, *next, *at = class->waiting;
-    DL_FOREACH_SAFE(line, job, next)
+    DL_FOREACH_SAFE(queued, job, next)
     {
-        DL_DELETE(line, job);
+        DL_DELETE(queued, job);
         while (at && core_job_by_age(at, job) < 0)
             at = at->next;
         if (at)
@@ -214,14 +214,14 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
 {
     job_class_t *before = submission->class,
                 *class = core_class_get(self, want, priority, submission->tenant, queue);
-    job_t *line = NULL, *job;
+    job_t *queued = NULL, *job;
     assert(!self->retired);
     for (uint32_t at = 0; (job = core_submission_next(self, submission, &at));) {
         assert(queue == submission->queue || !job->site);
         if (job->state != HELIO_JOB_QUEUED || !job->fed)
             continue;
         leave_queue(job);
-        DL_APPEND(line, job);
+        DL_APPEND(queued, job);
         self->moments->job_left_queue(self, before);
     }
     submission->queue->open_jobs -= submission->open_tasks;
@@ -229,7 +229,7 @@ void core_submission_reclass(helio_broker_core_t *self, submission_t *submission
     submission->queue = queue;
     submission->row.queue = helio_text_of(queue->name);
     submission->class = class;
-    stand_by_age(class, line);
+    insert_by_age(class, queued);
     self->retired = before;
     core_capacity_changed(self); /* who goes before whom has changed: everybody is asked again */
 }
@@ -244,18 +244,18 @@ static void write_transition(helio_broker_core_t *self, const job_t *job, uint32
         .epoch = job->epoch,
         .from = job->state,
         .to = to,
-        .reason = core_cut(reason, CORE_REASON_MAX),
+        .reason = core_text_cut(reason, CORE_REASON_MAX),
         .actor = helio_text_of(actor),
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);
 }
 
-void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor)
+void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor)
 {
     uint32_t from = job->state;
     assert(helio_job_state_edge(from, to));
     write_transition(self, job, to, reason, actor);
-    core_job_say(job, reason);
+    core_job_set_reason(job, reason);
     self->figures.jobs[from]--;
     self->figures.jobs[to]++;
     bool live = helio_job_state_is_live(to), terminal = helio_job_state_is_terminal(to);
@@ -279,7 +279,7 @@ void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const cha
         core_job_feed(self, job->submission);
     if (terminal)
         job->finished_ms = job->finished_ms ? job->finished_ms : self->wall_ms;
-    core_job_touch(self, job);
+    core_job_mark_dirty(self, job);
     if (left_site)
         self->moments->job_left_site(self, job, pool);
     if (left_queue)
@@ -315,9 +315,9 @@ static void write_state(helio_broker_core_t *self, const job_t *job)
         .carbon_mg = job->used.carbon_mg,
         .units_done = job->units_done,
         .at_ms = self->wall_ms,
-        .evictions = job->evictions,
+        .preemptions = job->preemptions,
         .saved_ms = job->saved_ms,
-        .moves = job->moves,
+        .migrations = job->migrations,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_STATE, &row);
 }
@@ -333,12 +333,12 @@ static void submission_bury(helio_broker_core_t *self, submission_t *submission)
 void core_jobs_reap(helio_broker_core_t *self)
 {
     if (self->retired)
-        core_class_put(self, self->retired);
+        core_class_unref(self, self->retired);
     self->retired = NULL;
     while (self->buried) {
         submission_t *submission = self->buried;
         self->buried = submission->buried_next;
-        core_class_put(self, submission->class);
+        core_class_unref(self, submission->class);
         free(submission);
     }
 }
@@ -400,7 +400,7 @@ int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job)
     return end > self->wall_ms ? end : self->wall_ms + OVERDUE_MS;
 }
 
-uint32_t core_moves_gpus(const job_t *job, uint32_t gpus_per_node)
+uint32_t core_migration_target_gpus(const job_t *job, uint32_t gpus_per_node)
 {
     return gpus_per_node * job->submission->class->want.nodes;
 }

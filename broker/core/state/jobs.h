@@ -19,9 +19,9 @@ typedef struct place_name {
     char pool[33];
     uint32_t gpus; /* that its tenant is charged with now; 0 = none */
     uint32_t weight_milli;
-    char least_pool[33];
-    site_t *least; /* NULL = not known */
-    int64_t least_ms;
+    char earliest_pool[33];
+    site_t *earliest; /* NULL = not known */
+    int64_t earliest_ms;
     helio_transfer_t transfer; /* of its data there, charged when the attempt has ended */
     commitment_t commitment;
 } place_name_t;
@@ -53,11 +53,11 @@ struct job {
     bool fed;               /* past its array's throttle */
     bool dirty;             /* its row must be written at the end of the step */
     bool leaving;           /* counted in its tenant's leaving_gpus */
-    bool moving;            /* told to leave for a better site */
-    uint8_t moves;          /* how often it was */
-    mover_t *mover;         /* of one that may be moved, from when it first runs; NULL = none */
-    uint8_t evictions;      /* how often it was evicted for other tenants' work */
-    eviction_t *eviction;   /* whose room it makes; NULL = nobody's */
+    bool migrating;            /* told to leave for a better site */
+    uint8_t migrations;          /* how often it was */
+    migrant_t *migrant;         /* of one that may be moved, from when it first runs; NULL = none */
+    uint8_t preemptions;      /* how often it was preempted for other tenants' work */
+    preemption_t *preemption;   /* whose room it makes; NULL = nobody's */
     char *reason; /* of the last move; NULL = none */
     place_name_t *last;           /* of the latest placement; NULL = never placed */
     job_t *prev, *next;           /* class->waiting, submission->throttled or site->live */
@@ -81,18 +81,19 @@ void core_job_enqueue(helio_broker_core_t *self, job_t *job, bool first);
 void core_job_feed(helio_broker_core_t *self, submission_t *submission); /* as many as gate and throttle let through */
 /*  The one place where a state changes: checks the edge, keeps lists and counts, writes the transition, marks the row
  *  dirty. A terminal job is freed at the end of the step. */
-void core_job_move(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
-void core_job_say(job_t *job, const char *reason);
+void core_job_change_state(helio_broker_core_t *self, job_t *job, uint32_t to, const char *reason, const char *actor);
+void core_job_set_reason(job_t *job, const char *reason);
 void core_job_placed_at(job_t *job, helio_text_t site, helio_text_t pool);
 uint32_t core_job_gpus(const job_t *job); /* at the latest placement, on all its nodes */
 const char *core_job_site(const job_t *job); /* of the latest placement; "" = never placed */
 const char *core_job_pool(const job_t *job);
-void core_job_touch(helio_broker_core_t *self, job_t *job);
+void core_job_mark_dirty(helio_broker_core_t *self, job_t *job);
 void core_job_forget(helio_broker_core_t *self, job_t *job); /* over: writes nothing */
 void core_jobs_flush(helio_broker_core_t *self); /* end of a step: rows of dirty jobs, frees terminal ones */
 void core_jobs_reap(helio_broker_core_t *self); /* begin of a step */
 void core_jobs_free(helio_broker_core_t *self);
-uint32_t core_moves_gpus(const job_t *job, uint32_t gpus_per_node); /* of all its nodes, were they such ones */
+uint32_t core_migration_target_gpus(const job_t *job,
+                                    uint32_t gpus_per_node); /* of all its nodes, were they such ones */
 /*  When a job that is at a site is over at the latest, by its limit. */
 int64_t core_job_end_ms(const helio_broker_core_t *self, const job_t *job);
 

@@ -15,23 +15,23 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/queues.h"
 
-bool core_is_owed(const job_class_t *class)
+bool core_is_below_guarantee(const job_class_t *class)
 {
     const account_t *account = class->account;
-    return helio_quota_owed(&account->holds) || helio_quota_owed(&account->tenant->holds);
+    return helio_quota_is_below_guarantee(&account->holds) || helio_quota_is_below_guarantee(&account->tenant->holds);
 }
 
-static int turn(const job_class_t *a, uint32_t level_a, const job_class_t *b, uint32_t level_b)
+static int compare(const job_class_t *a, uint32_t priority_level_a, const job_class_t *b, uint32_t priority_level_b)
 {
     if (a->queue->tier != b->queue->tier)
         return a->queue->tier > b->queue->tier ? -1 : 1;
-    if (level_a != level_b)
-        return level_a > level_b ? -1 : 1;
+    if (priority_level_a != priority_level_b)
+        return priority_level_a > priority_level_b ? -1 : 1;
     if (a->account == b->account)
         return 0;
-    bool owed_a = core_is_owed(a), owed_b = core_is_owed(b);
-    if (owed_a != owed_b)
-        return owed_a ? -1 : 1;
+    bool below_a = core_is_below_guarantee(a), below_b = core_is_below_guarantee(b);
+    if (below_a != below_b)
+        return below_a ? -1 : 1;
 #ifdef HELIO_MUTANT_shares_ignored
     return 0;
 #endif
@@ -43,9 +43,9 @@ static int turn(const job_class_t *a, uint32_t level_a, const job_class_t *b, ui
     return (rank_a > rank_b) - (rank_a < rank_b);
 }
 
-int core_share_turn(const job_class_t *a, const job_class_t *b)
+int core_class_compare_share(const job_class_t *a, const job_class_t *b)
 {
-    return turn(a, a->level, b, b->level);
+    return compare(a, a->priority_level, b, b->priority_level);
 }
 
 static int by_age(const job_class_t *a, const job_class_t *b)
@@ -62,16 +62,16 @@ static int by_place(const job_class_t *a, const job_class_t *b)
     return by_age(a, b);
 }
 
-int core_class_turn(const job_class_t *a, const job_class_t *b)
+int core_class_compare(const job_class_t *a, const job_class_t *b)
 {
-    int order = core_share_turn(a, b);
+    int order = core_class_compare_share(a, b);
     return order ? order : by_place(a, b);
 }
 
-int core_class_turn_at(const job_class_t *a, const job_class_t *b, const site_t *site)
+int core_class_compare_at(const job_class_t *a, const job_class_t *b, const site_t *site)
 {
     helio_text_t region = site->profile.region;
-    int order = turn(a, core_queue_level(a->queue, region), b, core_queue_level(b->queue, region));
+    int order = compare(a, core_queue_priority_at(a->queue, region), b, core_queue_priority_at(b->queue, region));
     return order ? order : by_place(a, b);
 }
 
@@ -84,9 +84,9 @@ static int by_account_and_place(const void *a_, const void *b_)
     return by_place(a, b);
 }
 
-turns_t core_turns(helio_broker_core_t *self)
+scheduling_order_t core_scheduling_order(helio_broker_core_t *self)
 {
-    turns_t turns = {0};
+    scheduling_order_t scheduling_order = {0};
     uint32_t count = 0;
     job_class_t **classes =
         helio_arena_alloc(self->effects->arena, HASH_COUNT(self->classes), sizeof(job_class_t *));
@@ -94,62 +94,64 @@ turns_t core_turns(helio_broker_core_t *self)
         if (class->waiting && class->blocked_at != self->capacity_version)
             classes[count++] = class;
     if (!count)
-        return turns;
+        return scheduling_order;
     qsort(classes, count, sizeof *classes, by_account_and_place);
-    turns.lines = helio_arena_alloc(self->effects->arena, count, sizeof *turns.lines);
+    scheduling_order.tenant_queues =
+        helio_arena_alloc(self->effects->arena, count, sizeof *scheduling_order.tenant_queues);
     for (uint32_t i = 0; i < count; i++) {
         if (i == 0 || classes[i]->account != classes[i - 1]->account) {
-            turns.lines[turns.count++] = (line_t){.classes = &classes[i]};
+            scheduling_order.tenant_queues[scheduling_order.count++] = (tenant_queue_t){.classes = &classes[i]};
             helio_share_advance(&classes[i]->account->tenant->share, self->now_ms);
         }
-        classes[i]->level = core_queue_top(classes[i]->queue);
-        turns.lines[turns.count - 1].count++;
+        classes[i]->priority_level = core_queue_top(classes[i]->queue);
+        scheduling_order.tenant_queues[scheduling_order.count - 1].count++;
     }
-    return turns;
+    return scheduling_order;
 }
 
-static job_class_t *head_of(const line_t *line)
+static job_class_t *head_of(const tenant_queue_t *tenant_queue)
 {
-    return line->classes[line->at];
+    return tenant_queue->classes[tenant_queue->at];
 }
 
-job_class_t *core_turns_next(turns_t *turns, job_class_t **ret_rival)
+job_class_t *core_scheduling_next(scheduling_order_t *scheduling_order, job_class_t **ret_rival)
 {
-    line_t *first = NULL;
+    tenant_queue_t *first = NULL;
     *ret_rival = NULL;
-    for (uint32_t i = 0; i < turns->count; i++) {
-        line_t *line = &turns->lines[i];
-        if (!first || core_class_turn(head_of(line), head_of(first)) < 0) {
+    for (uint32_t i = 0; i < scheduling_order->count; i++) {
+        tenant_queue_t *tenant_queue = &scheduling_order->tenant_queues[i];
+        if (!first || core_class_compare(head_of(tenant_queue), head_of(first)) < 0) {
             *ret_rival = first ? head_of(first) : NULL;
-            first = line;
-        } else if (!*ret_rival || core_class_turn(head_of(line), *ret_rival) < 0) {
-            *ret_rival = head_of(line);
+            first = tenant_queue;
+        } else if (!*ret_rival || core_class_compare(head_of(tenant_queue), *ret_rival) < 0) {
+            *ret_rival = head_of(tenant_queue);
         }
     }
-    turns->named = first;
+    scheduling_order->named = first;
     return first ? head_of(first) : NULL;
 }
 
 /*  All of a line that want another turn have the same queue, so the same next level. */
-static bool begins_again(line_t *line)
+static bool restart_at_lower_level(tenant_queue_t *tenant_queue)
 {
-    uint32_t level;
-    if (!line->again || !core_queue_below(head_of(line)->queue, line->classes[0]->level, &level))
+    uint32_t priority_level;
+    if (!tenant_queue->again ||
+        !core_queue_below(head_of(tenant_queue)->queue, tenant_queue->classes[0]->priority_level, &priority_level))
         return false;
-    line->count = line->again;
-    line->at = line->again = 0;
-    for (uint32_t i = 0; i < line->count; i++)
-        line->classes[i]->level = level;
+    tenant_queue->count = tenant_queue->again;
+    tenant_queue->at = tenant_queue->again = 0;
+    for (uint32_t i = 0; i < tenant_queue->count; i++)
+        tenant_queue->classes[i]->priority_level = priority_level;
     return true;
 }
 
-void core_turns_done(turns_t *turns, bool lower)
+void core_scheduling_done(scheduling_order_t *scheduling_order, bool lower)
 {
-    line_t *line = turns->named;
+    tenant_queue_t *tenant_queue = scheduling_order->named;
     if (lower)
-        line->classes[line->again++] = head_of(line);
-    if (line->at + 1 < line->count)
-        line->at++;
-    else if (!begins_again(line))
-        *line = turns->lines[--turns->count];
+        tenant_queue->classes[tenant_queue->again++] = head_of(tenant_queue);
+    if (tenant_queue->at + 1 < tenant_queue->count)
+        tenant_queue->at++;
+    else if (!restart_at_lower_level(tenant_queue))
+        *tenant_queue = scheduling_order->tenant_queues[--scheduling_order->count];
 }

@@ -17,10 +17,10 @@ uint32_t core_pool_gpus_free(const pool_t *pool)
     return gpus;
 }
 
-uint32_t core_site_kept_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
+uint32_t core_site_window_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool)
 {
     const helio_series_t *series = NULL;
-    for (uint32_t i = 0; self->keeps && i < site->series_count; i++)
+    for (uint32_t i = 0; self->has_site_windows && i < site->series_count; i++)
         if (site->series[i].signal == HELIO_SIGNAL_RESERVED && site->series[i].values.count &&
             helio_text_equal(site->series[i].pool, pool->info.name))
             series = &site->series[i];

@@ -6,7 +6,7 @@
 #include "federation/base/memory.h"
 #include "federation/model/job.h"
 #include "federation/model/site.h"
-#include "federation/policy/outlook.h"
+#include "federation/policy/pool_forecast.h"
 #include "federation/policy/requirement.h"
 
 /*  What is believed free now: the last summary, less what was placed since. */
@@ -40,19 +40,19 @@ typedef struct reservation {
 
 struct pool {
     helio_pool_t info;
-    kept_t *kept; /* NULL = never was anything */
-    rated_t *rated; /* RATED_HOURS by hour since 1970 modulo; NULL until the first end */
-    helio_outlook_t *outlook; /* made when first asked for; stands for outlook_hour_ms */
-    int64_t outlook_hour_ms;  /* 0 = must be made anew */
+    site_window_t *site_window; /* NULL = never was anything */
+    priced_hour_t *priced_hour; /* PRICED_HOURS by hour since 1970 modulo; NULL until the first end */
+    helio_pool_forecast_t *pool_forecast; /* made when first asked for; stands for pool_forecast_hour_ms */
+    int64_t pool_forecast_hour_ms;  /* 0 = must be made anew */
     reservation_t reservation;
-    release_t *releases; /* ascending; of round releases_round */
-    uint32_t release_count, release_capacity;
-    uint64_t releases_round;
-    uint32_t evictions; /* under way here */
-    prey_t *prey;       /* of round prey_round */
-    uint32_t prey_count, prey_capacity;
-    uint64_t prey_round;
-    uint32_t prey_least_tier; /* of those; the least of all if one leaves already */
+    expected_end_t *expected_ends; /* ascending; of round expected_ends_round */
+    uint32_t expected_end_count, expected_end_capacity;
+    uint64_t expected_ends_round;
+    uint32_t preemptions; /* under way here */
+    preemptible_t *preemptible;       /* of round preemptible_round */
+    uint32_t preemptible_count, preemptible_capacity;
+    uint64_t preemptible_round;
+    uint32_t preemptible_lowest_tier; /* of those; the least of all if one leaves already */
     uint64_t waited_round; /* somebody in line could use it (migrate.c): of that round */
     bool waited_for;
     uint32_t promised_gpus[PROMISE_HOURS]; /* to windows, by hour since 1970 modulo */
@@ -73,7 +73,7 @@ bool core_pool_take(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, 
 void core_pool_give(pool_t *pool, uint32_t nodes, uint32_t gpus, uint64_t cpus, uint64_t memory_bytes);
 uint32_t core_pool_gpus_free(const pool_t *pool);
 /*  GPUs that windows of the site keep there at present: at most those that are up. */
-uint32_t core_site_kept_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool);
+uint32_t core_site_window_gpus(const helio_broker_core_t *self, const site_t *site, const pool_t *pool);
 /*  The same on figures that need not be the pool's own. */
 bool core_room_fits(const pool_t *pool, const free_nodes_t *free_now, uint32_t nodes, uint32_t gpus, uint64_t cpus,
                     uint64_t memory_bytes);

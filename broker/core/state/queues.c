@@ -3,7 +3,7 @@
  *  A queue has a priority, and rules that give it another one for sites of a region, or everywhere: at the
  * hours of a schedule in local time, or until a time. Of the rules that hold for a site one counts: a
  * temporary one before a schedule, then that of a region before that of everywhere, then the one that was set
- * last. Rounds only read what holds now; that changes at the clock (core_queues_look).
+ * last. Rounds only read what holds now; that changes at the clock (core_queue_rules_recheck).
  *
  *  Zone data comes with the event that sets a rule and stays in its row. So the core needs no files, a replay
  * decides alike, and a new leader on another machine does too.
@@ -21,7 +21,7 @@
 #include "federation/base/clock.h"
 
 enum {
-    LOOK_AHEAD_MS = 8 * 24 * 3600 * 1000
+    RULES_AHEAD_MS = 8 * 24 * 3600 * 1000
 }; /* every schedule begins or ends within a week, or never does */
 
 queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
@@ -31,7 +31,7 @@ queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name)
     return queue && !queue->removed ? queue : NULL;
 }
 
-uint32_t core_queue_level(const queue_t *queue, helio_text_t region)
+uint32_t core_queue_priority_at(const queue_t *queue, helio_text_t region)
 {
     for (const queue_rule_t *rule = queue->rules; rule; rule = rule->next)
         if (rule->holds && (!rule->region[0] || helio_region_is_within(region, helio_text_of(rule->region))))
@@ -41,13 +41,13 @@ uint32_t core_queue_level(const queue_t *queue, helio_text_t region)
 
 /*  Levels are those of rules up to the first that holds everywhere, and the queue's own where there is none.
  */
-bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level)
+bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *ret_level)
 {
     bool found = false;
     const queue_rule_t *rule = queue->rules;
     for (;; rule = rule->next) {
         uint32_t other = rule ? rule->priority : queue->priority;
-        if ((!rule || rule->holds) && other < level && (!found || other > *ret_level)) {
+        if ((!rule || rule->holds) && other < priority_level && (!found || other > *ret_level)) {
             *ret_level = other;
             found = true;
         }
@@ -104,15 +104,15 @@ void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, cons
 bool core_queue_rule_holds(helio_broker_core_t *self, queue_rule_t *rule)
 {
     if (!rule->in) {
-        rule->look_ms = rule->until_ms;
+        rule->next_check_ms = rule->until_ms;
         return self->wall_ms < rule->until_ms;
     }
     helio_interval_t *found;
-    int64_t to_ms = self->wall_ms + LOOK_AHEAD_MS;
+    int64_t to_ms = self->wall_ms + RULES_AHEAD_MS;
     uint32_t count =
         helio_schedule_intervals(&rule->hours, rule->in, self->wall_ms, to_ms, self->effects->arena, &found);
     bool inside = count && found[0].begin_ms <= self->wall_ms;
-    rule->look_ms = !count ? to_ms : inside ? found[0].end_ms : found[0].begin_ms;
+    rule->next_check_ms = !count ? to_ms : inside ? found[0].end_ms : found[0].begin_ms;
     return inside;
 }
 
@@ -131,7 +131,7 @@ void core_queue_rule_drop(helio_broker_core_t *self, queue_t *queue, queue_rule_
 }
 
 /*  Returns whether any priority changed. */
-static bool look_at(helio_broker_core_t *self, queue_t *queue)
+static bool check_rule(helio_broker_core_t *self, queue_t *queue)
 {
     bool changed = false;
     queue_rule_t *rule, *next;
@@ -146,7 +146,7 @@ static bool look_at(helio_broker_core_t *self, queue_t *queue)
         }
         if (rule->holds != held)
             core_queue_rule_write(self, queue, rule, false);
-        core_check_by(self, CORE_CHECK_QUEUES, rule->look_ms);
+        core_check_by(self, CORE_CHECK_QUEUES, rule->next_check_ms);
     }
     return changed;
 }
@@ -157,20 +157,20 @@ void core_queue_order_changed(helio_broker_core_t *self)
     core_capacity_changed(self);
 }
 
-void core_queues_look(helio_broker_core_t *self)
+void core_queue_rules_recheck(helio_broker_core_t *self)
 {
     bool changed = false;
     core_check_at(self, CORE_CHECK_QUEUES, INT64_MAX);
-    self->queues_looked_ms = self->wall_ms;
+    self->rules_checked_ms = self->wall_ms;
     for (queue_t *queue = self->queues; queue; queue = queue->hh.next)
-        changed |= look_at(self, queue);
+        changed |= check_rule(self, queue);
     if (changed)
         core_queue_order_changed(self);
 }
 
 void core_queues_notice_clock(helio_broker_core_t *self)
 {
-    if (self->wall_ms < self->queues_looked_ms && self->next_check_ms[CORE_CHECK_QUEUES] != INT64_MAX)
+    if (self->wall_ms < self->rules_checked_ms && self->next_check_ms[CORE_CHECK_QUEUES] != INT64_MAX)
         core_check_at(self, CORE_CHECK_QUEUES, self->wall_ms);
 }
 
@@ -258,7 +258,7 @@ void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_
 
 void core_queues_loaded(helio_broker_core_t *self)
 {
-    core_queues_look(self);
+    core_queue_rules_recheck(self);
 }
 
 void core_queues_free(helio_broker_core_t *self)

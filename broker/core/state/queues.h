@@ -24,7 +24,7 @@ typedef struct queue_rule {
     uint32_t priority;
     int64_t until_ms;
     int64_t at_ms;
-    int64_t look_ms; /* wall clock: it begins or ceases to hold then */
+    int64_t next_check_ms; /* wall clock: it begins or ceases to hold then */
     bool holds;
     struct queue_rule *next;
 } queue_rule_t;
@@ -46,16 +46,16 @@ typedef struct queue {
 
 queue_t *core_queue_find(helio_broker_core_t *self, helio_text_t name); /* NULL = there is none */
 /*  Its priority now at the sites of a region. */
-uint32_t core_queue_level(const queue_t *queue, helio_text_t region);
+uint32_t core_queue_priority_at(const queue_t *queue, helio_text_t region);
 /*  The highest that it has anywhere now, and the next one below another. False: there is none. */
 uint32_t core_queue_top(const queue_t *queue);
-bool core_queue_below(const queue_t *queue, uint32_t level, uint32_t *ret_level);
+bool core_queue_below(const queue_t *queue, uint32_t priority_level, uint32_t *ret_level);
 queue_t *core_queue_load(helio_broker_core_t *self, const helio_row_queue_t *row);
 void core_queue_rule_load(helio_broker_core_t *self, const helio_row_queue_rule_t *row);
 void core_queues_loaded(helio_broker_core_t *self);
 /*  Before the checks of a tick: a clock that was set back makes their rules due. */
 void core_queues_notice_clock(helio_broker_core_t *self);
-void core_queues_look(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
+void core_queue_rules_recheck(helio_broker_core_t *self); /* at the clock: rules begin and cease to hold */
 void core_queues_free(helio_broker_core_t *self);
 int core_queue_rule_by_precedence(const queue_rule_t *a, const queue_rule_t *b);
 void core_queue_rule_write(helio_broker_core_t *self, const queue_t *queue, const queue_rule_t *rule,

@@ -7,10 +7,10 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 
-void core_outlooks_drop(site_t *site)
+void core_pool_forecasts_drop(site_t *site)
 {
     for (uint32_t i = 0; i < site->pool_count; i++)
-        site->pools[i].outlook_hour_ms = 0;
+        site->pools[i].pool_forecast_hour_ms = 0;
 }
 
 site_t *core_site_find(helio_broker_core_t *self, helio_text_t name)

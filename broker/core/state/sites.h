@@ -17,11 +17,11 @@ struct site {
     helio_series_t *series; /* the latest of each signal, pool and kind; views in the arena beside it */
     helio_arena_t **series_arenas;
     uint32_t series_count;
-    signal_past_t *pasts;
-    uint32_t past_count;
-    booked_t *booked; /* energy.c */
-    uint32_t booked_count;
-    uint64_t past_version; /* counts changes of what its hours are priced by */
+    signal_history_t *histories;
+    uint32_t history_count;
+    accounted_t *accounted; /* energy.c */
+    uint32_t accounted_count;
+    uint64_t history_version; /* counts changes of what its hours are priced by */
     uint64_t facts; /* facts_version of its last change */
     bool stale; /* ready, but not heard of for HELIO_RISK_STALE_AFTER_MS */
     uint32_t state;
@@ -61,7 +61,7 @@ site_t *core_site_of_peer(helio_broker_core_t *self, uint64_t peer);
 bool core_sites_awaited(const helio_broker_core_t *self);
 /*  Writes its row now, whatever has changed. */
 void core_site_row(helio_broker_core_t *self, site_t *site);
-void core_outlooks_drop(site_t *site); /* the profile or a series changed */
+void core_pool_forecasts_drop(site_t *site); /* the profile or a series changed */
 /*  Writes its row, and asks classes again, if that is another state. */
 void core_site_set_state(helio_broker_core_t *self, site_t *site, helio_site_state_t state);
 

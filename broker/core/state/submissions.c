@@ -53,7 +53,7 @@ static submission_t *submission_of(const helio_row_job_t *row)
     char *source = keep_bytes(user, row->user.data, row->user.size);
     char *name = keep_bytes(source, row->source.data, row->source.size);
     (void)keep_bytes(name, stem, stem_size);
-    submission->row = (kept_row_t){
+    submission->row = (submission_row_t){
         .job = row->job,
         .user = {user, row->user.size},
         .source = {source, row->source.size},
@@ -66,7 +66,7 @@ static submission_t *submission_of(const helio_row_job_t *row)
     return submission;
 }
 
-void core_submission_keep(submission_t *submission, const helio_job_spec_t *spec)
+void core_submission_store_spec(submission_t *submission, const helio_job_spec_t *spec)
 {
     submission->retries = spec->retries;
     submission->tasks_at_once = spec->tasks_at_once;
@@ -76,7 +76,7 @@ void core_submission_keep(submission_t *submission, const helio_job_spec_t *spec
     submission->prices_set = spec->prices_set;
     submission->flexible_ms = spec->flexible_ms;
     submission->signalled = spec->checkpoint_signal.size > 0;
-    submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_EVICT_GRACE_MS;
+    submission->grace_ms = spec->checkpoint_grace_ms ? spec->checkpoint_grace_ms : HELIO_PREEMPT_GRACE_MS;
     submission->checkpoint_every_ms = spec->checkpoint_every_ms;
 }
 
@@ -84,7 +84,7 @@ submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *ro
                                   const helio_job_spec_t *spec)
 {
     submission_t *submission = submission_of(row);
-    core_submission_keep(submission, spec);
+    core_submission_store_spec(submission, spec);
     HASH_FIND(hh, self->tenants, row->tenant.data, row->tenant.size, submission->tenant);
     submission->queue = core_queue_find(self, row->queue);
     assert(submission->tenant && submission->queue);

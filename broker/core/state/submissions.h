@@ -12,7 +12,7 @@
 #include "federation/model/job.h"
 
 /*  Of a job's row what is asked for later. A million may wait: the rest is in the database only. */
-typedef struct kept_row {
+typedef struct submission_row {
     helio_uuid_t job;
     helio_text_t tenant; /* the tenant's own, as is the queue's */
     helio_text_t queue;
@@ -23,12 +23,12 @@ typedef struct kept_row {
     uint64_t time_limit_ms;
     int64_t submitted_ms;
     uint32_t kind;
-} kept_row_t;
+} submission_row_t;
 
 /*  What all tasks of one submitted document share. Freed with its last open task; one piece of memory, with
  * what the row's views show behind it. */
 struct submission {
-    kept_row_t row;
+    submission_row_t row;
     uint32_t retries; /* of the spec only what is asked for later */
     uint32_t tasks_at_once;
     uint32_t on_site_loss;
@@ -42,9 +42,9 @@ struct submission {
     queue_t *queue;
     job_class_t *class;
     uint32_t open_tasks;
-    uint32_t unsettled_tasks; /* of those, whose end nobody who waits for it was told */
+    uint32_t unresolved_tasks; /* of those, whose end nobody who waits for it was told */
     uint32_t failed_tasks;    /* ended otherwise than successful */
-    gate_t *gate;             /* closed; NULL = open, or there never was one */
+    dependency_hold_t *hold;             /* closed; NULL = open, or there never was one */
     bool begun;               /* loaded with a task that was placed: its gate had opened */
     uint32_t fed_tasks; /* of a throttled array: in the class's queue or live */
     job_t *throttled;   /* tasks that wait for the gate or the throttle, FIFO */
@@ -59,7 +59,7 @@ typedef struct array {
 } array_t;
 
 submission_t *core_array_find(helio_broker_core_t *self, helio_uuid_t job); /* NULL: no array, or over */
-void core_submission_keep(submission_t *submission, const helio_job_spec_t *spec); /* what is asked for later */
+void core_submission_store_spec(submission_t *submission, const helio_job_spec_t *spec); /* what is asked for later */
 /*  Keeps no view of the row; fills in its class. */
 submission_t *core_submission_new(helio_broker_core_t *self, helio_row_job_t *row,
                                   const helio_job_spec_t *spec);

@@ -65,13 +65,13 @@ void helio_metrics_text(const helio_metrics_t *self, const helio_metrics_sources
                         helio_buffer_t *out)
 {
     helio_metric_head(out, "build_info", "gauge", "Always 1; the release is in the label.");
-    helio_metric_labelled(out, "build_info", "version", HELIO_RELEASE, 1);
+    helio_metric_labelled(out, "build_info", "version", HELIO_PROGRAM_VERSION, 1);
     if (sources->engine)
         helio_metrics_engine(sources->engine, out);
     helio_metric_head(out, "job_transitions_total", "counter",
                       "Transitions made durable since start, by the state moved to.");
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
-        helio_metric_labelled(out, "job_transitions_total", "to", helio_job_state_word(state),
+        helio_metric_labelled(out, "job_transitions_total", "to", helio_job_state_name(state),
                               load(&self->transitions[state]));
     helio_metrics_sites(sources->sites_json, out);
     helio_metrics_balance(sources->balance_json, out);

@@ -9,13 +9,13 @@ static void jobs_text(const helio_engine_figures_t *engine, helio_buffer_t *out)
     helio_metric_head(out, "jobs", "gauge", "Jobs that are not over, by state.");
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
         if (!helio_job_state_is_terminal(state))
-            helio_metric_labelled(out, "jobs", "state", helio_job_state_word(state),
+            helio_metric_labelled(out, "jobs", "state", helio_job_state_name(state),
                                   (double)engine->core.jobs[state]);
     helio_metric_head(out, "jobs_finished_total", "counter",
                       "Jobs that came to their end since this broker started, by how.");
     for (uint32_t state = 0; state < HELIO_JOB_STATE_COUNT; state++)
         if (helio_job_state_is_terminal(state))
-            helio_metric_labelled(out, "jobs_finished_total", "state", helio_job_state_word(state),
+            helio_metric_labelled(out, "jobs_finished_total", "state", helio_job_state_name(state),
                                   (double)engine->core.jobs[state]);
 }
 
@@ -65,14 +65,14 @@ static void singles(const helio_engine_figures_t *engine, helio_buffer_t *out)
 static void decisions(const helio_engine_figures_t *engine, helio_buffer_t *out)
 {
     helio_metric_head(out, "preemptions_total", "counter", "Running jobs that were told to leave, by why.");
-    for (uint32_t why = 0; why < HELIO_EVICT_WHY_COUNT; why++)
-        helio_metric_labelled(out, "preemptions_total", "reason", helio_evict_why_word(why),
+    for (uint32_t why = 0; why < HELIO_PREEMPT_CAUSE_COUNT; why++)
+        helio_metric_labelled(out, "preemptions_total", "reason", helio_preempt_cause_name(why),
                               (double)engine->core.preemptions_total[why]);
     helio_metric_head(
         out, "candidates_rejected_total", "counter",
         "Sites and pools that decisions passed over, by why; a decision that repeats itself counts once.");
     for (uint32_t why = HELIO_REJECTION_NONE + 1; why < HELIO_REJECTION_COUNT; why++)
-        helio_metric_labelled(out, "candidates_rejected_total", "reason", helio_rejection_word(why),
+        helio_metric_labelled(out, "candidates_rejected_total", "reason", helio_rejection_name(why),
                               (double)engine->tally.rejected[why]);
     helio_metric_head(
         out, "placement_duration_seconds", "histogram",
@@ -82,7 +82,7 @@ static void decisions(const helio_engine_figures_t *engine, helio_buffer_t *out)
     helio_metric_head(out, "job_wait_seconds", "histogram",
                       "From a job's submission to its first start, by the tier of its queue.");
     for (uint32_t tier = 0; tier < HELIO_TIER_COUNT; tier++)
-        helio_metric_histogram(out, "job_wait_seconds", "tier", helio_tier_word(tier),
+        helio_metric_histogram(out, "job_wait_seconds", "tier", helio_tier_name(tier),
                                &engine->core.wait_ms[tier], &helio_broker_wait_bounds, 1e3);
 }
 
@@ -95,7 +95,7 @@ static void budgets(const helio_engine_figures_t *engine, helio_buffer_t *out)
     for (uint32_t kind = 0; kind < HELIO_BUDGET_KINDS; kind++)
         for (uint32_t level = 0; level < HELIO_BUDGET_LEVELS; level++)
             helio_buffer_printf(out, "helio_budgets{kind=\"%s\",level=\"%s\"} %" PRIu64 "\n",
-                                helio_budget_kind_word(kind), helio_budget_level_word(level),
+                                helio_budget_kind_name(kind), helio_budget_level_name(level),
                                 engine->core.budgets[kind][level]);
 }
 
@@ -117,12 +117,12 @@ static void accounts(const helio_engine_figures_t *engine, helio_buffer_t *out)
     helio_metric_labelled(out, "emissions_avoided_grams", "baseline", "home",
                           (double)tally->home.carbon_mg_saved / 1e3);
     helio_metric_labelled(out, "emissions_avoided_grams", "baseline", "least-wait",
-                          (double)tally->least_wait.carbon_mg_saved / 1e3);
+                          (double)tally->earliest_start.carbon_mg_saved / 1e3);
     helio_metric_head(out, "cost_saved_usd", "gauge", "The same, of money.");
     helio_metric_labelled(out, "cost_saved_usd", "baseline", "home",
                           (double)tally->home.micro_usd_saved / 1e6);
     helio_metric_labelled(out, "cost_saved_usd", "baseline", "least-wait",
-                          (double)tally->least_wait.micro_usd_saved / 1e6);
+                          (double)tally->earliest_start.micro_usd_saved / 1e6);
 }
 
 static void frames(const helio_engine_figures_t *engine, helio_buffer_t *out)

@@ -136,15 +136,15 @@ static void table_figure(const json_t *tables, const char *name, const char *typ
 void helio_metrics_retention(helio_text_t json, helio_buffer_t *out)
 {
     json_t *said = json.size ? json_loadb(json.data, json.size, 0, NULL) : NULL;
-    const json_t *tables = json_object_get(said, "tables"), *unsettled = json_object_get(said, "unsettled");
+    const json_t *tables = json_object_get(said, "tables"), *open_backlog = json_object_get(said, "unsettled");
     if (json_array_size(tables)) {
         table_figure(tables, "retention_deleted_rows_total", "counter", "deleted",
                      "Rows that were deleted because of their age, since there is this database.", out);
         table_figure(tables, "retention_oldest_seconds", "gauge", "oldest_s",
                      "Age of the oldest row that is kept for a time only.", out);
     }
-    if (json_is_number(unsettled))
+    if (json_is_number(open_backlog))
         helio_metric_single(out, "jobs_unsettled", "gauge", "Jobs that are open more than a day before the newest.",
-                            json_number_value(unsettled));
+                            json_number_value(open_backlog));
     json_decref(said);
 }

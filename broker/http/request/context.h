@@ -10,7 +10,7 @@
 typedef struct helio_http helio_http_t;
 typedef struct helio_route helio_route_t;
 typedef struct helio_route_table helio_route_table_t;
-typedef struct helio_desk helio_desk_t;
+typedef struct helio_waiting_requests helio_waiting_requests_t;
 
 struct helio_http {
     helio_http_options_t options;
@@ -20,7 +20,7 @@ struct helio_http {
     const helio_route_table_t *routes;
     helio_token_table_t *tokens;
     helio_metrics_t metrics;
-    helio_desk_t *desk;
+    helio_waiting_requests_t *waiting_requests;
     void *daemon; /* struct MHD_Daemon */
     uint16_t port;
     atomic_bool stopping;

@@ -11,26 +11,27 @@ static void back(helio_operation_t *operation)
     (void)rc;
 }
 
-static void on_answer(helio_call_t *call, const helio_fx_answer_t *answer)
+static void on_reply(helio_call_t *call, const helio_fx_reply_t *response)
 {
     helio_operation_t *operation = call->arg;
     helio_result_t *result = &operation->result;
-    result->rc = (helio_rc)answer->rc;
-    (void)helio_text_copy(answer->reason, result->reason, sizeof result->reason);
-    (void)helio_text_copy(answer->text, result->text, sizeof result->text);
-    if (answer->jobs.count) {
-        result->jobs = helio_new(answer->jobs.count, sizeof *result->jobs);
-        memcpy(result->jobs, answer->jobs.items, answer->jobs.count * sizeof *result->jobs);
-        result->job_count = answer->jobs.count;
+    result->rc = (helio_rc)response->rc;
+    (void)helio_text_copy(response->reason, result->reason, sizeof result->reason);
+    (void)helio_text_copy(response->text, result->text, sizeof result->text);
+    if (response->jobs.count) {
+        result->jobs = helio_new(response->jobs.count, sizeof *result->jobs);
+        memcpy(result->jobs, response->jobs.items, response->jobs.count * sizeof *result->jobs);
+        result->job_count = response->jobs.count;
     }
-    if (operation->call.event == HELIO_BROKER_EV_PLAN && answer->rc == HELIO_OK) {
+    if (operation->call.event == HELIO_BROKER_EV_PLAN && response->rc == HELIO_OK) {
         result->plan = helio_arena_alloc(operation->arena, 1, sizeof *result->plan);
-        helio_record_copy(&helio_planned_type, operation->arena, &answer->plan, result->plan);
+        helio_record_copy(&helio_planned_type, operation->arena, &response->plan, result->plan);
     }
     bool foresees = operation->call.event == HELIO_BROKER_EV_PLAN || operation->call.event == HELIO_BROKER_EV_EXPLAIN;
-    if (foresees && answer->rc == HELIO_OK) {
-        result->prospect = helio_arena_alloc(operation->arena, 1, sizeof *result->prospect);
-        helio_record_copy(&helio_prospect_type, operation->arena, &answer->prospect, result->prospect);
+    if (foresees && response->rc == HELIO_OK) {
+        result->start_estimate = helio_arena_alloc(operation->arena, 1, sizeof *result->start_estimate);
+        helio_record_copy(&helio_start_estimate_type, operation->arena, &response->start_estimate,
+                          result->start_estimate);
     }
     back(operation);
 }
@@ -74,7 +75,7 @@ helio_operation_t *helio_operation_new(void)
     helio_operation_t *self = helio_new(1, sizeof *self);
     self->arena = helio_arena_new();
     self->call =
-        (helio_call_t){.on_answer = on_answer, .on_log = on_log, .on_figures = on_figures, .arg = self};
+        (helio_call_t){.on_reply = on_reply, .on_log = on_log, .on_figures = on_figures, .arg = self};
     self->read = (helio_read_t){.done = on_read, .arg = self};
     return self;
 }

@@ -12,7 +12,7 @@
 #include "broker/store/reader.h"
 #include "federation/base/ring.h"
 
-typedef struct helio_exchange helio_exchange_t;
+typedef struct helio_request_context helio_request_context_t;
 typedef struct helio_operation helio_operation_t;
 
 /*  Owned by the operation, borrowed for the step. */
@@ -24,7 +24,7 @@ typedef struct helio_result {
     helio_accepted_job_t *jobs; /* EVENT: SUBMIT */
     uint32_t job_count;
     helio_planned_t *plan; /* EVENT: PLAN; in the operation's arena */
-    helio_prospect_t *prospect; /* EVENT: PLAN, EXPLAIN; there too */
+    helio_start_estimate_t *start_estimate; /* EVENT: PLAN, EXPLAIN; there too */
     uint64_t offset;       /* LOG_READ */
     bool end;
     helio_engine_figures_t figures; /* FIGURES */
@@ -39,7 +39,7 @@ struct helio_operation {
     helio_result_t result;
     /*  the desk's */
     helio_ring_t *returns;      /* where it goes with its result; has room for it */
-    helio_exchange_t *exchange; /* NULL: nobody waits any more */
+    helio_request_context_t *context; /* NULL: nobody waits any more */
     helio_operation_t *prev, *next;
 };
 

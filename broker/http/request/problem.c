@@ -97,7 +97,8 @@ void helio_problem_json(uint32_t status, const char *reason, const char *detail,
     end(&json);
 }
 
-void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object, helio_buffer_t *out)
+void helio_problem_with(uint32_t status, const char *reason, const char *detail, helio_text_t object,
+                        helio_buffer_t *out)
 {
     helio_json_writer_t json = begin(status, reason, detail, out);
     helio_json_put_members(&json, object);
@@ -106,7 +107,7 @@ void helio_problem_with(uint32_t status, const char *reason, const char *detail,
 
 static void put_diagnostic(const helio_diagnostic_t *diagnostic, helio_json_writer_t *json)
 {
-    helio_json_put_string(json, "code", helio_spec_problem_word(diagnostic->problem));
+    helio_json_put_string(json, "code", helio_spec_problem_name(diagnostic->problem));
     if (diagnostic->line) {
         helio_json_put_u64(json, "line", diagnostic->line);
         helio_json_put_u64(json, "column", diagnostic->column);

@@ -4,7 +4,7 @@
 #ifndef HELIO_BROKER_HTTP_REQUEST_ROUTE_H
 #define HELIO_BROKER_HTTP_REQUEST_ROUTE_H
 
-#include "broker/http/request/exchange.h"
+#include "broker/http/request/request_context.h"
 
 /*  What a caller gets of a route. */
 typedef enum helio_grant {
@@ -15,7 +15,7 @@ typedef enum helio_grant {
 } helio_grant_t;
 
 /*  Who may call a route, and whose things it then shows and touches: the only place where that is said. A row is what a
- *  route's access can be, a column is a caller. Handlers ask helio_exchange_tenant, the core gets tenant and role. */
+ *  route's access can be, a column is a caller. Handlers ask helio_request_context_tenant, the core gets tenant and role. */
 /* clang-format off */
 #define HELIO_ACCESS_TABLE(X)                                                                              \
     /* access  no token  user     operator  admin */                                                       \
@@ -48,7 +48,7 @@ struct helio_route {
     const char *query;    /* names of its parameters, separated by spaces */
     const char *produces; /* media type of the answer that is not an error */
     bool stream;
-    void (*start)(helio_exchange_t *exchange);
+    void (*start)(helio_request_context_t *context);
     const char *doc;
 };
 

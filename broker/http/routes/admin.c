@@ -11,29 +11,29 @@
 
 enum { TTL_MAX_S = 10 * 366 * 24 * 3600 };
 
-void helio_tokens_list(helio_exchange_t *self)
+void helio_tokens_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_tokens", 1, (const char *[]){NULL});
+    helio_await_read(self, helio_response_read, "read_tokens", 1, (const char *[]){NULL});
 }
 
-void helio_audit_list(helio_exchange_t *self)
+void helio_audit_list(helio_request_context_t *self)
 {
-    const char *cursor = helio_exchange_query(self, "cursor");
+    const char *cursor = helio_request_context_query(self, "cursor");
     uint64_t limit, before;
-    if (!helio_exchange_number(self, "limit", 100, 1000, &limit) ||
-        !helio_exchange_number(self, "cursor", 0, INT64_MAX, &before))
+    if (!helio_request_context_number(self, "limit", 100, 1000, &limit) ||
+        !helio_request_context_number(self, "cursor", 0, INT64_MAX, &before))
         return;
     char limit_text[24];
     (void)snprintf(limit_text, sizeof limit_text, "%llu", (unsigned long long)(limit ? limit : 1));
-    helio_await_read(self, helio_answer_read, "read_audit", 2, (const char *[]){cursor, limit_text});
+    helio_await_read(self, helio_response_read, "read_audit", 2, (const char *[]){cursor, limit_text});
 }
 
-void helio_audit_verify(helio_exchange_t *self)
+void helio_audit_verify(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_audit_verify", 0, NULL);
+    helio_await_read(self, helio_response_read, "read_audit_verify", 0, NULL);
 }
 
-void helio_whoami(helio_exchange_t *self)
+void helio_whoami(helio_request_context_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
@@ -41,20 +41,20 @@ void helio_whoami(helio_exchange_t *self)
     helio_json_put_string(&json, "token_id", self->token->id);
     helio_json_put_string(&json, "tenant", self->token->tenant);
     helio_json_put_string(&json, "user", self->token->user);
-    helio_json_put_string(&json, "role", helio_role_word(self->token->role));
+    helio_json_put_string(&json, "role", helio_role_name(self->token->role));
     helio_json_put_time(&json, "expires_at", self->token->expires_ms);
-    helio_json_put_string(&json, "version", HELIO_RELEASE);
+    helio_json_put_string(&json, "version", HELIO_PROGRAM_VERSION);
     helio_json_end(&json);
-    helio_answer_json(self, 200, helio_buffer_view(&text));
+    helio_response_json(self, 200, helio_buffer_view(&text));
 }
 
 /* ---- issuing ------------------------------------------------------------------------------------------- */
 
 /*  The answer is written before the commit and sent after it: `parameter` carries it across. */
-static void on_stored(helio_exchange_t *self, const helio_result_t *result)
+static void on_stored(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
@@ -64,11 +64,11 @@ static void on_stored(helio_exchange_t *self, const helio_result_t *result)
     if (result->text[0]) /* what is still missing */
         helio_json_put_string(&json, "note", result->text);
     helio_json_end(&json);
-    helio_answer_json(self, 201, helio_buffer_view(&text));
+    helio_response_json(self, 201, helio_buffer_view(&text));
     OPENSSL_cleanse(text.data, text.size);
 }
 
-static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *row, const char *token)
+static const char *response_of(helio_request_context_t *self, const helio_row_token_t *row, const char *token)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
@@ -83,7 +83,7 @@ static const char *answer_of(helio_exchange_t *self, const helio_row_token_t *ro
     return helio_arena_string(self->arena, helio_buffer_view(&text));
 }
 
-void helio_tokens_add(helio_exchange_t *self)
+void helio_tokens_add(helio_request_context_t *self)
 {
     helio_member_t members[] = {
         {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
@@ -95,29 +95,29 @@ void helio_tokens_add(helio_exchange_t *self)
     if (!helio_command_read(self, arena, members, 4))
         return;
     if (!helio_command_name(members[0].text, 32) || !helio_command_name(members[1].text, 64)) {
-        helio_answer_problem(self, 400, NULL,
+        helio_response_problem(self, 400, NULL,
                              "'tenant' and 'user' must be letters, digits, '.', '_' and '-'");
         return;
     }
     if (members[2].given && helio_role_of(members[2].text, &role) != HELIO_OK) {
-        helio_answer_problem(self, 400, NULL, "'role' must be user, operator or admin");
+        helio_response_problem(self, 400, NULL, "'role' must be user, operator or admin");
         return;
     }
     if (members[3].given && (members[3].number == 0 || members[3].number > TTL_MAX_S)) {
-        helio_answer_problem(self, 400, NULL, "'ttl_s' must be 1 to %d", TTL_MAX_S);
+        helio_response_problem(self, 400, NULL, "'ttl_s' must be 1 to %d", TTL_MAX_S);
         return;
     }
     const helio_principal_t *principal =
         helio_token_table_principal(self->http->tokens, members[0].text, members[1].text);
     if (principal && atomic_load_explicit(&principal->disabled_ms, memory_order_acquire)) {
-        helio_answer_problem(self, 409, NULL,
+        helio_response_problem(self, 409, NULL,
                              "user '%s' of tenant '%s' is disabled: `helio user enable %s --tenant %s`",
                              principal->user, principal->tenant, principal->user, principal->tenant);
         return;
     }
     helio_token_fresh_t fresh;
     if (helio_token_issue(&fresh) != HELIO_OK) {
-        helio_answer_problem(self, 503, NULL, "the system gives no random bytes");
+        helio_response_problem(self, 503, NULL, "the system gives no random bytes");
         return;
     }
     helio_ev_token_t *event = helio_arena_alloc(arena, 1, sizeof *event);
@@ -127,29 +127,29 @@ void helio_tokens_add(helio_exchange_t *self)
         .hash = helio_arena_text(arena, (helio_text_t){(const char *)fresh.hash, sizeof fresh.hash}),
         .tenant = members[0].text,
         .user = members[1].text,
-        .role = helio_text_of(helio_role_word(role)),
+        .role = helio_text_of(helio_role_name(role)),
         .created_ms = helio_clock_wall_ms()};
     if (members[3].given)
         event->token.expires_ms = event->token.created_ms + (int64_t)members[3].number * 1000;
-    self->parameter = answer_of(self, &event->token, fresh.text);
+    self->parameter = response_of(self, &event->token, fresh.text);
     OPENSSL_cleanse(&fresh, sizeof fresh);
     helio_await_event(self, on_stored, HELIO_BROKER_EV_TOKEN, event);
 }
 
-static void on_revoked(helio_exchange_t *self, const helio_result_t *result)
+static void on_revoked(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
-    helio_answer_status(self, 200, "token_id", self->parameter, "revoked");
+    helio_response_status(self, 200, "token_id", self->parameter, "revoked");
 }
 
-void helio_tokens_revoke(helio_exchange_t *self)
+void helio_tokens_revoke(helio_request_context_t *self)
 {
     const helio_token_t *token = helio_token_table_find(self->http->tokens, helio_text_of(self->parameter));
     if (!token) {
-        helio_answer_problem(self, 404, NULL, "there is no token '%.32s' in force", self->parameter);
+        helio_response_problem(self, 404, NULL, "there is no token '%.32s' in force", self->parameter);
         return;
     }
     helio_arena_t *arena = helio_await_arena(self);
@@ -160,7 +160,7 @@ void helio_tokens_revoke(helio_exchange_t *self)
                             .hash = {(const char *)token->hash, sizeof token->hash},
                             .tenant = helio_text_of(token->tenant),
                             .user = helio_text_of(token->user),
-                            .role = helio_text_of(helio_role_word(token->role)),
+                            .role = helio_text_of(helio_role_name(token->role)),
                             .created_ms = token->created_ms,
                             .expires_ms = token->expires_ms,
                             .revoked_ms = helio_clock_wall_ms()};

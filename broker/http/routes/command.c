@@ -104,18 +104,19 @@ static helio_member_t *member_of(helio_member_t *members, uint32_t count, const 
     return NULL;
 }
 
-static void answer_unknown(helio_exchange_t *self, const char *name, const helio_member_t *members, uint32_t count)
+static void reply_unknown(helio_request_context_t *self, const char *name, const helio_member_t *members,
+                          uint32_t count)
 {
     helio_suggestion_t suggestion = {.written = helio_text_of(name)};
     for (uint32_t i = 0; i < count; i++)
         helio_suggestion_offer(&suggestion, members[i].name);
     if (suggestion.best)
-        helio_answer_problem(self, 400, NULL, "unknown key '%.64s': did you mean '%s'?", name, suggestion.best);
+        helio_response_problem(self, 400, NULL, "unknown key '%.64s': did you mean '%s'?", name, suggestion.best);
     else
-        helio_answer_problem(self, 400, NULL, "unknown key '%.64s'", name);
+        helio_response_problem(self, 400, NULL, "unknown key '%.64s'", name);
 }
 
-static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
+static bool read_object(helio_request_context_t *self, json_t *object, helio_arena_t *arena, helio_member_t *members,
                         uint32_t count)
 {
     const char *name;
@@ -124,29 +125,29 @@ static bool read_object(helio_exchange_t *self, json_t *object, helio_arena_t *a
     {
         helio_member_t *member = member_of(members, count, name);
         if (!member) {
-            answer_unknown(self, name, members, count);
+            reply_unknown(self, name, members, count);
             return false;
         }
         if (!fill(member, value, arena)) {
             if (member->kind == HELIO_MEMBER_TEXT)
-                helio_answer_problem(self, 400, NULL,
+                helio_response_problem(self, 400, NULL,
                                      "'%s' must be a text of at most %u bytes without control characters",
                                      name, member->bytes_max);
             else
-                helio_answer_problem(self, 400, NULL, "'%s' must be %s", name, expected(member));
+                helio_response_problem(self, 400, NULL, "'%s' must be %s", name, expected(member));
             return false;
         }
     }
     for (uint32_t i = 0; i < count; i++) {
         if (members[i].required && !members[i].given) {
-            helio_answer_problem(self, 400, NULL, "the key '%s' is missing", members[i].name);
+            helio_response_problem(self, 400, NULL, "the key '%s' is missing", members[i].name);
             return false;
         }
     }
     return true;
 }
 
-bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
+bool helio_command_read(helio_request_context_t *self, helio_arena_t *arena, helio_member_t *members, uint32_t count)
 {
     json_error_t error;
     json_t *object = self->body.bytes.size
@@ -154,9 +155,9 @@ bool helio_command_read(helio_exchange_t *self, helio_arena_t *arena, helio_memb
                          : json_object();
     if (!json_is_object(object)) {
         if (object)
-            helio_answer_problem(self, 400, NULL, "the body must be a JSON object");
+            helio_response_problem(self, 400, NULL, "the body must be a JSON object");
         else
-            helio_answer_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+            helio_response_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
                                  error.column, error.text);
         json_decref(object);
         return false;

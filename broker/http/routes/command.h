@@ -3,7 +3,7 @@
 #ifndef HELIO_BROKER_HTTP_ROUTES_COMMAND_H
 #define HELIO_BROKER_HTTP_ROUTES_COMMAND_H
 
-#include "broker/http/request/exchange.h"
+#include "broker/http/request/request_context.h"
 #include "federation/model/job.h"
 
 typedef enum helio_member_kind {
@@ -28,12 +28,12 @@ typedef struct helio_member {
     helio_text_t text;
     bool flag;
     uint64_t number; /* NUMBER, LIMIT: 0 to 2^53; MILLI: 0 to 10^12; MICRO: 0 to 10^15 */
-    helio_word_t *words;
+    helio_string_t *words;
     uint32_t word_count;
 } helio_member_t;
 
 /*  Reads the exchange's body (none = {}) into members. false: a problem was answered. */
-bool helio_command_read(helio_exchange_t *exchange, helio_arena_t *arena, helio_member_t *members,
+bool helio_command_read(helio_request_context_t *context, helio_arena_t *arena, helio_member_t *members,
                         uint32_t count);
 
 /*  Letters, digits, '.', '_', '-', beginning with a letter or digit: names of sites, tenants, users. */

@@ -2,26 +2,26 @@
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 
-static void on_changed(helio_exchange_t *self, const helio_result_t *result)
+static void on_changed(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
-    helio_answer_status(self, 200, NULL, NULL, result->text);
+    helio_response_status(self, 200, NULL, NULL, result->text);
 }
 
-void helio_data_list(helio_exchange_t *self)
+void helio_data_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_data", 1, (const char *[]){helio_exchange_tenant(self)});
+    helio_await_read(self, helio_response_read, "read_data", 1, (const char *[]){helio_request_context_tenant(self)});
 }
 
-void helio_links_list(helio_exchange_t *self)
+void helio_links_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_links", 0, NULL);
+    helio_await_read(self, helio_response_read, "read_links", 0, NULL);
 }
 
-static helio_ev_data_t *data_event(helio_exchange_t *self, helio_arena_t *arena)
+static helio_ev_data_t *data_event(helio_request_context_t *self, helio_arena_t *arena)
 {
     helio_ev_data_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     event->user = helio_text_of(self->token->user);
@@ -29,7 +29,7 @@ static helio_ev_data_t *data_event(helio_exchange_t *self, helio_arena_t *arena)
     return event;
 }
 
-void helio_data_set(helio_exchange_t *self)
+void helio_data_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {
         {.name = "prefix", .kind = HELIO_MEMBER_TEXT, .bytes_max = HELIO_DATA_PREFIX_MAX, .required = true},
@@ -43,7 +43,7 @@ void helio_data_set(helio_exchange_t *self)
     if (!helio_command_read(self, arena, members, 3))
         return;
     if (!members[1].word_count) {
-        helio_answer_problem(self, 400, NULL, "'sites' names none; DELETE takes a prefix out of the catalogue");
+        helio_response_problem(self, 400, NULL, "'sites' names none; DELETE takes a prefix out of the catalogue");
         return;
     }
     helio_ev_data_t *event = data_event(self, arena);
@@ -56,16 +56,16 @@ void helio_data_set(helio_exchange_t *self)
 }
 
 /*  A text of the query, in the call's arena; NULL: it is absent or too long, and that was answered. */
-static const char *query(helio_exchange_t *self, helio_arena_t *arena, const char *name, uint32_t bytes_max)
+static const char *query(helio_request_context_t *self, helio_arena_t *arena, const char *name, uint32_t bytes_max)
 {
-    helio_text_t value = helio_text_of(helio_exchange_query(self, name));
+    helio_text_t value = helio_text_of(helio_request_context_query(self, name));
     if (value.size && value.size <= bytes_max)
         return helio_arena_string(arena, value);
-    helio_answer_problem(self, 400, NULL, "the query parameter '%s' must be 1 to %u bytes", name, bytes_max);
+    helio_response_problem(self, 400, NULL, "the query parameter '%s' must be 1 to %u bytes", name, bytes_max);
     return NULL;
 }
 
-void helio_data_remove(helio_exchange_t *self)
+void helio_data_remove(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
     const char *prefix = query(self, arena, "prefix", HELIO_DATA_PREFIX_MAX);
@@ -76,7 +76,8 @@ void helio_data_remove(helio_exchange_t *self)
     helio_await_event(self, on_changed, HELIO_BROKER_EV_DATA, event);
 }
 
-static helio_ev_link_t *link_event(helio_exchange_t *self, helio_arena_t *arena, helio_text_t from, helio_text_t to)
+static helio_ev_link_t *link_event(helio_request_context_t *self, helio_arena_t *arena, helio_text_t from,
+                                   helio_text_t to)
 {
     helio_ev_link_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     event->user = helio_text_of(self->token->user);
@@ -86,7 +87,7 @@ static helio_ev_link_t *link_event(helio_exchange_t *self, helio_arena_t *arena,
     return event;
 }
 
-void helio_links_set(helio_exchange_t *self)
+void helio_links_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {{.name = "from", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
                                 {.name = "to", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
@@ -103,7 +104,7 @@ void helio_links_set(helio_exchange_t *self)
     helio_await_event(self, on_changed, HELIO_BROKER_EV_LINK, event);
 }
 
-void helio_links_remove(helio_exchange_t *self)
+void helio_links_remove(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
     const char *from = query(self, arena, "from", 32);

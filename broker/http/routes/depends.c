@@ -18,7 +18,7 @@ static int by_word(const void *a_, const void *b_)
     return order ? order : (a.size > b.size) - (a.size < b.size);
 }
 
-static helio_dependency_t *list(helio_dependency_t *at, const helio_word_t *words, uint32_t count,
+static helio_dependency_t *list(helio_dependency_t *at, const helio_string_t *words, uint32_t count,
                                 helio_after_t after)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -90,7 +90,7 @@ static bool read_entry(const json_t *entry, helio_dependency_t *ret_found)
     return id && helio_job_key_parse(helio_text_of(id), &ret_found->on) == HELIO_OK;
 }
 
-helio_rc helio_depends_answer(const helio_depends_t *self, helio_text_t json, helio_error_t *err)
+helio_rc helio_depends_resolve(const helio_depends_t *self, helio_text_t json, helio_error_t *err)
 {
     json_t *entries = json_loadb(json.data, json.size, 0, NULL);
     bool good = json_array_size(entries) == self->words;

@@ -23,7 +23,7 @@ helio_depends_t helio_depends_of(helio_ev_submit_t *event, helio_arena_t *arena)
 /*  The first parameter of read_dependencies: a JSON list of the different words. */
 const char *helio_depends_question(const helio_depends_t *self, helio_arena_t *arena);
 /*  HELIO_PROTOCOL: not an answer to that question. */
-HELIO_MUST_CHECK helio_rc helio_depends_answer(const helio_depends_t *self, helio_text_t json,
+HELIO_MUST_CHECK helio_rc helio_depends_resolve(const helio_depends_t *self, helio_text_t json,
                                                helio_error_t *err);
 
 #endif

@@ -31,7 +31,7 @@ static const helio_spec_field_t fields[] = {
      .most = HELIO_EDIT_PRIORITY_MAX,
      .example = "10"},
     {.key = "goal",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(edit.goal, goal_given),
      .words = HELIO_SPEC_ENUM(helio_goal, HELIO_GOAL),
      .example = "green"},
@@ -82,7 +82,7 @@ static bool is_empty(const helio_ev_edit_t *edit)
            !edit->max_cost_given && !edit->max_carbon_given && !edit->queue_given;
 }
 
-static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edit_t *nulls,
+static bool read_values(helio_request_context_t *self, json_t *body, const helio_ev_edit_t *nulls,
                         helio_ev_edit_t *ret_edit)
 {
     char *text = json_dumps(body, JSON_PRESERVE_ORDER);
@@ -95,7 +95,7 @@ static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edi
     if (helio_spec_judge(&table, source, HELIO_COMMAND_BODY_MAX, self->arena, &patch, &wrong) != HELIO_OK) {
         for (uint32_t i = 0; i < wrong.count; i++)
             wrong.items[i].line = 0; /* of the text that was made of the body */
-        helio_answer_diagnostics(self, &wrong, -1);
+        helio_response_diagnostics(self, &wrong, -1);
         return false;
     }
     patch.edit.priority = (int32_t)patch.priority;
@@ -104,7 +104,7 @@ static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edi
     patch.edit.max_cost_given |= nulls->max_cost_given;
     patch.edit.max_carbon_given |= nulls->max_carbon_given;
     if (is_empty(&patch.edit)) {
-        helio_answer_problem(
+        helio_response_problem(
             self, 400, NULL,
             "nothing to edit: give priority, goal, deadline, flexible, max_cost, max_carbon or queue");
         return false;
@@ -114,7 +114,7 @@ static bool read_values(helio_exchange_t *self, json_t *body, const helio_ev_edi
 }
 
 /*  The exchange may be gone before the core has read it: a copy that is the operation's. */
-static void *payload(helio_exchange_t *self, helio_job_key_t key, const void *edit)
+static void *payload(helio_request_context_t *self, helio_job_key_t key, const void *edit)
 {
     helio_arena_t *arena = helio_await_arena(self);
     helio_ev_edit_t *event = helio_arena_alloc(arena, 1, sizeof *event);
@@ -128,7 +128,7 @@ static void *payload(helio_exchange_t *self, helio_job_key_t key, const void *ed
 
 static const helio_job_verb_t verb = {HELIO_BROKER_EV_EDIT, 200, "edited", payload};
 
-void helio_jobs_edit(helio_exchange_t *self)
+void helio_jobs_edit(helio_request_context_t *self)
 {
     json_error_t error;
     json_t *body = self->body.bytes.size
@@ -137,9 +137,9 @@ void helio_jobs_edit(helio_exchange_t *self)
     helio_ev_edit_t *edit = helio_arena_alloc(self->arena, 1, sizeof *edit), nulls = {0};
     if (!json_is_object(body)) {
         if (body)
-            helio_answer_problem(self, 400, NULL, "the body must be a JSON object");
+            helio_response_problem(self, 400, NULL, "the body must be a JSON object");
         else
-            helio_answer_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
+            helio_response_problem(self, 400, NULL, "the body is not JSON: line %d, column %d: %s", error.line,
                                  error.column, error.text);
     } else {
         take_nulls(body, &nulls);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "broker/http/request/desk.h"
+#include "broker/http/request/waiting_requests.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/base/json.h"
@@ -31,37 +31,37 @@ typedef struct subscription {
     int64_t heartbeat_ms; /* the next one is due */
 } subscription_t;
 
-static subscription_t *subscription_of(helio_exchange_t *self)
+static subscription_t *subscription_of(helio_request_context_t *self)
 {
-    return helio_exchange_state(self, sizeof(subscription_t));
+    return helio_request_context_state(self, sizeof(subscription_t));
 }
 
-static void want(helio_exchange_t *self);
+static void want(helio_request_context_t *self);
 
-static void heartbeat(helio_exchange_t *self, int64_t now_ms)
+static void heartbeat(helio_request_context_t *self, int64_t now_ms)
 {
     subscription_t *stream = subscription_of(self);
     if (now_ms < stream->heartbeat_ms)
         return;
-    if (!self->answer.size)
-        helio_buffer_text(&self->answer, ": heartbeat\n\n");
+    if (!self->response.size)
+        helio_buffer_text(&self->response, ": heartbeat\n\n");
     stream->heartbeat_ms = now_ms + HEARTBEAT_MS;
 }
 
-static void append_event(helio_exchange_t *self, const json_t *event)
+static void append_event(helio_request_context_t *self, const json_t *event)
 {
     json_int_t seq = json_integer_value(json_object_get(event, "seq"));
     char *data = json_dumps(event, JSON_COMPACT | JSON_PRESERVE_ORDER);
     if (data && seq > 0) {
-        helio_buffer_printf(&self->answer, "id: %lld\nevent: transition\ndata: ", (long long)seq);
-        helio_buffer_text(&self->answer, data);
-        helio_buffer_text(&self->answer, "\n\n");
+        helio_buffer_printf(&self->response, "id: %lld\nevent: transition\ndata: ", (long long)seq);
+        helio_buffer_text(&self->response, data);
+        helio_buffer_text(&self->response, "\n\n");
         subscription_of(self)->after = (uint64_t)seq;
     }
     free(data);
 }
 
-static void on_events(helio_exchange_t *self, const helio_result_t *result)
+static void on_events(helio_request_context_t *self, const helio_result_t *result)
 {
     subscription_t *stream = subscription_of(self);
     int64_t now_ms = helio_clock_boot_ms();
@@ -84,7 +84,7 @@ static void on_events(helio_exchange_t *self, const helio_result_t *result)
     helio_await_idle(self, stream->not_before_ms, false);
 }
 
-static void read_more(helio_exchange_t *self, uint64_t upto)
+static void read_more(helio_request_context_t *self, uint64_t upto)
 {
     char after[24], page[12];
     subscription_t *stream = subscription_of(self);
@@ -92,14 +92,14 @@ static void read_more(helio_exchange_t *self, uint64_t upto)
     (void)snprintf(after, sizeof after, "%llu", (unsigned long long)stream->after);
     (void)snprintf(page, sizeof page, "%d", PAGE);
     helio_await_read(self, on_events, "read_events", 3,
-                     (const char *[]){after, helio_exchange_tenant(self), page});
+                     (const char *[]){after, helio_request_context_tenant(self), page});
 }
 
-static void want(helio_exchange_t *self)
+static void want(helio_request_context_t *self)
 {
     subscription_t *stream = subscription_of(self);
     int64_t now_ms = helio_clock_boot_ms();
-    uint64_t upto = helio_desk_seq(self->http->desk);
+    uint64_t upto = helio_waiting_requests_seq(self->http->waiting_requests);
     bool beat = now_ms >= stream->heartbeat_ms;
     if (!helio_token_in_force(self->token, helio_clock_wall_ms()))
         self->ended = true;
@@ -111,10 +111,10 @@ static void want(helio_exchange_t *self)
         helio_await_idle(self, stream->heartbeat_ms, true);
 }
 
-static void on_last(helio_exchange_t *self, const helio_result_t *result)
+static void on_last(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
     json_t *last = json_loadb(result->data.data, result->data.size, 0, NULL);
@@ -128,27 +128,27 @@ static void on_last(helio_exchange_t *self, const helio_result_t *result)
     *subscription_of(self) =
         (subscription_t){.after = resync ? seq : after,
                                .heartbeat_ms = !resync && seq > after ? now_ms : now_ms + HEARTBEAT_MS};
-    helio_answer_stream(self, "text/event-stream", want);
-    helio_buffer_text(&self->answer, "retry: 2000\n");
+    helio_response_stream(self, "text/event-stream", want);
+    helio_buffer_text(&self->response, "retry: 2000\n");
     if (!resync) {
-        helio_buffer_printf(&self->answer, ": after %llu\n\n", (unsigned long long)after);
+        helio_buffer_printf(&self->response, ": after %llu\n\n", (unsigned long long)after);
         return;
     }
-    helio_buffer_printf(&self->answer, "id: %llu\nevent: resync\ndata: ", (unsigned long long)seq);
-    helio_json_writer_t json = helio_json_into(&self->answer);
+    helio_buffer_printf(&self->response, "id: %llu\nevent: resync\ndata: ", (unsigned long long)seq);
+    helio_json_writer_t json = helio_json_into(&self->response);
     helio_json_begin_object(&json, NULL);
     helio_json_put_u64(&json, "seq", seq);
     helio_json_end(&json);
-    helio_buffer_text(&self->answer, "\n\n");
+    helio_buffer_text(&self->response, "\n\n");
 }
 
-void helio_events_follow(helio_exchange_t *self)
+void helio_events_follow(helio_request_context_t *self)
 {
     uint64_t after;
     if (self->last_event_id[0] && helio_u64_parse(helio_text_of(self->last_event_id), &after) != HELIO_OK) {
-        helio_answer_problem(self, 400, NULL, "Last-Event-ID is not one of this stream's ids");
+        helio_response_problem(self, 400, NULL, "Last-Event-ID is not one of this stream's ids");
         return;
     }
-    if (helio_exchange_take_place(self))
+    if (helio_request_context_take_place(self))
         helio_await_read(self, on_last, "read_last_event", 0, NULL);
 }

@@ -4,17 +4,17 @@
 #include <string.h>
 
 #include "broker/http/routes/job_command.h"
-#include "broker/http/routes/prospect.h"
+#include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
 
-static void put_ahead(helio_json_writer_t *json, const helio_prospect_t *prospect)
+static void put_ahead(helio_json_writer_t *json, const helio_start_estimate_t *start_estimate)
 {
     helio_json_begin_object(json, "ahead");
-    helio_json_put_u64(json, "jobs", prospect->ahead_jobs);
-    helio_json_put_u64(json, "gpus", prospect->ahead_gpus);
+    helio_json_put_u64(json, "jobs", start_estimate->ahead_jobs);
+    helio_json_put_u64(json, "gpus", start_estimate->ahead_gpus);
     helio_json_begin_array(json, "first");
-    for (uint32_t i = 0; i < prospect->ahead.count; i++) {
-        const helio_ahead_t *line = &prospect->ahead.items[i];
+    for (uint32_t i = 0; i < start_estimate->ahead.count; i++) {
+        const helio_ahead_t *line = &start_estimate->ahead.items[i];
         helio_json_begin_object(json, NULL);
         helio_json_put_text_or_null(json, "tenant", line->tenant);
         helio_json_put_text_or_null(json, "queue", line->queue);
@@ -26,13 +26,13 @@ static void put_ahead(helio_json_writer_t *json, const helio_prospect_t *prospec
     helio_json_end(json);
 }
 
-static void put_hints(helio_json_writer_t *json, const helio_prospect_t *prospect)
+static void put_hints(helio_json_writer_t *json, const helio_start_estimate_t *start_estimate)
 {
     helio_json_begin_array(json, "hints");
-    for (uint32_t i = 0; i < prospect->hints.count; i++) {
-        const helio_hint_t *hint = &prospect->hints.items[i];
+    for (uint32_t i = 0; i < start_estimate->hints.count; i++) {
+        const helio_hint_t *hint = &start_estimate->hints.items[i];
         helio_json_begin_object(json, NULL);
-        helio_json_put_string(json, "kind", helio_hint_kind_word(hint->kind));
+        helio_json_put_string(json, "kind", helio_hint_kind_name(hint->kind));
         helio_json_put_text_or_null(json, "change", hint->change);
         helio_json_put_text_or_null(json, "effect", hint->effect);
         helio_json_end(json);
@@ -40,49 +40,49 @@ static void put_hints(helio_json_writer_t *json, const helio_prospect_t *prospec
     helio_json_end(json);
 }
 
-void helio_prospect_put(helio_json_writer_t *json, const helio_prospect_t *prospect)
+void helio_start_estimate_put(helio_json_writer_t *json, const helio_start_estimate_t *start_estimate)
 {
-    if (prospect && prospect->better_site.size) { /* it runs: no start is before it */
-        helio_json_put_text(json, "better_site", prospect->better_site);
-        prospect = NULL;
+    if (start_estimate && start_estimate->better_site.size) { /* it runs: no start is before it */
+        helio_json_put_text(json, "better_site", start_estimate->better_site);
+        start_estimate = NULL;
     }
-    if (!prospect) {
+    if (!start_estimate) {
         helio_json_put_null(json, "expected");
         helio_json_put_null(json, "ahead");
         helio_json_put_null(json, "hints");
         return;
     }
     helio_json_begin_object(json, "expected");
-    helio_json_put_time(json, "earliest", prospect->earliest_ms);
-    helio_json_put_time(json, "latest", prospect->latest_ms);
-    helio_json_put_text_or_null(json, "basis", prospect->basis);
-    helio_json_put_time(json, "at", prospect->at_ms);
+    helio_json_put_time(json, "earliest", start_estimate->earliest_ms);
+    helio_json_put_time(json, "latest", start_estimate->latest_ms);
+    helio_json_put_text_or_null(json, "basis", start_estimate->basis);
+    helio_json_put_time(json, "at", start_estimate->at_ms);
     helio_json_end(json);
-    put_ahead(json, prospect);
-    put_hints(json, prospect);
+    put_ahead(json, start_estimate);
+    put_hints(json, start_estimate);
 }
 
 typedef struct explanation {
     helio_text_t of_database; /* JSON; the exchange's arena */
 } explanation_t;
 
-static void answer(helio_exchange_t *self, const helio_prospect_t *prospect)
+static void response(helio_request_context_t *self, const helio_start_estimate_t *start_estimate)
 {
-    const explanation_t *explanation = helio_exchange_state(self, sizeof *explanation);
+    const explanation_t *explanation = helio_request_context_state(self, sizeof *explanation);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
     helio_json_put_members(&json, explanation->of_database);
-    helio_prospect_put(&json, prospect);
+    helio_start_estimate_put(&json, start_estimate);
     helio_json_end(&json);
-    helio_answer_json(self, 200, helio_buffer_view(&text));
+    helio_response_json(self, 200, helio_buffer_view(&text));
 }
 
 /*  A core that is busy, or for which the job has started meanwhile, takes nothing from what is known without
  * it. */
-static void on_foreseen(helio_exchange_t *self, const helio_result_t *result)
+static void on_estimate(helio_request_context_t *self, const helio_result_t *result)
 {
-    answer(self, result->rc == HELIO_OK ? result->prospect : NULL);
+    response(self, result->rc == HELIO_OK ? result->start_estimate : NULL);
 }
 
 /*  Has it a start ahead of it? Of one that runs, at a better site perhaps. */
@@ -93,22 +93,22 @@ static bool is_ahead(const char *word)
            (state <= HELIO_JOB_RUNNING || state == HELIO_JOB_HELD || state == HELIO_JOB_SUSPECT);
 }
 
-static void on_read(helio_exchange_t *self, const helio_result_t *result)
+static void on_read(helio_request_context_t *self, const helio_result_t *result)
 {
     helio_text_t text = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, helio_job_of_path(self));
         return;
     }
-    if (helio_answer_ambiguous(self, text))
+    if (helio_response_ambiguous(self, text))
         return;
     json_t *json = json_loadb(text.data, text.size, 0, NULL);
     if (!json_is_object(json)) {
         json_decref(json);
-        helio_answer_problem(self, 500, NULL, "the database's answer explains nothing");
+        helio_response_problem(self, 500, NULL, "the database's answer explains nothing");
         return;
     }
-    explanation_t *explanation = helio_exchange_state(self, sizeof *explanation);
+    explanation_t *explanation = helio_request_context_state(self, sizeof *explanation);
     explanation->of_database = helio_arena_text(self->arena, text);
     const char *id = json_string_value(json_object_get(json, "id"));
     helio_job_key_t key;
@@ -116,7 +116,7 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
                 helio_job_key_parse(helio_text_of(id), &key) == HELIO_OK;
     json_decref(json);
     if (!asks) {
-        answer(self, NULL);
+        response(self, NULL);
         return;
     }
     helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
@@ -124,12 +124,12 @@ static void on_read(helio_exchange_t *self, const helio_result_t *result)
     event->user = helio_text_of(self->token->user);
     event->role = self->token->role;
     event->key = key;
-    helio_await_event(self, on_foreseen, HELIO_BROKER_EV_EXPLAIN, event);
+    helio_await_event(self, on_estimate, HELIO_BROKER_EV_EXPLAIN, event);
 }
 
-void helio_jobs_explain(helio_exchange_t *self)
+void helio_jobs_explain(helio_request_context_t *self)
 {
     if (helio_job_id_check(self))
         helio_await_read(self, on_read, "read_explain", 2,
-                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+                         (const char *[]){self->parameter, helio_request_context_tenant(self)});
 }

@@ -8,12 +8,12 @@ typedef struct command {
     const void *what;
 } command_t;
 
-static command_t *command_of(helio_exchange_t *self)
+static command_t *command_of(helio_request_context_t *self)
 {
-    return helio_exchange_state(self, sizeof(command_t));
+    return helio_request_context_state(self, sizeof(command_t));
 }
 
-const char *helio_job_of_path(const helio_exchange_t *self)
+const char *helio_job_of_path(const helio_request_context_t *self)
 {
     return helio_arena_printf(self->arena, "job %.64s", self->parameter).data;
 }
@@ -28,11 +28,11 @@ static bool plausible_id(const char *id)
     return ends && letters >= HELIO_ID_PREFIX_MIN && letters <= 36;
 }
 
-bool helio_job_id_check(helio_exchange_t *self)
+bool helio_job_id_check(helio_request_context_t *self)
 {
     if (plausible_id(self->parameter))
         return true;
-    helio_answer_problem(
+    helio_response_problem(
         self, 404, NULL,
         "there is no job '%.64s': an id has 26 letters and digits; any 6 from its beginning or end will do",
         self->parameter);
@@ -40,39 +40,39 @@ bool helio_job_id_check(helio_exchange_t *self)
 }
 
 /*  The core forgets what is over: say what became of it, rather than that it does not exist. */
-static void on_where_after_refusal(helio_exchange_t *self, const helio_result_t *result)
+static void on_where_after_refusal(helio_request_context_t *self, const helio_result_t *result)
 {
     json_t *where = result->rc == HELIO_OK ? json_loadb(result->data.data, result->data.size, 0, NULL) : NULL;
     const char *state = json_string_value(json_object_get(where, "state"));
     if (state)
-        helio_answer_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
+        helio_response_problem(self, 409, NULL, "job %.64s cannot be %s: it is %s", self->parameter,
                              command_of(self)->verb->done, state);
     else
-        helio_answer_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
+        helio_response_problem(self, 404, NULL, "there is no job %.64s", self->parameter);
     json_decref(where);
 }
 
-static void on_commanded(helio_exchange_t *self, const helio_result_t *result)
+static void on_commanded(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc == HELIO_NOT_FOUND) {
         helio_await_read(self, on_where_after_refusal, "read_job_where", 2,
-                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+                         (const char *[]){self->parameter, helio_request_context_tenant(self)});
         return;
     }
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, helio_job_of_path(self));
         return;
     }
-    helio_answer_status(self, command_of(self)->verb->status, "id", self->parameter, result->text);
+    helio_response_status(self, command_of(self)->verb->status, "id", self->parameter, result->text);
 }
 
-static void send(helio_exchange_t *self, helio_job_key_t key)
+static void send(helio_request_context_t *self, helio_job_key_t key)
 {
     const command_t *command = command_of(self);
     helio_await_event(self, on_commanded, command->verb->event, command->verb->payload(self, key, command->what));
 }
 
-void *helio_job_command_payload(helio_exchange_t *self, helio_job_key_t key, const void *nothing)
+void *helio_job_command_payload(helio_request_context_t *self, helio_job_key_t key, const void *nothing)
 {
     (void)nothing;
     helio_ev_command_t *event = helio_arena_alloc(helio_await_arena(self), 1, sizeof *event);
@@ -83,14 +83,14 @@ void *helio_job_command_payload(helio_exchange_t *self, helio_job_key_t key, con
     return event;
 }
 
-static void on_resolved(helio_exchange_t *self, const helio_result_t *result)
+static void on_resolved(helio_request_context_t *self, const helio_result_t *result)
 {
     helio_text_t json = helio_buffer_view(&result->data);
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, helio_job_of_path(self));
+        helio_response_failure(self, result, helio_job_of_path(self));
         return;
     }
-    if (helio_answer_ambiguous(self, json))
+    if (helio_response_ambiguous(self, json))
         return;
     json_t *where = json_loadb(json.data, json.size, 0, NULL);
     const char *id = json_string_value(json_object_get(where, "id"));
@@ -99,12 +99,12 @@ static void on_resolved(helio_exchange_t *self, const helio_result_t *result)
         self->parameter = helio_arena_string(self->arena, helio_text_of(id));
         send(self, key);
     } else {
-        helio_answer_problem(self, 500, NULL, "the database answered with no id");
+        helio_response_problem(self, 500, NULL, "the database answered with no id");
     }
     json_decref(where);
 }
 
-void helio_job_command(helio_exchange_t *self, const helio_job_verb_t *verb, const void *what)
+void helio_job_command(helio_request_context_t *self, const helio_job_verb_t *verb, const void *what)
 {
     helio_job_key_t key;
     *command_of(self) = (command_t){verb, what};
@@ -112,5 +112,5 @@ void helio_job_command(helio_exchange_t *self, const helio_job_verb_t *verb, con
         send(self, key);
     else if (helio_job_id_check(self))
         helio_await_read(self, on_resolved, "read_job_where", 2,
-                         (const char *[]){self->parameter, helio_exchange_tenant(self)});
+                         (const char *[]){self->parameter, helio_request_context_tenant(self)});
 }

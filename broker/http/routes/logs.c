@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "broker/http/request/desk.h"
+#include "broker/http/request/waiting_requests.h"
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 #include "federation/spec/value.h"
@@ -32,14 +32,14 @@ typedef struct log_stream {
     int64_t look_ms;   /* when to look again where the job is */
 } log_stream_t;
 
-static log_stream_t *stream_of(helio_exchange_t *self)
+static log_stream_t *stream_of(helio_request_context_t *self)
 {
-    return helio_exchange_state(self, sizeof(log_stream_t));
+    return helio_request_context_state(self, sizeof(log_stream_t));
 }
 
-static void want(helio_exchange_t *self);
-static void on_piece(helio_exchange_t *self, const helio_result_t *result);
-static void on_where(helio_exchange_t *self, const helio_result_t *result);
+static void want(helio_request_context_t *self);
+static void on_piece(helio_request_context_t *self, const helio_result_t *result);
+static void on_where(helio_request_context_t *self, const helio_result_t *result);
 
 static void pause_more(log_stream_t *stream)
 {
@@ -48,7 +48,7 @@ static void pause_more(log_stream_t *stream)
         stream->pause_ms = PAUSE_MOST_MS;
 }
 
-static void look(helio_exchange_t *self)
+static void look(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
     char epoch[12];
@@ -56,17 +56,17 @@ static void look(helio_exchange_t *self)
     stream->look_ms = helio_clock_boot_ms() + LOOK_MS;
     helio_await_read(self, on_where, stream->fixed_epoch ? "read_attempt_where" : "read_job_where",
                      stream->fixed_epoch ? 3 : 2,
-                     (const char *[]){stream->job, helio_exchange_tenant(self), epoch});
+                     (const char *[]){stream->job, helio_request_context_tenant(self), epoch});
 }
 
-static void read_piece(helio_exchange_t *self)
+static void read_piece(helio_request_context_t *self)
 {
     const log_stream_t *stream = stream_of(self);
     helio_await_log(self, on_piece,
                     (helio_log_place_t){stream->site, stream->key, stream->epoch, stream->offset, PIECE_BYTES});
 }
 
-static void idle(helio_exchange_t *self)
+static void idle(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
     pause_more(stream);
@@ -74,20 +74,20 @@ static void idle(helio_exchange_t *self)
 }
 
 /*  The answer's headers: from here on failures can only end the stream. */
-static void begin_stream(helio_exchange_t *self)
+static void begin_stream(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
     char text[24];
     if (self->want)
         return;
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)stream->offset);
-    helio_exchange_header(self, "X-Helio-Log-Offset", text);
+    helio_request_context_header(self, "X-Helio-Log-Offset", text);
     (void)snprintf(text, sizeof text, "%u", stream->epoch);
-    helio_exchange_header(self, "X-Helio-Log-Epoch", text);
-    helio_answer_stream(self, "text/plain; charset=utf-8", want);
+    helio_request_context_header(self, "X-Helio-Log-Epoch", text);
+    helio_response_stream(self, "text/plain; charset=utf-8", want);
 }
 
-static void want(helio_exchange_t *self)
+static void want(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
     int64_t now_ms = helio_clock_boot_ms();
@@ -102,15 +102,15 @@ static void want(helio_exchange_t *self)
 }
 
 /*  Nothing comes from there, now or ever again. */
-static void on_no_piece(helio_exchange_t *self, const helio_result_t *result)
+static void on_no_piece(helio_request_context_t *self, const helio_result_t *result)
 {
     log_stream_t *stream = stream_of(self);
     if (!self->want && !stream->follow && (result->rc != HELIO_NOT_FOUND || stream->over)) {
         if (result->rc == HELIO_NOT_FOUND)
-            helio_answer_problem(self, 404, NULL, "site %s keeps no log of job %s, attempt %u", stream->site,
+            helio_response_problem(self, 404, NULL, "site %s keeps no log of job %s, attempt %u", stream->site,
                                  stream->job, stream->epoch);
         else
-            helio_answer_failure(self, result, NULL);
+            helio_response_failure(self, result, NULL);
         return;
     }
     begin_stream(self);
@@ -120,7 +120,7 @@ static void on_no_piece(helio_exchange_t *self, const helio_result_t *result)
         idle(self);
 }
 
-static void on_piece(helio_exchange_t *self, const helio_result_t *result)
+static void on_piece(helio_request_context_t *self, const helio_result_t *result)
 {
     log_stream_t *stream = stream_of(self);
     if (result->rc != HELIO_OK) {
@@ -128,7 +128,7 @@ static void on_piece(helio_exchange_t *self, const helio_result_t *result)
         return;
     }
     begin_stream(self);
-    helio_buffer_append(&self->answer, result->data.data, result->data.size);
+    helio_buffer_append(&self->response, result->data.data, result->data.size);
     stream->offset = result->offset + result->data.size;
     bool last = result->end || (!result->data.size && (!stream->follow || stream->over));
     if (last && (!stream->follow || stream->fixed_epoch || stream->over)) {
@@ -144,18 +144,18 @@ static void on_piece(helio_exchange_t *self, const helio_result_t *result)
     }
 }
 
-static bool refuse(helio_exchange_t *self, uint32_t status, const char *text)
+static bool refuse(helio_request_context_t *self, uint32_t status, const char *text)
 {
     if (self->want) /* too late for a status */
         self->ended = true;
     else
-        helio_answer_problem(self, status, NULL, "%s", text);
+        helio_response_problem(self, status, NULL, "%s", text);
     return false;
 }
 
 /*  Reads {id, array, site, epoch, state, newest (of one attempt)}. false: it is of no use, a problem was
  * answered or the stream ended. */
-static bool learn(helio_exchange_t *self, const json_t *where)
+static bool learn(helio_request_context_t *self, const json_t *where)
 {
     log_stream_t *stream = stream_of(self);
     const char *id = json_string_value(json_object_get(where, "id"));
@@ -185,19 +185,19 @@ static bool learn(helio_exchange_t *self, const json_t *where)
     return true;
 }
 
-static void on_where(helio_exchange_t *self, const helio_result_t *result)
+static void on_where(helio_request_context_t *self, const helio_result_t *result)
 {
     log_stream_t *stream = stream_of(self);
     if (result->rc != HELIO_OK) {
         if (self->want)
             idle(self);
         else
-            helio_answer_failure(self, result,
+            helio_response_failure(self, result,
                                  helio_arena_printf(self->arena, "job %.64s", self->parameter).data);
         return;
     }
     helio_text_t json = helio_buffer_view(&result->data);
-    if (!self->want && helio_answer_ambiguous(self, json))
+    if (!self->want && helio_response_ambiguous(self, json))
         return;
     json_t *where = json_loadb(json.data, json.size, 0, NULL);
     uint32_t epoch = stream->epoch;
@@ -218,19 +218,19 @@ static void on_where(helio_exchange_t *self, const helio_result_t *result)
     }
 }
 
-void helio_jobs_logs(helio_exchange_t *self)
+void helio_jobs_logs(helio_request_context_t *self)
 {
     log_stream_t *stream = stream_of(self);
-    const char *follow = helio_exchange_query(self, "follow");
+    const char *follow = helio_request_context_query(self, "follow");
     uint64_t epoch;
     stream->follow = follow && strcmp(follow, "0") != 0 && strcmp(follow, "false") != 0;
-    stream->fixed_epoch = helio_exchange_query(self, "epoch") != NULL;
-    if (!helio_exchange_number(self, "offset", 0, INT64_MAX, &stream->offset) ||
-        !helio_exchange_number(self, "epoch", 0, INT32_MAX, &epoch) || !helio_exchange_take_place(self))
+    stream->fixed_epoch = helio_request_context_query(self, "epoch") != NULL;
+    if (!helio_request_context_number(self, "offset", 0, INT64_MAX, &stream->offset) ||
+        !helio_request_context_number(self, "epoch", 0, INT32_MAX, &epoch) || !helio_request_context_take_place(self))
         return;
     stream->epoch = (uint32_t)epoch;
     if (!helio_text_copy(helio_text_of(self->parameter), stream->job, sizeof stream->job)) {
-        helio_answer_problem(self, 404, NULL, "there is no job '%.64s'", self->parameter);
+        helio_response_problem(self, 404, NULL, "there is no job '%.64s'", self->parameter);
         return;
     }
     look(self);

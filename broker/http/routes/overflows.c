@@ -2,20 +2,21 @@
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 
-void helio_overflows_list(helio_exchange_t *self)
+void helio_overflows_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_overflows", 1, (const char *[]){helio_exchange_tenant(self)});
+    helio_await_read(self, helio_response_read, "read_overflows", 1,
+                     (const char *[]){helio_request_context_tenant(self)});
 }
 
-static void on_set(helio_exchange_t *self, const helio_result_t *result)
+static void on_set(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_answer_set(self, result, "overflow group", "name");
+    helio_response_set(self, result, "overflow group", "name");
 }
 
-static helio_ev_overflow_t *event_of(helio_exchange_t *self, helio_arena_t *arena)
+static helio_ev_overflow_t *event_of(helio_request_context_t *self, helio_arena_t *arena)
 {
     if (!helio_command_name(helio_text_of(self->parameter), 32)) {
-        helio_answer_problem(self, 400, NULL,
+        helio_response_problem(self, 400, NULL,
                              "'%.64s' is no name of an overflow group: letters, digits, '.', '_' and '-', at "
                              "most 32, beginning "
                              "with a letter or digit",
@@ -29,7 +30,7 @@ static helio_ev_overflow_t *event_of(helio_exchange_t *self, helio_arena_t *aren
     return event;
 }
 
-void helio_overflows_set(helio_exchange_t *self)
+void helio_overflows_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {
         {.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
@@ -45,7 +46,7 @@ void helio_overflows_set(helio_exchange_t *self)
     helio_await_event(self, on_set, HELIO_BROKER_EV_OVERFLOW, event);
 }
 
-void helio_overflows_remove(helio_exchange_t *self)
+void helio_overflows_remove(helio_request_context_t *self)
 {
     helio_ev_overflow_t *event = event_of(self, helio_await_arena(self));
     if (!event)

@@ -1,7 +1,7 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
 #include <stdio.h>
 
-#include "broker/http/routes/prospect.h"
+#include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/submission.h"
 #include "broker/http/routes/submit.h"
@@ -26,7 +26,7 @@ static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *ro
     put_usd(json, "wait", row->wait_micro_usd);
     put_usd(json, "risk", row->risk_micro_usd);
     put_usd(json, "shadow", row->shadow_micro_usd);
-    put_usd(json, "move", row->move_micro_usd);
+    put_usd(json, "move", row->disruption_micro_usd);
     put_usd(json, "transfer", row->transfer_micro_usd);
     helio_json_end(json);
 }
@@ -65,7 +65,7 @@ static void put_run(helio_json_writer_t *json, const helio_planned_t *plan)
     put_seconds(json, "duration_p90_s", plan->run_high_ms);
     helio_json_put_u64(json, "runs", plan->expected_runs);
     helio_json_put_u64(json, "failed", plan->expected_failed);
-    helio_json_put_string(json, "basis", helio_duration_basis_word(plan->expected_basis));
+    helio_json_put_string(json, "basis", helio_duration_basis_name(plan->expected_basis));
     helio_json_put_text_or_null(json, "of", plan->expected_of);
     helio_json_end(json);
 }
@@ -94,7 +94,7 @@ static void put_job(helio_json_writer_t *json, const helio_planned_t *plan)
     if (plan->prices_set)
         helio_json_put_null(json, "goal");
     else
-        helio_json_put_string(json, "goal", helio_goal_word(plan->goal));
+        helio_json_put_string(json, "goal", helio_goal_name(plan->goal));
     helio_json_begin_object(json, "prices");
     put_usd(json, "carbon_usd_per_t", plan->carbon_price_micro_usd_per_t);
     put_usd(json, "wait_usd_per_gpu_h", plan->wait_price_micro_usd_per_gpu_h);
@@ -134,11 +134,11 @@ static const char too_late[] = "Deadline"; /* the word of the rejection, and of 
 
 /*  Where it fits, is it the deadline everywhere that forbids it, as a submission is refused for? *ret_end_ms: when
  * the shortest run would be over, were there room as soon as it may start; *ret_run_ms: how long that takes. */
-static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *prospect, int64_t *ret_end_ms,
+static bool is_too_late(const helio_planned_t *plan, const helio_start_estimate_t *start_estimate, int64_t *ret_end_ms,
                         uint64_t *ret_run_ms)
 {
-    bool gated = helio_text_equal(plan->decision.reason, HELIO_TEXT("Gated"));
-    int64_t start_ms = gated && prospect ? prospect->earliest_ms : plan->decision.at_ms;
+    bool held_back = helio_text_equal(plan->decision.reason, HELIO_TEXT("Gated"));
+    int64_t start_ms = held_back && start_estimate ? start_estimate->earliest_ms : plan->decision.at_ms;
     uint64_t run_ms = UINT64_MAX;
     if (!plan->deadline_wall_ms || plan->decision.chosen_site.size)
         return false;
@@ -158,12 +158,13 @@ static bool is_too_late(const helio_planned_t *plan, const helio_prospect_t *pro
 }
 
 /*  Whoever plans before submitting is told what the submission would be told. The text is in the buffer. */
-static verdict_t verdict_of(const helio_planned_t *plan, const helio_prospect_t *prospect, helio_buffer_t *text)
+static verdict_t verdict_of(const helio_planned_t *plan, const helio_start_estimate_t *start_estimate,
+                            helio_buffer_t *text)
 {
     int64_t end_ms;
     uint64_t run_ms;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
-    if (!is_too_late(plan, prospect, &end_ms, &run_ms))
+    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms))
         return (verdict_t){plan->decision.reason, plan->decision.detail};
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
@@ -175,26 +176,26 @@ static verdict_t verdict_of(const helio_planned_t *plan, const helio_prospect_t 
     return (verdict_t){helio_text_of(too_late), helio_buffer_view(text)};
 }
 
-static void on_planned(helio_exchange_t *self, const helio_result_t *result)
+static void on_planned(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t detail = {0};
     helio_json_writer_t json = helio_json_into(&text);
     helio_json_begin_object(&json, NULL);
-    put_plan(&json, result->plan, verdict_of(result->plan, result->prospect, &detail));
-    helio_prospect_put(&json, result->prospect);
+    put_plan(&json, result->plan, verdict_of(result->plan, result->start_estimate, &detail));
+    helio_start_estimate_put(&json, result->start_estimate);
     if (result->text[0])
         helio_json_put_string(&json, "note", result->text);
     helio_json_end(&json);
-    helio_answer_json(self, 200, helio_buffer_view(&text));
+    helio_response_json(self, 200, helio_buffer_view(&text));
 }
 
 /*  The document is read as a submission is, and what it depends on looked up, by the same code. */
-void helio_plans_make(helio_exchange_t *self)
+void helio_plans_make(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
     helio_text_t body = helio_await_body(self);
@@ -204,7 +205,7 @@ void helio_plans_make(helio_exchange_t *self)
     helio_diagnostics_t wrong;
     int document;
     if (helio_submission_read(body, "", arena, event, &wrong, &document) != HELIO_OK) {
-        helio_answer_diagnostics(self, &wrong, document);
+        helio_response_diagnostics(self, &wrong, document);
         return;
     }
     helio_submit_ask(self, event, HELIO_BROKER_EV_PLAN, on_planned);

@@ -3,19 +3,19 @@
 #include "broker/http/routes/routes.h"
 #include "federation/base/clock.h"
 
-void helio_principals_list(helio_exchange_t *self)
+void helio_principals_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_principals", 0, NULL);
+    helio_await_read(self, helio_response_read, "read_principals", 0, NULL);
 }
 
-static void on_set(helio_exchange_t *self, const helio_result_t *result)
+static void on_set(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_answer_set(self, result, "user", "user");
+    helio_response_set(self, result, "user", "user");
 }
 
 /*  A name that was never heard of is a slip of the hand: to be told so is better than a user who is not
  * stopped. */
-void helio_principals_set(helio_exchange_t *self)
+void helio_principals_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {
         {.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
@@ -26,13 +26,13 @@ void helio_principals_set(helio_exchange_t *self)
         return;
     helio_text_t tenant = members[0].text, user = members[1].text;
     if (!helio_token_table_principal(self->http->tokens, tenant, user)) {
-        helio_answer_problem(self, 404, NULL, "no user '%.*s' of tenant '%.*s' has a token in force",
+        helio_response_problem(self, 404, NULL, "no user '%.*s' of tenant '%.*s' has a token in force",
                              HELIO_TEXT_ARGS(user), HELIO_TEXT_ARGS(tenant));
         return;
     }
     if (members[2].flag && helio_text_is(tenant, self->token->tenant) &&
         helio_text_is(user, self->token->user)) {
-        helio_answer_problem(self, 409, NULL, "that is you: let another administrator do it");
+        helio_response_problem(self, 409, NULL, "that is you: let another administrator do it");
         return;
     }
     helio_ev_principal_t *event = helio_arena_alloc(arena, 1, sizeof *event);

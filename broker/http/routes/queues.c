@@ -11,16 +11,16 @@
 
 #define ZONES "/usr/share/zoneinfo"
 
-static void on_set(helio_exchange_t *self, const helio_result_t *result)
+static void on_set(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_answer_set(self, result, "queue", "queue");
+    helio_response_set(self, result, "queue", "queue");
 }
 
-static bool check_name(helio_exchange_t *self)
+static bool check_name(helio_request_context_t *self)
 {
     if (helio_command_name(helio_text_of(self->parameter), 32))
         return true;
-    helio_answer_problem(
+    helio_response_problem(
         self, 400, NULL,
         "'%.64s' is no name of a queue: letters, digits, '.', '_' and '-', at most 32, beginning with a "
         "letter or digit",
@@ -28,7 +28,7 @@ static bool check_name(helio_exchange_t *self)
     return false;
 }
 
-static helio_ev_queue_t *event_of(helio_exchange_t *self, helio_arena_t *arena)
+static helio_ev_queue_t *event_of(helio_request_context_t *self, helio_arena_t *arena)
 {
     helio_ev_queue_t *event = helio_arena_alloc(arena, 1, sizeof *event);
     event->user = helio_text_of(self->token->user);
@@ -48,7 +48,7 @@ static uint64_t ms_of(const helio_member_t *seconds)
     return seconds->number <= UINT32_MAX ? seconds->number * 1000 : UINT64_MAX;
 }
 
-void helio_queues_set(helio_exchange_t *self)
+void helio_queues_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {{.name = "priority", .kind = HELIO_MEMBER_NUMBER},
                                 {.name = "tier", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
@@ -59,9 +59,9 @@ void helio_queues_set(helio_exchange_t *self)
         return;
     helio_ev_queue_t *event = event_of(self, arena);
     if (!priority->given && !tier->given && !time_limit->given)
-        helio_answer_problem(self, 400, NULL, "nothing to set: give priority, tier or time_limit_s");
+        helio_response_problem(self, 400, NULL, "nothing to set: give priority, tier or time_limit_s");
     else if (tier->given && helio_tier_of(tier->text, &event->tier) != HELIO_OK)
-        helio_answer_problem(self, 400, NULL, "tier: must be best-effort, standard or critical, not '%.*s'",
+        helio_response_problem(self, 400, NULL, "tier: must be best-effort, standard or critical, not '%.*s'",
                              HELIO_TEXT_ARGS(tier->text));
     else {
         event->priority_given = priority->given;
@@ -73,7 +73,7 @@ void helio_queues_set(helio_exchange_t *self)
     }
 }
 
-void helio_queues_remove(helio_exchange_t *self)
+void helio_queues_remove(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
     if (!check_name(self))
@@ -123,7 +123,7 @@ static helio_text_t third(const char *line)
 }
 
 /*  What may have been meant: the nearest of the places that the zones' own list names. */
-static void answer_no_zone(helio_exchange_t *self, helio_arena_t *arena, helio_text_t zone)
+static void respond_no_zone(helio_request_context_t *self, helio_arena_t *arena, helio_text_t zone)
 {
     char line[512];
     helio_suggestion_t suggestion = {.written = zone};
@@ -137,12 +137,12 @@ static void answer_no_zone(helio_exchange_t *self, helio_arena_t *arena, helio_t
                            ? helio_arena_printf(arena, "did you mean '%s'?", suggestion.best).data
                        : is_rule(zone) ? "a POSIX rule is not taken; name a place as Europe/Berlin, or UTC"
                                        : "name one as Europe/Berlin, or UTC (Debian: tzdata)";
-    helio_answer_problem(self, 400, NULL, "schedule: '%.64s' is no time zone that the broker knows: %s",
+    helio_response_problem(self, 400, NULL, "schedule: '%.64s' is no time zone that the broker knows: %s",
                          helio_arena_text(arena, zone).data, hint);
 }
 
 /*  The zone's file, or a problem. UTC needs none. */
-static bool read_zone(helio_exchange_t *self, helio_arena_t *arena, helio_ev_queue_rule_t *event)
+static bool read_zone(helio_request_context_t *self, helio_arena_t *arena, helio_ev_queue_rule_t *event)
 {
     if (helio_text_is(event->zone, "UTC"))
         event->zone = (helio_text_t){0};
@@ -153,21 +153,21 @@ static bool read_zone(helio_exchange_t *self, helio_arena_t *arena, helio_ev_que
         (void)snprintf(path, sizeof path, "%s/%.*s", ZONES, HELIO_TEXT_ARGS(event->zone));
     FILE *file = path[0] ? fopen(path, "re") : NULL;
     if (!file) {
-        answer_no_zone(self, arena, event->zone);
+        respond_no_zone(self, arena, event->zone);
         return false;
     }
     char *bytes = helio_arena_alloc(arena, HELIO_QUEUE_ZONE_DATA_MAX + 1, 1);
     size_t size = fread(bytes, 1, HELIO_QUEUE_ZONE_DATA_MAX + 1, file);
     (void)fclose(file);
     if (size > HELIO_QUEUE_ZONE_DATA_MAX) {
-        helio_answer_problem(self, 400, NULL, "schedule: %s is larger than time-zone data ever is", path);
+        helio_response_problem(self, 400, NULL, "schedule: %s is larger than time-zone data ever is", path);
         return false;
     }
     event->zone_data = (helio_text_t){bytes, (uint32_t)size};
     return true;
 }
 
-void helio_queues_rule(helio_exchange_t *self)
+void helio_queues_rule(helio_request_context_t *self)
 {
     helio_member_t members[] = {{.name = "schedule", .kind = HELIO_MEMBER_TEXT, .bytes_max = 256},
                                 {.name = "region", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
@@ -178,12 +178,12 @@ void helio_queues_rule(helio_exchange_t *self)
     if (!check_name(self) || !helio_command_read(self, arena, members, 4))
         return;
     if (schedule->given && for_s->given) {
-        helio_answer_problem(self, 400, NULL,
+        helio_response_problem(self, 400, NULL,
                              "give schedule or for_s: a rule has hours of the week, or lasts for a time");
         return;
     }
     if (schedule->given && !schedule->text.size) {
-        helio_answer_problem(self, 400, NULL,
+        helio_response_problem(self, 400, NULL,
                              "schedule: it is empty: give hours, as in 'Mon..Fri 20:00-08:00 Europe/Berlin'");
         return;
     }

@@ -4,14 +4,14 @@
 #include "broker/http/routes/command.h"
 #include "broker/http/routes/routes.h"
 
-void helio_quotas_list(helio_exchange_t *self)
+void helio_quotas_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_quotas", 1, (const char *[]){helio_exchange_tenant(self)});
+    helio_await_read(self, helio_response_read, "read_quotas", 1, (const char *[]){helio_request_context_tenant(self)});
 }
 
-static void on_set(helio_exchange_t *self, const helio_result_t *result)
+static void on_set(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_answer_set(self, result, "tenant", "tenant");
+    helio_response_set(self, result, "tenant", "tenant");
 }
 
 /*  What the core would refuse as too many does not wrap into what it would take. */
@@ -22,7 +22,7 @@ static uint32_t gpus_of(const helio_member_t *member)
     return member->number <= HELIO_QUOTA_GPUS_MAX ? (uint32_t)member->number : HELIO_QUOTA_GPUS_MAX + 1;
 }
 
-void helio_quotas_set(helio_exchange_t *self)
+void helio_quotas_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {{.name = "queue", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32},
                                 {.name = "guaranteed_gpus", .kind = HELIO_MEMBER_NUMBER},
@@ -36,13 +36,13 @@ void helio_quotas_set(helio_exchange_t *self)
     helio_arena_t *arena = helio_await_arena(self);
     bool each = strcmp(self->parameter, "*") == 0; /* each tenant that has none of its own */
     if (!each && !helio_command_name(helio_text_of(self->parameter), 32)) {
-        helio_answer_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
+        helio_response_problem(self, 404, NULL, "there is no tenant '%.64s'", self->parameter);
         return;
     }
     if (!helio_command_read(self, arena, members, 5))
         return;
     if (!guaranteed->given && !burst->given && !weight->given && !budgets->word_count) {
-        helio_answer_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus, weight or budgets");
+        helio_response_problem(self, 400, NULL, "nothing to set: give guaranteed_gpus, burst_gpus, weight or budgets");
         return;
     }
     helio_ev_quota_t *event = helio_arena_alloc(arena, 1, sizeof *event);
@@ -65,17 +65,17 @@ void helio_quotas_set(helio_exchange_t *self)
 /* ---- tenants ---------------------------------------------------------------------------------------------
  */
 
-void helio_tenants_list(helio_exchange_t *self)
+void helio_tenants_list(helio_request_context_t *self)
 {
-    helio_await_read(self, helio_answer_read, "read_tenants", 0, NULL);
+    helio_await_read(self, helio_response_read, "read_tenants", 0, NULL);
 }
 
-static void on_tenant_set(helio_exchange_t *self, const helio_result_t *result)
+static void on_tenant_set(helio_request_context_t *self, const helio_result_t *result)
 {
-    helio_answer_set(self, result, "tenant", "tenant");
+    helio_response_set(self, result, "tenant", "tenant");
 }
 
-void helio_tenants_set(helio_exchange_t *self)
+void helio_tenants_set(helio_request_context_t *self)
 {
     helio_member_t members[] = {{.name = "tenant", .kind = HELIO_MEMBER_TEXT, .bytes_max = 32, .required = true},
                                 {.name = "home", .kind = HELIO_MEMBER_WORD, .bytes_max = 32},
@@ -85,12 +85,12 @@ void helio_tenants_set(helio_exchange_t *self)
     if (!helio_command_read(self, arena, members, 3))
         return;
     if (!helio_command_name(tenant->text, 32)) {
-        helio_answer_problem(self, 400, NULL,
+        helio_response_problem(self, 400, NULL,
                              "'tenant': letters, digits, '.', '_' and '-', at most 32, the first a letter or digit");
         return;
     }
     if (home->given && !home->flag && !helio_command_name(home->text, 32)) {
-        helio_answer_problem(self, 400, NULL, "'home': '%.*s' is no name of a site; null is none",
+        helio_response_problem(self, 400, NULL, "'home': '%.*s' is no name of a site; null is none",
                              HELIO_TEXT_ARGS(home->text));
         return;
     }

@@ -11,61 +11,61 @@
 const helio_route_table_t *helio_routes(void);
 
 /*  jobs.c */
-void helio_jobs_submit(helio_exchange_t *exchange); /* submit.c */
-void helio_jobs_list(helio_exchange_t *exchange);
-void helio_jobs_show(helio_exchange_t *exchange);
-void helio_jobs_explain(helio_exchange_t *exchange); /* explain.c */
-void helio_plans_make(helio_exchange_t *exchange); /* plans.c */
-void helio_jobs_cancel(helio_exchange_t *exchange);
-void helio_jobs_release(helio_exchange_t *exchange);
-void helio_jobs_edit(helio_exchange_t *exchange); /* edit.c */
+void helio_jobs_submit(helio_request_context_t *context); /* submit.c */
+void helio_jobs_list(helio_request_context_t *context);
+void helio_jobs_show(helio_request_context_t *context);
+void helio_jobs_explain(helio_request_context_t *context); /* explain.c */
+void helio_plans_make(helio_request_context_t *context); /* plans.c */
+void helio_jobs_cancel(helio_request_context_t *context);
+void helio_jobs_release(helio_request_context_t *context);
+void helio_jobs_edit(helio_request_context_t *context); /* edit.c */
 /*  logs.c, events.c */
-void helio_jobs_logs(helio_exchange_t *exchange);
-void helio_events_follow(helio_exchange_t *exchange);
+void helio_jobs_logs(helio_request_context_t *context);
+void helio_events_follow(helio_request_context_t *context);
 /*  sites.c */
-void helio_sites_list(helio_exchange_t *exchange);
-void helio_sites_enrol(helio_exchange_t *exchange);
-void helio_sites_forecast(helio_exchange_t *exchange);
-void helio_sites_drain(helio_exchange_t *exchange);
-void helio_sites_undrain(helio_exchange_t *exchange);
-void helio_sites_attest(helio_exchange_t *exchange);
-void helio_gpus_list(helio_exchange_t *exchange);
-void helio_queues_list(helio_exchange_t *exchange);
-void helio_report_totals(helio_exchange_t *exchange);
-void helio_report_balance(helio_exchange_t *exchange);
+void helio_sites_list(helio_request_context_t *context);
+void helio_sites_enrol(helio_request_context_t *context);
+void helio_sites_forecast(helio_request_context_t *context);
+void helio_sites_drain(helio_request_context_t *context);
+void helio_sites_undrain(helio_request_context_t *context);
+void helio_sites_attest(helio_request_context_t *context);
+void helio_gpus_list(helio_request_context_t *context);
+void helio_queues_list(helio_request_context_t *context);
+void helio_report_totals(helio_request_context_t *context);
+void helio_report_balance(helio_request_context_t *context);
 /*  data.c */
-void helio_data_list(helio_exchange_t *exchange);
-void helio_data_set(helio_exchange_t *exchange);
-void helio_data_remove(helio_exchange_t *exchange);
-void helio_links_list(helio_exchange_t *exchange);
-void helio_links_set(helio_exchange_t *exchange);
-void helio_links_remove(helio_exchange_t *exchange);
+void helio_data_list(helio_request_context_t *context);
+void helio_data_set(helio_request_context_t *context);
+void helio_data_remove(helio_request_context_t *context);
+void helio_links_list(helio_request_context_t *context);
+void helio_links_set(helio_request_context_t *context);
+void helio_links_remove(helio_request_context_t *context);
 /*  queues.c */
-void helio_queues_set(helio_exchange_t *exchange);
-void helio_queues_remove(helio_exchange_t *exchange);
-void helio_queues_rule(helio_exchange_t *exchange);
+void helio_queues_set(helio_request_context_t *context);
+void helio_queues_remove(helio_request_context_t *context);
+void helio_queues_rule(helio_request_context_t *context);
 /*  overflows.c */
-void helio_overflows_list(helio_exchange_t *exchange);
-void helio_overflows_set(helio_exchange_t *exchange);
-void helio_overflows_remove(helio_exchange_t *exchange);
+void helio_overflows_list(helio_request_context_t *context);
+void helio_overflows_set(helio_request_context_t *context);
+void helio_overflows_remove(helio_request_context_t *context);
 /*  quotas.c */
-void helio_quotas_list(helio_exchange_t *exchange);
-void helio_quotas_set(helio_exchange_t *exchange);
-void helio_tenants_list(helio_exchange_t *exchange);
-void helio_tenants_set(helio_exchange_t *exchange);
+void helio_quotas_list(helio_request_context_t *context);
+void helio_quotas_set(helio_request_context_t *context);
+void helio_tenants_list(helio_request_context_t *context);
+void helio_tenants_set(helio_request_context_t *context);
 /*  admin.c */
-void helio_tokens_list(helio_exchange_t *exchange);
-void helio_tokens_add(helio_exchange_t *exchange);
-void helio_tokens_revoke(helio_exchange_t *exchange);
-void helio_principals_list(helio_exchange_t *exchange);
-void helio_principals_set(helio_exchange_t *exchange);
-void helio_audit_list(helio_exchange_t *exchange);
-void helio_audit_verify(helio_exchange_t *exchange);
-void helio_whoami(helio_exchange_t *exchange);
+void helio_tokens_list(helio_request_context_t *context);
+void helio_tokens_add(helio_request_context_t *context);
+void helio_tokens_revoke(helio_request_context_t *context);
+void helio_principals_list(helio_request_context_t *context);
+void helio_principals_set(helio_request_context_t *context);
+void helio_audit_list(helio_request_context_t *context);
+void helio_audit_verify(helio_request_context_t *context);
+void helio_whoami(helio_request_context_t *context);
 /*  health.c */
-void helio_health(helio_exchange_t *exchange);
-void helio_ready(helio_exchange_t *exchange);
-void helio_metrics_page(helio_exchange_t *exchange);
-void helio_console_page(helio_exchange_t *exchange);
+void helio_health(helio_request_context_t *context);
+void helio_ready(helio_request_context_t *context);
+void helio_metrics_page(helio_request_context_t *context);
+void helio_console_page(helio_request_context_t *context);
 
 #endif

@@ -18,10 +18,10 @@ static void put_accepted(helio_json_writer_t *json, const helio_accepted_job_t *
     helio_json_put_bool(json, "existed", job->existed);
 }
 
-static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
+static void on_submitted(helio_request_context_t *self, const helio_result_t *result)
 {
     if (result->rc != HELIO_OK) {
-        helio_answer_failure(self, result, NULL);
+        helio_response_failure(self, result, NULL);
         return;
     }
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
@@ -32,7 +32,7 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
         put_accepted(&json, &result->jobs[0]);
         helio_uuid_text(result->jobs[0].job, id);
         (void)snprintf(location, sizeof location, "/v1/jobs/%s", id);
-        helio_exchange_header(self, "Location", location);
+        helio_request_context_header(self, "Location", location);
     }
     helio_json_begin_array(&json, "jobs");
     for (uint32_t i = 0; i < result->job_count; i++) {
@@ -46,30 +46,30 @@ static void on_submitted(helio_exchange_t *self, const helio_result_t *result)
     helio_json_end(&json);
     (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_submitted, result->job_count,
                                     memory_order_relaxed);
-    helio_answer_json(self, 201, helio_buffer_view(&text));
+    helio_response_json(self, 201, helio_buffer_view(&text));
 }
 
 /*  What it depends on ended between the look and the core's: its end is durable by now. It can happen once for each
  *  of the jobs that it names, but hardly ever twice. */
 enum { LOOKS_MAX = 5 };
 
-static void look_up(helio_exchange_t *self);
+static void look_up(helio_request_context_t *self);
 
 /*  A submission whose dependencies are being looked up. */
 typedef struct asking {
-    helio_ev_submit_t *event; /* kept, see helio_await_keep */
+    helio_ev_submit_t *event; /* kept, see helio_await_retain */
     helio_depends_t depends;
     uint32_t looks;
     uint32_t kind; /* SUBMIT or PLAN */
-    helio_exchange_step_fn *done;
+    helio_request_context_step_fn *done;
 } asking_t;
 
-static asking_t *asking_of(helio_exchange_t *self)
+static asking_t *asking_of(helio_request_context_t *self)
 {
-    return helio_exchange_state(self, sizeof(asking_t));
+    return helio_request_context_state(self, sizeof(asking_t));
 }
 
-static void on_dependent_submitted(helio_exchange_t *self, const helio_result_t *result)
+static void on_dependent_submitted(helio_request_context_t *self, const helio_result_t *result)
 {
     asking_t *asking = asking_of(self);
     bool again = result->rc == HELIO_BUSY && strcmp(result->reason, "Gated") == 0;
@@ -80,13 +80,13 @@ static void on_dependent_submitted(helio_exchange_t *self, const helio_result_t 
 }
 
 /*  The copy is the operation's: the exchange may be gone before the core has read it. */
-static void on_looked_up(helio_exchange_t *self, const helio_result_t *result)
+static void on_looked_up(helio_request_context_t *self, const helio_result_t *result)
 {
     asking_t *asking = asking_of(self);
     if (result->rc != HELIO_OK ||
-        helio_depends_answer(&asking->depends, helio_buffer_view(&result->data), NULL) != HELIO_OK) {
+        helio_depends_resolve(&asking->depends, helio_buffer_view(&result->data), NULL) != HELIO_OK) {
         helio_result_t failed = {.rc = result->rc == HELIO_OK ? HELIO_UNAVAILABLE : result->rc};
-        helio_answer_failure(self, &failed, NULL);
+        helio_response_failure(self, &failed, NULL);
         return;
     }
     helio_arena_t *arena = helio_await_arena(self);
@@ -95,7 +95,7 @@ static void on_looked_up(helio_exchange_t *self, const helio_result_t *result)
     helio_await_event(self, on_dependent_submitted, asking->kind, event);
 }
 
-static void look_up(helio_exchange_t *self)
+static void look_up(helio_request_context_t *self)
 {
     asking_t *asking = asking_of(self);
     asking->looks++;
@@ -103,7 +103,8 @@ static void look_up(helio_exchange_t *self)
     helio_await_read(self, on_looked_up, "read_dependencies", 2, (const char *[]){words, self->token->tenant});
 }
 
-void helio_submit_ask(helio_exchange_t *self, helio_ev_submit_t *event, uint32_t kind, helio_exchange_step_fn *done)
+void helio_submit_ask(helio_request_context_t *self, helio_ev_submit_t *event, uint32_t kind,
+                      helio_request_context_step_fn *done)
 {
     helio_depends_t depends = helio_depends_of(event, helio_await_arena(self));
     if (!depends.count) {
@@ -111,18 +112,18 @@ void helio_submit_ask(helio_exchange_t *self, helio_ev_submit_t *event, uint32_t
         return;
     }
     if (depends.words > HELIO_DEPENDS_WORDS_MAX || depends.parts > HELIO_DEPENDS_PARTS_MAX) {
-        helio_answer_problem(
+        helio_response_problem(
             self, 413, NULL,
             "the request depends on %u different jobs, %u of them not by whole ids; at most %d and %d",
             depends.words, depends.parts, HELIO_DEPENDS_WORDS_MAX, HELIO_DEPENDS_PARTS_MAX);
         return;
     }
-    helio_await_keep(self);
+    helio_await_retain(self);
     *asking_of(self) = (asking_t){.event = event, .depends = depends, .kind = kind, .done = done};
     look_up(self);
 }
 
-void helio_jobs_submit(helio_exchange_t *self)
+void helio_jobs_submit(helio_request_context_t *self)
 {
     helio_arena_t *arena = helio_await_arena(self);
     helio_text_t body = helio_await_body(self);
@@ -133,7 +134,7 @@ void helio_jobs_submit(helio_exchange_t *self)
     int document;
     if (helio_submission_read(body, self->idempotency_key, arena, event, &wrong, &document) != HELIO_OK) {
         (void)atomic_fetch_add_explicit(&self->http->metrics.jobs_rejected, 1, memory_order_relaxed);
-        helio_answer_diagnostics(self, &wrong, document);
+        helio_response_diagnostics(self, &wrong, document);
         return;
     }
     helio_submit_ask(self, event, HELIO_BROKER_EV_SUBMIT, on_submitted);

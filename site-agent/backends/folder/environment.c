@@ -83,7 +83,7 @@ static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_us
     helio_rc rc = HELIO_NOT_FOUND;
     size_t before = out->size;
     if (folder >= 0 && helio_text_copy(name, file, sizeof file))
-        rc = helio_mark_read(folder, file, SECRET_MAX, out, NULL);
+        rc = helio_status_file_read(folder, file, SECRET_MAX, out, NULL);
     if (folder >= 0)
         (void)close(folder);
     if (rc)

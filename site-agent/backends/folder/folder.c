@@ -80,7 +80,7 @@ static uint64_t last_lease_number(const helio_folders_t *self)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_lease_t lease;
-    bool read = helio_mark_read(self->root_fd, "lease", LEASE_MAX, &text, NULL) == HELIO_OK &&
+    bool read = helio_status_file_read(self->root_fd, "lease", LEASE_MAX, &text, NULL) == HELIO_OK &&
                 helio_lease_parse(helio_buffer_view(&text), &lease) == HELIO_OK;
     return read ? lease.number : 0;
 }
@@ -185,7 +185,7 @@ helio_rc helio_folders_log_read(const helio_folders_t *self, const char *name, u
     if (folder < 0)
         return helio_fail(err, HELIO_NOT_FOUND, "no output of %s is kept here", name);
     /* Before reading: what is written after it would be missed. */
-    bool over = helio_mark_exists(folder, "done");
+    bool over = helio_status_file_exists(folder, "done");
     uint64_t next = offset;
     rc = read_piece(folder, offset, max, out, &next, err);
     (void)close(folder);
@@ -227,7 +227,7 @@ helio_rc helio_folders_lease(helio_folders_t *self, const helio_lease_t *lease, 
         mine.number = self->lease_number + 1;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_lease_text(&mine, &text);
-    helio_rc rc = helio_mark_write(self->root_fd, "lease", helio_buffer_view(&text),
+    helio_rc rc = helio_status_file_write(self->root_fd, "lease", helio_buffer_view(&text),
                                    self->users_own ? 0644 : 0600, err);
     if (!rc && mine.number)
         self->lease_number = mine.number;

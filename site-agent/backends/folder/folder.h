@@ -1,14 +1,14 @@
 /*  folder.h -- the folders of attempts below one root: what every backend that runs jobs under helio-shim
  * keeps on disk (`local` below its state_dir, `slurm` below the folder that submit host and nodes share).
  *
- *      attempts/<attempt name>/     marks of one attempt (site-agent/shim/marks.h); kept for the retention
+ *      attempts/<attempt name>/     status files of one attempt (site-agent/shim/status_files.h); kept for the retention
  * time output/<attempt name>/       HELIO_OUTPUT_DIR and working directory; the user's, never removed here
  *      checkpoints/<job name>/      HELIO_CHECKPOINT_DIR; the user's, never removed here
  *      forgotten/<attempt name>     when the broker acknowledged its end, where attempts/ holds users' folders
  *      lease                        what the shims of `lease` and `eager` attempts obey
  *
  *  Names are made of ids alone, never of a tenant's text. Nothing in an attempt's folder is trusted beyond
- * what its writer may do: where the shim runs as the job's user (users_own), so do its marks; everything is
+ * what its writer may do: where the shim runs as the job's user (users_own), so do its status files; everything is
  * opened without following links, and bounded. Thread: one owner.
  */
 #ifndef HELIO_BACKENDS_FOLDER_H
@@ -79,7 +79,7 @@ HELIO_MUST_CHECK helio_rc helio_folders_open(const helio_folders_t *self, const 
 /*  Claims an attempt that no shim has claimed for nobody: a shim still on its way finds it taken and goes.
  *  CONFLICT: a shim was faster. */
 HELIO_MUST_CHECK helio_rc helio_folder_close_unclaimed(int folder, helio_error_t *err);
-/*  What its marks say. NOT_FOUND: that mark is not there (yet). INVALID: damaged. */
+/*  What its status files say. NOT_FOUND: that mark is not there (yet). INVALID: damaged. */
 HELIO_MUST_CHECK helio_rc helio_folder_claim(int folder, helio_claim_t *ret_claim, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_started(int folder, helio_started_t *ret_started, helio_error_t *err);
 HELIO_MUST_CHECK helio_rc helio_folder_done(int folder, helio_done_t *ret_done, helio_error_t *err);
@@ -113,7 +113,7 @@ HELIO_MUST_CHECK helio_rc helio_folders_lease(helio_folders_t *self, const helio
 
 /*  ---- tidying ---- */
 void helio_folders_remove(helio_folders_t *self, const char *name);
-/*  Marks it as acknowledged; sweep removes it when the retention time is over. */
+/*  Status files it as acknowledged; sweep removes it when the retention time is over. */
 void helio_folders_forget(helio_folders_t *self, const char *name, int64_t now_wall_ms);
 /*  Bounded work; returns the CLOCK_BOOTTIME-independent delay in ms after which it wants to be called again.
  */

@@ -155,7 +155,7 @@ static helio_rc put(const helio_folder_job_t *job, int folder, const char *name,
                     mode_t mode, bool theirs, helio_error_t *err)
 {
     helio_error_t why = {0};
-    helio_rc rc = helio_mark_write(folder, name, text, mode, &why);
+    helio_rc rc = helio_status_file_write(folder, name, text, mode, &why);
     if (rc)
         return helio_fail(err, rc, "StartFailed: %s", why.text);
     if (theirs && geteuid() == 0 &&

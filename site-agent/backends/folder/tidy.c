@@ -156,7 +156,7 @@ static bool empty_once(int top, work_t *work, bool *ret_again)
 }
 
 /*  Removes what is in the folder, without following links; a user who owns it may have put anything there. The
- * marks that say what it is stay for the last. True when all else is gone. */
+ * status files that say what it is stay for the last. True when all else is gone. */
 static bool empty(int top, work_t *work)
 {
     bool again = true, all = false;
@@ -201,33 +201,35 @@ void helio_folders_forget(helio_folders_t *self, const char *name, int64_t now_w
     helio_rc rc = helio_folders_open(self, name, &folder, NULL);
     if (place < 0)
         place = folder;
-    const char *mark = self->forgotten_fd < 0 ? "forget" : name;
+    const char *status_file = self->forgotten_fd < 0 ? "forget" : name;
     bool there = rc == HELIO_FORBIDDEN || folder >= 0;
     (void)snprintf(text, sizeof text, "%lld", (long long)now_wall_ms);
-    if (there && place >= 0 && !helio_mark_exists(place, mark)) /* what cannot be marked is kept: no harm */
-        (void)!helio_mark_write(place, mark, helio_text_of(text), 0600, NULL);
+    if (there && place >= 0 &&
+        !helio_status_file_exists(place, status_file)) /* what cannot be marked is kept: no harm */
+        (void)!helio_status_file_write(place, status_file, helio_text_of(text), 0600, NULL);
     if (folder >= 0)
         (void)close(folder);
 }
 
 bool helio_folders_is_forgotten(const helio_folders_t *self, const char *name)
 {
-    char mark[300];
+    char status_file[300];
     if (self->forgotten_fd >= 0)
-        return helio_mark_exists(self->forgotten_fd, name);
-    (void)snprintf(mark, sizeof mark, "%.255s/forget", name);
-    return helio_mark_exists(self->attempts_fd, mark);
+        return helio_status_file_exists(self->forgotten_fd, name);
+    (void)snprintf(status_file, sizeof status_file, "%.255s/forget", name);
+    return helio_status_file_exists(self->attempts_fd, status_file);
 }
 
 static bool is_due(const helio_folders_t *self, const char *name, int64_t now_wall_ms)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    char mark[300];
+    char status_file[300];
     int64_t since;
     bool own = self->forgotten_fd >= 0;
-    (void)snprintf(mark, sizeof mark, own ? "%.255s" : "%.255s/forget", name);
-    return helio_mark_read(own ? self->forgotten_fd : self->attempts_fd, mark, 64, &text, NULL) == HELIO_OK &&
-           helio_mark_number(helio_buffer_view(&text), 0, INT64_MAX / 4, &since) &&
+    (void)snprintf(status_file, sizeof status_file, own ? "%.255s" : "%.255s/forget", name);
+    return helio_status_file_read(own ? self->forgotten_fd : self->attempts_fd, status_file, 64, &text, NULL) ==
+               HELIO_OK &&
+           helio_status_file_number(helio_buffer_view(&text), 0, INT64_MAX / 4, &since) &&
            now_wall_ms - since >= (int64_t)self->rules.retention_ms;
 }
 

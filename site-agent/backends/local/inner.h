@@ -49,7 +49,7 @@ typedef struct helio_local {
     int64_t sweep_ms;
 } helio_local_t;
 
-/*  look.c: what the folder of an attempt and the processes tell together. */
+/*  inspect.c: what the folder of an attempt and the processes tell together. */
 typedef enum helio_local_found {
     HELIO_LOCAL_ABSENT, /* and it will stay so until start is called: an unclaimed folder was closed and put
                            aside */
@@ -58,17 +58,17 @@ typedef enum helio_local_found {
     HELIO_LOCAL_DEAD    /* claimed by a shim that is no more, without an end */
 } helio_local_found_t;
 
-typedef struct helio_local_look {
+typedef struct helio_local_inspect {
     helio_local_found_t found;
     int folder; /* the caller closes it; -1 when absent */
     helio_process_t shim;
     bool other_boot; /* DEAD: the machine was started anew; nothing is left to kill */
     helio_done_t done;
-} helio_local_look_t;
+} helio_local_inspect_t;
 
 /*  IO: cannot be told now (disk, descriptors): ask again later. */
-HELIO_MUST_CHECK helio_rc helio_local_look(helio_local_t *self, const char *name,
-                                           helio_local_look_t *ret_look, helio_error_t *err);
+HELIO_MUST_CHECK helio_rc helio_local_inspect(helio_local_t *self, const char *name,
+                                           helio_local_inspect_t *ret_look, helio_error_t *err);
 /*  The `started` mark's time; 0 = there is none. */
 int64_t helio_local_started_wall_ms(int folder);
 /*  Kills what a dead shim left; true when nothing is left. */
@@ -80,7 +80,7 @@ helio_local_attempt_t *helio_local_add(helio_local_t *self, helio_job_key_t key,
 void helio_local_unlink(helio_local_t *self, helio_local_attempt_t *attempt);
 void helio_local_free(helio_local_attempt_t *attempt);
 /*  Takes up what was found; look's folder passes to the attempt. */
-void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_look_t *look);
+void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_inspect_t *look);
 void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, const char *reason);
 HELIO_MUST_CHECK helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt,
                                             helio_error_t *err);

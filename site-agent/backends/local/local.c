@@ -26,9 +26,9 @@ static helio_local_attempt_t *look_up(helio_local_t *self, helio_job_key_t key, 
                                       helio_local_found_t *ret_found)
 {
     helio_local_attempt_t *attempt = helio_local_add(self, key, epoch);
-    helio_local_look_t look;
+    helio_local_inspect_t look;
     *ret_found = HELIO_LOCAL_DEAD;
-    if (helio_local_look(self, attempt->name, &look, NULL)) {
+    if (helio_local_inspect(self, attempt->name, &look, NULL)) {
         attempt->state = HELIO_LOCAL_LEFT;
         return attempt;
     }
@@ -70,7 +70,7 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
             helio_folders_remove(self->folders, attempt->name);
     }
     if (rc)
-        helio_local_say_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, why.text);
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, why.text);
 }
 
 static void local_adopt(helio_backend_t *base, const helio_backend_task_t *task)

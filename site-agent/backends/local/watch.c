@@ -1,4 +1,4 @@
-/*  watch.c -- one attempt under the eyes of the agent: its shim by pidfd, its marks when something
+/*  watch.c -- one attempt under the eyes of the agent: its shim by pidfd, its status files when something
  *  happened. The folder is the truth; what is held here is only what has still to be said.
  */
 #include <assert.h>
@@ -108,7 +108,7 @@ static void say_done(helio_local_attempt_t *attempt, const helio_done_t *done)
         attempt->end.units_done = progress.units;
         attempt->end.saved_run_ms = progress.saved_run_ms;
     }
-    helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_WORD_FAILED_TO_START : HELIO_BACKEND_WORD_ENDED,
+    helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ENDED,
                         done->reason);
     attempt->end.ended_wall_ms = done->ended_wall_ms;
 }
@@ -139,7 +139,7 @@ static void watch(helio_local_t *self, helio_local_attempt_t *attempt)
     }
 }
 
-void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_look_t *look)
+void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_inspect_t *look)
 {
     attempt->folder = look->folder;
     attempt->shim = look->shim;
@@ -147,7 +147,7 @@ void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const
     self->next_ms = 0;
     switch (look->found) {
     case HELIO_LOCAL_ABSENT:
-        helio_local_say_end(attempt, HELIO_BACKEND_WORD_ABSENT, NULL);
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_ABSENT, NULL);
         break;
     case HELIO_LOCAL_ALIVE:
         attempt->state = HELIO_LOCAL_SPAWNED;
@@ -192,7 +192,7 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt,
     if (rc)
         return helio_fail(err, HELIO_IO, "StartFailed: cannot run helio-shim: %s", strerror(rc));
     helio_process_info_t info = {.process = {.pid = pid}};
-    (void)!helio_process_look(pid, &info); /* our child: there until we reap it */
+    (void)!helio_process_inspect(pid, &info); /* our child: there until we reap it */
     attempt->shim = info.process;
     return HELIO_OK;
 }
@@ -245,9 +245,9 @@ static bool shim_is_gone(helio_local_attempt_t *attempt)
 /*  Its shim is gone: the folder says how that is to be read. */
 static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms)
 {
-    helio_local_look_t look;
+    helio_local_inspect_t look;
     helio_error_t err = {0};
-    if (helio_local_look(self, attempt->name, &look, &err)) {
+    if (helio_local_inspect(self, attempt->name, &look, &err)) {
         attempt->due_ms = now_boot_ms + AGAIN_MS;
         return;
     }
@@ -257,7 +257,7 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
     switch (look.found) {
     case HELIO_LOCAL_ABSENT:
         helio_local_say_end(attempt,
-                            attempt->spawned ? HELIO_BACKEND_WORD_FAILED_TO_START : HELIO_BACKEND_WORD_ABSENT,
+                            attempt->spawned ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ABSENT,
                             attempt->spawned ? "StartFailed: helio-shim ended before it began" : NULL);
         return;
     case HELIO_LOCAL_DONE:
@@ -277,11 +277,11 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
     }
     attempt->end.started_wall_ms = helio_local_started_wall_ms(attempt->folder);
     if (attempt->end.started_wall_ms)
-        helio_local_say_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                             look.other_boot ? "Vanished: the machine was restarted"
                                             : "Vanished: helio-shim was killed");
     else
-        helio_local_say_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
                             "StartFailed: helio-shim was killed");
 }
 
@@ -289,13 +289,13 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
 static void say_started(helio_local_t *self, helio_local_attempt_t *attempt, int64_t wall_ms)
 {
     attempt->said_started = true;
-    say(self, attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED, .started_wall_ms = wall_ms});
+    say(self, attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED, .started_wall_ms = wall_ms});
 }
 
 static void look_for_start(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_boot_ms)
 {
     int64_t wall_ms =
-        helio_mark_exists(attempt->folder, "started") ? helio_local_started_wall_ms(attempt->folder) : 0;
+        helio_status_file_exists(attempt->folder, "started") ? helio_local_started_wall_ms(attempt->folder) : 0;
     if (!wall_ms) {
         attempt->due_ms =
             now_boot_ms + (attempt->looks++ < STARTED_LOOKS ? STARTED_LOOK_MS : STARTED_SLOW_MS);
@@ -309,7 +309,7 @@ static void look_for_start(helio_local_t *self, helio_local_attempt_t *attempt, 
 static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t now_wall_ms)
 {
     bool ran =
-        attempt->end.word == HELIO_BACKEND_WORD_ENDED || attempt->end.word == HELIO_BACKEND_WORD_VANISHED;
+        attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && !attempt->said_started) {
         char reason[sizeof attempt->reason]; /* is the end's alone */
         memcpy(reason, attempt->reason, sizeof reason);
@@ -318,7 +318,7 @@ static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t 
         memcpy(attempt->reason, reason, sizeof reason);
     }
     if (self->options.energy_give) {
-        bool known = attempt->end.word == HELIO_BACKEND_WORD_ENDED;
+        bool known = attempt->end.word == HELIO_BACKEND_REPORT_ENDED;
         int64_t ended_ms = attempt->end.ended_wall_ms ? attempt->end.ended_wall_ms : now_wall_ms;
         attempt->end.energy_j = self->options.energy_give(self->options.energy_arg, attempt->name, known, ended_ms);
     }

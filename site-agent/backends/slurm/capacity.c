@@ -222,10 +222,10 @@ static void keep_holds(const helio_slurm_picture_t *self, const helio_slurm_memb
         uint32_t gpus = whole ? total : helio_slurm_hold_gpus(members, self, hold);
         if (runs && hold->end_s > last_end_s)
             last_end_s = hold->end_s;
-        if (hold->kind == HELIO_SLURM_HOLD_EXPECTED && gpus == HELIO_SLURM_UNTOLD)
+        if (hold->kind == HELIO_SLURM_HOLD_EXPECTED && gpus == HELIO_SLURM_UNKNOWN)
             gpus = hold->job->nodes ? (hold->job->gpus + hold->job->nodes - 1) / hold->job->nodes
                                     : hold->job->gpus;
-        if (gpus == HELIO_SLURM_UNTOLD || (runs ? !used : hold->end_s <= hours->now_s))
+        if (gpus == HELIO_SLURM_UNKNOWN || (runs ? !used : hold->end_s <= hours->now_s))
             continue; /* GPUs of running jobs that are not told: the rest, below */
         keep_busy(hours, hold->start_s, hold->end_s, gpus < total ? gpus : total);
     }

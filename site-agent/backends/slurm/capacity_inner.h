@@ -8,7 +8,7 @@
 
 #define HELIO_SLURM_FOREVER INT64_MAX
 #define HELIO_SLURM_NONE UINT32_MAX   /* no such place */
-#define HELIO_SLURM_UNTOLD UINT32_MAX /* a number that Slurm does not tell */
+#define HELIO_SLURM_UNKNOWN UINT32_MAX /* a number that Slurm does not tell */
 
 typedef enum helio_slurm_hold_kind {
     HELIO_SLURM_HOLD_RUNS,     /* a job that has the node */
@@ -24,7 +24,7 @@ typedef struct helio_slurm_hold {
     const helio_slurm_job_t *job;     /* NULL: none of squeue's */
     helio_slurm_hold_kind_t kind;
     uint32_t node;
-    uint32_t gpus;          /* of this node; HELIO_SLURM_UNTOLD: some, or none */
+    uint32_t gpus;          /* of this node; HELIO_SLURM_UNKNOWN: some, or none */
     uint32_t kinds;         /* WAITING: bit i = some are of the node's gpus[i] */
     int64_t start_s, end_s; /* end: FOREVER = not known */
 } helio_slurm_hold_t;
@@ -81,7 +81,7 @@ uint32_t helio_slurm_used(const helio_slurm_members_t *self, const helio_slurm_p
 uint32_t helio_slurm_free(const helio_slurm_members_t *self, const helio_slurm_place_t *place);
 /*  Whether something can start there now. */
 bool helio_slurm_open(const helio_slurm_members_t *self, const helio_slurm_place_t *place);
-/*  GPUs of the pool that the hold takes there; HELIO_SLURM_UNTOLD. */
+/*  GPUs of the pool that the hold takes there; HELIO_SLURM_UNKNOWN. */
 uint32_t helio_slurm_hold_gpus(const helio_slurm_members_t *self, const helio_slurm_picture_t *picture,
                                const helio_slurm_hold_t *hold);
 /*  Until when GPUs stay in use that no running job with a told number explains; now: there are none. */

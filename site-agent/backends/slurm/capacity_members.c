@@ -91,21 +91,21 @@ int64_t helio_slurm_rest_until(const helio_slurm_members_t *self, const helio_sl
 {
     uint64_t told = 0;
     int64_t until = 0;
-    bool untold = false;
+    bool unknown_intensity = false;
     uint32_t used = helio_slurm_used(self, place);
     for (const helio_slurm_hold_t *hold = place->holds; hold; hold = hold->next) {
         if (hold->kind != HELIO_SLURM_HOLD_RUNS)
             continue;
         uint32_t gpus = helio_slurm_hold_gpus(self, picture, hold);
-        if (gpus != HELIO_SLURM_UNTOLD) {
+        if (gpus != HELIO_SLURM_UNKNOWN) {
             told += gpus;
             continue;
         }
-        untold = true;
+        unknown_intensity = true;
         until = hold->end_s > until ? hold->end_s : until;
     }
     *ret_gpus = told < used ? used - (uint32_t)told : 0;
-    return untold ? until : HELIO_SLURM_FOREVER;
+    return unknown_intensity ? until : HELIO_SLURM_FOREVER;
 }
 
 /* ---- which pool ---------------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static int64_t end_of(const helio_slurm_job_t *job)
 
 static uint32_t gpus_a_node(const helio_slurm_job_t *job)
 {
-    return job->gpus_per_node ? job->gpus_per_node : HELIO_SLURM_UNTOLD;
+    return job->gpus_per_node ? job->gpus_per_node : HELIO_SLURM_UNKNOWN;
 }
 
 static void place_job(helio_slurm_picture_t *self, uint32_t index)
@@ -146,7 +146,7 @@ static void place_reservation(helio_slurm_picture_t *self, const helio_slurm_res
     placing.pattern = (helio_slurm_hold_t){
         .kind = part ? HELIO_SLURM_HOLD_PART : HELIO_SLURM_HOLD_RESERVED,
         .gpus = part ? reservation->gpus / counting.nodes + (reservation->gpus % counting.nodes > 0)
-                     : HELIO_SLURM_UNTOLD,
+                     : HELIO_SLURM_UNKNOWN,
         .start_s = reservation->start_s,
         .end_s = reservation->end_s ? reservation->end_s : HELIO_SLURM_FOREVER};
     place_list(&placing, reservation->nodes);

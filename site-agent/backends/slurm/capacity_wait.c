@@ -47,7 +47,7 @@ static int64_t left_at(const forecast_t *self, const helio_slurm_place_t *place)
             continue;
         any = true;
         uint32_t gpus = helio_slurm_hold_gpus(self->members, self->picture, hold);
-        if (waits || !gpus_count || (used && gpus && gpus != HELIO_SLURM_UNTOLD))
+        if (waits || !gpus_count || (used && gpus && gpus != HELIO_SLURM_UNKNOWN))
             at = later(at, hold->end_s);
     }
     if (gpus_count && rest)

@@ -59,7 +59,7 @@ typedef struct helio_slurm_settings {
         uint32_t count;
     } pools;
     struct {
-        helio_word_t *items; /* further long options that a job's `slurm:` part may pass, without "--" */
+        helio_string_t *items; /* further long options that a job's `slurm:` part may pass, without "--" */
         uint32_t count;
     } options;
     helio_text_t shim; /* path of helio-shim on the nodes; "" = the agent puts a copy into `shared` */

@@ -162,7 +162,7 @@ typedef struct probe {
 static void on_event(void *arg, const helio_aev_backend_t *event)
 {
     probe_t *probe = arg;
-    if (event->word == HELIO_BACKEND_WORD_STARTED)
+    if (event->word == HELIO_BACKEND_REPORT_STARTED)
         return;
     probe->over = true;
     probe->end = *event;
@@ -257,9 +257,9 @@ static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *p
         run_until(backend, probe, helio_clock_boot_ms() + PROBE_MS);
         (void)snprintf(detail, sizeof detail,
                        "a job of one minute did not end within two: is the pool busy, or held?");
-    } else if (probe->end.word != HELIO_BACKEND_WORD_ENDED || probe->end.exit_code) {
+    } else if (probe->end.word != HELIO_BACKEND_REPORT_ENDED || probe->end.exit_code) {
         (void)snprintf(detail, sizeof detail, "%s, exit code %d: %s",
-                       helio_backend_word_word(probe->end.word), probe->end.exit_code, probe->reason);
+                       helio_backend_report_name(probe->end.word), probe->end.exit_code, probe->reason);
         rc = HELIO_UNAVAILABLE;
     } else {
         rc = judge(self, backend, &order, probe, detail);

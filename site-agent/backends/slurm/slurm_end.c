@@ -7,7 +7,7 @@
 #include "site-agent/backends/slurm/slurm_inner.h"
 
 enum {
-    MARKS_MS = 2000, /* a mark may be seen here somewhat later than Slurm says that its writer has ended */
+    STATUS_FILES_MS = 2000, /* a mark may be seen here somewhat later than Slurm says that its writer has ended */
     DONE_MS = 60000, /* when Slurm says that the shim ended by itself, `done` must come */
     AGAIN_MS = 2000,
     SACCT_TIMES = 3,
@@ -63,26 +63,26 @@ static bool had_no_node(const fact_t *fact)
 static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
 {
     char whom[64];
-    const char *word = helio_slurm_state_word(fact->state);
+    const char *word = helio_slurm_state_name(fact->state);
     by_whom(fact, whom);
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
     else if (fact->state == HELIO_SLURM_CANCELLED || fact->state == HELIO_SLURM_REVOKED)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
                         "SiteCancelled: cancelled at the site%s before it began", whom);
     else if (helio_text_is(fact->reason, "BadConstraints"))
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "SubmitRefused: BadConstraints%s%s",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "SubmitRefused: BadConstraints%s%s",
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
     else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
                         "Withdrawn: Slurm ended it in its queue, as it does when the partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "NodeFailed: before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "NodeFailed: before it began");
     else if (fact->state == HELIO_SLURM_PREEMPTED)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "Preempted: before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "Preempted: before it began");
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
                         "StartFailed: Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
                         fact->reason.size ? ", " : "", HELIO_TEXT_ARGS(fact->reason), fact->exit_code,
                         fact->exit_signal);
@@ -95,37 +95,37 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     switch ((int)fact->state) {
     case HELIO_SLURM_CANCELLED:
     case HELIO_SLURM_REVOKED:
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "SiteCancelled: cancelled at the site%s", whom);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "SiteCancelled: cancelled at the site%s", whom);
         return;
     case HELIO_SLURM_PREEMPTED:
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Preempted: by another job of the site");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "Preempted: by another job of the site");
         return;
     case HELIO_SLURM_NODE_FAIL:
     case HELIO_SLURM_BOOT_FAIL:
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "NodeFailed: Slurm lost a node of it");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "NodeFailed: Slurm lost a node of it");
         return;
     case HELIO_SLURM_DEADLINE:
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "SiteCancelled: by a deadline of the site's");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "SiteCancelled: by a deadline of the site's");
         return;
     default:
         break;
     }
     if (attempt->leaving.signalled)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "Vanished: killed at the site, and Slurm does not say that it ended by itself");
     else if (attempt->leaving.done_read)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "SiteCancelled: it was told to stop at the site");
     else if (attempt->locked)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "Vanished: Slurm says %s, and its folder cannot be opened and is left: attempts/%s",
-                        helio_slurm_state_word(fact->state), attempt->name);
+                        helio_slurm_state_name(fact->state), attempt->name);
     else if (by_itself(fact))
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "Vanished: Slurm says %s, exit code %u, but helio-shim left no end",
-                        helio_slurm_state_word(fact->state), fact->exit_code);
+                        helio_slurm_state_name(fact->state), fact->exit_code);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED, "Vanished: helio-shim was killed by signal %u",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "Vanished: helio-shim was killed by signal %u",
                         fact->exit_signal);
 }
 
@@ -134,7 +134,7 @@ static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, con
     attempt->end.exit_code = exit_code;
     attempt->end.limit_reached = limit;
     attempt->end.stopped = attempt->stop_mode != HELIO_SLURM_NO_STOP && !limit;
-    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", reason);
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, "%s", reason);
 }
 
 /*  The shim ends with its job's exit code, of which sacct leaves out 128. */
@@ -173,7 +173,7 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP && started)
         ended(attempt, 128 + 15, false, "");
     else
-        helio_slurm_end(attempt, started ? HELIO_BACKEND_WORD_VANISHED : HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_slurm_end(attempt, started ? HELIO_BACKEND_REPORT_VANISHED : HELIO_BACKEND_REPORT_FAILED_TO_START,
                         "SiteCancelled: queued again at the site");
 }
 
@@ -220,16 +220,16 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
     if (started && attempt->stop_mode != HELIO_SLURM_NO_STOP)
         ended(attempt, 128 + 9, false, "");
     else if (attempt->locked)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "Vanished: Slurm knows nothing of it, and its folder cannot be opened and is left: attempts/%s",
                         attempt->name);
     else if (started)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_VANISHED,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
                         "Vanished: Slurm knows nothing of its job %s any more", attempt->id);
     else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
                         "StartFailed: Slurm knows nothing of its job %s any more", attempt->id);
 }
 
@@ -420,8 +420,8 @@ void helio_slurm_leaving_serve(helio_slurm_attempt_t *attempt)
         }
     }
     int64_t for_ms = self->now_boot_ms - leaving->since_ms;
-    if (attempt->claimed && !leaving->done_read && for_ms < MARKS_MS)
-        again(attempt, MARKS_MS - for_ms);
+    if (attempt->claimed && !leaving->done_read && for_ms < STATUS_FILES_MS)
+        again(attempt, STATUS_FILES_MS - for_ms);
     else if (leaving->done_read && for_ms >= TOLD_MS)
         ran(attempt, &(fact_t){.state = HELIO_SLURM_OTHER, .cancelled_by = -1});
     else

@@ -4,8 +4,8 @@
  *      slurm_table.c    the attempts by key; their states; what is said of them
  *      slurm_commands.c asking the cluster, and scancel
  *      slurm_whose.c    whose a job of an attempt's name is
- *      slurm_books.c    what is booked of it: marks held against what their writer cannot write
- *      slurm_marks.c    what the marks in its folder say
+ *      slurm_charge.c    what is booked of it: status files held against what their writer cannot write
+ *      slurm_status_files.c    what the status files in its folder say
  *      slurm_options.c  the arguments of sbatch: what the order says, and what a job may pass on
  *      slurm_submit.c   the folder, sbatch, and what its answer means
  *      slurm_wait.c     what it waits for in Slurm's queue, and when it is taken back; suspension
@@ -110,7 +110,7 @@ typedef struct helio_slurm_attempt {
     uint32_t since_list;          /* lists asked for before this one say nothing of it */
     char id[HELIO_SLURM_ID_SIZE]; /* of the job that counts; "" = not known */
     bool claimed;
-    bool unproven;           /* claimed, by a job that is not known to be ours: its marks are not believed */
+    bool unproven;           /* claimed, by a job that is not known to be ours: its status files are not believed */
     bool closed;             /* claimed for nobody: nothing of it will ever run */
     bool locked;             /* its folder is there, and cannot be opened: its user's doing */
     uint32_t holds_list;     /* the first list that showed it with nodes; 0 = none yet */
@@ -278,8 +278,8 @@ void helio_slurm_cancel_held(helio_slurm_attempt_t *attempt, const char *id);
 /*  The same without KillWait: nobody pays for what runs by now. */
 void helio_slurm_cancel_at_once(helio_slurm_attempt_t *attempt, const char *id);
 
-/* ---- slurm_marks.c */
-/*  Reads the marks and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
+/* ---- slurm_status_files.c */
+/*  Reads the status files and does what they say: STARTED, the end. False: they cannot be read now. *ret_folder:
  * there is one. One that is locked says nothing: then Slurm alone does. */
 bool helio_slurm_look(helio_slurm_attempt_t *attempt, bool *ret_folder);
 /*  Its shim has shown life lately: whatever Slurm says, it runs. */
@@ -360,7 +360,7 @@ void helio_slurm_leaving_on_list(helio_slurm_attempt_t *attempt);
 /*  Claimed, and pending again. */
 void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt);
 
-/* ---- slurm_books.c */
+/* ---- slurm_charge.c */
 void helio_slurm_witness(helio_slurm_attempt_t *attempt); /* of a whole list */
 void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s,
                              int64_t end_s); /* accounting's */
@@ -370,7 +370,7 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
 /*  Its start as a mark says it, if it can be. */
 int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms);
 /*  Before its end is said: the times that can be, and the difference in its reason. */
-void helio_slurm_book(helio_slurm_attempt_t *attempt);
+void helio_slurm_charge(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_stop.c */
 void helio_slurm_stop_serve(helio_slurm_attempt_t *attempt);

@@ -2,7 +2,7 @@
  * on.
  *
  *  Nothing here reaches a shell, and no option of a job's can change what the federation relies on: the name,
- * that it runs once, when it is over, what is run, and where its marks lie.
+ * that it runs once, when it is over, what is run, and where its status files lie.
  */
 #include <stdio.h>
 #include <string.h>

@@ -72,7 +72,7 @@ static helio_rc put_hashed(helio_slurm_t *self, int folder, const char *what, co
 {
     unsigned long long hash = helio_hash(HELIO_HASH_SEED, bytes.data, bytes.size);
     const char *name =
-        helio_arena_printf(self->arena, "%s-%s-%016llx%s", what, HELIO_RELEASE, hash, suffix).data;
+        helio_arena_printf(self->arena, "%s-%s-%016llx%s", what, HELIO_PROGRAM_VERSION, hash, suffix).data;
     *ret_path = helio_arena_printf(self->arena, "%s/bin/%s", self->shared, name).data;
     return put(folder, name, bytes, err);
 }
@@ -114,9 +114,9 @@ static helio_rc check_site(const helio_slurm_t *self, helio_error_t *err)
     if (root < 0)
         return helio_fail(err, HELIO_IO, "cannot open the shared folder '%s': %s", self->shared,
                           strerror(errno));
-    helio_rc rc = helio_mark_read(root, "site", 64, &name, err);
+    helio_rc rc = helio_status_file_read(root, "site", 64, &name, err);
     if (rc == HELIO_NOT_FOUND)
-        rc = helio_mark_claim(root, "site", self->site.name, err);
+        rc = helio_status_file_claim(root, "site", self->site.name, err);
     else if (rc == HELIO_OK && !helio_text_equal(helio_buffer_view(&name), self->site.name))
         rc = helio_fail(err, HELIO_CONFLICT,
                         "the shared folder '%s' is that of the site '%.*s': each site needs its own",

@@ -141,7 +141,7 @@ static const helio_spec_field_t fields[] = {
      .doc = "Which nodes make up each pool. A pool that is not named here is the default partition's nodes "
             "with its `gpu`."},
     {.key = "options",
-     .kind = HELIO_SPEC_WORDS,
+     .kind = HELIO_SPEC_STRINGS,
      AT(options),
      .most = 64,
      .rule = &option_rule,

@@ -51,7 +51,7 @@ static void fail(helio_slurm_attempt_t *attempt, const char *word)
     helio_error_t err = {0};
     helio_rc rc = helio_slurm_close(attempt, &err);
     if (rc == HELIO_OK)
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s: %s", word,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s: %s", word,
                         attempt->trouble[0] ? attempt->trouble : "sbatch said nothing");
     else if (rc == HELIO_CONFLICT)
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
@@ -81,7 +81,7 @@ static bool lacks_the_pools_partition(const helio_slurm_attempt_t *attempt)
     return strcasestr(attempt->trouble, "invalid partition") != NULL;
 }
 
-static void on_answer(void *arg, const helio_command_result_t *result)
+static void on_reply(void *arg, const helio_command_result_t *result)
 {
     helio_slurm_attempt_t *attempt = arg;
     helio_slurm_t *self = attempt->backend;
@@ -128,7 +128,7 @@ static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *a
                                .timeout_ms = self->settings.timeout_ms,
                                .max_bytes = 4096,
                                .as = {account->name, account->uid, account->gid},
-                               .done = on_answer,
+                               .done = on_reply,
                                .arg = attempt};
     helio_rc rc = helio_commands_run(self->commands, &command, false, err);
     if (rc)
@@ -176,7 +176,7 @@ static void hand_in(helio_slurm_attempt_t *attempt, bool again)
         (void)snprintf(attempt->trouble, sizeof attempt->trouble, "%.190s", err.text);
         fail(attempt, "SubmitFailed");
     } else if (rc) {
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s", err.text);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s", err.text);
     } else if (call_sbatch(attempt, launch.argv, account, &err)) {
         attempt->due_ms =
             self->now_boot_ms + AGAIN_MS; /* too many commands wait: from the look-up on, again */

@@ -132,7 +132,7 @@ void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
         return;
     attempt->said_started = true;
     attempt->said_started_ms = attempt->backend->now_boot_ms;
-    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_WORD_STARTED,
+    say(attempt, (helio_aev_backend_t){.word = HELIO_BACKEND_REPORT_STARTED,
                                        .started_wall_ms = attempt->started_wall_ms});
 }
 
@@ -145,7 +145,7 @@ void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *
     flatten(attempt->reason);
     cut(attempt->reason);
     attempt->end.word = word;
-    if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_WORD_FAILED_TO_START)
+    if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_REPORT_FAILED_TO_START)
         attempt->end.started_wall_ms = attempt->started_wall_ms;
     helio_slurm_advance(attempt, HELIO_SLURM_AT_OVER);
 }
@@ -160,10 +160,10 @@ static bool may_be_held(const helio_slurm_attempt_t *attempt)
 void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
-    helio_slurm_book(attempt);
+    helio_slurm_charge(attempt);
     cut(attempt->reason);
     bool ran =
-        attempt->end.word == HELIO_BACKEND_WORD_ENDED || attempt->end.word == HELIO_BACKEND_WORD_VANISHED;
+        attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {
         attempt->started_wall_ms = attempt->end.started_wall_ms;
         helio_slurm_say_started(attempt);
@@ -198,5 +198,5 @@ void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
 {
     attempt->end = (helio_aev_backend_t){
         .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_WORD_ENDED, "%s", "");
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, "%s", "");
 }

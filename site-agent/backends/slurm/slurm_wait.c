@@ -94,7 +94,7 @@ static void take_back(helio_slurm_attempt_t *attempt, const char *word, const ch
     if (helio_slurm_close(attempt, NULL))
         return; /* it runs, or the disk: the next list tells */
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_WORD_FAILED_TO_START, "%s: %s%s%s", word, why,
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s: %s%s%s", word, why,
                     reason[0] ? ": " : "", reason);
 }
 
@@ -124,19 +124,19 @@ static void say_reason(helio_slurm_attempt_t *attempt)
     helio_slurm_t *self = attempt->backend;
     helio_slurm_waits_t *waits = &attempt->waits;
     bool is_new = attempt->seen.reason[0] && strcmp(attempt->seen.reason, waits->said) != 0;
-    int64_t least_ms = waits->said[0] ? waits->said_ms + SAY_EVERY_MS : waits->since_ms + SAY_AFTER_MS;
+    int64_t earliest_ms = waits->said[0] ? waits->said_ms + SAY_EVERY_MS : waits->since_ms + SAY_AFTER_MS;
     if (self->poll.reasons_list != self->poll.heard) {
         self->poll.reasons_list = self->poll.heard;
         self->poll.reasons_said = 0;
     }
-    if (!is_new || self->now_boot_ms < least_ms || self->poll.reasons_said >= SAY_MOST)
+    if (!is_new || self->now_boot_ms < earliest_ms || self->poll.reasons_said >= SAY_MOST)
         return;
     char text[sizeof attempt->seen.reason + 32];
     (void)snprintf(text, sizeof text, "WaitsInCluster: %s", attempt->seen.reason);
     memcpy(waits->said, attempt->seen.reason, sizeof waits->said);
     waits->said_ms = self->now_boot_ms;
     self->poll.reasons_said++;
-    helio_slurm_say(attempt, HELIO_BACKEND_WORD_WAITING, text);
+    helio_slurm_say(attempt, HELIO_BACKEND_REPORT_WAITING, text);
 }
 
 static void say_suspended(helio_slurm_attempt_t *attempt)
@@ -145,7 +145,7 @@ static void say_suspended(helio_slurm_attempt_t *attempt)
     if (stands == attempt->suspended || (!stands && attempt->seen.state != HELIO_SLURM_RUNNING))
         return;
     attempt->suspended = stands;
-    helio_slurm_say(attempt, stands ? HELIO_BACKEND_WORD_SUSPENDED : HELIO_BACKEND_WORD_RESUMED,
+    helio_slurm_say(attempt, stands ? HELIO_BACKEND_REPORT_SUSPENDED : HELIO_BACKEND_REPORT_RESUMED,
                     stands ? "SiteSuspended: suspended at the site" : "");
 }
 

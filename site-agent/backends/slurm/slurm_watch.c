@@ -4,7 +4,7 @@
 
 #include "site-agent/backends/slurm/slurm_inner.h"
 
-enum { FOLDER_AGAIN_MS = 2000, MARKS_EVERY_MS = 10000, REQUEUED_MS = 2000 };
+enum { FOLDER_AGAIN_MS = 2000, STATUS_FILES_EVERY_MS = 10000, REQUEUED_MS = 2000 };
 
 /* ---- what a list says of it ---------------------------------------------------------------------------- */
 
@@ -105,7 +105,7 @@ static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
     if (attempt->to_start)
         helio_slurm_submit(attempt);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_WORD_ABSENT, "%s", "");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ABSENT, "%s", "");
 }
 
 static void looking_on_list(helio_slurm_attempt_t *attempt)
@@ -247,12 +247,12 @@ static void looking_serve(helio_slurm_attempt_t *attempt)
         attempt->due_ms = self->now_boot_ms < give_up_ms ? give_up_ms : self->now_boot_ms + FOLDER_AGAIN_MS;
 }
 
-/*  Ends reach us by their marks also while the controller is silent. */
+/*  Ends reach us by their status files also while the controller is silent. */
 static void held_serve(helio_slurm_attempt_t *attempt)
 {
     const helio_slurm_t *self = attempt->backend;
     bool folder = false, waits = attempt->seen.live && attempt->seen.state == HELIO_SLURM_PENDING;
-    attempt->due_ms = self->now_boot_ms + MARKS_EVERY_MS;
+    attempt->due_ms = self->now_boot_ms + STATUS_FILES_EVERY_MS;
     if (!waits || attempt->unproven || self->poll.failures)
         (void)helio_slurm_look(attempt, &folder);
     if (attempt->phase == HELIO_SLURM_AT_OVER)

@@ -23,7 +23,7 @@ bool helio_slurm_state_is_over(helio_slurm_state_t state)
     return (unsigned)state < HELIO_SLURM_STATE_COUNT && states[state].over;
 }
 
-const char *helio_slurm_state_word(helio_slurm_state_t state)
+const char *helio_slurm_state_name(helio_slurm_state_t state)
 {
     return (unsigned)state < HELIO_SLURM_STATE_COUNT ? states[state].word : "unknown";
 }

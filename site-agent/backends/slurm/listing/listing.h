@@ -44,7 +44,7 @@ typedef enum helio_slurm_state {
     HELIO_SLURM_STATE_TABLE(HELIO_SLURM_STATE_ENUMERATOR) HELIO_SLURM_STATE_COUNT
 } helio_slurm_state_t;
 bool helio_slurm_state_is_over(helio_slurm_state_t state);
-const char *helio_slurm_state_word(helio_slurm_state_t state);
+const char *helio_slurm_state_name(helio_slurm_state_t state);
 
 /*  ---- jobs: squeue ---- */
 

@@ -54,9 +54,9 @@ static inline helio_job_key_t submit_in(harness_t *h, const char *tenant, const 
 {
     helio_job_spec_t spec = harness_spec(h, "H100", gpus);
     spec.queue = helio_text_of(queue);
-    const helio_fx_answer_t *answer = harness_submit(h, tenant, &spec);
-    assert_int_equal(answer->rc, HELIO_OK);
-    helio_job_key_t key = {answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit(h, tenant, &spec);
+    assert_int_equal(reply->rc, HELIO_OK);
+    helio_job_key_t key = {reply->jobs.items[0].job, HELIO_NO_TASK};
     harness_tick(h);
     return key;
 }
@@ -68,9 +68,9 @@ static inline helio_job_key_t submit(harness_t *h, uint32_t gpus)
 
 static inline void set(harness_t *h, const char *tenant, const char *queue, const char *budget)
 {
-    const helio_fx_answer_t *answer = harness_budget(h, tenant, queue, budget);
-    if (answer->rc != HELIO_OK)
-        fail_msg("%s: %.*s", budget, HELIO_TEXT_ARGS(answer->text));
+    const helio_fx_reply_t *reply = harness_budget(h, tenant, queue, budget);
+    if (reply->rc != HELIO_OK)
+        fail_msg("%s: %.*s", budget, HELIO_TEXT_ARGS(reply->text));
     harness_tick(h);
 }
 

@@ -48,9 +48,9 @@ static inline helio_planned_t plan(harness_t *h, const helio_job_spec_t *spec)
         .call = 4711, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&one, 1}};
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_PLAN, &event);
-    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return answer->plan;
+    const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return reply->plan;
 }
 
 static inline const helio_row_candidate_t *candidate(const helio_planned_t *plan, const char *site)

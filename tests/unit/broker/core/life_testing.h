@@ -60,7 +60,7 @@ static inline helio_job_key_t any_in_state(uint32_t state)
 static inline helio_job_key_t north_in_state(uint32_t state)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    helio_word_t only = {HELIO_TEXT("north")};
+    helio_string_t only = {HELIO_TEXT("north")};
     spec.sites.items = &only;
     spec.sites.count = 1;
     return job_in_state(&spec, state);

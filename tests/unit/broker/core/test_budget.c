@@ -7,9 +7,9 @@ static void budget__is_stored_audited_and_answered(void **state)
 {
     (void)state;
     harness_t *h = begin(1);
-    const helio_fx_answer_t *answer = harness_budget(h, "acme", "", "5000 gpu-h/month");
+    const helio_fx_reply_t *reply = harness_budget(h, "acme", "", "5000 gpu-h/month");
     assert_true(
-        helio_text_is(answer->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month"));
+        helio_text_is(reply->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month"));
     const helio_row_budget_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BUDGET);
     assert_non_null(row);
     assert_int_equal(row->kind, HELIO_BUDGET_GPU);
@@ -18,16 +18,16 @@ static void budget__is_stored_audited_and_answered(void **state)
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_QUOTA), 0);
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "quota-set") && helio_text_is(audit->object, "acme"));
-    answer = harness_budget(h, "acme", "", "20 USD/day");
+    reply = harness_budget(h, "acme", "", "20 USD/day");
     assert_true(helio_text_is(
-        answer->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
-    answer = harness_quota(h, "acme", "", HARNESS_AS_IS, 64, HARNESS_AS_IS); /* what is not given stays */
+        reply->text, "guaranteed 0, burst none, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
+    reply = harness_quota(h, "acme", "", HARNESS_AS_IS, 64, HARNESS_AS_IS); /* what is not given stays */
     assert_true(helio_text_is(
-        answer->text, "guaranteed 0, burst 64, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
-    answer = harness_budget(h, "acme", "", "none gpu-h");
-    assert_true(helio_text_is(answer->text, "guaranteed 0, burst 64, weight 1.000, budget 20 USD/day"));
-    answer = harness_budget(h, "acme", "", "none");
-    assert_true(helio_text_is(answer->text, "guaranteed 0, burst 64, weight 1.000"));
+        reply->text, "guaranteed 0, burst 64, weight 1.000, budget 5000 gpu-h/month and 20 USD/day"));
+    reply = harness_budget(h, "acme", "", "none gpu-h");
+    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 64, weight 1.000, budget 20 USD/day"));
+    reply = harness_budget(h, "acme", "", "none");
+    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 64, weight 1.000"));
     harness_end(&h);
 }
 

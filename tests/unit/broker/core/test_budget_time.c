@@ -36,8 +36,8 @@ static void budget__a_run_across_the_end_is_charged_to_its_hours(void **state)
     let_pass(h, 40 * MINUTE); /* ten minutes into April */
     int64_t april_ms = helio_period_begin(HELIO_PERIOD_MONTH, harness_wall_ms(h));
     end(h, first, 1, 4, 40 * MINUTE);
-    assert_int_equal(harness_booked(h, "acme", HELIO_BUDGET_MONEY, april_ms - HOUR, april_ms), 4 * USD);
-    assert_int_equal(harness_booked(h, "acme", HELIO_BUDGET_MONEY, april_ms, april_ms + HOUR), 4 * USD / 3);
+    assert_int_equal(harness_charged(h, "acme", HELIO_BUDGET_MONEY, april_ms - HOUR, april_ms), 4 * USD);
+    assert_int_equal(harness_charged(h, "acme", HELIO_BUDGET_MONEY, april_ms, april_ms + HOUR), 4 * USD / 3);
     harness_end(&h);
 }
 
@@ -166,7 +166,7 @@ typedef struct sample {
     helio_job_key_t key;
     uint32_t gpus;
     int64_t placed_ms, started_ms; /* 0 = not yet */
-    int64_t foreseen_ms;           /* of its run, when it was placed */
+    int64_t estimate_ms;           /* of its run, when it was placed */
     int64_t run_ms;                /* that it takes */
     bool over;
 } sample_t;
@@ -208,7 +208,7 @@ static void note_placements(harness_t *h, sample_t *jobs, uint32_t count)
         for (uint32_t i = 0; i < count; i++)
             if (helio_job_key_equal(jobs[i].key, row->key)) {
                 jobs[i].placed_ms = row->at_ms;
-                jobs[i].foreseen_ms = (int64_t)row->expected_ms;
+                jobs[i].estimate_ms = (int64_t)row->expected_ms;
             }
 }
 
@@ -218,9 +218,9 @@ static void check_days(const harness_t *h, const sample_t *jobs, uint32_t count,
                        int64_t limit, uint32_t *spent_days)
 {
     for (int64_t day_ms = begin_ms; day_ms < begin_ms + DAYS * (int64_t)DAY; day_ms += DAY) {
-        int64_t beyond = 0, booked = harness_booked(h, "acme", HELIO_BUDGET_GPU, day_ms, day_ms + DAY);
+        int64_t beyond = 0, booked = harness_charged(h, "acme", HELIO_BUDGET_GPU, day_ms, day_ms + DAY);
         for (uint32_t i = 0; i < count; i++) {
-            int64_t foreseen = within(jobs[i].placed_ms, jobs[i].foreseen_ms, day_ms, day_ms + DAY),
+            int64_t foreseen = within(jobs[i].placed_ms, jobs[i].estimate_ms, day_ms, day_ms + DAY),
                     was = jobs[i].over ? within(jobs[i].started_ms, jobs[i].run_ms, day_ms, day_ms + DAY) : 0;
             beyond += was > foreseen ? (was - foreseen) * jobs[i].gpus : 0;
         }

@@ -73,10 +73,10 @@ static const helio_planned_t *plan_at(harness_t *at, const helio_job_spec_t *spe
     helio_ev_submit_t event = {
         .call = 77, .tenant = HELIO_TEXT("acme"), .user = HELIO_TEXT("ada"), .jobs = {&job, 1}};
     harness_step(at, HELIO_BROKER_EV_PLAN, &event);
-    const helio_fx_answer_t *answer = harness_take(at, HELIO_BROKER_FX_ANSWER);
-    assert_non_null(answer);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return &answer->plan;
+    const helio_fx_reply_t *reply = harness_take(at, HELIO_BROKER_FX_REPLY);
+    assert_non_null(reply);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return &reply->plan;
 }
 
 static const helio_planned_t *plan(const helio_job_spec_t *spec)

@@ -75,9 +75,9 @@ static helio_rc edit(helio_job_key_t key, helio_ev_edit_t wish)
     return (helio_rc)harness_edit(h, "acme", HELIO_ROLE_USER, key, wish)->rc;
 }
 
-static bool says(const helio_fx_answer_t *answer, const char *part)
+static bool says(const helio_fx_reply_t *reply, const char *part)
 {
-    return strstr(helio_arena_string(harness_arena(h), answer->text), part) != NULL;
+    return strstr(helio_arena_string(harness_arena(h), reply->text), part) != NULL;
 }
 
 static const char *site_of(harness_t *at, helio_job_key_t key)
@@ -111,12 +111,12 @@ static void edit__is_a_row_its_history_an_event_and_an_audit_entry_in_one_batch(
                             .max_carbon_mg_per_kwh = 250000,
                             .flexible_given = true,
                             .flexible_ms = 90 * 60000};
-    const helio_fx_answer_t *answer = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
-    assert_int_equal(answer->rc, HELIO_OK);
+    const helio_fx_reply_t *reply = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
+    assert_int_equal(reply->rc, HELIO_OK);
     static const char text[] =
         "edited: priority 0 → 7, goal cheap → green, flexible none → 1h30m, max_cost none → 400.00 USD, "
         "max_carbon none → 250 g/kWh";
-    assert_true(helio_text_is(answer->text, text));
+    assert_true(helio_text_is(reply->text, text));
     const helio_row_edit_t *row = harness_take(h, HELIO_BROKER_FX_ROW_EDIT);
     assert_true(helio_uuid_equal(row->job, key.job));
     assert_int_equal(row->priority, 7);
@@ -147,9 +147,9 @@ static void edit__to_what_it_is_changes_nothing_and_is_not_audited(void **state)
         .goal_given = true, .goal = HELIO_GOAL_GREEN, .queue_given = true, .queue = HELIO_TEXT("batch")};
     assert_int_equal(edit(key, wish), HELIO_OK);
     harness_clear(h);
-    const helio_fx_answer_t *answer = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(says(answer, "unchanged"));
+    const helio_fx_reply_t *reply = harness_edit(h, "acme", HELIO_ROLE_USER, key, wish);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(says(reply, "unchanged"));
     static const uint32_t rows[] = {HELIO_BROKER_FX_ROW_EDIT, HELIO_BROKER_FX_ROW_EDITED,
                                     HELIO_BROKER_FX_ROW_TRANSITION, HELIO_BROKER_FX_ROW_AUDIT,
                                     HELIO_BROKER_FX_ROW_STATE};
@@ -198,8 +198,8 @@ static void priority__lifts_nobody_over_another_tenants_jobs(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
-    const helio_fx_answer_t *answer = harness_submit(h, "other", &spec);
-    helio_job_key_t theirs = {answer->jobs.items[0].job, HELIO_NO_TASK}, a = waiting("standard", 8);
+    const helio_fx_reply_t *reply = harness_submit(h, "other", &spec);
+    helio_job_key_t theirs = {reply->jobs.items[0].job, HELIO_NO_TASK}, a = waiting("standard", 8);
     assert_int_equal(edit(a, (helio_ev_edit_t){.priority_given = true, .priority = 100}), HELIO_OK);
     open_site(h, "north");
     assert_int_equal(harness_state(h, theirs), HELIO_JOB_OFFERED);
@@ -231,13 +231,13 @@ static void prospect__who_stands_before_it_follows_from_the_priority(void **stat
     harness_run_up_to(h, NORTH, runs, 1, HELIO_JOB_RUNNING);
     helio_job_key_t a = waiting("standard", 8), b = waiting("standard", 8);
     assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 1);
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs == 1);
     assert_int_equal(edit(b, (helio_ev_edit_t){.priority_given = true, .priority = 1}), HELIO_OK);
     harness_tick(h);
     assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->prospect.ahead_jobs == 0);
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, b)->start_estimate.ahead_jobs == 0);
     assert_true(
-        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->prospect.ahead_jobs == 1);
+        harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, a)->start_estimate.ahead_jobs == 1);
 }
 
 static void edit__of_what_has_a_place_is_refused_and_says_why(void **state)
@@ -246,11 +246,11 @@ static void edit__of_what_has_a_place_is_refused_and_says_why(void **state)
     helio_job_key_t key = waiting("standard", 1);
     open_site(h, "north");
     harness_clear(h);
-    const helio_fx_answer_t *answer = harness_edit(
+    const helio_fx_reply_t *reply = harness_edit(
         h, "acme", HELIO_ROLE_USER, key, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_true(says(answer, "has a place and is offered at north"));
-    assert_true(says(answer, "helio cancel"));
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_true(says(reply, "has a place and is offered at north"));
+    assert_true(says(reply, "helio cancel"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDIT), 0);
 }
 
@@ -260,22 +260,22 @@ static void edit__of_an_array_is_for_the_tasks_that_wait(void **state)
     helio_job_key_t array = waiting_array(3, 8);
     open_site(h, "north");
     harness_clear(h);
-    const helio_fx_answer_t *answer = harness_edit(
+    const helio_fx_reply_t *reply = harness_edit(
         h, "acme", HELIO_ROLE_USER, array, (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_GREEN});
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(says(answer, "1 of its open tasks has a place and goes on"));
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(says(reply, "1 of its open tasks has a place and goes on"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
     open_site(h, "south");
     assert_string_equal(site_of(h, harness_task(array, 0)), "north");
     assert_string_equal(site_of(h, harness_task(array, 1)), "south");
-    answer = harness_edit(h, "acme", HELIO_ROLE_USER, array,
+    reply = harness_edit(h, "acme", HELIO_ROLE_USER, array,
                           (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("batch")});
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_true(says(answer, "an array is in one queue"));
-    answer = harness_edit(h, "acme", HELIO_ROLE_USER, harness_task(array, 2),
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_true(says(reply, "an array is in one queue"));
+    reply = harness_edit(h, "acme", HELIO_ROLE_USER, harness_task(array, 2),
                           (helio_ev_edit_t){.goal_given = true, .goal = HELIO_GOAL_FAST});
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_true(says(answer, "edited together"));
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_true(says(reply, "edited together"));
 }
 
 static void edit__is_the_tenants_own_and_the_operators(void **state)
@@ -295,11 +295,11 @@ static void queue__a_job_moves_and_is_charged_and_ordered_there(void **state)
 {
     (void)state;
     helio_job_key_t first = waiting("standard", 8), moved = waiting("batch", 8);
-    const helio_fx_answer_t *answer =
+    const helio_fx_reply_t *reply =
         harness_edit(h, "acme", HELIO_ROLE_USER, moved,
                      (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("expres")});
-    assert_int_equal(answer->rc, HELIO_INVALID);
-    assert_true(says(answer, "there is no queue 'expres'"));
+    assert_int_equal(reply->rc, HELIO_INVALID);
+    assert_true(says(reply, "there is no queue 'expres'"));
     assert_int_equal(edit(moved, (helio_ev_edit_t){.queue_given = true, .queue = HELIO_TEXT("express")}),
                      HELIO_OK);
     assert_int_equal(harness_queue(h, "batch", HARNESS_AS_IS, HARNESS_AS_IS)->rc,
@@ -330,12 +330,12 @@ static void deadline__is_admitted_as_at_the_submission(void **state)
 {
     (void)state;
     helio_job_key_t key = waiting("standard", 8);
-    const helio_fx_answer_t *answer = harness_edit(
+    const helio_fx_reply_t *reply = harness_edit(
         h, "acme", HELIO_ROLE_USER, key,
         (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = harness_wall_ms(h) + HOUR / 2});
-    assert_int_equal(answer->rc, HELIO_INFEASIBLE);
-    assert_true(helio_text_is(answer->reason, "Deadline"));
-    assert_true(says(answer, "nothing was changed"));
+    assert_int_equal(reply->rc, HELIO_INFEASIBLE);
+    assert_true(helio_text_is(reply->reason, "Deadline"));
+    assert_true(says(reply, "nothing was changed"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_EDIT), 0);
     int64_t at_ms = harness_wall_ms(h) + 2 * HOUR;
     assert_int_equal(edit(key, (helio_ev_edit_t){.deadline_given = true, .deadline_wall_ms = at_ms}),

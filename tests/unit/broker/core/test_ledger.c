@@ -61,7 +61,7 @@ static helio_job_key_t start(void)
 {
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     spec.time_limit_ms = 48 * (uint64_t)HOUR_MS;
-    harness_words(h, &spec.sites, (const char *[]){"north", NULL});
+    harness_strings(h, &spec.sites, (const char *[]){"north", NULL});
     harness_renew(h, NORTH);
     harness_renew(h, SOUTH);
     helio_job_key_t key = harness_job(h, &spec);
@@ -83,10 +83,10 @@ static helio_report_t ended(helio_job_key_t key, uint64_t run_ms)
 }
 
 /*  The next row of rates of that id. */
-static const helio_row_rates_t *rates_of(uint64_t id)
+static const helio_row_hourly_price_t *hourly_price_of(uint64_t id)
 {
-    for (const helio_row_rates_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_RATES));)
-        if (row->rates_id == id)
+    for (const helio_row_hourly_price_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_HOURLY_PRICE));)
+        if (row->hourly_price_id == id)
             return row;
     return NULL;
 }
@@ -120,16 +120,16 @@ static void ledger__each_hour_at_its_own_price_with_its_provenance(void **state)
         const helio_row_ledger_t *row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER);
         assert_non_null(row);
         double used = hours[i].kwh;
-        const helio_row_rates_t *rates = rates_of(row->rates_id);
-        assert_non_null(rates);
-        assert_true(rates->carbon_g_per_kwh == hours[i].carbon &&
-                    rates->price_usd_per_gpu_h == hours[i].price);
-        assert_true(rates->carbon_estimated == hours[i].estimated &&
-                    rates->price_estimated == hours[i].estimated);
-        assert_true(helio_text_is(rates->carbon_source, "grid") &&
-                    helio_text_is(rates->carbon_kind, "average") &&
-                    helio_text_is(rates->carbon_factor, "lifecycle") && rates->carbon_issued_ms > 0);
-        assert_true(rates->hour_ms == row->hour_ms && rates->watts_per_gpu == 1000);
+        const helio_row_hourly_price_t *hourly_prices = hourly_price_of(row->hourly_price_id);
+        assert_non_null(hourly_prices);
+        assert_true(hourly_prices->carbon_g_per_kwh == hours[i].carbon &&
+                    hourly_prices->price_usd_per_gpu_h == hours[i].price);
+        assert_true(hourly_prices->carbon_estimated == hours[i].estimated &&
+                    hourly_prices->price_estimated == hours[i].estimated);
+        assert_true(helio_text_is(hourly_prices->carbon_source, "grid") &&
+                    helio_text_is(hourly_prices->carbon_kind, "average") &&
+                    helio_text_is(hourly_prices->carbon_factor, "lifecycle") && hourly_prices->carbon_issued_ms > 0);
+        assert_true(hourly_prices->hour_ms == row->hour_ms && hourly_prices->watts_per_gpu == 1000);
         assert_true(fabs((double)row->energy_j - used * 3.6e6) <= 1);
         assert_true(fabs((double)row->carbon_mg - used * hours[i].carbon * 1000) <= 1);
         energy += row->energy_j;
@@ -151,12 +151,14 @@ static void ledger__before_the_first_series_the_static_figure_stands_and_is_an_e
     harness_advance(h, HOUR_MS);
     helio_report_t report = ended(key, 2 * (uint64_t)HOUR_MS);
     harness_report(h, NORTH, &report);
-    const helio_row_rates_t *rates = harness_take(h, HELIO_BROKER_FX_ROW_RATES);
-    assert_true(rates->carbon_g_per_kwh == 50 && rates->carbon_estimated && !rates->carbon_issued_ms);
-    assert_true(helio_text_is(rates->carbon_source, "static"));
-    assert_true(!rates->price_estimated && helio_text_is(rates->price_source, "static")); /* as was agreed */
-    rates = harness_take(h, HELIO_BROKER_FX_ROW_RATES);
-    assert_true(rates->carbon_g_per_kwh == 300 && !rates->carbon_estimated);
+    const helio_row_hourly_price_t *hourly_prices = harness_take(h, HELIO_BROKER_FX_ROW_HOURLY_PRICE);
+    assert_true(hourly_prices->carbon_g_per_kwh == 50 && hourly_prices->carbon_estimated &&
+                !hourly_prices->carbon_issued_ms);
+    assert_true(helio_text_is(hourly_prices->carbon_source, "static"));
+    assert_true(!hourly_prices->price_estimated &&
+                helio_text_is(hourly_prices->price_source, "static")); /* as was agreed */
+    hourly_prices = harness_take(h, HELIO_BROKER_FX_ROW_HOURLY_PRICE);
+    assert_true(hourly_prices->carbon_g_per_kwh == 300 && !hourly_prices->carbon_estimated);
 }
 
 /*  The same things happen to a core and to one that is rebuilt meanwhile: the ledger must not differ. */
@@ -190,11 +192,11 @@ static void ledger__a_new_leader_prices_as_the_old_one_would_have(void **state)
         for (const helio_row_ledger_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));) {
             sums[rebuilt].carbon_mg += row->carbon_mg;
             sums[rebuilt].cost_micro_usd += row->cost_micro_usd;
-            ids[rebuilt][counts[rebuilt]++] = row->rates_id;
+            ids[rebuilt][counts[rebuilt]++] = row->hourly_price_id;
         }
         const helio_row_baseline_t *baseline = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
         assert_non_null(baseline);
-        assert_true(helio_text_is(baseline->least_site, "north"));
+        assert_true(helio_text_is(baseline->earliest_site, "north"));
     }
     assert_true(sums[0].carbon_mg > 0 && sums[0].carbon_mg == sums[1].carbon_mg);
     assert_true(sums[0].cost_micro_usd == sums[1].cost_micro_usd);
@@ -285,7 +287,7 @@ static void ledger__a_fenced_attempt_costs_what_its_hours_cost_and_is_in_no_base
     harness_report(h, NORTH + 10, &report);
     uint64_t carbon_mg = 0;
     for (const helio_row_ledger_t *row; (row = harness_take(h, HELIO_BROKER_FX_ROW_LEDGER));) {
-        assert_true(row->fenced && row->rates_id);
+        assert_true(row->fenced && row->hourly_price_id);
         carbon_mg += row->carbon_mg;
     }
     assert_int_equal(carbon_mg, 100000 + 250000);
@@ -325,21 +327,21 @@ static void baseline__home_at_once_and_least_wait_of_a_job_that_waited_for_a_bet
     assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
     const helio_row_placement_t *placement = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
     assert_true(helio_text_is(placement->site, "south"));
-    assert_true(helio_text_is(placement->least_site, "north")); /* its home, which had room at once */
+    assert_true(helio_text_is(placement->earliest_site, "north")); /* its home, which had room at once */
     harness_run_up_to(h, SOUTH, key, 1, HELIO_JOB_RUNNING);
     harness_advance(h, HOUR_MS);
     helio_report_t report = ended(key, HOUR_MS);
     harness_report(h, SOUTH, &report);
     const helio_row_baseline_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
     assert_non_null(row);
-    assert_true(helio_text_is(row->home_site, "north") && helio_text_is(row->least_site, "north"));
+    assert_true(helio_text_is(row->home_site, "north") && helio_text_is(row->earliest_site, "north"));
     assert_true(row->energy_j == 3600000 && row->home_energy_j == 3600000);
     assert_int_equal(row->carbon_mg, 10000);
     assert_int_equal(row->home_carbon_mg, 400000); /* of the hour in which it was submitted */
-    assert_int_equal(row->least_carbon_mg, 400000);
+    assert_int_equal(row->earliest_carbon_mg, 400000);
     assert_int_equal(row->cost_micro_usd, 2000000);
     assert_int_equal(row->home_cost_micro_usd, 2000000);
-    assert_true(row->wait_ms >= 3 * HOUR_MS && row->least_wait_ms < 1000);
+    assert_true(row->wait_ms >= 3 * HOUR_MS && row->earliest_wait_ms < 1000);
     assert_true(helio_text_is(row->home_carbon_kind, "average lifecycle"));
     assert_null(harness_take(h, HELIO_BROKER_FX_ROW_BASELINE));
 }
@@ -357,19 +359,19 @@ static void baseline__kinds_never_mix_and_a_job_without_home_has_none(void **sta
     harness_tick(h);
     const helio_row_placement_t *placement = harness_take(h, HELIO_BROKER_FX_ROW_PLACEMENT);
     uint64_t peer = helio_text_is(placement->site, "north") ? NORTH : SOUTH;
-    assert_true(peer == NORTH && helio_text_is(placement->least_site, "south"));
+    assert_true(peer == NORTH && helio_text_is(placement->earliest_site, "south"));
     harness_run_up_to(h, peer, key, 1, HELIO_JOB_RUNNING);
     harness_say(h, peer, key, 1, HELIO_REPORT_KIND_ENDED);
     const helio_row_baseline_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
     assert_true(helio_text_is(row->home_carbon_kind, "mixed") && row->estimated);
     spec = harness_spec(h, "H100", 1);
-    const helio_fx_answer_t *answer = harness_submit(h, "other", &spec);
-    key = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit(h, "other", &spec);
+    key = (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
     harness_tick(h);
     harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
     harness_say(h, NORTH, key, 1, HELIO_REPORT_KIND_ENDED);
     row = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
-    assert_true(row && !row->home_site.size && row->least_site.size > 0);
+    assert_true(row && !row->home_site.size && row->earliest_site.size > 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

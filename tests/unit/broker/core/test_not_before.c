@@ -1,5 +1,5 @@
 /*  test_not_before.c -- times before which a job does not start; what cannot be waited for. */
-#include "tests/unit/broker/core/gates_testing.h"
+#include "tests/unit/broker/core/dependencies_testing.h"
 
 /* ---- times --------------------------------------------------------------------------------------------- */
 
@@ -17,7 +17,7 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
     char text[64], time[HELIO_RFC3339_SIZE];
     helio_rfc3339(later[0].not_before_wall_ms + 999, time);
     (void)snprintf(text, sizeof text, "waits until %.19sZ", time);
-    assert_true(helio_text_is(harness_gate(h, keys[0])->detail, text));
+    assert_true(helio_text_is(harness_dependency_hold(h, keys[0])->detail, text));
     static const int order[] = {1, 2, 0};
     for (int i = 0; i < 3; i++) {
         int at = order[i];
@@ -25,7 +25,7 @@ static void not_before__a_job_starts_at_its_time_to_the_millisecond(void **state
         assert_int_equal(harness_state(h, keys[at]), HELIO_JOB_QUEUED);
         wait_ms(1);
         assert_int_equal(harness_state(h, keys[at]), HELIO_JOB_OFFERED);
-        assert_true(harness_gate(h, keys[at])->opened_ms == later[at].not_before_wall_ms);
+        assert_true(harness_dependency_hold(h, keys[at])->opened_ms == later[at].not_before_wall_ms);
     }
 }
 
@@ -35,7 +35,7 @@ static void not_before__a_time_that_is_past_is_no_gate(void **state)
     spec.not_before_wall_ms = harness_wall_ms(h);
     helio_job_key_t key = harness_job(h, &spec);
     assert_placed(key);
-    assert_null(harness_gate(h, key));
+    assert_null(harness_dependency_hold(h, key));
 }
 
 static void not_before__cancelled_ones_leave_the_others_their_times(void **state)
@@ -66,10 +66,10 @@ static void not_before__both_a_time_and_a_job_must_have_come(void **state)
     later.not_before_wall_ms = harness_wall_ms(h) + 60000;
     helio_job_key_t first = harness_job_after(h, &later, HELIO_AFTER_ANY, on), other = harness_job(h, &spec),
                     second = harness_job_after(h, &later, HELIO_AFTER_ANY, other);
-    assert_non_null(strstr(harness_gate(h, first)->detail.data, " to end; not before 2026-"));
+    assert_non_null(strstr(harness_dependency_hold(h, first)->detail.data, " to end; not before 2026-"));
     cancel(on);
     assert_waits(first);
-    assert_null(strstr(harness_gate(h, first)->detail.data, "to end"));
+    assert_null(strstr(harness_dependency_hold(h, first)->detail.data, "to end"));
     wait_ms(60000);
     assert_int_equal(harness_state(h, first), HELIO_JOB_OFFERED);
     assert_waits(second);
@@ -89,7 +89,7 @@ static void not_before__a_new_leader_waits_on_and_opens_what_came_meanwhile(void
     assert_waits(early);
     harness_advance(h, 60000); /* nobody leads */
     rebuild();
-    assert_true(harness_gate(h, early)->opened_ms != 0);
+    assert_true(harness_dependency_hold(h, early)->opened_ms != 0);
     assert_placed(early);
     assert_waits(late);
     harness_set_wall(h, -90000); /* this one's clock shows less; what was placed has begun */
@@ -107,8 +107,8 @@ static void refused__each_mistake_names_its_entry(void **state)
 {
     (void)state;
     helio_job_key_t mine = harness_job(h, &spec);
-    const helio_fx_answer_t *answer = harness_submit(h, "other", &spec);
-    helio_job_key_t foreign = {answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit(h, "other", &spec);
+    helio_job_key_t foreign = {reply->jobs.items[0].job, HELIO_NO_TASK};
     static const struct {
         uint32_t found;
         const char *text;
@@ -124,9 +124,9 @@ static void refused__each_mistake_names_its_entry(void **state)
         if (table[i].found != HELIO_FOUND_OPEN)
             job.depends.items[2].on = (helio_job_key_t){0};
         harness_clear(h);
-        answer = harness_submit_all(h, "acme", &job, 1);
-        assert_int_equal(answer->rc, HELIO_INVALID);
-        assert_int_equal(strncmp(answer->text.data, table[i].text, strlen(table[i].text)), 0);
+        reply = harness_submit_all(h, "acme", &job, 1);
+        assert_int_equal(reply->rc, HELIO_INVALID);
+        assert_int_equal(strncmp(reply->text.data, table[i].text, strlen(table[i].text)), 0);
         assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
         assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DEPENDENCY), 0);
     }
@@ -138,10 +138,10 @@ static void refused__what_ended_since_it_was_looked_up_is_to_be_looked_up_again(
     helio_job_key_t on = harness_job(h, &spec);
     helio_submission_t job = harness_dependent(h, &spec, &(harness_after_t){HELIO_AFTER_OK, on}, 1);
     cancel(on);
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_BUSY);
-    assert_true(helio_text_is(answer->reason, "Gated"));
-    assert_in_vain(harness_job_after(h, &spec, HELIO_AFTER_OK, on), on, "did not succeed");
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_BUSY);
+    assert_true(helio_text_is(reply->reason, "Gated"));
+    assert_unsatisfiable(harness_job_after(h, &spec, HELIO_AFTER_OK, on), on, "did not succeed");
 }
 
 static void refused__a_known_key_needs_no_dependencies(void **state)
@@ -152,7 +152,7 @@ static void refused__a_known_key_needs_no_dependencies(void **state)
     job.idempotency_key = HELIO_TEXT("k1");
     helio_uuid_t first = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
     job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
-    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    const helio_fx_reply_t *again = harness_submit_all(h, "acme", &job, 1);
     assert_int_equal(again->rc, HELIO_OK);
     assert_true(helio_uuid_equal(again->jobs.items[0].job, first));
 }

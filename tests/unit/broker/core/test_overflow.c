@@ -131,8 +131,8 @@ static void step__closed_ones_are_candidates_with_the_reason(void **state)
     assert_string_equal(words[0], "");
     assert_string_equal(words[1], "no step of overflow group out names it");
     assert_string_equal(words[2], "cloud opens when the wait here is over 30m: now 0m");
-    const helio_prospect_t *p =
-        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->prospect;
+    const helio_start_estimate_t *p =
+        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, submit(8))->start_estimate;
     bool named = false;
     for (uint32_t i = 0; i < p->hints.count; i++)
         named = named || strstr(p->hints.items[i].change.data, "overflow group `out`");
@@ -237,17 +237,17 @@ static void group__nonsense_is_refused_and_changes_nothing(void **state)
     set("home-*");
     harness_clear(h);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const helio_fx_answer_t *answer =
+        const helio_fx_reply_t *reply =
             harness_overflow(h, cases[i].name, cases[i].queue, cases[i].tenant, cases[i].steps);
-        assert_int_equal(answer->rc, cases[i].rc);
-        assert_non_null(strstr(answer->text.data, cases[i].says));
+        assert_int_equal(reply->rc, cases[i].rc);
+        assert_non_null(strstr(reply->text.data, cases[i].says));
     }
     helio_ev_overflow_t user = {
         .call = 4711, .name = HELIO_TEXT("a"), .queue = HELIO_TEXT("batch"), .steps = HELIO_TEXT("x")};
     harness_step(h, HELIO_BROKER_EV_OVERFLOW, &user);
     uint32_t code = 0;
-    for (const helio_fx_answer_t *answer; (answer = harness_take(h, HELIO_BROKER_FX_ANSWER));)
-        code = answer->rc;
+    for (const helio_fx_reply_t *reply; (reply = harness_take(h, HELIO_BROKER_FX_REPLY));)
+        code = reply->rc;
     assert_int_equal(code, HELIO_FORBIDDEN);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_OVERFLOW), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
@@ -302,7 +302,7 @@ static void step__nobody_is_told_to_leave_where_it_is_closed(void **state)
     assert_int_equal(harness_state(h, lowly), HELIO_JOB_STOPPING);
 }
 
-static void slip__a_step_that_names_no_site_is_told(void **state)
+static void input_warning__a_step_that_names_no_site_is_told(void **state)
 {
     (void)state;
     static const struct {
@@ -356,7 +356,7 @@ int main(void)
         TEST(group__nonsense_is_refused_and_changes_nothing),
         TEST(group__and_its_waits_come_back_with_a_new_leader),
         TEST(step__nobody_is_told_to_leave_where_it_is_closed),
-        TEST(slip__a_step_that_names_no_site_is_told),
+        TEST(input_warning__a_step_that_names_no_site_is_told),
         TEST(wait__begins_anew_after_a_run),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

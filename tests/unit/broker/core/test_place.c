@@ -11,9 +11,9 @@ static void again(helio_broker_options_t options)
 
 static helio_job_key_t job_of(const char *tenant, const helio_job_spec_t *spec)
 {
-    const helio_fx_answer_t *answer = harness_submit(h, tenant, spec);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
+    const helio_fx_reply_t *reply = harness_submit(h, tenant, spec);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return (helio_job_key_t){reply->jobs.items[0].job, HELIO_NO_TASK};
 }
 
 static void place__the_order_says_everything_and_waits_for_the_placement_row(void **state)

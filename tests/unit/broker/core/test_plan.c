@@ -37,23 +37,23 @@ static void join(void)
         harness_join(h, NORTH + i, sites[i]);
 }
 
-static const helio_fx_answer_t *plan_of(const char *tenant, helio_submission_t *jobs, uint32_t count)
+static const helio_fx_reply_t *plan_of(const char *tenant, helio_submission_t *jobs, uint32_t count)
 {
     helio_ev_submit_t event = {
         .call = 77, .tenant = helio_text_of(tenant), .user = HELIO_TEXT("ada"), .jobs = {jobs, count}};
     harness_step(h, HELIO_BROKER_EV_PLAN, &event);
-    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-    assert_non_null(answer);
-    assert_true(answer->call == 77);
-    return answer;
+    const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_non_null(reply);
+    assert_true(reply->call == 77);
+    return reply;
 }
 
 static const helio_planned_t *plan(const helio_job_spec_t *spec)
 {
     helio_submission_t job = harness_submission(h, spec, "", "");
-    const helio_fx_answer_t *answer = plan_of("acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_OK);
-    return &answer->plan;
+    const helio_fx_reply_t *reply = plan_of("acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    return &reply->plan;
 }
 
 static void tell(uint64_t peer, uint32_t hours, const double *values)
@@ -183,29 +183,29 @@ static void plan__of_a_job_that_depends_on_others_says_until_when_they_run_at_mo
     harness_run_up_to(h, NORTH, first, 1, HELIO_JOB_RUNNING);
     harness_after_t after = {HELIO_AFTER_OK, first};
     helio_submission_t job = harness_dependent(h, &spec, &after, 1);
-    const helio_fx_answer_t *answer = plan_of("acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(helio_text_is(answer->plan.decision.reason, "Gated"));
-    assert_true(answer->plan.expected_ms == harness_wall_ms(h) + HOUR);
-    assert_non_null(strstr(answer->prospect.basis.data, "1 job that it depends on, over by 2026-03-01T01:00Z"));
+    const helio_fx_reply_t *reply = plan_of("acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(helio_text_is(reply->plan.decision.reason, "Gated"));
+    assert_true(reply->plan.expected_ms == harness_wall_ms(h) + HOUR);
+    assert_non_null(strstr(reply->start_estimate.basis.data, "1 job that it depends on, over by 2026-03-01T01:00Z"));
     helio_job_key_t waits = harness_job_after(h, &spec, HELIO_AFTER_OK, first); /* when that one ends nobody knows */
     after.on = waits;
     job = harness_dependent(h, &spec, &after, 1);
-    answer = plan_of("acme", &job, 1);
-    assert_true(helio_text_is(answer->plan.decision.reason, "Gated"));
-    assert_true(answer->plan.expected_ms == 0);
-    assert_non_null(strstr(answer->prospect.basis.data, "nobody knows when"));
+    reply = plan_of("acme", &job, 1);
+    assert_true(helio_text_is(reply->plan.decision.reason, "Gated"));
+    assert_true(reply->plan.expected_ms == 0);
+    assert_non_null(strstr(reply->start_estimate.basis.data, "nobody knows when"));
     int64_t tomorrow_ms = harness_wall_ms(h) + 24 * HOUR;
     spec.not_before_wall_ms = tomorrow_ms;
     after.on = harness_job(h, &spec); /* that it does not begin before is known */
     spec.not_before_wall_ms = 0;
     job = harness_dependent(h, &spec, &after, 1);
-    answer = plan_of("acme", &job, 1);
-    assert_true(answer->prospect.earliest_ms == tomorrow_ms);
-    assert_non_null(strstr(answer->prospect.basis.data, "may not before 2026-03-02T"));
+    reply = plan_of("acme", &job, 1);
+    assert_true(reply->start_estimate.earliest_ms == tomorrow_ms);
+    assert_non_null(strstr(reply->start_estimate.basis.data, "may not before 2026-03-02T"));
     after.after = HELIO_AFTER_ANY; /* a cancel would do */
     job = harness_dependent(h, &spec, &after, 1);
-    assert_true(plan_of("acme", &job, 1)->prospect.earliest_ms < tomorrow_ms);
+    assert_true(plan_of("acme", &job, 1)->start_estimate.earliest_ms < tomorrow_ms);
     job.depends.items[0].found = HELIO_FOUND_UNKNOWN;
     assert_int_equal(plan_of("acme", &job, 1)->rc, HELIO_INVALID);
 }
@@ -217,7 +217,7 @@ static void plan__says_what_would_help(void **state)
     helio_job_spec_t spec = harness_spec(h, "H100", 8);
     spec.max_cost_micro_usd = 1000000;
     helio_submission_t job = harness_submission(h, &spec, "", "");
-    const helio_prospect_t *p = &plan_of("acme", &job, 1)->prospect;
+    const helio_start_estimate_t *p = &plan_of("acme", &job, 1)->start_estimate;
     assert_int_equal(p->hints.count, 1);
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_MAX_COST);
     assert_true(helio_text_is(p->hints.items[0].change, "raise `max_cost` to 12.00 USD"));
@@ -225,9 +225,9 @@ static void plan__says_what_would_help(void **state)
     assert_true(helio_text_is(plan(&spec)->decision.chosen_site, "north"));
     assert_true(helio_text_is(plan(&spec)->decision.reason, ""));
     spec.max_cost_micro_usd = 0;
-    harness_words(h, &spec.sites, (const char *const[]){"nowhere", NULL});
+    harness_strings(h, &spec.sites, (const char *const[]){"nowhere", NULL});
     job = harness_submission(h, &spec, "", "");
-    p = &plan_of("acme", &job, 1)->prospect;
+    p = &plan_of("acme", &job, 1)->start_estimate;
     assert_int_equal(p->hints.count, 1);
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_SITES);
 }
@@ -291,9 +291,9 @@ static void plan__refuses_what_is_no_plan(void **state)
     assert_int_equal(plan_of("acme", jobs, 0)->rc, HELIO_INVALID);
     assert_int_equal(plan_of("nobody", jobs, 1)->rc, HELIO_FORBIDDEN);
     jobs[0].spec.queue = HELIO_TEXT("fast-lane");
-    const helio_fx_answer_t *answer = plan_of("acme", jobs, 1);
-    assert_int_equal(answer->rc, HELIO_INVALID);
-    assert_non_null(strstr(answer->text.data, "fast-lane"));
+    const helio_fx_reply_t *reply = plan_of("acme", jobs, 1);
+    assert_int_equal(reply->rc, HELIO_INVALID);
+    assert_non_null(strstr(reply->text.data, "fast-lane"));
 }
 
 /*  Whatever the world: what is planned is what happens when the same job comes next. */

@@ -70,16 +70,16 @@ static void queue__is_made_changed_audited_and_removed(void **state)
 {
     (void)state;
     harness_clear(h);
-    const helio_fx_answer_t *answer = harness_queue(h, "urgent", 900, HELIO_TIER_CRITICAL);
-    assert_true(helio_text_is(answer->text, "priority 900, tier critical, time 24h00m"));
+    const helio_fx_reply_t *reply = harness_queue(h, "urgent", 900, HELIO_TIER_CRITICAL);
+    assert_true(helio_text_is(reply->text, "priority 900, tier critical, time 24h00m"));
     const helio_row_audit_t *audit = harness_take(h, HELIO_BROKER_FX_ROW_AUDIT);
     assert_true(helio_text_is(audit->action, "queue-set") && helio_text_is(audit->object, "urgent"));
-    answer = harness_queue(h, "urgent", 700, HARNESS_AS_IS); /* what is not given stays */
-    assert_true(helio_text_is(answer->text, "priority 700, tier critical, time 24h00m"));
+    reply = harness_queue(h, "urgent", 700, HARNESS_AS_IS); /* what is not given stays */
+    assert_true(helio_text_is(reply->text, "priority 700, tier critical, time 24h00m"));
     submit("urgent", 1, 1);
-    answer = harness_queue(h, "urgent", HARNESS_AS_IS, HARNESS_AS_IS);
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(answer->text.data, "1 jobs that are not over"));
+    reply = harness_queue(h, "urgent", HARNESS_AS_IS, HARNESS_AS_IS);
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(reply->text.data, "1 jobs that are not over"));
     assert_int_equal(harness_queue(h, "nightly", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_OK);
     assert_int_equal(harness_queue(h, "nightly", HARNESS_AS_IS, HARNESS_AS_IS)->rc, HELIO_NOT_FOUND);
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
@@ -108,10 +108,10 @@ static void queue__nonsense_is_refused_and_changes_nothing(void **state)
     };
     harness_clear(h);
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const helio_fx_answer_t *answer = harness_rule(h, rules[i].queue, rules[i].region, rules[i].schedule,
+        const helio_fx_reply_t *reply = harness_rule(h, rules[i].queue, rules[i].region, rules[i].schedule,
                                                        rules[i].for_ms, rules[i].priority);
-        assert_int_equal(answer->rc, rules[i].rc);
-        assert_non_null(strstr(answer->text.data, rules[i].says));
+        assert_int_equal(reply->rc, rules[i].rc);
+        assert_non_null(strstr(reply->text.data, rules[i].says));
     }
     assert_int_equal(harness_queue(h, "late", HARNESS_AS_IS, HELIO_TIER_STANDARD)->rc, HELIO_INVALID);
     assert_int_equal(harness_queue(h, "late", HELIO_QUEUE_PRIORITY_MAX + 1, HARNESS_AS_IS)->rc,
@@ -126,9 +126,9 @@ static void queue__nonsense_is_refused_and_changes_nothing(void **state)
                                   .zone_data = HELIO_TEXT("TZif, or so it says")};
     harness_step(h, HELIO_BROKER_EV_QUEUE_RULE, &zone);
     uint32_t codes[2] = {0};
-    for (const helio_fx_answer_t *answer; (answer = harness_take(h, HELIO_BROKER_FX_ANSWER));) {
-        if (answer->call == 4711 || answer->call == 4712)
-            codes[answer->call - 4711] = answer->rc;
+    for (const helio_fx_reply_t *reply; (reply = harness_take(h, HELIO_BROKER_FX_REPLY));) {
+        if (reply->call == 4711 || reply->call == 4712)
+            codes[reply->call - 4711] = reply->rc;
     }
     assert_int_equal(codes[0], HELIO_FORBIDDEN);
     assert_int_equal(codes[1], HELIO_INVALID);
@@ -203,9 +203,9 @@ static void rule__follows_the_clock_on_the_wall_of_its_zone(void **state)
         harness_clear(h);
         event.zone = helio_text_of(zones[i].zone);
         harness_step(h, HELIO_BROKER_EV_QUEUE_RULE, &event);
-        const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-        assert_int_equal(answer->rc, HELIO_OK);
-        assert_true((strstr(answer->text.data, "name a place, as Europe/Berlin") != NULL) == zones[i].slip);
+        const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+        assert_int_equal(reply->rc, HELIO_OK);
+        assert_true((strstr(reply->text.data, "name a place, as Europe/Berlin") != NULL) == zones[i].slip);
     }
 }
 
@@ -349,7 +349,7 @@ static void each__tenant_has_the_queues_burst_unless_it_has_its_own(void **state
     assert_int_equal(harness_gpus(h, "acme", "express"), 10);
 }
 
-static void slip__a_region_without_sites_is_told(void **state)
+static void input_warning__a_region_without_sites_is_told(void **state)
 {
     (void)state;
     static const struct {
@@ -360,9 +360,9 @@ static void slip__a_region_without_sites_is_told(void **state)
         strstr(harness_rule(h, "nightly", "XX", "", HOUR_MS, 900)->text.data, "region")); /* no site is known yet */
     harness_join(h, EU, eu);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const helio_fx_answer_t *answer = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);
-        assert_int_equal(answer->rc, HELIO_OK);
-        const char *slip = strchr(answer->text.data, ';');
+        const helio_fx_reply_t *reply = harness_rule(h, "nightly", cases[i].region, "", HOUR_MS, 900);
+        assert_int_equal(reply->rc, HELIO_OK);
+        const char *slip = strchr(reply->text.data, ';');
         assert_string_equal(slip ? slip : "", cases[i].says);
     }
 }
@@ -411,7 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-        TEST(slip__a_region_without_sites_is_told),
+        TEST(input_warning__a_region_without_sites_is_told),
         TEST(each__tenant_has_a_bounded_part_of_critical_work),
         TEST(queue__is_made_changed_audited_and_removed),
         TEST(queue__nonsense_is_refused_and_changes_nothing),

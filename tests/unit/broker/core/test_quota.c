@@ -40,9 +40,9 @@ static void quota__is_stored_audited_and_answered(void **state)
 {
     (void)state;
     harness_t *h = begin(1);
-    const helio_fx_answer_t *answer = harness_quota(h, "acme", "", 16, 64, HARNESS_AS_IS);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(helio_text_is(answer->text, "guaranteed 16, burst 64, weight 1.000"));
+    const helio_fx_reply_t *reply = harness_quota(h, "acme", "", 16, 64, HARNESS_AS_IS);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(helio_text_is(reply->text, "guaranteed 16, burst 64, weight 1.000"));
     const helio_row_quota_t *row = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
     assert_non_null(row);
     assert_int_equal(row->burst_gpus, 64);
@@ -51,10 +51,10 @@ static void quota__is_stored_audited_and_answered(void **state)
     assert_true(helio_text_is(audit->action, "quota-set") && helio_text_is(audit->object, "acme"));
     assert_true(helio_text_is(audit->detail, "guaranteed 16, burst 64, weight 1.000"));
     /* what is not given stays */
-    answer = harness_quota(h, "acme", "", HARNESS_AS_IS, HELIO_QUOTA_UNLIMITED, 2500);
-    assert_true(helio_text_is(answer->text, "guaranteed 16, burst none, weight 2.500"));
-    answer = harness_quota(h, "acme", "batch", HARNESS_AS_IS, 4, HARNESS_AS_IS);
-    assert_true(helio_text_is(answer->text, "guaranteed 0, burst 4, weight 1.000"));
+    reply = harness_quota(h, "acme", "", HARNESS_AS_IS, HELIO_QUOTA_UNLIMITED, 2500);
+    assert_true(helio_text_is(reply->text, "guaranteed 16, burst none, weight 2.500"));
+    reply = harness_quota(h, "acme", "batch", HARNESS_AS_IS, 4, HARNESS_AS_IS);
+    assert_true(helio_text_is(reply->text, "guaranteed 0, burst 4, weight 1.000"));
     harness_end(&h);
 }
 
@@ -76,10 +76,10 @@ static void quota__nonsense_is_refused_and_changes_nothing(void **state)
     };
     harness_t *h = begin(1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const helio_fx_answer_t *answer = harness_quota(h, cases[i].tenant, cases[i].queue, cases[i].guaranteed,
+        const helio_fx_reply_t *reply = harness_quota(h, cases[i].tenant, cases[i].queue, cases[i].guaranteed,
                                                         cases[i].burst, cases[i].weight);
-        assert_int_equal(answer->rc, cases[i].rc);
-        assert_true(answer->text.size > 0);
+        assert_int_equal(reply->rc, cases[i].rc);
+        assert_true(reply->text.size > 0);
     }
     helio_ev_quota_t user = {.call = 4711,
                              .user = HELIO_TEXT("ada"),
@@ -88,10 +88,10 @@ static void quota__nonsense_is_refused_and_changes_nothing(void **state)
                              .burst_given = true,
                              .burst_gpus = 1};
     harness_step(h, HELIO_BROKER_EV_QUOTA, &user);
-    const helio_fx_answer_t *answer = NULL, *next;
-    while ((next = harness_take(h, HELIO_BROKER_FX_ANSWER)))
-        answer = next;
-    assert_int_equal(answer->rc, HELIO_FORBIDDEN);
+    const helio_fx_reply_t *reply = NULL, *next;
+    while ((next = harness_take(h, HELIO_BROKER_FX_REPLY)))
+        reply = next;
+    assert_int_equal(reply->rc, HELIO_FORBIDDEN);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_QUOTA), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
     harness_end(&h);
@@ -114,8 +114,8 @@ static void quota__a_class_over_its_burst_waits_with_policy_cap(void **state)
         last = candidate;
     assert_true(helio_text_is(last->rejected_reason, "Quota"));
     helio_job_spec_t spec = harness_spec(h, "H100", 4);
-    const helio_prospect_t *p =
-        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->prospect;
+    const helio_start_estimate_t *p =
+        &harness_command(h, HELIO_BROKER_EV_EXPLAIN, "acme", HELIO_ROLE_USER, harness_job(h, &spec))->start_estimate;
     assert_int_equal(p->hints.items[0].kind, HELIO_HINT_KIND_QUOTA);
     assert_non_null(strstr(p->hints.items[0].change.data, "`helio quota set acme --burst 16`"));
     /* the other tenant is not held up */
@@ -268,8 +268,8 @@ static void quota__a_new_leader_keeps_it_and_what_is_held(void **state)
     assert_int_equal(harness_gpus(next, "acme", "batch"), 8);
     submit(next, "acme", "standard", 4, 3);
     assert_int_equal(harness_gpus(next, "acme", ""), 12);
-    const helio_fx_answer_t *answer = harness_quota(next, "acme", "", HARNESS_AS_IS, HARNESS_AS_IS, HARNESS_AS_IS);
-    assert_true(helio_text_is(answer->text, "guaranteed 2, burst 12, weight 2.000"));
+    const helio_fx_reply_t *reply = harness_quota(next, "acme", "", HARNESS_AS_IS, HARNESS_AS_IS, HARNESS_AS_IS);
+    assert_true(helio_text_is(reply->text, "guaranteed 2, burst 12, weight 2.000"));
     harness_end(&next);
     harness_end(&h);
 }

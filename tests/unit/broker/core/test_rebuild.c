@@ -237,10 +237,10 @@ static void rebuild__keys_of_open_and_finished_jobs_are_known(void **state)
     helio_job_key_t over_key = {harness_submit_all(h, "acme", &over, 1)->jobs.items[0].job, HELIO_NO_TASK};
     harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, over_key);
     harness_t *next = harness_rebuild(h);
-    const helio_fx_answer_t *answer = harness_submit_all(next, "acme", &open, 1);
-    assert_true(answer->jobs.items[0].existed && helio_uuid_equal(answer->jobs.items[0].job, open_id));
-    answer = harness_submit_all(next, "acme", &over, 1);
-    assert_true(answer->jobs.items[0].existed && helio_uuid_equal(answer->jobs.items[0].job, over_key.job));
+    const helio_fx_reply_t *reply = harness_submit_all(next, "acme", &open, 1);
+    assert_true(reply->jobs.items[0].existed && helio_uuid_equal(reply->jobs.items[0].job, open_id));
+    reply = harness_submit_all(next, "acme", &over, 1);
+    assert_true(reply->jobs.items[0].existed && helio_uuid_equal(reply->jobs.items[0].job, over_key.job));
     assert_int_equal(harness_count(next, HELIO_BROKER_FX_ROW_JOB), 0);
     harness_end(&next);
 }

@@ -54,7 +54,7 @@ static const helio_row_class_t *last_class(void)
 
 static void assert_state(helio_job_key_t key, uint32_t state)
 {
-    assert_string_equal(helio_job_state_word(harness_state(h, key)), helio_job_state_word(state));
+    assert_string_equal(helio_job_state_name(harness_state(h, key)), helio_job_state_name(state));
 }
 
 static void reserve__who_ends_before_may_pass_and_who_does_not_may_not(void **state)

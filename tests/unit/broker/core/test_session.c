@@ -22,9 +22,9 @@ static void session__hello_is_welcomed_with_the_terms_and_ready_after_its_invent
     helio_ev_site_inventory_t part = {.peer = 3, .last = false};
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_SITE_INVENTORY, &part);
-    assert_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+    assert_null(harness_take(h, HELIO_BROKER_FX_VERDICTS_DONE));
     harness_inventory(h, 3, NULL, 0);
-    assert_non_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+    assert_non_null(harness_take(h, HELIO_BROKER_FX_VERDICTS_DONE));
     assert_int_equal(site_state("west"), HELIO_SITE_STATE_READY);
     assert_int_equal(harness_figures(h).sites_ready, 3);
 }

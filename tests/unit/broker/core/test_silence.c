@@ -207,8 +207,8 @@ static void attest__frees_the_jobs_of_a_silent_site_and_fences_what_comes_back(v
     assert_int_equal(harness_row(h, key)->epoch, 2);
     helio_holding_t holding = {key, 1, HELIO_JOB_RUNNING, 1};
     come_back(NORTH_AGAIN, &holding, 1);
-    const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
-    assert_int_equal(ruling->ruling.verdict, HELIO_VERDICT_FENCED);
+    const helio_fx_verdict_t *attempt_verdict = harness_take(h, HELIO_BROKER_FX_VERDICT);
+    assert_int_equal(attempt_verdict->attempt_verdict.verdict, HELIO_VERDICT_FENCED);
     assert_int_equal(site_state("north"), HELIO_SITE_STATE_READY);
 }
 
@@ -216,15 +216,15 @@ static void attest__of_a_site_that_speaks_is_a_conflict(void **state)
 {
     (void)state;
     helio_job_key_t key = job_of(HELIO_SITE_LOSS_STRICT, HELIO_JOB_RUNNING);
-    const helio_fx_answer_t *answer =
+    const helio_fx_reply_t *reply =
         harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(answer->text.data, "ready"));
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(reply->text.data, "ready"));
     harness_gone(h, NORTH);
     let_pass(20000); /* people see it as silent by then */
-    answer = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(answer->text.data, "can be attested dead once that is 60 s"));
+    reply = harness_site_command(h, HELIO_BROKER_EV_ATTEST, HELIO_ROLE_ADMIN, "north");
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(reply->text.data, "can be attested dead once that is 60 s"));
     assert_int_equal(harness_state(h, key), HELIO_JOB_RUNNING);
 }
 
@@ -239,7 +239,7 @@ static void inventory__every_row_of_the_table(void **state)
     static const struct {
         uint32_t believed;
         held_t held;
-        uint32_t verdict; /* COUNT = no ruling */
+        uint32_t verdict; /* COUNT = no verdict */
         uint32_t after;
         bool order;
         int stop; /* helio_stop_mode_t; -1 = none */
@@ -275,9 +275,10 @@ static void inventory__every_row_of_the_table(void **state)
         helio_holding_t holding = {key, rows[i / 2].held == HELD_OLD_EPOCH ? 0 : 1, HELIO_JOB_RUNNING, 1};
         come_back(NORTH_AGAIN, &holding, rows[i / 2].held == NOT_HELD ? 0 : 1);
         assert_int_equal(harness_state(h, key), rows[i / 2].after);
-        const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
-        assert_int_equal(ruling ? ruling->ruling.verdict : HELIO_VERDICT_COUNT, rows[i / 2].verdict);
-        assert_null(harness_take(h, HELIO_BROKER_FX_RULING));
+        const helio_fx_verdict_t *attempt_verdict = harness_take(h, HELIO_BROKER_FX_VERDICT);
+        assert_int_equal(attempt_verdict ? attempt_verdict->attempt_verdict.verdict : HELIO_VERDICT_COUNT,
+                         rows[i / 2].verdict);
+        assert_null(harness_take(h, HELIO_BROKER_FX_VERDICT));
         const helio_fx_order_t *order = harness_take(h, HELIO_BROKER_FX_ORDER);
         assert_true((order != NULL) == rows[i / 2].order);
         if (order) {
@@ -286,7 +287,7 @@ static void inventory__every_row_of_the_table(void **state)
         }
         const helio_fx_stop_t *stop = harness_take(h, HELIO_BROKER_FX_STOP);
         assert_int_equal(stop ? (int)stop->stop.mode : -1, rows[i / 2].stop);
-        assert_non_null(harness_take(h, HELIO_BROKER_FX_RULINGS_DONE));
+        assert_non_null(harness_take(h, HELIO_BROKER_FX_VERDICTS_DONE));
     }
 }
 
@@ -304,11 +305,11 @@ static void inventory__what_nobody_knows_or_is_over_or_another_has_is_fenced(voi
     harness_hello(h, SOUTH + 10, south);
     harness_inventory(h, SOUTH + 10, holdings, 4);
     for (int i = 0; i < 4; i++) {
-        const helio_fx_ruling_t *ruling = harness_take(h, HELIO_BROKER_FX_RULING);
-        assert_int_equal(ruling->peer, SOUTH + 10);
-        assert_int_equal(ruling->ruling.verdict, HELIO_VERDICT_FENCED);
-        assert_true(helio_job_key_equal(ruling->ruling.key, holdings[i].key));
-        assert_int_equal(ruling->ruling.epoch, holdings[i].epoch);
+        const helio_fx_verdict_t *attempt_verdict = harness_take(h, HELIO_BROKER_FX_VERDICT);
+        assert_int_equal(attempt_verdict->peer, SOUTH + 10);
+        assert_int_equal(attempt_verdict->attempt_verdict.verdict, HELIO_VERDICT_FENCED);
+        assert_true(helio_job_key_equal(attempt_verdict->attempt_verdict.key, holdings[i].key));
+        assert_int_equal(attempt_verdict->attempt_verdict.epoch, holdings[i].epoch);
     }
     assert_int_equal(harness_state(h, running), HELIO_JOB_RUNNING);
 }
@@ -339,8 +340,8 @@ static void inventory__in_parts_is_ruled_part_by_part_and_closed_once(void **sta
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0); /* the second is not missing yet */
     harness_inventory(h, NORTH_AGAIN, &second, 1);
     harness_inventory(h, NORTH_AGAIN, NULL, 0); /* once is enough */
-    assert_int_equal(harness_count(h, HELIO_BROKER_FX_RULING), 2);
-    assert_int_equal(harness_count(h, HELIO_BROKER_FX_RULINGS_DONE), 1);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_VERDICT), 2);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_VERDICTS_DONE), 1);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_STOP), 0);
 }
 

@@ -29,13 +29,13 @@ static void submit__a_job_is_answered_with_the_id_of_the_row_in_the_same_batch(v
     spec.name = HELIO_TEXT("llama");
     spec.nodes = 3;
     helio_submission_t job = harness_submission(h, &spec, "k1", "name: llama");
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &job, 1);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_int_equal(answer->jobs.count, 1);
-    assert_false(answer->jobs.items[0].existed);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &job, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_int_equal(reply->jobs.count, 1);
+    assert_false(reply->jobs.items[0].existed);
     const helio_row_job_t *row = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
     assert_non_null(row);
-    assert_true(helio_uuid_equal(row->job, answer->jobs.items[0].job));
+    assert_true(helio_uuid_equal(row->job, reply->jobs.items[0].job));
     assert_int_equal(row->job.bytes[6] >> 4, 7);
     assert_true(helio_text_is(row->tenant, "acme"));
     assert_true(helio_text_is(row->user, "ada"));
@@ -92,9 +92,9 @@ static void submit__an_unknown_tenant_is_forbidden(void **state)
 {
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
-    const helio_fx_answer_t *answer = harness_submit(h, "nobody", &spec);
-    assert_int_equal(answer->rc, HELIO_FORBIDDEN);
-    assert_true(helio_text_is(answer->reason, "Forbidden"));
+    const helio_fx_reply_t *reply = harness_submit(h, "nobody", &spec);
+    assert_int_equal(reply->rc, HELIO_FORBIDDEN);
+    assert_true(helio_text_is(reply->reason, "Forbidden"));
     assert_nothing_stored();
 }
 
@@ -103,9 +103,9 @@ static void submit__an_unknown_queue_is_named(void **state)
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     spec.queue = HELIO_TEXT("fastlane");
-    const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
-    assert_int_equal(answer->rc, HELIO_INVALID);
-    assert_non_null(strstr(answer->text.data, "fastlane"));
+    const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
+    assert_int_equal(reply->rc, HELIO_INVALID);
+    assert_non_null(strstr(reply->text.data, "fastlane"));
     assert_nothing_stored();
 }
 
@@ -116,7 +116,7 @@ static void idempotency__the_same_key_and_document_give_the_same_id_and_no_row(v
     helio_submission_t job = harness_submission(h, &spec, "k1", "one");
     helio_uuid_t first = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
     harness_clear(h);
-    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    const helio_fx_reply_t *again = harness_submit_all(h, "acme", &job, 1);
     assert_int_equal(again->rc, HELIO_OK);
     assert_true(helio_uuid_equal(first, again->jobs.items[0].job));
     assert_true(again->jobs.items[0].existed);
@@ -132,9 +132,9 @@ static void idempotency__the_same_key_for_another_document_is_a_conflict(void **
                        two = harness_submission(h, &spec, "k1", "two");
     assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
     harness_clear(h);
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", &two, 1);
-    assert_int_equal(answer->rc, HELIO_CONFLICT);
-    assert_non_null(strstr(answer->text.data, "k1"));
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", &two, 1);
+    assert_int_equal(reply->rc, HELIO_CONFLICT);
+    assert_non_null(strstr(reply->text.data, "k1"));
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 0);
 }
 
@@ -145,9 +145,9 @@ static void idempotency__keys_of_two_tenants_do_not_meet(void **state)
     helio_submission_t one = harness_submission(h, &spec, "k1", "one"),
                        two = harness_submission(h, &spec, "k1", "two");
     assert_int_equal(harness_submit_all(h, "acme", &one, 1)->rc, HELIO_OK);
-    const helio_fx_answer_t *answer = harness_submit_all(h, "other", &two, 1);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_false(answer->jobs.items[0].existed);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "other", &two, 1);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_false(reply->jobs.items[0].existed);
 }
 
 static void idempotency__a_key_outlives_its_job(void **state)
@@ -158,7 +158,7 @@ static void idempotency__a_key_outlives_its_job(void **state)
     helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
     assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
     assert_false(harness_is_open(h, key));
-    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    const helio_fx_reply_t *again = harness_submit_all(h, "acme", &job, 1);
     assert_true(again->jobs.items[0].existed);
     assert_true(helio_uuid_equal(again->jobs.items[0].job, key.job));
 }
@@ -170,9 +170,9 @@ static void batch__one_bad_job_leaves_nothing_and_is_counted_from_one(void **sta
     bad.queue = HELIO_TEXT("none");
     helio_submission_t jobs[] = {harness_submission(h, &good, "a", ""), harness_submission(h, &good, "b", ""),
                                  harness_submission(h, &bad, "c", "")};
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", jobs, 3);
-    assert_int_equal(answer->rc, HELIO_INVALID);
-    assert_non_null(strstr(answer->text.data, "job 3"));
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", jobs, 3);
+    assert_int_equal(reply->rc, HELIO_INVALID);
+    assert_non_null(strstr(reply->text.data, "job 3"));
     assert_nothing_stored();
     /* their keys are free still */
     assert_int_equal(harness_submit_all(h, "acme", jobs, 2)->rc, HELIO_OK);
@@ -186,14 +186,14 @@ static void batch__ids_come_in_the_order_of_the_jobs(void **state)
     helio_submission_t jobs[5];
     for (int i = 0; i < 5; i++)
         jobs[i] = harness_submission(h, &spec, "", "");
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", jobs, 5);
-    assert_int_equal(answer->jobs.count, 5);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", jobs, 5);
+    assert_int_equal(reply->jobs.count, 5);
     for (int i = 0; i < 5; i++) {
         const helio_row_job_t *row = harness_take(h, HELIO_BROKER_FX_ROW_JOB);
-        assert_true(helio_uuid_equal(row->job, answer->jobs.items[i].job));
+        assert_true(helio_uuid_equal(row->job, reply->jobs.items[i].job));
         assert_true(helio_text_equal(row->source, jobs[i].source));
         if (i)
-            assert_true(helio_uuid_compare(answer->jobs.items[i - 1].job, row->job) < 0);
+            assert_true(helio_uuid_compare(reply->jobs.items[i - 1].job, row->job) < 0);
     }
 }
 
@@ -207,10 +207,10 @@ static void batch__one_key_twice_is_one_job_when_the_documents_agree_and_a_confl
                                    harness_submission(h, &spec, "m", "two")};
     assert_int_equal(harness_submit_all(h, "acme", differ, 2)->rc, HELIO_CONFLICT);
     assert_nothing_stored();
-    const helio_fx_answer_t *answer = harness_submit_all(h, "acme", same, 2);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(helio_uuid_equal(answer->jobs.items[0].job, answer->jobs.items[1].job));
-    assert_true(answer->jobs.items[1].existed);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "acme", same, 2);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(helio_uuid_equal(reply->jobs.items[0].job, reply->jobs.items[1].job));
+    assert_true(reply->jobs.items[1].existed);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_JOB), 1);
 }
 
@@ -226,11 +226,11 @@ static void fits__what_no_known_site_can_ever_run_is_refused_and_the_sites_are_n
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         helio_job_spec_t spec = harness_spec(h, rows[i].model, rows[i].gpus);
         spec.nodes = rows[i].nodes;
-        const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
-        assert_int_equal(answer->rc, HELIO_INFEASIBLE);
-        assert_true(helio_text_is(answer->reason, "NeverFits"));
-        assert_non_null(strstr(answer->text.data, " at north"));
-        assert_non_null(strstr(answer->text.data, rows[i].word));
+        const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
+        assert_int_equal(reply->rc, HELIO_INFEASIBLE);
+        assert_true(helio_text_is(reply->reason, "NeverFits"));
+        assert_non_null(strstr(reply->text.data, " at north"));
+        assert_non_null(strstr(reply->text.data, rows[i].word));
     }
     assert_nothing_stored();
 }
@@ -243,14 +243,14 @@ static void token__of_a_tenant_without_a_home_is_answered_with_what_that_means(v
         .actor = HELIO_TEXT("user:ada"),
         .token = {.token_id = HELIO_TEXT("t"), .tenant = HELIO_TEXT("fresh"), .role = HELIO_TEXT("user")}};
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
-    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(strncmp(answer->text.data, "tenant fresh has no home site: ", 31) == 0);
-    assert_non_null(strstr(answer->text.data, "`helio tenants set fresh --home SITE`"));
+    const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(strncmp(reply->text.data, "tenant fresh has no home site: ", 31) == 0);
+    assert_non_null(strstr(reply->text.data, "`helio tenants set fresh --home SITE`"));
     event.token.revoked_ms = 1;
     harness_step(h, HELIO_BROKER_EV_TOKEN, &event);
-    answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-    assert_int_equal(answer->text.size, 0);
+    reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+    assert_int_equal(reply->text.size, 0);
 }
 
 static void principal__is_written_audited_by_its_name_and_answered(void **state)
@@ -267,8 +267,8 @@ static void principal__is_written_audited_by_its_name_and_answered(void **state)
         assert_true(helio_text_is(audit->actor, "user:ada"));
         assert_true(helio_text_is(audit->action, i ? "principal-enable" : "principal-disable"));
         assert_true(helio_text_is(audit->object, "user:acme/bo"));
-        const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
-        assert_int_equal(answer->rc, HELIO_OK);
+        const helio_fx_reply_t *reply = harness_take(h, HELIO_BROKER_FX_REPLY);
+        assert_int_equal(reply->rc, HELIO_OK);
     }
 }
 
@@ -299,8 +299,8 @@ static void bounds__the_bound_over_all_tenants_answers_busy_and_frees_with_every
     helio_job_key_t first = harness_job(h, &spec);
     harness_job(h, &spec);
     helio_submission_t two[] = {harness_submission(h, &spec, "", ""), harness_submission(h, &spec, "", "")};
-    const helio_fx_answer_t *answer = harness_submit_all(h, "other", two, 2);
-    assert_int_equal(answer->rc, HELIO_BUSY);
+    const helio_fx_reply_t *reply = harness_submit_all(h, "other", two, 2);
+    assert_int_equal(reply->rc, HELIO_BUSY);
     assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 2);
     assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, first)->rc,
                      HELIO_OK);
@@ -333,7 +333,7 @@ static void bounds__a_repeated_submission_is_answered_even_when_everything_is_fu
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     helio_submission_t job = harness_submission(h, &spec, "k", "one");
     helio_uuid_t id = harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job;
-    const helio_fx_answer_t *again = harness_submit_all(h, "acme", &job, 1);
+    const helio_fx_reply_t *again = harness_submit_all(h, "acme", &job, 1);
     assert_int_equal(again->rc, HELIO_OK);
     assert_true(helio_uuid_equal(again->jobs.items[0].job, id));
 }
@@ -344,15 +344,15 @@ static void submit__a_deadline_that_no_start_can_meet_is_refused_with_what_is_po
     helio_job_spec_t spec = harness_spec(h, "H100", 1); /* an hour */
     int64_t now_ms = harness_wall_ms(h);
     spec.deadline_wall_ms = now_ms + 3599000;
-    const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
-    assert_int_equal(answer->rc, HELIO_INFEASIBLE);
-    assert_true(helio_text_is(answer->reason, "Deadline"));
-    assert_non_null(strstr(answer->text.data, "not before 2026-03-01T01:00:00Z"));
+    const helio_fx_reply_t *reply = harness_submit(h, "acme", &spec);
+    assert_int_equal(reply->rc, HELIO_INFEASIBLE);
+    assert_true(helio_text_is(reply->reason, "Deadline"));
+    assert_non_null(strstr(reply->text.data, "not before 2026-03-01T01:00:00Z"));
     spec.deadline_wall_ms = now_ms + 7200000;
     spec.not_before_wall_ms = now_ms + 3600001;
-    answer = harness_submit(h, "acme", &spec);
-    assert_int_equal(answer->rc, HELIO_INFEASIBLE);
-    assert_non_null(strstr(answer->text.data, "at `not_before`"));
+    reply = harness_submit(h, "acme", &spec);
+    assert_int_equal(reply->rc, HELIO_INFEASIBLE);
+    assert_non_null(strstr(reply->text.data, "at `not_before`"));
     assert_nothing_stored();
     spec.not_before_wall_ms = now_ms + 3600000;
     assert_int_equal(harness_submit(h, "acme", &spec)->rc, HELIO_OK);

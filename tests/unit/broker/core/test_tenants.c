@@ -23,9 +23,9 @@ static int end(void **state)
     return 0;
 }
 
-static bool says(const helio_fx_answer_t *answer, const char *part)
+static bool says(const helio_fx_reply_t *reply, const char *part)
 {
-    return strstr(helio_arena_string(harness_arena(h), answer->text), part) != NULL;
+    return strstr(helio_arena_string(harness_arena(h), reply->text), part) != NULL;
 }
 
 static void tenant__that_is_made_may_submit_at_once(void **state)
@@ -33,14 +33,14 @@ static void tenant__that_is_made_may_submit_at_once(void **state)
     (void)state;
     helio_job_spec_t spec = harness_spec(h, "H100", 1);
     assert_int_equal(harness_submit(h, "fresh", &spec)->rc, HELIO_FORBIDDEN);
-    const helio_fx_answer_t *answer = harness_tenant(h, HELIO_ROLE_OPERATOR,
+    const helio_fx_reply_t *reply = harness_tenant(h, HELIO_ROLE_OPERATOR,
                                                      (helio_ev_tenant_t){.tenant = HELIO_TEXT("fresh"),
                                                                          .home_given = true,
                                                                          .home_site = HELIO_TEXT("north"),
                                                                          .weight_given = true,
                                                                          .weight_milli = 2500});
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(says(answer, "made: home north, weight 2.500"));
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(says(reply, "made: home north, weight 2.500"));
     const helio_row_tenant_t *row = harness_take(h, HELIO_BROKER_FX_ROW_TENANT);
     assert_true(helio_text_is(row->tenant, "fresh") && helio_text_is(row->home_site, "north"));
     const helio_row_quota_t *quota = harness_take(h, HELIO_BROKER_FX_ROW_QUOTA);
@@ -109,9 +109,9 @@ static void tenant__with_a_home_that_no_site_is_named_is_told_so(void **state)
     (void)state;
     helio_ev_tenant_t event = {
         .tenant = HELIO_TEXT("acme"), .home_given = true, .home_site = HELIO_TEXT("nort")};
-    const helio_fx_answer_t *answer = harness_tenant(h, HELIO_ROLE_ADMIN, event);
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_true(says(answer, "no site that is known is named 'nort': did you mean 'north'?"));
+    const helio_fx_reply_t *reply = harness_tenant(h, HELIO_ROLE_ADMIN, event);
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_true(says(reply, "no site that is known is named 'nort': did you mean 'north'?"));
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -9,9 +9,9 @@ static void data__is_stored_audited_and_answered(void **state)
 {
     (void)state;
     harness_t *h = begin();
-    const helio_fx_answer_t *answer = harness_data(h, "s3://acme/corpus/", SITES_OF("south", "north", "south", "aws"));
-    assert_int_equal(answer->rc, HELIO_OK);
-    assert_text(answer->text, "at south, north, aws; aws is not a site that has joined");
+    const helio_fx_reply_t *reply = harness_data(h, "s3://acme/corpus/", SITES_OF("south", "north", "south", "aws"));
+    assert_int_equal(reply->rc, HELIO_OK);
+    assert_text(reply->text, "at south, north, aws; aws is not a site that has joined");
     const helio_row_data_t *row = harness_take(h, HELIO_BROKER_FX_ROW_DATA);
     assert_text(row->prefix, "s3://acme/corpus"); /* a slash at the end says nothing */
     assert_text(row->sites, "south north aws");
@@ -19,13 +19,13 @@ static void data__is_stored_audited_and_answered(void **state)
     assert_text(audit->action, "data-set");
     assert_text(audit->object, "s3://acme/corpus");
     assert_text(audit->detail, "south, north, aws");
-    answer = harness_data(h, "s3://acme/corpus", NOWHERE);
-    assert_text(answer->text, "removed");
+    reply = harness_data(h, "s3://acme/corpus", NOWHERE);
+    assert_text(reply->text, "removed");
     row = harness_take(h, HELIO_BROKER_FX_ROW_DATA);
     assert_int_equal(row->sites.size, 0);
     assert_text(((const helio_row_audit_t *)harness_take(h, HELIO_BROKER_FX_ROW_AUDIT))->action, "data-rm");
-    answer = harness_link(h, "north", "*", 5000, 20000);
-    assert_text(answer->text, "5 Gbit/s, 0.02 USD/GB, 0 ms");
+    reply = harness_link(h, "north", "*", 5000, 20000);
+    assert_text(reply->text, "5 Gbit/s, 0.02 USD/GB, 0 ms");
     const helio_row_link_t *link = harness_take(h, HELIO_BROKER_FX_ROW_LINK);
     assert_true(helio_text_is(link->from, "north") && helio_text_is(link->to, "*") && link->mbps == 5000 &&
                 !link->removed);
@@ -71,9 +71,9 @@ static void data__nonsense_is_refused_and_changes_nothing(void **state)
         .call = 2, .user = HELIO_TEXT("eve"), .from = HELIO_TEXT("*"), .to = HELIO_TEXT("*"), .mbps = 1};
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_DATA, &data);
-    assert_int_equal(((const helio_fx_answer_t *)harness_take(h, HELIO_BROKER_FX_ANSWER))->rc, HELIO_FORBIDDEN);
+    assert_int_equal(((const helio_fx_reply_t *)harness_take(h, HELIO_BROKER_FX_REPLY))->rc, HELIO_FORBIDDEN);
     harness_step(h, HELIO_BROKER_EV_LINK, &link);
-    assert_int_equal(((const helio_fx_answer_t *)harness_take(h, HELIO_BROKER_FX_ANSWER))->rc, HELIO_FORBIDDEN);
+    assert_int_equal(((const helio_fx_reply_t *)harness_take(h, HELIO_BROKER_FX_REPLY))->rc, HELIO_FORBIDDEN);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DATA) + harness_count(h, HELIO_BROKER_FX_ROW_LINK), 0);
     assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_AUDIT), 0);
     harness_end(&h);
@@ -101,7 +101,7 @@ static void data__the_longest_prefix_wins_and_ends_at_a_slash(void **state)
 
 static helio_rc set_for(harness_t *h, const char *prefix, const char *site, const char *tenant)
 {
-    helio_word_t sites[] = {{helio_text_of(site)}};
+    helio_string_t sites[] = {{helio_text_of(site)}};
     helio_ev_data_t event = {.call = 1,
                              .user = HELIO_TEXT("ada"),
                              .role = HELIO_ROLE_OPERATOR,
@@ -109,11 +109,11 @@ static helio_rc set_for(harness_t *h, const char *prefix, const char *site, cons
                              .sites = {sites, 1},
                              .tenant_given = tenant,
                              .tenant = helio_text_of(tenant ? tenant : "")};
-    const helio_fx_answer_t *answer, *last = NULL;
+    const helio_fx_reply_t *reply, *last = NULL;
     harness_clear(h);
     harness_step(h, HELIO_BROKER_EV_DATA, &event);
-    while ((answer = harness_take(h, HELIO_BROKER_FX_ANSWER)))
-        last = answer;
+    while ((reply = harness_take(h, HELIO_BROKER_FX_REPLY)))
+        last = reply;
     assert_non_null(last);
     return last->rc;
 }
@@ -173,7 +173,7 @@ static helio_job_key_t run_at_north(harness_t *h, uint64_t bytes)
 {
     helio_job_spec_t spec = reader(h, bytes);
     spec.home = HELIO_TEXT("south");
-    harness_words(h, &spec.sites, SITES_OF("north"));
+    harness_strings(h, &spec.sites, SITES_OF("north"));
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
     harness_run_up_to(h, NORTH, key, 1, HELIO_JOB_RUNNING);
@@ -258,10 +258,10 @@ static void ledger__baselines_are_charged_their_own_transfer(void **state)
     const helio_row_baseline_t *row = harness_take(h, HELIO_BROKER_FX_ROW_BASELINE);
     assert_non_null(row);
     assert_text(row->home_site, "");
-    assert_text(row->least_site, "north");
+    assert_text(row->earliest_site, "north");
     int64_t run = row->cost_micro_usd - 20000000;
     assert_true(run > 0);
-    assert_int_equal(row->least_cost_micro_usd, run + 20000000);
+    assert_int_equal(row->earliest_cost_micro_usd, run + 20000000);
     harness_end(&h);
 }
 
@@ -272,7 +272,7 @@ static void ledger__an_attempt_that_never_ran_is_charged_nothing(void **state)
     (void)harness_data(h, "s3://acme", SITES_OF("south"));
     (void)harness_link(h, "*", "*", 5000, 20000);
     helio_job_spec_t spec = reader(h, 2000 * GB);
-    harness_words(h, &spec.sites, SITES_OF("north"));
+    harness_strings(h, &spec.sites, SITES_OF("north"));
     helio_job_key_t key = harness_job(h, &spec);
     harness_tick(h);
     harness_clear(h);

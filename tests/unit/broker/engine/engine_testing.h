@@ -158,13 +158,13 @@ static inline void tell(asked_t *asked)
     assert_int_equal(write(asked->fd, &one, sizeof one), sizeof one);
 }
 
-static inline void on_answer(helio_call_t *call, const helio_fx_answer_t *answer)
+static inline void on_reply(helio_call_t *call, const helio_fx_reply_t *reply)
 {
     asked_t *asked = call->arg;
-    asked->rc = (helio_rc)answer->rc;
-    (void)helio_text_copy(answer->text, asked->text, sizeof asked->text);
-    if (answer->jobs.count)
-        asked->job = answer->jobs.items[0].job;
+    asked->rc = (helio_rc)reply->rc;
+    (void)helio_text_copy(reply->text, asked->text, sizeof asked->text);
+    if (reply->jobs.count)
+        asked->job = reply->jobs.items[0].job;
     tell(asked);
 }
 
@@ -187,7 +187,7 @@ static inline void on_figures(helio_call_t *call, const helio_engine_figures_t *
 static inline void post(broker_t *broker, asked_t *asked)
 {
     asked->fd = eventfd(0, EFD_CLOEXEC);
-    asked->call.on_answer = on_answer;
+    asked->call.on_reply = on_reply;
     asked->call.on_log = on_log;
     asked->call.on_figures = on_figures;
     asked->call.arg = asked;
@@ -270,7 +270,7 @@ typedef struct site {
     bool connected;
     uint32_t got[HELIO_MESSAGE_LIMIT]; /* how many of each message */
     helio_order_t order;               /* the last one */
-    bool rulings_closed;
+    bool verdicts_closed;
     uint64_t acknowledged;
     const char *log; /* what it answers to LOG_READ; NULL = nothing */
 } site_t;
@@ -293,8 +293,8 @@ static inline void site_frame(void *arg, helio_text_t frame)
     if (message == HELIO_MSG_ORDERS) {
         const helio_msg_orders_t *orders = record;
         site->order = orders->orders.items[orders->orders.count - 1];
-    } else if (message == HELIO_MSG_RULINGS) {
-        site->rulings_closed = ((const helio_msg_rulings_t *)record)->last;
+    } else if (message == HELIO_MSG_VERDICTS) {
+        site->verdicts_closed = ((const helio_msg_verdicts_t *)record)->last;
     } else if (message == HELIO_MSG_REPORTS_ACK) {
         site->acknowledged = ((const helio_msg_reports_ack_t *)record)->seq;
     } else if (message == HELIO_MSG_LOG_READ && site->log) {
@@ -401,7 +401,7 @@ static inline void site_open(site_t *site)
     SITE_UNTIL(site, site->got[HELIO_MSG_WELCOME] > 0);
     helio_msg_inventory_t inventory = {.last = true};
     site_send(site, HELIO_MSG_INVENTORY, &inventory);
-    SITE_UNTIL(site, site->rulings_closed);
+    SITE_UNTIL(site, site->verdicts_closed);
     uint32_t free_nodes[] = {0, 0, 0, 0, 2};
     helio_pool_capacity_t capacity = {.pool = HELIO_TEXT("h100"),
                                       .nodes_up = 2,

@@ -82,7 +82,7 @@ static void submit(life_t *life, uint64_t call, const char *name)
     submission.spec.queue = HELIO_TEXT("standard");
     submission.spec.nodes = 1;
     submission.spec.run = HELIO_TEXT("true");
-    helio_word_t word = {HELIO_TEXT("the last")};
+    helio_string_t word = {HELIO_TEXT("the last")};
     helio_dependency_t depends = {word.text, HELIO_AFTER_ANY, HELIO_FOUND_OPEN, {life->last, HELIO_NO_TASK}};
     if (call % 3 == 0 && !helio_uuid_is_nil(life->last)) { /* no site is there: what it waits for is queued */
         submission.spec.after_any.items = &word;

@@ -45,15 +45,15 @@ static void baseline__is_compared_in_one_kind_of_intensity_alone(void **state)
                                 .home_carbon_mg = 70,
                                 .home_cost_micro_usd = 25,
                                 .home_carbon_kind = HELIO_TEXT("average lifecycle"),
-                                .least_site = HELIO_TEXT("oregon"),
-                                .least_carbon_mg = 900,
-                                .least_cost_micro_usd = 30,
-                                .least_carbon_kind = HELIO_TEXT("mixed")};
+                                .earliest_site = HELIO_TEXT("oregon"),
+                                .earliest_carbon_mg = 900,
+                                .earliest_cost_micro_usd = 30,
+                                .earliest_carbon_kind = HELIO_TEXT("mixed")};
     took(HELIO_BROKER_FX_ROW_BASELINE, &row, 1);
     assert_int_equal(tally.home.carbon_mg_saved, -30);
     assert_int_equal(tally.home.micro_usd_saved, 15);
-    assert_int_equal(tally.least_wait.carbon_mg_saved, 0);
-    assert_int_equal(tally.least_wait.micro_usd_saved, 20);
+    assert_int_equal(tally.earliest_start.carbon_mg_saved, 0);
+    assert_int_equal(tally.earliest_start.micro_usd_saved, 20);
     row.home_site = (helio_text_t){0}; /* none that fits: nothing to compare with */
     took(HELIO_BROKER_FX_ROW_BASELINE, &row, 1);
     assert_int_equal(tally.home.micro_usd_saved, 15);
@@ -63,7 +63,7 @@ static void candidates__are_counted_by_the_word_that_was_written(void **state)
 {
     (void)state;
     for (uint32_t why = HELIO_REJECTION_NONE; why < HELIO_REJECTION_COUNT; why++) {
-        helio_row_candidate_t row = {.rejected_reason = helio_text_of(helio_rejection_word(why))};
+        helio_row_candidate_t row = {.rejected_reason = helio_text_of(helio_rejection_name(why))};
         took(HELIO_BROKER_FX_ROW_CANDIDATE, &row, 1);
         assert_int_equal(tally.rejected[why], why != HELIO_REJECTION_NONE);
     }

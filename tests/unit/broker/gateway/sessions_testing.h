@@ -36,7 +36,7 @@ typedef struct world {
     char event_texts[EVENTS_MAX][300]; /* HELLO: the site; GONE: the reason; REFUSED: why */
     uint32_t event_rcs[EVENTS_MAX];    /* REFUSED */
     uint32_t event_count;
-    uint32_t log_answers;
+    uint32_t log_replies;
     helio_rc log_rc;
     char log_data[64];
 } world_t;

@@ -224,20 +224,20 @@ static void collect__the_last_rulings_say_so(void **state)
 {
     world_t *world = *state;
     open_session(world, "lulea", 7);
-    helio_fx_ruling_t ruling = {.peer = 7, .ruling = {.epoch = 3, .verdict = HELIO_VERDICT_STOP}};
+    helio_fx_verdict_t attempt_verdict = {.peer = 7, .attempt_verdict = {.epoch = 3, .verdict = HELIO_VERDICT_STOP}};
     helio_fx_peer_t done = {.peer = 7};
     for (uint32_t i = 0; i < 1500; i++)
-        carry(world, HELIO_BROKER_FX_RULING, &ruling);
-    carry(world, HELIO_BROKER_FX_RULINGS_DONE, &done);
+        carry(world, HELIO_BROKER_FX_VERDICT, &attempt_verdict);
+    carry(world, HELIO_BROKER_FX_VERDICTS_DONE, &done);
     assert_int_equal(world->sent_count, 2);
-    const helio_msg_rulings_t *first = sent_at(world, 0, 7, HELIO_MSG_RULINGS);
-    assert_int_equal(first->rulings.count, HELIO_WIRE_BATCH_MAX);
+    const helio_msg_verdicts_t *first = sent_at(world, 0, 7, HELIO_MSG_VERDICTS);
+    assert_int_equal(first->verdicts.count, HELIO_WIRE_BATCH_MAX);
     assert_false(first->last);
-    const helio_msg_rulings_t *last = sent_at(world, 1, 7, HELIO_MSG_RULINGS);
-    assert_int_equal(last->rulings.count, 500);
+    const helio_msg_verdicts_t *last = sent_at(world, 1, 7, HELIO_MSG_VERDICTS);
+    assert_int_equal(last->verdicts.count, 500);
     assert_true(last->last);
-    carry(world, HELIO_BROKER_FX_RULINGS_DONE, &done); /* of an empty inventory */
-    assert_true(((const helio_msg_rulings_t *)sent_at(world, 2, 7, HELIO_MSG_RULINGS))->last);
+    carry(world, HELIO_BROKER_FX_VERDICTS_DONE, &done); /* of an empty inventory */
+    assert_true(((const helio_msg_verdicts_t *)sent_at(world, 2, 7, HELIO_MSG_VERDICTS))->last);
 }
 
 static void collect__what_was_for_a_gone_session_is_dropped(void **state)
@@ -256,7 +256,7 @@ static void collect__what_was_for_a_gone_session_is_dropped(void **state)
 static void on_log(void *arg, helio_rc rc, const helio_msg_log_data_t *piece)
 {
     world_t *world = arg;
-    world->log_answers++;
+    world->log_replies++;
     world->log_rc = rc;
     assert_true((piece != NULL) == (rc == HELIO_OK));
     if (piece)
@@ -280,12 +280,12 @@ static void log__a_piece_comes_back_to_who_asked(void **state)
     assert_int_equal(asked->size_max, 256 << 10); /* bounded to what an answer may carry */
     helio_msg_log_data_t data = {.request = asked->request, .data = HELIO_TEXT("epoch 1\n")};
     arrive(world, "oregon", 8, HELIO_MSG_LOG_DATA, &data); /* not the site that was asked */
-    assert_int_equal(world->log_answers, 0);
+    assert_int_equal(world->log_replies, 0);
     arrive(world, "lulea", 7, HELIO_MSG_LOG_DATA, &data);
-    assert_int_equal(world->log_answers, 1);
+    assert_int_equal(world->log_replies, 1);
     assert_string_equal(world->log_data, "epoch 1\n");
     arrive(world, "lulea", 7, HELIO_MSG_LOG_DATA, &data);
-    assert_int_equal(world->log_answers, 1);
+    assert_int_equal(world->log_replies, 1);
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_UNASKED), 2);
 }
 
@@ -295,13 +295,13 @@ static void log__silence_and_a_lost_session_are_answered(void **state)
     open_session(world, "lulea", 7);
     assert_int_equal(ask_log(world, "lulea", 100), HELIO_OK);
     helio_sessions_tick(world->sessions, 100 + HELIO_LOG_READ_TIMEOUT_MS - 1);
-    assert_int_equal(world->log_answers, 0);
+    assert_int_equal(world->log_replies, 0);
     helio_sessions_tick(world->sessions, 100 + HELIO_LOG_READ_TIMEOUT_MS);
-    assert_int_equal(world->log_answers, 1);
+    assert_int_equal(world->log_replies, 1);
     assert_int_equal(world->log_rc, HELIO_TIMEOUT);
     assert_int_equal(ask_log(world, "lulea", 200), HELIO_OK);
     helio_sessions_gone(world->sessions, 7, "idle");
-    assert_int_equal(world->log_answers, 2);
+    assert_int_equal(world->log_replies, 2);
     assert_int_equal(world->log_rc, HELIO_UNAVAILABLE);
 }
 
@@ -315,7 +315,7 @@ static void log__no_more_wait_than_the_bound(void **state)
     }
     assert_int_equal(ask_log(world, "lulea", 0), HELIO_BUSY);
     helio_sessions_tick(world->sessions, HELIO_LOG_READ_TIMEOUT_MS);
-    assert_int_equal(world->log_answers, HELIO_LOG_READS_MAX);
+    assert_int_equal(world->log_replies, HELIO_LOG_READS_MAX);
     assert_int_equal(ask_log(world, "lulea", 0), HELIO_OK);
 }
 

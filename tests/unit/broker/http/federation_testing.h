@@ -43,7 +43,7 @@ static inline int end(void **state)
 
 static inline helio_job_key_t job_of(const char *tenant, const helio_job_spec_t *spec)
 {
-    const helio_fx_answer_t *answer = harness_submit(h, tenant, spec);
+    const helio_fx_reply_t *answer = harness_submit(h, tenant, spec);
     assert_int_equal(answer->rc, HELIO_OK);
     helio_job_key_t key = {answer->jobs.items[0].job, HELIO_NO_TASK};
     harness_tick(h);

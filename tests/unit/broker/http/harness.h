@@ -44,10 +44,10 @@ typedef struct world {
     pthread_cond_t changed;
     /*  script */
     helio_rc post_rc;   /* of posting itself */
-    helio_rc answer_rc; /* of an event's answer */
-    const char *answer_reason, *answer_text;
+    helio_rc reply_rc; /* of an event's answer */
+    const char *reply_reason, *reply_text;
     uint32_t jobs_existed; /* bit i: job i existed */
-    bool hold;             /* keep calls until world_answer */
+    bool hold;             /* keep calls until world_reply */
     helio_engine_figures_t figures;
     scripted_read_t reads[SCRIPT_MAX];
     uint32_t read_count;
@@ -277,35 +277,35 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
                                     .expected_of = HELIO_TEXT("finetune-#b")};
 }
 
-static inline void answer_call(world_t *w, helio_call_t *call)
+static inline void reply_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
-    helio_fx_answer_t answer = {.rc = (uint32_t)w->answer_rc,
-                                .reason = helio_text_of(w->answer_reason),
-                                .text = helio_text_of(w->answer_text)};
-    if (call->event == HELIO_BROKER_EV_SUBMIT && w->answer_rc == HELIO_OK) {
+    helio_fx_reply_t answer = {.rc = (uint32_t)w->reply_rc,
+                                .reason = helio_text_of(w->reply_reason),
+                                .text = helio_text_of(w->reply_text)};
+    if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};
         answer.jobs.items = jobs;
         answer.jobs.count = w->submitted;
     }
     helio_planned_candidate_t candidates[2];
-    if (call->event == HELIO_BROKER_EV_PLAN && w->answer_rc == HELIO_OK)
+    if (call->event == HELIO_BROKER_EV_PLAN && w->reply_rc == HELIO_OK)
         answer.plan = planned(call->payload, candidates);
     bool foresees = call->event == HELIO_BROKER_EV_PLAN || call->event == HELIO_BROKER_EV_EXPLAIN;
     helio_ahead_t ahead = {.queue = HELIO_TEXT("express"), .jobs = 3, .gpus = 24};
     helio_hint_t hint = {HELIO_HINT_KIND_FLEXIBLE, HELIO_TEXT("without `flexible`"), HELIO_TEXT("starts at once")};
-    if (foresees && w->answer_rc == HELIO_OK)
-        answer.prospect = (helio_prospect_t){.earliest_ms = INT64_C(1772374800000),
+    if (foresees && w->reply_rc == HELIO_OK)
+        answer.start_estimate = (helio_start_estimate_t){.earliest_ms = INT64_C(1772374800000),
                                              .basis = HELIO_TEXT("as forecast"),
                                              .ahead_jobs = 3,
                                              .ahead_gpus = 24,
                                              .ahead = {&ahead, 1},
                                              .hints = {&hint, 1}};
-    call->on_answer(call, &answer);
+    call->on_reply(call, &answer);
 }
 
-static inline void answer_log(world_t *w, helio_call_t *call)
+static inline void reply_log(world_t *w, helio_call_t *call)
 {
     w->log_offset = call->offset;
     w->log_epoch = call->epoch;
@@ -330,9 +330,9 @@ static inline helio_rc fake_post(void *engine, helio_call_t *call)
         if (w->hold)
             w->held = call;
         else if (call->kind == HELIO_CALL_EVENT)
-            answer_call(w, call);
+            reply_call(w, call);
         else if (call->kind == HELIO_CALL_LOG_READ)
-            answer_log(w, call);
+            reply_log(w, call);
         else
             call->on_figures(call, &w->figures);
     }
@@ -385,12 +385,12 @@ static inline void world_await_held(world_t *w)
     (void)pthread_mutex_unlock(&w->mutex);
 }
 
-static inline void world_answer(world_t *w)
+static inline void world_reply(world_t *w)
 {
     (void)pthread_mutex_lock(&w->mutex);
     helio_call_t *call = w->held;
     w->held = NULL;
-    answer_call(w, call);
+    reply_call(w, call);
     (void)pthread_mutex_unlock(&w->mutex);
 }
 

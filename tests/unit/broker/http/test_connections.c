@@ -73,7 +73,7 @@ static void http__a_client_that_leaves_while_it_waits_leaves_nothing_behind(void
     client_ask(c, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
     world_await_held(w);
     client_down(c);
-    world_answer(w);
+    world_reply(w);
     w->hold = false;
     ask(w, &r, "GET", "/healthz", "", "", NULL);
     assert_int_equal(r.status, 200);

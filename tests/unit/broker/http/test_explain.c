@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broker/http/routes/prospect.h"
+#include "broker/http/routes/start_estimate.h"
 #include "broker/store/reader.h"
 #include "federation/base/clock.h"
 #include "tests/support/golden.h"
@@ -49,9 +49,9 @@ static json_t *read_explain(const char *conninfo, helio_job_key_t key)
     return asked.json;
 }
 
-static const helio_fx_answer_t *foresee(const char *tenant, helio_job_key_t key)
+static const helio_fx_reply_t *foresee(const char *tenant, helio_job_key_t key)
 {
-    while (harness_take(h, HELIO_BROKER_FX_ANSWER))
+    while (harness_take(h, HELIO_BROKER_FX_REPLY))
         ;
     helio_ev_command_t event = {.call = 9,
                                 .tenant = helio_text_of(tenant),
@@ -59,7 +59,7 @@ static const helio_fx_answer_t *foresee(const char *tenant, helio_job_key_t key)
                                 .role = HELIO_ROLE_USER,
                                 .key = key};
     harness_step(h, HELIO_BROKER_EV_EXPLAIN, &event);
-    const helio_fx_answer_t *answer = harness_take(h, HELIO_BROKER_FX_ANSWER);
+    const helio_fx_reply_t *answer = harness_take(h, HELIO_BROKER_FX_REPLY);
     assert_non_null(answer);
     return answer;
 }
@@ -72,14 +72,14 @@ static void golden(const char *name, helio_job_key_t key)
     const char *id =
         json_string_value(json_object_get(json, "id")); /* of an array: of the task that stands for it */
     assert_int_equal(helio_job_key_parse(helio_text_of(id), &key), HELIO_OK);
-    const helio_fx_answer_t *answer = foresee("acme", key);
+    const helio_fx_reply_t *answer = foresee("acme", key);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t written = {0};
     helio_json_writer_t writer = helio_json_into(&written);
     helio_json_begin_object(&writer, NULL);
-    helio_prospect_put(&writer, answer->rc == HELIO_OK ? &answer->prospect : NULL);
+    helio_start_estimate_put(&writer, answer->rc == HELIO_OK ? &answer->start_estimate : NULL);
     helio_json_end(&writer);
-    json_t *prospect = json_loadb(written.data, written.size, 0, NULL);
-    assert_int_equal(json_object_update_new(json, prospect), 0);
+    json_t *start_estimate = json_loadb(written.data, written.size, 0, NULL);
+    assert_int_equal(json_object_update_new(json, start_estimate), 0);
     char *text = json_dumps(json, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
     char path[256];
     (void)snprintf(path, sizeof path, "tests/golden/explain/%s.json", name);
@@ -194,7 +194,7 @@ static helio_job_key_t one_of_three(uint32_t index)
     helio_job_key_t keys[3];
     for (int i = 0; i < 3; i++) {
         helio_job_spec_t spec = spec_of("flood", 2);
-        const helio_fx_answer_t *answer = harness_submit(h, "acme", &spec);
+        const helio_fx_reply_t *answer = harness_submit(h, "acme", &spec);
         assert_int_equal(answer->rc, HELIO_OK);
         keys[i] = (helio_job_key_t){answer->jobs.items[0].job, HELIO_NO_TASK};
     }
@@ -330,7 +330,7 @@ static void explain__tells_nothing_of_others_jobs(void **state)
     assert_int_equal(foresee("acme", key)->rc, HELIO_NOT_FOUND);
     assert_int_equal(foresee("other", key)->rc, HELIO_OK);
     spec = spec_of("mine", 1);
-    const helio_prospect_t *p = &foresee("acme", job_of("acme", &spec))->prospect;
+    const helio_start_estimate_t *p = &foresee("acme", job_of("acme", &spec))->start_estimate;
     assert_int_equal(p->ahead_jobs, 1);
     assert_int_equal(p->ahead.count, 1);
     assert_int_equal(p->ahead.items[0].tenant.size, 0);

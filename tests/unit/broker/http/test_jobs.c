@@ -12,7 +12,7 @@ static void http__a_job_is_answered_only_when_the_engine_has_answered(void **sta
                "# mine\nrun: echo hello\n");
     world_await_held(w);
     assert_true(client_is_silent(c));
-    world_answer(w);
+    world_reply(w);
     assert_true(client_reply(c, &r));
     assert_int_equal(r.status, 201);
     char id[HELIO_ID_SIZE], location[64];
@@ -96,14 +96,14 @@ static void http__what_ended_meanwhile_is_looked_up_again_a_few_times(void **sta
 {
     (void)state;
     script_read(w, "read_dependencies", HELIO_OK, "[{\"found\": 0, \"id\": null}, {\"found\": 1, \"id\": null}]");
-    w->answer_rc = HELIO_BUSY;
-    w->answer_reason = "Gated";
-    w->answer_text = "ended at this moment";
+    w->reply_rc = HELIO_BUSY;
+    w->reply_reason = "Gated";
+    w->reply_text = "ended at this moment";
     ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, two_dependents);
     assert_int_equal(r.status, 429);
     assert_int_equal(w->read_calls, 5);
     assert_int_equal(w->events, 5);
-    w->answer_reason = "Queued"; /* another kind of busy: the caller's to repeat */
+    w->reply_reason = "Queued"; /* another kind of busy: the caller's to repeat */
     ask(w, &r, "POST", "/v1/jobs", w->user.text, JSON, two_dependents);
     assert_int_equal(w->events, 6);
 }
@@ -191,7 +191,7 @@ static void http__a_plan_is_json_with_terms_in_dollars(void **state)
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: echo\nqueu: batch\n");
     assert_int_equal(r.status, 400);
     assert_contains(r.body, "did you mean");
-    w->answer_rc = HELIO_INVALID;
+    w->reply_rc = HELIO_INVALID;
     ask(w, &r, "POST", "/v1/plans", w->user.text, YAML, "run: a\n---\nrun: b\n");
     assert_int_equal(r.status, 400);
 }
@@ -230,7 +230,7 @@ static void http__every_result_of_the_engine_has_its_status(void **state)
                  {HELIO_TIMEOUT, 504, "Timeout"}};
     for (size_t i = 0; i < sizeof cells / sizeof cells[0]; i++) {
         char reason[64];
-        w->answer_rc = cells[i].rc;
+        w->reply_rc = cells[i].rc;
         ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
         assert_int_equal(r.status, cells[i].status);
         (void)snprintf(reason, sizeof reason, "\"reason\":\"%s\"", cells[i].reason);
@@ -238,12 +238,12 @@ static void http__every_result_of_the_engine_has_its_status(void **state)
         bool retry = cells[i].status == 429 || cells[i].status == 503;
         assert_int_equal(reply_header(&r, "Retry-After") != NULL, retry);
     }
-    w->answer_rc = HELIO_CONFLICT;
-    w->answer_reason = "Invalid";
+    w->reply_rc = HELIO_CONFLICT;
+    w->reply_reason = "Invalid";
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
     assert_contains(r.body, "\"reason\":\"Conflict\"");
-    w->answer_reason = "Gated";
-    w->answer_text = "say \"please\"\n";
+    w->reply_reason = "Gated";
+    w->reply_text = "say \"please\"\n";
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo");
     assert_contains(r.body, "\"reason\":\"Gated\",\"detail\":\"say \\\"please\\\"\\n\"");
 }
@@ -268,7 +268,7 @@ static void http__no_answer_in_time_is_504_and_the_late_one_is_let_go(void **sta
     ask(hasty, &r, "POST", "/v1/jobs", hasty->user.text, YAML, "run: echo");
     assert_int_equal(r.status, 504);
     assert_contains(r.body, "Idempotency-Key");
-    world_answer(hasty);
+    world_reply(hasty);
     hasty->hold = false;
     ask(hasty, &r, "GET", "/healthz", "", "", NULL);
     assert_int_equal(r.status, 200);
@@ -333,7 +333,7 @@ static void http__a_part_of_an_id_is_resolved_first(void **state)
 static void http__cancelling_what_is_over_says_so(void **state)
 {
     (void)state;
-    w->answer_rc = HELIO_NOT_FOUND;
+    w->reply_rc = HELIO_NOT_FOUND;
     script_read(w, "read_job_where", HELIO_OK,
                 "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0000000000000000000aa", w->user.text, "", NULL);
@@ -349,7 +349,7 @@ static const char job_path[] = "/v1/jobs/01j9a0000000000000000000aa";
 static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
 {
     (void)state;
-    w->answer_text = "edited: goal cheap → green";
+    w->reply_text = "edited: goal cheap → green";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON,
         "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
         "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
@@ -408,18 +408,18 @@ static void http__an_edit_that_is_not_understood_reaches_nobody(void **state)
 static void http__editing_what_is_over_or_placed_says_so(void **state)
 {
     (void)state;
-    w->answer_rc = HELIO_NOT_FOUND;
+    w->reply_rc = HELIO_NOT_FOUND;
     script_read(w, "read_job_where", HELIO_OK, "{\"id\":\"01j9a0000000000000000000aa\",\"state\":\"succeeded\"}");
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
     assert_int_equal(r.status, 409);
     assert_contains(r.body, "cannot be edited: it is succeeded");
-    w->answer_rc = HELIO_CONFLICT;
-    w->answer_text = "job x has a place";
+    w->reply_rc = HELIO_CONFLICT;
+    w->reply_text = "job x has a place";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"goal\": \"fast\"}");
     assert_int_equal(r.status, 409);
     assert_contains(r.body, "has a place");
-    w->answer_rc = HELIO_INFEASIBLE;
-    w->answer_reason = "Deadline";
+    w->reply_rc = HELIO_INFEASIBLE;
+    w->reply_reason = "Deadline";
     ask(w, &r, "PATCH", job_path, w->user.text, JSON, "{\"deadline\": \"2026-11-22T07:00:00Z\"}");
     assert_int_equal(r.status, 422);
     assert_contains(r.body, "\"reason\":\"Deadline\"");

@@ -70,7 +70,8 @@ static void openapi__says_who_is_refused(void **state)
         bool open = helio_access_grant(route->access, NULL) == HELIO_GRANT_ALL;
         bool roles = helio_access_grant_of_role(route->access, HELIO_ROLE_USER) == HELIO_GRANT_REFUSED;
         bool names_tenants = helio_route_takes_query(route, "tenant"); /* of others, which a user may not name */
-        if ((json_object_get(operation, "security") != NULL) != open || (json_object_get(answers, "401") != NULL) == open ||
+        if ((json_object_get(operation, "security") != NULL) != open ||
+            (json_object_get(answers, "401") != NULL) == open ||
             (json_object_get(answers, "403") != NULL) != (roles || names_tenants))
             fail_msg("%s %s: security, 401 or 403 is not as the table of routes has it", route->method, route->pattern);
     }
@@ -85,7 +86,8 @@ static void target_of(const helio_route_t *route, char text[160])
     if (!open)
         (void)snprintf(text, 160, "%s", route->pattern);
     else
-        (void)snprintf(text, 160, "%.*s%s%s", (int)(open - route->pattern), route->pattern, sample, strchr(open, '}') + 1);
+        (void)snprintf(text, 160, "%.*s%s%s", (int)(open - route->pattern), route->pattern, sample,
+                       strchr(open, '}') + 1);
 }
 
 static const json_t *body_schema(const helio_route_t *route)
@@ -220,8 +222,8 @@ static void openapi__bodies_hold_nothing_that_is_not_described(void **state)
             assert_int_equal(json_object_set_new(body, name, json_integer(1)), 0);
             ask_with(route, body);
             if (r.status != 400 || (!strstr(r.body, "unknown key") && !strstr(r.body, "UnknownKey")))
-                fail_msg("%s %s takes '%s', which is not described: %d %s", route->method, route->pattern, name, r.status,
-                         r.body);
+                fail_msg("%s %s takes '%s', which is not described: %d %s", route->method, route->pattern, name,
+                         r.status, r.body);
         }
     }
     json_decref(names);
@@ -234,7 +236,7 @@ static void openapi__commands_are_answered_as_described(void **state)
     (void)state;
     static const uint32_t results[] = {HELIO_OK, HELIO_INVALID, HELIO_NOT_FOUND, HELIO_CONFLICT, HELIO_UNAVAILABLE};
     const helio_route_table_t *table = helio_routes();
-    w->answer_text = "done";
+    w->reply_text = "done";
     for (uint32_t i = 0; i < table->count; i++) {
         const helio_route_t *route = &table->items[i];
         char target[160];
@@ -243,7 +245,7 @@ static void openapi__commands_are_answered_as_described(void **state)
         target_of(route, target);
         for (size_t k = 0; k < sizeof results / sizeof results[0]; k++) {
             char status[16];
-            w->answer_rc = (helio_rc)results[k];
+            w->reply_rc = (helio_rc)results[k];
             if (takes_body(route))
                 ask_with(route, least_body(body_schema(route), NULL));
             else
@@ -261,7 +263,7 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
     (void)state;
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\n");
     check_answer(route_of("POST", "/v1/jobs"));
-    w->answer_text = "a note";
+    w->reply_text = "a note";
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\n---\nrun: echo\n");
     check_answer(route_of("POST", "/v1/jobs"));
     ask(w, &r, "POST", "/v1/jobs", w->user.text, YAML, "run: echo\n---\nqueu: [\n");
@@ -284,7 +286,8 @@ static void openapi__submissions_plans_and_tokens_are_answered_as_described(void
         "{\"tenant\":\"acme\",\"user\":\"ana\",\"disabled\":true}");
     assert_int_equal(r.status, 200);
     check_answer(route_of("POST", "/v1/principals"));
-    script_read(w, "read_job_where", HELIO_OK, "{\"ambiguous\" : [\"01j9a0000000000000000000aa\", \"01j9a0000000000000000000bb\"]}");
+    script_read(w, "read_job_where", HELIO_OK,
+                "{\"ambiguous\" : [\"01j9a0000000000000000000aa\", \"01j9a0000000000000000000bb\"]}");
     ask(w, &r, "DELETE", "/v1/jobs/01j9a0", w->user.text, "", NULL);
     assert_int_equal(r.status, 409);
     check_answer(route_of("DELETE", "/v1/jobs/{id}"));
@@ -295,7 +298,8 @@ static void openapi__every_explanation_in_the_goldens_is_as_described(void **sta
 {
     (void)state;
     static const char folder[] = HELIO_SOURCE_DIR "/tests/golden/explain";
-    const json_t *schema = json_object_get(json_object_get(json_object_get(description, "components"), "schemas"), "Explanation");
+    const json_t *schema =
+        json_object_get(json_object_get(json_object_get(description, "components"), "schemas"), "Explanation");
     DIR *dir = opendir(folder);
     uint32_t count = 0;
     assert_non_null(schema);

@@ -344,12 +344,12 @@ static void body__that_crawls_is_cut(void **state)
 {
     (void)state;
     helio_http_t *http = helio_http_new(&(helio_http_options_t){.idle_timeout_ms = 1000}, NULL);
-    helio_exchange_t *exchange = helio_exchange_new(http, HELIO_TEXT("/v1/jobs"));
-    exchange->body_max = 1000;
-    assert_true(helio_request_take(exchange, "a", 1, 900000));
-    assert_false(helio_request_take(exchange, "b", 1, 1100000));
-    assert_int_equal(exchange->body.bytes.size, 1);
-    helio_exchange_destroy(&exchange);
+    helio_request_context_t *context = helio_request_context_new(http, HELIO_TEXT("/v1/jobs"));
+    context->body_max = 1000;
+    assert_true(helio_request_take(context, "a", 1, 900000));
+    assert_false(helio_request_take(context, "b", 1, 1100000));
+    assert_int_equal(context->body.bytes.size, 1);
+    helio_request_context_destroy(&context);
     helio_http_destroy(&http);
 }
 

@@ -540,7 +540,7 @@ static void http__stopping_answers_what_waits(void **state)
     assert_true(client_reply(c, &r));
     assert_int_equal(r.status, 503);
     client_down(c);
-    world_answer(own); /* the engine ends later than the shell */
+    world_reply(own); /* the engine ends later than the shell */
     world_down(own);
 }
 

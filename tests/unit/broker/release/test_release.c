@@ -23,7 +23,7 @@ typedef struct seen {
 static void see(void *arg, const helio_effect_t *effect)
 {
     seen_t *seen = arg;
-    const helio_fx_answer_t *answer = effect->payload;
+    const helio_fx_reply_t *answer = effect->payload;
     assert_true(seen->count < SEEN_MAX);
     seen->calls[seen->count] = answer->call;
     seen->texts[seen->count] = answer->text;
@@ -32,8 +32,8 @@ static void see(void *arg, const helio_effect_t *effect)
 
 static void hold(helio_release_queue_t *queue, uint64_t batch, uint64_t call, const char *text)
 {
-    helio_fx_answer_t answer = {.call = call, .text = helio_text_of(text)};
-    helio_effect_t effect = {HELIO_BROKER_FX_ANSWER, HELIO_RELEASE_HELD, batch, &answer};
+    helio_fx_reply_t answer = {.call = call, .text = helio_text_of(text)};
+    helio_effect_t effect = {HELIO_BROKER_FX_REPLY, HELIO_RELEASE_HELD, batch, &answer};
     helio_release_queue_hold(queue, &effect);
 }
 
@@ -81,7 +81,7 @@ static void see_and_hold(void *arg, const helio_effect_t *effect)
 {
     holder_t *holder = arg;
     see(holder->seen, effect);
-    hold(holder->queue, effect->batch + 1, ((const helio_fx_answer_t *)effect->payload)->call + 100, "again");
+    hold(holder->queue, effect->batch + 1, ((const helio_fx_reply_t *)effect->payload)->call + 100, "again");
 }
 
 static void release__a_visitor_may_hold_more_of_a_later_batch(void **state)

@@ -78,9 +78,9 @@ static inline helio_row_state_t state_row(uint32_t number, int32_t task, uint32_
                                .carbon_mg = 44,
                                .units_done = 45,
                                .at_ms = INT64_C(1795000002999),
-                               .evictions = 4,
+                               .preemptions = 4,
                                .saved_ms = 46,
-                               .moves = 3};
+                               .migrations = 3};
 }
 
 static inline void append(helio_store_t *store, uint32_t kind, const void *record)

@@ -44,14 +44,14 @@ static void assert_words(const char *function, uint32_t count, const char *(*wor
 static void schema__words_of_stored_numbers_are_those_of_the_program(void **state)
 {
     (void)state;
-    assert_words("helio.state_word", HELIO_JOB_STATE_COUNT, helio_job_state_word);
-    assert_words("helio.tier_word", HELIO_TIER_COUNT, helio_tier_word);
-    assert_words("helio.kind_word", HELIO_JOB_KIND_COUNT, helio_job_kind_word);
-    assert_words("helio.report_word", HELIO_REPORT_KIND_COUNT, helio_report_kind_word);
-    assert_words("helio.site_state_word", HELIO_SITE_STATE_COUNT, helio_site_state_word);
-    assert_words("helio.signal_word", HELIO_SIGNAL_COUNT, helio_signal_word);
-    assert_words("helio.interconnect_word", HELIO_INTERCONNECT_COUNT, helio_interconnect_word);
-    assert_words("helio.sharing_word", HELIO_SHARING_COUNT, helio_sharing_word);
+    assert_words("helio.state_word", HELIO_JOB_STATE_COUNT, helio_job_state_name);
+    assert_words("helio.tier_word", HELIO_TIER_COUNT, helio_tier_name);
+    assert_words("helio.kind_word", HELIO_JOB_KIND_COUNT, helio_job_kind_name);
+    assert_words("helio.report_word", HELIO_REPORT_KIND_COUNT, helio_report_kind_name);
+    assert_words("helio.site_state_word", HELIO_SITE_STATE_COUNT, helio_site_state_name);
+    assert_words("helio.signal_word", HELIO_SIGNAL_COUNT, helio_signal_name);
+    assert_words("helio.interconnect_word", HELIO_INTERCONNECT_COUNT, helio_interconnect_name);
+    assert_words("helio.sharing_word", HELIO_SHARING_COUNT, helio_sharing_name);
     assert_value(
         shared,
         "select count(*) from generate_series(0, 13) i where helio.state_of(helio.state_word(i::int2)) = i",

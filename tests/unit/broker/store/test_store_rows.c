@@ -152,9 +152,9 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
                                        .site = HELIO_TEXT("lulea"),
                                        .pool = HELIO_TEXT("h100"),
                                        .at_ms = 1,
-                                       .least_site = HELIO_TEXT("oslo"),
-                                       .least_pool = HELIO_TEXT("a"),
-                                       .least_ms = 77};
+                                       .earliest_site = HELIO_TEXT("oslo"),
+                                       .earliest_pool = HELIO_TEXT("a"),
+                                       .earliest_ms = 77};
     helio_row_actual_t actual = {.site = HELIO_TEXT("lulea"),
                                  .pool = HELIO_TEXT(""),
                                  .signal = HELIO_SIGNAL_CARBON,
@@ -175,7 +175,8 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
                                  .start_ms = hour_ms,
                                  .step_s = 3600,
                                  .values = {values, 2}};
-    helio_row_rates_t rates = {.rates_id = 5, .site = HELIO_TEXT("lulea"), .hour_ms = hour_ms, .pue = 1.25};
+    helio_row_hourly_price_t rates = {
+        .hourly_price_id = 5, .site = HELIO_TEXT("lulea"), .hour_ms = hour_ms, .pue = 1.25};
     helio_row_baseline_t baseline = {.key = placement.key,
                                      .tenant = HELIO_TEXT("acme"),
                                      .ended_ms = hour_ms,
@@ -189,17 +190,17 @@ static void store__what_hours_were_priced_by_comes_back_as_it_was_written(void *
     append(store, HELIO_BROKER_FX_ROW_ACTUAL, &actual);
     append(store, HELIO_BROKER_FX_ROW_ACTUAL, &old);
     append(store, HELIO_BROKER_FX_ROW_SERIES, &series);
-    append(store, HELIO_BROKER_FX_ROW_RATES, &rates);
+    append(store, HELIO_BROKER_FX_ROW_HOURLY_PRICE, &rates);
     append(store, HELIO_BROKER_FX_ROW_BASELINE, &baseline);
     commit(store);
-    append(store, HELIO_BROKER_FX_ROW_RATES, &rates); /* a new leader writes them again */
+    append(store, HELIO_BROKER_FX_ROW_HOURLY_PRICE, &rates); /* a new leader writes them again */
     append(store, HELIO_BROKER_FX_ROW_BASELINE, &baseline);
     commit(store);
     loaded_t all = load(store);
     assert_true(helio_record_equal(&helio_row_actual_type, the(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 0), &actual));
     assert_null(nth(&all, HELIO_BROKER_EV_LOAD_ACTUAL, 1)); /* longer ago than hours are kept */
     assert_true(helio_record_equal(&helio_row_series_type, the(&all, HELIO_BROKER_EV_LOAD_SERIES, 0), &series));
-    const helio_row_least_t *least = the(&all, HELIO_BROKER_EV_LOAD_LEAST, 0);
+    const helio_row_earliest_start_t *least = the(&all, HELIO_BROKER_EV_LOAD_EARLIEST_START, 0);
     assert_true(helio_job_key_equal(least->key, placement.key) && helio_text_is(least->site, "oslo"));
     assert_true(helio_text_is(least->pool, "a") && least->at_ms == 77);
     assert_value(conninfo, "select row(rates_id, pue, carbon_g_per_kwh, carbon_source) from helio.rates", "(5,1.25,,)");
@@ -307,16 +308,17 @@ static void store__a_gate_that_opened_stays_open(void **state)
     const char *conninfo = helio_pg_database(*state);
     helio_store_t *store = opened(conninfo);
     helio_uuid_t job = job_row(1).job;
-    helio_row_gate_t said[] = {{job, HELIO_TEXT("waits for two"), 0}, {job, HELIO_TEXT("waits for one"), 0}};
-    append(store, HELIO_BROKER_FX_ROW_GATE, &said[0]);
-    append(store, HELIO_BROKER_FX_ROW_GATE, &said[1]);
+    helio_row_dependency_hold_t said[] = {{job, HELIO_TEXT("waits for two"), 0}, {job, HELIO_TEXT("waits for one"), 0}};
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[0]);
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[1]);
     commit(store);
     assert_value(conninfo, "select detail || (opened_at is null)::text from helio.gates", "waits for onetrue");
-    helio_row_gate_t opened_row = {job, {0}, INT64_C(1795000000007)}, again = {job, {0}, INT64_C(1796000000000)};
-    append(store, HELIO_BROKER_FX_ROW_GATE, &opened_row);
+    helio_row_dependency_hold_t opened_row = {job, {0}, INT64_C(1795000000007)},
+                                again = {job, {0}, INT64_C(1796000000000)};
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &opened_row);
     commit(store);
-    append(store, HELIO_BROKER_FX_ROW_GATE, &again);
-    append(store, HELIO_BROKER_FX_ROW_GATE, &said[0]);
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &again);
+    append(store, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD, &said[0]);
     commit(store);
     assert_value(conninfo, "select coalesce(detail, '-') || helio.time_ms(opened_at) from helio.gates",
                  "-1795000000007");
@@ -388,7 +390,7 @@ static void append_decision(helio_store_t *store)
                                        .wait_micro_usd = 2,
                                        .risk_micro_usd = -3,
                                        .shadow_micro_usd = 4,
-                                       .move_micro_usd = 5,
+                                       .disruption_micro_usd = 5,
                                        .transfer_micro_usd = INT64_MAX,
                                        .transfer_ms = 6,
                                        .egress_micro_usd = 7,

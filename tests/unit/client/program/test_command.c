@@ -13,7 +13,7 @@
 
 #include "client/commands/commands.h"
 #include "client/help/help.h"
-#include "client/transport/answer.h"
+#include "client/transport/response.h"
 #include "tests/support/golden.h"
 #include "tests/unit/client/program/run_client.h"
 
@@ -141,8 +141,8 @@ static const struct {
     const char *out; /* a part; NULL = empty */
     const char *err;
 } lines[] = {
-    {{"version"}, 0, "helio " HELIO_RELEASE, NULL},
-    {{"--version"}, 0, "helio " HELIO_RELEASE, NULL},
+    {{"version"}, 0, "helio " HELIO_PROGRAM_VERSION, NULL},
+    {{"--version"}, 0, "helio " HELIO_PROGRAM_VERSION, NULL},
     {{"help"}, 0, "usage: helio COMMAND", NULL},
     {{"--help"}, 0, "usage: helio COMMAND", NULL},
     {{"help", "wait"}, 0, "usage: helio wait ID…", NULL},
@@ -216,7 +216,7 @@ static void exit_codes__stand_for_what_happened(void **state)
     } statuses[] = {{200, 0}, {201, 0}, {202, 0}, {204, 0}, {400, 2}, {401, 4}, {403, 4}, {404, 3}, {409, 6},
                     {413, 2}, {422, 5}, {429, 1}, {500, 1}, {502, 7}, {503, 7}, {504, 8}, {302, 1}, {405, 1}};
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++)
-        assert_int_equal(helio_answer_exit(statuses[i].status), statuses[i].code);
+        assert_int_equal(helio_response_exit(statuses[i].status), statuses[i].code);
     static const struct {
         const char *state;
         int reported, code;

@@ -363,7 +363,7 @@ static void doctor__finds_everything_well(void **state)
     assert_null(strstr(outcome.out, "✗"));
     assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
     assert_non_null(strstr(outcome.out, "1 of 2 ready"));
-    assert_non_null(strstr(outcome.out, "! version   helio is " HELIO_RELEASE ", the broker 0.0.1"));
+    assert_non_null(strstr(outcome.out, "! version   helio is " HELIO_PROGRAM_VERSION ", the broker 0.0.1"));
     end(&outcome);
 }
 

@@ -18,7 +18,7 @@ static void state__queued_is_first_and_stored_values_do_not_move(void **state)
                                          "timeout",   "cancelled", "lost",     "held"};
     assert_int_equal(HELIO_JOB_STATE_COUNT, sizeof stored / sizeof stored[0]);
     for (uint32_t s = 0; s < HELIO_JOB_STATE_COUNT; s++)
-        assert_string_equal(helio_job_state_word(s), stored[s]);
+        assert_string_equal(helio_job_state_name(s), stored[s]);
 }
 
 static void state__every_one_can_be_reached_from_queued(void **state)
@@ -95,7 +95,7 @@ static void state__outside_the_table_is_unknown_and_leads_nowhere(void **state)
     (void)state;
     static const uint32_t outside[] = {HELIO_JOB_STATE_COUNT, 31, 32, UINT32_MAX};
     for (int i = 0; i < 4; i++) {
-        assert_string_equal(helio_job_state_word(outside[i]), "unknown");
+        assert_string_equal(helio_job_state_name(outside[i]), "unknown");
         assert_false(helio_job_state_is_live(outside[i]) || helio_job_state_is_terminal(outside[i]));
         assert_int_equal(helio_job_state_edge_mask(outside[i]), 0);
         assert_false(helio_job_state_edge(HELIO_JOB_QUEUED, outside[i]));
@@ -115,20 +115,20 @@ typedef struct vocabulary {
 } vocabulary_t;
 
 static const vocabulary_t vocabularies[] = {
-    {"job state", HELIO_JOB_STATE_COUNT, helio_job_state_word, helio_job_state_of},
-    {"job kind", HELIO_JOB_KIND_COUNT, helio_job_kind_word, helio_job_kind_of},
-    {"tier", HELIO_TIER_COUNT, helio_tier_word, helio_tier_of},
-    {"site loss", HELIO_SITE_LOSS_COUNT, helio_site_loss_word, helio_site_loss_of},
-    {"interconnect", HELIO_INTERCONNECT_COUNT, helio_interconnect_word, helio_interconnect_of},
-    {"sharing", HELIO_SHARING_COUNT, helio_sharing_word, helio_sharing_of},
-    {"goal", HELIO_GOAL_COUNT, helio_goal_word, helio_goal_of},
-    {"better site", HELIO_BETTER_SITE_COUNT, helio_better_site_word, helio_better_site_of},
-    {"data mode", HELIO_DATA_MODE_COUNT, helio_data_mode_word, helio_data_mode_of},
-    {"signal", HELIO_SIGNAL_COUNT, helio_signal_word, helio_signal_of},
-    {"site state", HELIO_SITE_STATE_COUNT, helio_site_state_word, helio_site_state_of},
-    {"report kind", HELIO_REPORT_KIND_COUNT, helio_report_kind_word, helio_report_kind_of},
-    {"verdict", HELIO_VERDICT_COUNT, helio_verdict_word, helio_verdict_of},
-    {"stop mode", HELIO_STOP_MODE_COUNT, helio_stop_mode_word, helio_stop_mode_of},
+    {"job state", HELIO_JOB_STATE_COUNT, helio_job_state_name, helio_job_state_of},
+    {"job kind", HELIO_JOB_KIND_COUNT, helio_job_kind_name, helio_job_kind_of},
+    {"tier", HELIO_TIER_COUNT, helio_tier_name, helio_tier_of},
+    {"site loss", HELIO_SITE_LOSS_COUNT, helio_site_loss_name, helio_site_loss_of},
+    {"interconnect", HELIO_INTERCONNECT_COUNT, helio_interconnect_name, helio_interconnect_of},
+    {"sharing", HELIO_SHARING_COUNT, helio_sharing_name, helio_sharing_of},
+    {"goal", HELIO_GOAL_COUNT, helio_goal_name, helio_goal_of},
+    {"better site", HELIO_BETTER_SITE_COUNT, helio_better_site_name, helio_better_site_of},
+    {"data mode", HELIO_DATA_MODE_COUNT, helio_data_mode_name, helio_data_mode_of},
+    {"signal", HELIO_SIGNAL_COUNT, helio_signal_name, helio_signal_of},
+    {"site state", HELIO_SITE_STATE_COUNT, helio_site_state_name, helio_site_state_of},
+    {"report kind", HELIO_REPORT_KIND_COUNT, helio_report_kind_name, helio_report_kind_of},
+    {"verdict", HELIO_VERDICT_COUNT, helio_verdict_name, helio_verdict_of},
+    {"stop mode", HELIO_STOP_MODE_COUNT, helio_stop_mode_name, helio_stop_mode_of},
 };
 
 static void words__are_unique_lower_case_and_lead_back_to_their_value(void **state)
@@ -158,9 +158,9 @@ static void words__are_unique_lower_case_and_lead_back_to_their_value(void **sta
 static void words__of_site_loss_are_the_delivery_documents(void **state)
 {
     (void)state;
-    assert_string_equal(helio_site_loss_word(0), "strict"); /* what is not said is the safest */
-    assert_string_equal(helio_site_loss_word(HELIO_SITE_LOSS_LEASE), "lease");
-    assert_string_equal(helio_site_loss_word(HELIO_SITE_LOSS_EAGER), "eager");
+    assert_string_equal(helio_site_loss_name(0), "strict"); /* what is not said is the safest */
+    assert_string_equal(helio_site_loss_name(HELIO_SITE_LOSS_LEASE), "lease");
+    assert_string_equal(helio_site_loss_name(HELIO_SITE_LOSS_EAGER), "eager");
 }
 
 int main(void)

@@ -19,7 +19,7 @@
 enum { HOUR_MS = 3600000 };
 
 static helio_gpu_ask_t asks[8];
-static helio_word_t words[8];
+static helio_string_t words[8];
 static helio_requirement_t want;
 static helio_site_profile_t site;
 static helio_pool_t pool;
@@ -53,13 +53,13 @@ static inline int begin(void **state)
     return 0;
 }
 
-static helio_outlook_t outlook;
+static helio_pool_forecast_t pool_forecast;
 
 /*  Of a site that sends no series. */
 static inline helio_candidate_t judge(void)
 {
-    helio_outlook_make(&outlook, &site, &pool, NULL, 0, now.wall_ms);
-    now.outlook = &outlook;
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, NULL, 0, now.wall_ms);
+    now.pool_forecast = &pool_forecast;
     return helio_choice_judge(&want, &site, &pool, &now);
 }
 

@@ -3,7 +3,7 @@
 
 static void assert_rejected(helio_rejection_t rejection)
 {
-    assert_string_equal(helio_rejection_word(judge().rejection), helio_rejection_word(rejection));
+    assert_string_equal(helio_rejection_name(judge().rejection), helio_rejection_name(rejection));
 }
 
 /* ---- rejections ---------------------------------------------------------------------------------------- */
@@ -136,8 +136,8 @@ static void judge__what_fits_where(void **state)
         want.sharing = rows[i].tolerated;
         helio_rejection_t found = judge().rejection;
         if (found != rows[i].rejection)
-            fail_msg("row %zu: '%s' instead of '%s'", i, helio_rejection_word(found),
-                     helio_rejection_word(rows[i].rejection));
+            fail_msg("row %zu: '%s' instead of '%s'", i, helio_rejection_name(found),
+                     helio_rejection_name(rows[i].rejection));
     }
 }
 
@@ -303,16 +303,16 @@ static void words__are_unique_and_closed(void **state)
     for (uint32_t i = 0; i < HELIO_REJECTION_COUNT; i++) {
         assert_true(helio_rejection_group((helio_rejection_t)i) < HELIO_REASON_COUNT);
         for (uint32_t k = 0; k < i; k++)
-            assert_string_not_equal(helio_rejection_word((helio_rejection_t)i),
-                                    helio_rejection_word((helio_rejection_t)k));
+            assert_string_not_equal(helio_rejection_name((helio_rejection_t)i),
+                                    helio_rejection_name((helio_rejection_t)k));
     }
     for (uint32_t i = 0; i < HELIO_REASON_COUNT; i++)
         for (uint32_t k = 0; k < i; k++)
-            assert_string_not_equal(helio_reason_word((helio_reason_t)i),
-                                    helio_reason_word((helio_reason_t)k));
-    assert_string_equal(helio_rejection_word(HELIO_REJECTION_COUNT), "unknown");
-    assert_string_equal(helio_reason_word(HELIO_REASON_COUNT), "unknown");
-    assert_string_equal(helio_rejection_word(HELIO_REJECTION_NONE), "");
+            assert_string_not_equal(helio_reason_name((helio_reason_t)i),
+                                    helio_reason_name((helio_reason_t)k));
+    assert_string_equal(helio_rejection_name(HELIO_REJECTION_COUNT), "unknown");
+    assert_string_equal(helio_reason_name(HELIO_REASON_COUNT), "unknown");
+    assert_string_equal(helio_rejection_name(HELIO_REJECTION_NONE), "");
 }
 
 /*  Precedence is the order of the table: a mildest reason is found by comparing groups. */

@@ -39,7 +39,7 @@ static const struct {
      {28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 8}},
 };
 
-static helio_outlook_t outlooks[SITES];
+static helio_pool_forecast_t pool_forecasts[SITES];
 static helio_site_profile_t sites[SITES];
 static helio_pool_t pools[SITES];
 
@@ -62,7 +62,7 @@ static void make_places(void)
         helio_series_t series[] = {
             {.signal = HELIO_SIGNAL_CARBON, .start_wall_ms = NOON, .step_s = 3600, .values = {carbon, 12}},
             {.signal = HELIO_SIGNAL_FREE_GPUS, .start_wall_ms = NOON, .step_s = 3600, .values = {left, 12}}};
-        helio_outlook_make(&outlooks[i], &sites[i], &pools[i], series, 2, NOON);
+        helio_pool_forecast_make(&pool_forecasts[i], &sites[i], &pools[i], series, 2, NOON);
     }
 }
 
@@ -82,7 +82,7 @@ static helio_requirement_t job_of(helio_prices_t prices, int64_t flexible_h)
 
 static helio_candidate_t judge(const helio_requirement_t *want, uint32_t place)
 {
-    helio_site_now_t now = {.ready = true, .wall_ms = NOON, .outlook = &outlooks[place]};
+    helio_site_now_t now = {.ready = true, .wall_ms = NOON, .pool_forecast = &pool_forecasts[place]};
     return helio_choice_judge(want, &sites[place], &pools[place], &now);
 }
 
@@ -142,7 +142,7 @@ static void goals(helio_buffer_t *out, int64_t flexible_h)
         uint32_t place;
         helio_requirement_t want = job_of(helio_prices_of_goal(goal), flexible_h);
         helio_plan_t plan = choose(&want, &place);
-        plan_row(out, helio_goal_word(goal), places[place].name, &plan);
+        plan_row(out, helio_goal_name(goal), places[place].name, &plan);
     }
 }
 
@@ -153,7 +153,7 @@ static void example_prices(helio_buffer_t *out)
     helio_buffer_printf(out, "%-14s %14s %18s %18s\n", "", "of CO2e", "of waiting", "where all is taken");
     for (uint32_t goal = 0; goal < HELIO_GOAL_COUNT; goal++) {
         helio_prices_t prices = helio_prices_of_goal(goal);
-        helio_buffer_printf(out, "%-14s %14.0f %18.2f %18.2f\n", helio_goal_word(goal),
+        helio_buffer_printf(out, "%-14s %14.0f %18.2f %18.2f\n", helio_goal_name(goal),
                             (double)prices.carbon_micro_usd_per_t / 1e6,
                             (double)prices.wait_micro_usd_per_gpu_h / 1e6,
                             (double)prices.scarcity_micro_usd_per_gpu_h / 1e6);
@@ -213,7 +213,7 @@ static void example_cap(helio_buffer_t *out)
         if (c.not_before_ms)
             clock_text(c.not_before_ms, start);
         helio_buffer_printf(out, "%-10s %-10s %3.0f g/kWh now; at most 250: %s\n", places[i].name,
-                            helio_rejection_word(c.rejection), (double)helio_plan_mg_per_kwh(&c.now) / 1000,
+                            helio_rejection_name(c.rejection), (double)helio_plan_mg_per_kwh(&c.now) / 1000,
                             start);
     }
 }

@@ -104,18 +104,18 @@ static void quota__left_and_owed(void **state)
     (void)state;
     helio_holdings_t holds = {helio_quota_default(), 0};
     assert_int_equal(helio_quota_left(&holds), HELIO_QUOTA_UNLIMITED);
-    assert_false(helio_quota_owed(&holds));
+    assert_false(helio_quota_is_below_guarantee(&holds));
     holds.quota.burst_gpus = 12;
     holds.quota.guaranteed_gpus = 4;
-    assert_true(helio_quota_owed(&holds));
+    assert_true(helio_quota_is_below_guarantee(&holds));
     helio_quota_take(&holds, 8);
-    assert_false(helio_quota_owed(&holds));
+    assert_false(helio_quota_is_below_guarantee(&holds));
     assert_int_equal(helio_quota_left(&holds), 4);
     holds.quota.burst_gpus = 6; /* lowered */
     assert_int_equal(helio_quota_left(&holds), 0);
     helio_quota_give(&holds, 5);
     assert_int_equal(helio_quota_left(&holds), 3);
-    assert_true(helio_quota_owed(&holds));
+    assert_true(helio_quota_is_below_guarantee(&holds));
 }
 
 int main(void)

@@ -18,7 +18,7 @@ static helio_site_profile_t site;
 static helio_pool_t pool;
 static helio_series_t carbon;
 static double grams[HELIO_SERIES_POINTS_MAX];
-static helio_outlook_t outlook;
+static helio_pool_forecast_t pool_forecast;
 static helio_site_now_t now;
 
 /*  8 GPUs of 1 kW for an hour, owned, at 0.1 USD/kWh and 500 g/kWh; goal balanced. */
@@ -38,7 +38,7 @@ static int begin(void **state)
         (helio_pool_t){.name = HELIO_TEXT("p"), .owned = true, .nodes = 4, .gpus_per_node = 8, .base_w = 800};
     carbon = (helio_series_t){
         .signal = HELIO_SIGNAL_CARBON, .issued_wall_ms = 1, .start_wall_ms = NOON, .step_s = 3600};
-    now = (helio_site_now_t){.ready = true, .wall_ms = NOON, .outlook = &outlook};
+    now = (helio_site_now_t){.ready = true, .wall_ms = NOON, .pool_forecast = &pool_forecast};
     return 0;
 }
 
@@ -51,15 +51,15 @@ static void forecast(uint32_t hours, const double *values)
 
 static helio_candidate_t judge(void)
 {
-    helio_outlook_make(&outlook, &site, &pool, &carbon, carbon.values.count ? 1 : 0, now.wall_ms);
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, &carbon, carbon.values.count ? 1 : 0, now.wall_ms);
     return helio_choice_judge(&want, &site, &pool, &now);
 }
 
 static helio_plan_t plan(const helio_extras_t *extras, int64_t start_ms, int64_t free_until_ms)
 {
-    helio_outlook_make(&outlook, &site, &pool, &carbon, carbon.values.count ? 1 : 0, now.wall_ms);
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, &carbon, carbon.values.count ? 1 : 0, now.wall_ms);
     helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_BALANCED), NOON, free_until_ms};
-    return helio_plan_of(&outlook, &work, extras, start_ms);
+    return helio_plan_of(&pool_forecast, &work, extras, start_ms);
 }
 
 /* ---- prices -------------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static void terms__each_is_in_dollars(void **state)
     helio_extras_t extras = {.stale = true,
                              .queue_wait_ms = HOUR / 2,
                              .shadow_micro_usd_per_gpu_h = 1000,
-                             .move_micro_usd = 77,
+                             .disruption_micro_usd = 77,
                              .transfer = {.ms = (uint64_t)HOUR / 2, .egress_micro_usd = 11, .carbon_mg = 1000000000}};
     helio_plan_t p = plan(&extras, NOON, 0);
     assert_int_equal(p.energy_j, 28800000); /* 8 kWh */
@@ -108,7 +108,7 @@ static void terms__each_is_in_dollars(void **state)
     assert_int_equal(p.terms[HELIO_TERM_WAIT], 4000000);   /* an hour x 8 x 0.5 USD */
     assert_int_equal(p.terms[HELIO_TERM_RISK], 66667);     /* a minute of the same */
     assert_int_equal(p.terms[HELIO_TERM_SHADOW], 8000);
-    assert_int_equal(p.terms[HELIO_TERM_MOVE], 77);
+    assert_int_equal(p.terms[HELIO_TERM_DISRUPTION], 77);
     assert_int_equal(p.terms[HELIO_TERM_TRANSFER], 200000000 + 11); /* a tonne is transferred, too */
     int64_t sum = 0;
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
@@ -132,23 +132,23 @@ static void terms__the_hours_of_a_run_add_up_to_it(void **state)
     (void)state;
     helio_rng_t rng = {17};
     for (int round = 0; round < 500; round++) {
-        double values[HELIO_OUTLOOK_HOURS];
-        for (uint32_t h = 0; h < HELIO_OUTLOOK_HOURS; h++)
+        double values[HELIO_POOL_FORECAST_HOURS];
+        for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++)
             values[h] = 900 * helio_rng_unit(&rng);
-        forecast(HELIO_OUTLOOK_HOURS, values);
+        forecast(HELIO_POOL_FORECAST_HOURS, values);
         pool.price_usd_per_gpu_h = helio_rng_unit(&rng);
         pool.base_w = 999 * helio_rng_unit(&rng);
-        helio_outlook_make(&outlook, &site, &pool, &carbon, 1, NOON);
+        helio_pool_forecast_make(&pool_forecast, &site, &pool, &carbon, 1, NOON);
         int64_t start = NOON + (int64_t)helio_rng_below(&rng, 50 * (uint64_t)HOUR);
         helio_work_t work = {
             1 + helio_rng_below(&rng, 64), helio_rng_below(&rng, 40 * (uint64_t)HOUR), {0}, NOON, 0};
         helio_extras_t none = {0};
-        helio_plan_t whole = helio_plan_of(&outlook, &work, &none, start), before = {0};
+        helio_plan_t whole = helio_plan_of(&pool_forecast, &work, &none, start), before = {0};
         int64_t cost = 0, end = start + (int64_t)work.run_ms;
         uint64_t energy = 0, mg = 0;
         for (int64_t t = start; t < end;) {
             t = t - t % HOUR + HOUR < end ? t - t % HOUR + HOUR : end;
-            helio_plan_t until = helio_plan_until(&outlook, work.gpus, start, t);
+            helio_plan_t until = helio_plan_until(&pool_forecast, work.gpus, start, t);
             assert_true(until.energy_j >= before.energy_j && until.carbon_mg >= before.carbon_mg);
             cost += until.cost_micro_usd - before.cost_micro_usd;
             energy += until.energy_j - before.energy_j;
@@ -168,16 +168,16 @@ static void terms__gpus_that_others_will_hold_are_dear_to_who_follows_the_sun(vo
         .signal = HELIO_SIGNAL_FREE_GPUS, .start_wall_ms = NOON, .step_s = 3600, .values = {left, 3}};
     helio_work_t work = {8, (uint64_t)HOUR, helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN), NOON, 0};
     helio_extras_t none = {0};
-    helio_outlook_make(&outlook, &site, &pool, &told, 1, NOON);
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 6000000);
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON + HOUR).terms[HELIO_TERM_SHADOW] == 0);
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON + 2 * HOUR).terms[HELIO_TERM_SHADOW] == 0);
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON + HOUR / 4).terms[HELIO_TERM_SHADOW] == 4500000);
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, &told, 1, NOON);
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 6000000);
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON + HOUR).terms[HELIO_TERM_SHADOW] == 0);
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON + 2 * HOUR).terms[HELIO_TERM_SHADOW] == 0);
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON + HOUR / 4).terms[HELIO_TERM_SHADOW] == 4500000);
     work.prices = helio_prices_of_goal(HELIO_GOAL_BALANCED);
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 0);
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 0);
     work.prices = helio_prices_of_goal(HELIO_GOAL_FOLLOW_THE_SUN);
-    helio_outlook_make(&outlook, &site, &pool, NULL, 0, NOON); /* told nothing: half */
-    assert_true(helio_plan_of(&outlook, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 4000000);
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, NULL, 0, NOON); /* told nothing: half */
+    assert_true(helio_plan_of(&pool_forecast, &work, &none, NOON).terms[HELIO_TERM_SHADOW] == 4000000);
 }
 
 static void terms__nothing_overflows(void **state)
@@ -188,7 +188,7 @@ static void terms__nothing_overflows(void **state)
     site.carbon_g_per_kwh = 1e9;
     pool.base_w = 1e300;
     pool.price_usd_per_gpu_h = 1e300;
-    helio_outlook_make(&outlook, &site, &pool, NULL, 0, NOON);
+    helio_pool_forecast_make(&pool_forecast, &site, &pool, NULL, 0, NOON);
     helio_work_t work = {UINT64_MAX,
                          UINT64_MAX,
                          {HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD, HELIO_PRICE_MAX_MICRO_USD},
@@ -196,7 +196,7 @@ static void terms__nothing_overflows(void **state)
                          0};
     helio_extras_t extras = {
         true, HOUR, INT64_C(1000000000000), INT64_MAX, {(uint64_t)HOUR, INT64_MAX, 0, UINT64_MAX}, false};
-    helio_plan_t p = helio_plan_of(&outlook, &work, &extras, NOON + 48 * HOUR);
+    helio_plan_t p = helio_plan_of(&pool_forecast, &work, &extras, NOON + 48 * HOUR);
     for (uint32_t i = 0; i < HELIO_TERM_COUNT; i++)
         assert_true(p.terms[i] >= 0 && p.terms[i] <= INT64_C(1) << 53);
     assert_true(p.score_micro_usd > 0);
@@ -308,7 +308,7 @@ static void start__who_drains_or_is_silent_offers_no_later_start(void **state)
 /* ---- properties ---------------------------------------------------------------------------------------- */
 
 typedef struct world {
-    double values[HELIO_OUTLOOK_HOURS], p90[HELIO_OUTLOOK_HOURS];
+    double values[HELIO_POOL_FORECAST_HOURS], p90[HELIO_POOL_FORECAST_HOURS];
 } world_t;
 
 static void draw(helio_rng_t *rng, world_t *world)
@@ -330,12 +330,12 @@ static void draw(helio_rng_t *rng, world_t *world)
     if (!helio_rng_below(rng, 3))
         want.max_cost_micro_usd = 1 + helio_rng_below(rng, 40000000);
     pool.price_usd_per_gpu_h = helio_rng_unit(rng);
-    for (uint32_t h = 0; h < HELIO_OUTLOOK_HOURS; h++) {
+    for (uint32_t h = 0; h < HELIO_POOL_FORECAST_HOURS; h++) {
         world->values[h] = 900 * helio_rng_unit(rng);
         world->p90[h] = world->values[h] * (1 + helio_rng_unit(rng));
     }
-    carbon.values = (helio_f64s_t){world->values, HELIO_OUTLOOK_HOURS};
-    carbon.p90 = (helio_f64s_t){world->p90, HELIO_OUTLOOK_HOURS};
+    carbon.values = (helio_f64s_t){world->values, HELIO_POOL_FORECAST_HOURS};
+    carbon.p90 = (helio_f64s_t){world->p90, HELIO_POOL_FORECAST_HOURS};
 }
 
 /*  A later start is the begin of an hour, ahead, allowed by `flexible` and the deadline, and meets every cap.
@@ -385,7 +385,7 @@ static void property__a_cleaner_or_cheaper_site_never_loses_by_it(void **state)
         draw(&rng, &world);
         helio_candidate_t before = judge();
         if (helio_rng_below(&rng, 2)) {
-            uint32_t h = (uint32_t)helio_rng_below(&rng, HELIO_OUTLOOK_HOURS);
+            uint32_t h = (uint32_t)helio_rng_below(&rng, HELIO_POOL_FORECAST_HOURS);
             double less = helio_rng_unit(&rng);
             world.values[h] *= less;
             world.p90[h] *= less;

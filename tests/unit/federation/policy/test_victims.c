@@ -1,4 +1,4 @@
-/*  Who may evict whom, and which of those that run are the least loss. */
+/*  Who may preempt whom, and which of those that run are the least loss. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,61 +25,61 @@ static void victims__the_table_of_who_evicts_whom(void **state)
         {CRITICAL, BEST, true, true},      {CRITICAL, STANDARD, true, true},   {CRITICAL, CRITICAL, false, false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        assert_int_equal(helio_evict_allowed(rows[i].evictor, rows[i].victim, false), rows[i].by_tier);
-        assert_int_equal(helio_evict_allowed(rows[i].evictor, rows[i].victim, true), rows[i].by_reclaim);
+        assert_int_equal(helio_preempt_allowed(rows[i].evictor, rows[i].victim, false), rows[i].by_tier);
+        assert_int_equal(helio_preempt_allowed(rows[i].evictor, rows[i].victim, true), rows[i].by_reclaim);
     }
 }
 
 static void victims__work_lost_is_bounded_by_the_checkpoints(void **state)
 {
     (void)state;
-    assert_int_equal(helio_evict_lost_ms(9000, 0, false, 30000), 9000);  /* tells of none: all of it */
-    assert_int_equal(helio_evict_lost_ms(9000, 4000, false, 30000), 4000);
-    assert_int_equal(helio_evict_lost_ms(3000, 4000, false, 30000), 3000);
-    assert_int_equal(helio_evict_lost_ms(90000, 60000, true, 30000), 30000); /* saves when it is signalled */
-    assert_int_equal(helio_evict_lost_ms(90000, 0, true, 30000), 30000);
+    assert_int_equal(helio_preempt_lost_ms(9000, 0, false, 30000), 9000);  /* tells of none: all of it */
+    assert_int_equal(helio_preempt_lost_ms(9000, 4000, false, 30000), 4000);
+    assert_int_equal(helio_preempt_lost_ms(3000, 4000, false, 30000), 3000);
+    assert_int_equal(helio_preempt_lost_ms(90000, 60000, true, 30000), 30000); /* saves when it is signalled */
+    assert_int_equal(helio_preempt_lost_ms(90000, 0, true, 30000), 30000);
 }
 
 static void victims__who_tells_of_no_checkpoints_is_no_dearer_than_a_reasonable_job(void **state)
 {
     (void)state;
-    uint64_t most = HELIO_EVICT_LOST_MAX_MS, day = 86400000;
-    assert_int_equal(helio_evict_lost_ms(most - 1, 0, false, 30000), most - 1);
-    assert_int_equal(helio_evict_lost_ms(day, 0, false, 30000), most);
-    assert_int_equal(helio_evict_lost_ms(day, day, false, 30000), most);
-    assert_int_equal(helio_evict_lost_ms(day, 0, true, day), most); /* a day's grace neither */
-    assert_int_equal(helio_evict_lost_ms(day, most, false, 30000), most);
+    uint64_t most = HELIO_PREEMPT_LOST_MAX_MS, day = 86400000;
+    assert_int_equal(helio_preempt_lost_ms(most - 1, 0, false, 30000), most - 1);
+    assert_int_equal(helio_preempt_lost_ms(day, 0, false, 30000), most);
+    assert_int_equal(helio_preempt_lost_ms(day, day, false, 30000), most);
+    assert_int_equal(helio_preempt_lost_ms(day, 0, true, day), most); /* a day's grace neither */
+    assert_int_equal(helio_preempt_lost_ms(day, most, false, 30000), most);
 }
 
 static void victims__standard_work_alone_becomes_immune(void **state)
 {
     (void)state;
-    assert_false(helio_evict_is_immune(STANDARD, HELIO_EVICT_TIMES_MAX - 1));
-    assert_true(helio_evict_is_immune(STANDARD, HELIO_EVICT_TIMES_MAX));
-    assert_false(helio_evict_is_immune(BEST, 200));
+    assert_false(helio_preempt_is_immune(STANDARD, HELIO_PREEMPT_TIMES_MAX - 1));
+    assert_true(helio_preempt_is_immune(STANDARD, HELIO_PREEMPT_TIMES_MAX));
+    assert_false(helio_preempt_is_immune(BEST, 200));
 }
 
 static void victims__patience_is_the_work_lost_within_bounds(void **state)
 {
     (void)state;
-    assert_int_equal(helio_evict_patience_ms(0, 8, true), 0);
-    assert_int_equal(helio_evict_patience_ms(8 * 3000, 8, true), 3000);
-    assert_int_equal(helio_evict_patience_ms(8 * 3600000, 8, true), HELIO_EVICT_PATIENCE_RECLAIM_MS);
-    assert_int_equal(helio_evict_patience_ms(8 * 3600000, 8, false), HELIO_EVICT_PATIENCE_TIER_MS);
-    assert_int_equal(helio_evict_patience_ms(5000, 0, false), 5000); /* a job without GPUs */
+    assert_int_equal(helio_preempt_patience_ms(0, 8, true), 0);
+    assert_int_equal(helio_preempt_patience_ms(8 * 3000, 8, true), 3000);
+    assert_int_equal(helio_preempt_patience_ms(8 * 3600000, 8, true), HELIO_PREEMPT_PATIENCE_RECLAIM_MS);
+    assert_int_equal(helio_preempt_patience_ms(8 * 3600000, 8, false), HELIO_PREEMPT_PATIENCE_TIER_MS);
+    assert_int_equal(helio_preempt_patience_ms(5000, 0, false), 5000); /* a job without GPUs */
 }
 
 static void victims__every_reason_has_a_word(void **state)
 {
     (void)state;
-    for (uint32_t why = 0; why < HELIO_EVICT_WHY_COUNT; why++) {
+    for (uint32_t why = 0; why < HELIO_PREEMPT_CAUSE_COUNT; why++) {
         uint32_t back = 99;
-        assert_int_equal(helio_evict_why_of(helio_text_of(helio_evict_why_word(why)), &back), HELIO_OK);
+        assert_int_equal(helio_preempt_cause_of(helio_text_of(helio_preempt_cause_name(why)), &back), HELIO_OK);
         assert_int_equal(back, why);
     }
-    assert_string_equal(helio_evict_why_word(HELIO_EVICT_WHY_COUNT), "unknown");
+    assert_string_equal(helio_preempt_cause_name(HELIO_PREEMPT_CAUSE_COUNT), "unknown");
     uint32_t untouched = 7;
-    assert_int_equal(helio_evict_why_of(HELIO_TEXT("weather"), &untouched), HELIO_NOT_FOUND);
+    assert_int_equal(helio_preempt_cause_of(HELIO_TEXT("weather"), &untouched), HELIO_NOT_FOUND);
     assert_int_equal(untouched, 7);
 }
 

@@ -28,18 +28,19 @@ static void reasons__all_have_a_meaning_and_a_remedy(void **state)
 {
     (void)state;
     for (uint32_t i = HELIO_REASON_NONE + 1; i < HELIO_REASON_COUNT; i++)
-        assert_whole(helio_reason_word(i), helio_reason_doc(i));
+        assert_whole(helio_reason_name(i), helio_reason_doc(i));
     for (uint32_t i = HELIO_REJECTION_NONE + 1; i < HELIO_REJECTION_COUNT; i++)
-        assert_whole(helio_rejection_word(i), helio_rejection_doc(i));
+        assert_whole(helio_rejection_name(i), helio_rejection_doc(i));
     for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
-        assert_whole(helio_cause_word(i), helio_cause_doc(i));
+        assert_whole(helio_cause_name(i), helio_cause_doc(i));
 }
 
 static void a_cause_is_read_from_the_texts_of_older_peers(void **state)
 {
     (void)state;
     helio_text_t rest;
-    assert_int_equal(helio_cause_of_text(HELIO_TEXT("StartFailed: cannot make a folder"), &rest), HELIO_CAUSE_START_FAILED);
+    assert_int_equal(helio_cause_of_text(HELIO_TEXT("StartFailed: cannot make a folder"), &rest),
+                     HELIO_CAUSE_START_FAILED);
     assert_true(helio_text_is(rest, "cannot make a folder"));
     assert_int_equal(helio_cause_of_text(HELIO_TEXT("NotHere"), &rest), HELIO_CAUSE_NOT_HERE);
     assert_int_equal(rest.size, 0);
@@ -47,8 +48,8 @@ static void a_cause_is_read_from_the_texts_of_older_peers(void **state)
     assert_true(helio_text_is(rest, "StartFailedly"));
     assert_int_equal(helio_cause_of_text((helio_text_t){0}, &rest), HELIO_CAUSE_NONE);
     for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
-        assert_int_equal(helio_cause_of_text(helio_text_of(helio_cause_word(i)), &rest), i);
-    assert_string_equal(helio_cause_word(HELIO_CAUSE_COUNT), "unknown");
+        assert_int_equal(helio_cause_of_text(helio_text_of(helio_cause_name(i)), &rest), i);
+    assert_string_equal(helio_cause_name(HELIO_CAUSE_COUNT), "unknown");
     assert_int_equal(helio_cause_blame(HELIO_CAUSE_COUNT), HELIO_BLAME_POOL);
 }
 

@@ -367,7 +367,7 @@ static void job__errors_name_the_place_and_what_was_expected(void **state)
                     diagnostic.column == bad->column && strstr(diagnostic.message, bad->message) &&
                     (!bad->hint || strstr(diagnostic.hint, bad->hint));
         if (!same)
-            fail_msg("%s\n%s %u:%u %s\nhelp: %s", bad->line, helio_spec_problem_word(diagnostic.problem),
+            fail_msg("%s\n%s %u:%u %s\nhelp: %s", bad->line, helio_spec_problem_name(diagnostic.problem),
                      diagnostic.line, diagnostic.column, diagnostic.message, diagnostic.hint);
     }
 }

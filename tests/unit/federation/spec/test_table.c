@@ -26,7 +26,7 @@ typedef struct settings {
     int64_t when;
     uint32_t goal;
     struct {
-        helio_word_t *items;
+        helio_string_t *items;
         uint32_t count;
     } words;
     struct {
@@ -62,11 +62,11 @@ static const helio_spec_field_t agent_fields[] = {
     {.key = "money", .kind = HELIO_SPEC_MONEY, AT(money), .example = "1 USD"},
     {.key = "when", .kind = HELIO_SPEC_TIME, AT(when), .example = "2026-11-22T07:00:00Z"},
     {.key = "goal",
-     .kind = HELIO_SPEC_WORD,
+     .kind = HELIO_SPEC_CHOICE,
      AT(goal),
      .words = HELIO_SPEC_ENUM(helio_goal, HELIO_GOAL),
      .example = "fast"},
-    {.key = "words", .kind = HELIO_SPEC_WORDS, AT(words), .most = 3, .example = "[a, b]"},
+    {.key = "words", .kind = HELIO_SPEC_STRINGS, AT(words), .most = 3, .example = "[a, b]"},
     {.key = "pairs", .kind = HELIO_SPEC_PAIRS, AT(pairs), .most = 3, .example = "{a: 1}"},
     {.key = "list",
      .kind = HELIO_SPEC_LIST,

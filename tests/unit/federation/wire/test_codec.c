@@ -225,9 +225,9 @@ static void codec__appended_fields_of_a_newer_sender_are_skipped(void **state)
     assert_int_equal(helio_wire_unpack(&tiny_type, bytes, *state, &back, NULL), HELIO_OK);
     assert_true(back.flag && back.i == 1 && back.u == 2 && helio_text_is(back.t, "x"));
     /* also inside lists: the next item must be found behind the skipped fields */
-    helio_msg_rulings_t none = {.last = true};
+    helio_msg_verdicts_t none = {.last = true};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t out = {0};
-    assert_int_equal(helio_wire_pack(&helio_msg_rulings_type, &none, &out, NULL), HELIO_OK);
+    assert_int_equal(helio_wire_pack(&helio_msg_verdicts_type, &none, &out, NULL), HELIO_OK);
     assert_memory_equal(out.data, "\x92\x90\xc3", 3);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t two = {0};
     const char key[20] = {0};
@@ -238,13 +238,13 @@ static void codec__appended_fields_of_a_newer_sender_are_skipped(void **state)
         helio_buffer_append(&two, "\x05\x01\x92\x01\x02\xa1n", 7);
     }
     helio_buffer_append(&two, "\xc3", 1);
-    helio_msg_rulings_t rulings;
+    helio_msg_verdicts_t verdicts;
     assert_int_equal(
-        helio_wire_unpack(&helio_msg_rulings_type, helio_buffer_view(&two), *state, &rulings, NULL),
+        helio_wire_unpack(&helio_msg_verdicts_type, helio_buffer_view(&two), *state, &verdicts, NULL),
         HELIO_OK);
-    assert_int_equal(rulings.rulings.count, 2);
-    assert_int_equal(rulings.rulings.items[1].epoch, 5);
-    assert_true(rulings.last);
+    assert_int_equal(verdicts.verdicts.count, 2);
+    assert_int_equal(verdicts.verdicts.items[1].epoch, 5);
+    assert_true(verdicts.last);
 }
 
 static void codec__writing_refuses_what_breaks_the_table_and_leaves_the_buffer(void **state)

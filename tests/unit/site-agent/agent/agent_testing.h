@@ -40,7 +40,7 @@ typedef struct world {
     helio_server_t *server;
     helio_arena_t *arena;
     helio_agent_settings_t settings;
-    helio_word_t broker;
+    helio_string_t broker;
     char endpoint[64];
     helio_pool_t pool;
     helio_agent_t *agent;
@@ -206,7 +206,7 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
                                    .lease_ms = 900000,
                                    .renew_ms = 90000,
                                    .summary_ms = 100};
-    helio_msg_rulings_t rulings = {.last = true};
+    helio_msg_verdicts_t verdicts = {.last = true};
     switch (message) {
     case HELIO_MSG_HELLO:
         world.hellos++;
@@ -215,7 +215,7 @@ static inline void broker_hears(void *arg, uint64_t peer, helio_text_t principal
     case HELIO_MSG_INVENTORY:
         world.inventories++;
         world.holdings += ((helio_msg_inventory_t *)record)->holdings.count;
-        say(HELIO_MSG_RULINGS, &rulings);
+        say(HELIO_MSG_VERDICTS, &verdicts);
         break;
     case HELIO_MSG_SUMMARY:
         world.summaries++;

@@ -16,8 +16,8 @@ static void agent__carries_a_job_from_order_to_acknowledged_end(void **state)
     assert_int_equal(world.reports[1].kind, HELIO_REPORT_KIND_STARTING);
     turn_until(&world.starts, 1);
     assert_string_equal(world.started_run, "train it");
-    tell(1, HELIO_BACKEND_WORD_STARTED, 0);
-    tell(1, HELIO_BACKEND_WORD_ENDED, 3);
+    tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
+    tell(1, HELIO_BACKEND_REPORT_ENDED, 3);
     turn_until(&world.report_count, 4);
     assert_int_equal(world.reports[2].kind, HELIO_REPORT_KIND_RUNNING);
     assert_int_equal(world.reports[3].kind, HELIO_REPORT_KIND_ENDED);
@@ -60,20 +60,20 @@ static void agent__takes_over_what_runs_when_it_is_started_again(void **state)
     turn_until(&world.summaries, 1);
     order(1, "run: train it\ngpu: H100:4\n");
     turn_until(&world.starts, 1);
-    tell(1, HELIO_BACKEND_WORD_STARTED, 0);
+    tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.report_count, 3);
     helio_agent_destroy(&world.agent);
     uint32_t surveys = world.surveys;
     start_agent();
     assert_int_equal(world.adopts, 1);
     assert_int_equal(world.surveys, surveys); /* the journal knew */
-    tell(1, HELIO_BACKEND_WORD_STARTED, 0);
+    tell(1, HELIO_BACKEND_REPORT_STARTED, 0);
     turn_until(&world.hellos, 2);
     turn_until(&world.holdings, 1);
     turn_until(&world.report_count, 6); /* the same three again */
     assert_int_equal(world.reports[5].seq, world.reports[2].seq);
     assert_int_equal(world.starts, 1);
-    tell(1, HELIO_BACKEND_WORD_ENDED, 0);
+    tell(1, HELIO_BACKEND_REPORT_ENDED, 0);
     turn_until(&world.report_count, 7);
 }
 

@@ -111,7 +111,7 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
         if (helio_agent_settings_load(write_file("site.yaml", text), arena, &settings, &complaint) !=
             HELIO_OK)
             fail_msg("%s", complaint.data);
-        assert_true(settings.site.tenants_told);
+        assert_true(settings.site.tenants_reported);
         assert_int_equal(settings.site.tenants.count, cases[i].count);
         assert_int_equal(helio_site_maps(&settings.site, HELIO_TEXT("acme")), cases[i].acme);
         assert_int_equal(helio_site_maps(&settings.site, HELIO_TEXT("zeta")), cases[i].zeta);
@@ -125,7 +125,7 @@ static void settings__the_broker_is_told_which_tenants_have_a_user(void **state)
     if (helio_agent_settings_load(write_file("site.yaml", many.data), arena, &settings, &complaint) !=
         HELIO_OK)
         fail_msg("%s", complaint.data);
-    assert_false(settings.site.tenants_told); /* more than a message holds: the site itself refuses */
+    assert_false(settings.site.tenants_reported); /* more than a message holds: the site itself refuses */
     assert_true(helio_site_maps(&settings.site, HELIO_TEXT("nobody")));
 }
 

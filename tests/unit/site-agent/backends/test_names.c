@@ -87,11 +87,11 @@ static void marks__with_hostile_numbers_are_refused(void **state)
     const char *bad[] = {"", "-", "1x", " 1", "99999999999999999999", "9223372036854775808", "0x1", "+1"};
     int64_t value = 5;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(helio_mark_number(helio_text_of(bad[i]), INT64_MIN + 1, INT64_MAX, &value));
+        assert_false(helio_status_file_number(helio_text_of(bad[i]), INT64_MIN + 1, INT64_MAX, &value));
     assert_int_equal(value, 5);
-    assert_true(helio_mark_number(HELIO_TEXT("-7"), -7, 7, &value));
+    assert_true(helio_status_file_number(HELIO_TEXT("-7"), -7, 7, &value));
     assert_int_equal(value, -7);
-    assert_false(helio_mark_number(HELIO_TEXT("8"), -7, 7, &value));
+    assert_false(helio_status_file_number(HELIO_TEXT("8"), -7, 7, &value));
 }
 
 int main(void)

@@ -262,9 +262,9 @@ static inline helio_aev_welcome_t welcome_of(uint64_t incarnation, uint64_t brok
 
 static inline void rule_on(site_t *site, uint8_t number, uint32_t epoch, uint32_t verdict, bool last)
 {
-    helio_ruling_t ruling = {key_of(number), epoch, verdict};
-    helio_aev_rulings_t rulings = {.rulings = {&ruling, number ? 1 : 0}, .last = last};
-    step(site, HELIO_AGENT_EV_RULINGS, &rulings);
+    helio_attempt_verdict_t attempt_verdict = {key_of(number), epoch, verdict};
+    helio_aev_verdicts_t verdicts = {.verdicts = {&attempt_verdict, number ? 1 : 0}, .last = last};
+    step(site, HELIO_AGENT_EV_VERDICTS, &verdicts);
 }
 
 static inline void open_until_inventory(site_t *site)
@@ -316,7 +316,7 @@ static inline void backend_says(site_t *site, uint8_t number, uint32_t epoch, ui
 {
     helio_aev_backend_t event = backend_of(number, epoch, word);
     event.started_wall_ms =
-        word == HELIO_BACKEND_WORD_STARTED || word == HELIO_BACKEND_WORD_ENDED ? site->wall_ms : 0;
+        word == HELIO_BACKEND_REPORT_STARTED || word == HELIO_BACKEND_REPORT_ENDED ? site->wall_ms : 0;
     step(site, HELIO_AGENT_EV_BACKEND, &event);
 }
 

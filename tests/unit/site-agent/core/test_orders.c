@@ -61,7 +61,7 @@ static void order__seen_before_a_restart_is_still_a_replay(void **state)
     (void)state;
     open_session(&site);
     give_one(1, 1, 1, 8);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
     acknowledge(&site, last_seq(&site));
     commit(&site);
     restart(&site);
@@ -78,7 +78,7 @@ order__of_an_attempt_that_is_over_and_acknowledged_is_refused_so_that_another_ep
     (void)state;
     open_session(&site);
     give_one(1, 1, 1, 8);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
     commit(&site);
     uint64_t end = last_seq(&site);
     clear_log(&site);
@@ -99,7 +99,7 @@ static void order__of_an_older_epoch_is_refused_as_stale(void **state)
     (void)state;
     open_session(&site);
     give_one(1, 7, 1, 8);
-    backend_says(&site, 1, 7, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 7, HELIO_BACKEND_REPORT_ENDED);
     clear_log(&site);
     give_one(1, 6, 1, 8);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0);
@@ -113,13 +113,13 @@ static void order__of_a_newer_epoch_starts_beside_what_is_still_stopping(void **
     (void)state;
     open_session(&site);
     give_one(1, 1, 1, 8);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_STARTED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
     stop_it(&site, 1, 1, HELIO_STOP_MODE_GRACE);
     clear_log(&site);
     give_one(1, 2, 1, 8);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
     assert_int_equal(figures(&site).attempts, 2);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
     assert_int_equal(report_row(&site, HELIO_REPORT_KIND_ENDED)->epoch, 1);
 }
 
@@ -167,7 +167,7 @@ static void order__waits_while_the_backend_runs_what_nobody_knows(void **state)
 {
     (void)state;
     restart_as(&site, true);
-    backend_says(&site, 9, 4, HELIO_BACKEND_WORD_STARTED);
+    backend_says(&site, 9, 4, HELIO_BACKEND_REPORT_STARTED);
     open_until_inventory(&site);
     const helio_afx_inventory_t *inventory = last_of(&site, HELIO_AGENT_FX_SEND_INVENTORY);
     assert_int_equal(inventory->holdings.count, 1);
@@ -177,7 +177,7 @@ static void order__waits_while_the_backend_runs_what_nobody_knows(void **state)
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 1);
     give_one(1, 1, 1, 1);
     assert_string_equal(refusal(), "NotReady: an attempt of unknown size runs here");
-    helio_aev_backend_t gone = backend_of(9, 4, HELIO_BACKEND_WORD_ENDED);
+    helio_aev_backend_t gone = backend_of(9, 4, HELIO_BACKEND_REPORT_ENDED);
     gone.stopped = true;
     step(&site, HELIO_AGENT_EV_BACKEND, &gone);
     assert_non_null(report_row(&site, HELIO_REPORT_KIND_STOPPED));
@@ -310,7 +310,7 @@ static void start__is_repeated_for_a_backend_that_never_heard_of_it_without_new_
     restart(&site);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_ADOPT), 1);
     assert_int_equal(((const helio_afx_start_t *)last_of(&site, HELIO_AGENT_FX_ADOPT))->slots.count, 1);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ABSENT);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ABSENT);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 0); /* no session yet */
     open_session(&site);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);

@@ -6,8 +6,8 @@ static void report__of_an_end_carries_what_the_backend_measured(void **state)
     (void)state;
     open_session(&site);
     give_one(1, 1, 2, 4);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_STARTED);
-    helio_aev_backend_t ended = backend_of(1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_STARTED);
+    helio_aev_backend_t ended = backend_of(1, 1, HELIO_BACKEND_REPORT_ENDED);
     ended.exit_code = 124;
     ended.limit_reached = true;
     ended.run_ms = 5000;
@@ -73,7 +73,7 @@ static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_p
     (void)state;
     open_session(&site);
     give_one(1, 1, 4, 8);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
     give_one(2, 1, 4, 8); /* the same GPUs; the end of the first is not acknowledged */
     commit(&site);
     restart(&site);
@@ -91,7 +91,7 @@ static void report__texts_of_a_backend_are_made_fit_for_journal_and_wire(void **
     memset(reason, 'x', sizeof reason);
     (void)snprintf(reason, sizeof reason, "StartFailed: \xff\n\x1b[31m");
     reason[strlen(reason)] = 'x';
-    helio_aev_backend_t event = backend_of(1, 1, HELIO_BACKEND_WORD_FAILED_TO_START);
+    helio_aev_backend_t event = backend_of(1, 1, HELIO_BACKEND_REPORT_FAILED_TO_START);
     event.reason = (helio_text_t){reason, 400};
     step(&site, HELIO_AGENT_EV_BACKEND, &event);
     helio_text_t said = report_row(&site, HELIO_REPORT_KIND_LOST)->reason;
@@ -124,7 +124,7 @@ static void acknowledgement__of_the_end_forgets_the_attempt(void **state)
     (void)state;
     open_session(&site);
     give_one(1, 1, 1, 8);
-    backend_says(&site, 1, 1, HELIO_BACKEND_WORD_ENDED);
+    backend_says(&site, 1, 1, HELIO_BACKEND_REPORT_ENDED);
     commit(&site);
     clear_log(&site);
     acknowledge(&site, last_seq(&site)); /* 0: nothing yet */

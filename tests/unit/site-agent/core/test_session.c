@@ -22,7 +22,7 @@ static void give_loss(uint8_t number, uint32_t on_site_loss)
     helio_order_t order = order_of(number, 1, 1, 1);
     order.on_site_loss = on_site_loss;
     give(&site, &order);
-    backend_says(&site, number, 1, HELIO_BACKEND_WORD_STARTED);
+    backend_says(&site, number, 1, HELIO_BACKEND_REPORT_STARTED);
 }
 
 static void session__opens_in_the_order_hello_inventory_rulings_then_the_rest(void **state)
@@ -162,7 +162,7 @@ static void lease__stops_lease_and_eager_attempts_before_it_ends_but_no_strict_o
     later(&site, 1); /* 15 s before its end there is no more grace */
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 4);
     assert_int_equal(((const helio_stop_t *)last_of(&site, HELIO_AGENT_FX_STOP))->mode, HELIO_STOP_MODE_KILL);
-    helio_aev_backend_t ended = backend_of(2, 1, HELIO_BACKEND_WORD_ENDED);
+    helio_aev_backend_t ended = backend_of(2, 1, HELIO_BACKEND_REPORT_ENDED);
     ended.stopped = true;
     step(&site, HELIO_AGENT_EV_BACKEND, &ended);
     assert_true(helio_text_is(report_row(&site, HELIO_REPORT_KIND_STOPPED)->reason, "LeaseExpired"));

@@ -197,23 +197,23 @@ static void reach(site_t *site, what_t what)
     if (what == NONE) { /* an older epoch is over and acknowledged, so that an epoch is known */
         order.epoch = 4;
         give(site, &order);
-        backend_says(site, 1, 4, HELIO_BACKEND_WORD_ENDED);
+        backend_says(site, 1, 4, HELIO_BACKEND_REPORT_ENDED);
         acknowledge(site, last_seq(site));
     } else {
         give(site, &order);
     }
     if (what == RUNNING || what == STANDING || what == STOPPING || what == KILLING || what == OVER)
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_STARTED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_STARTED);
     if (what == STANDING)
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_SUSPENDED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_SUSPENDED);
     if (what == STOPPING || what == KILLING)
         stop_it(site, 1, 5, what == STOPPING ? HELIO_STOP_MODE_GRACE : HELIO_STOP_MODE_KILL);
     if (what == OVER)
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_ENDED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_ENDED);
     commit(site);
     if (what == DUE) { /* the backend has never heard of it, and no session is open to start it again */
         step(site, HELIO_AGENT_EV_DISCONNECTED, NULL);
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_ABSENT);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_ABSENT);
         commit(site);
     }
     clear_log(site);
@@ -229,7 +229,7 @@ static void reconnect(site_t *site, uint32_t verdict)
 static void happen(site_t *site, happening_t happening)
 {
     helio_order_t order = order_of(1, 5, 1, 2);
-    helio_aev_backend_t stopped = backend_of(1, 5, HELIO_BACKEND_WORD_ENDED);
+    helio_aev_backend_t stopped = backend_of(1, 5, HELIO_BACKEND_REPORT_ENDED);
     stopped.stopped = true;
     switch (happening) {
     case SAME_ORDER:
@@ -246,31 +246,31 @@ static void happen(site_t *site, happening_t happening)
         stop_it(site, 1, 5, HELIO_STOP_MODE_KILL);
         break;
     case STARTED:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_STARTED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_STARTED);
         break;
     case ENDED:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_ENDED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_ENDED);
         break;
     case ENDED_STOPPED:
         step(site, HELIO_AGENT_EV_BACKEND, &stopped);
         break;
     case FAILED_TO_START:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_FAILED_TO_START);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_FAILED_TO_START);
         break;
     case VANISHED:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_VANISHED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_VANISHED);
         break;
     case ABSENT:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_ABSENT);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_ABSENT);
         break;
     case WAITING:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_WAITING);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_WAITING);
         break;
     case SUSPENDED:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_SUSPENDED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_SUSPENDED);
         break;
     case RESUMED:
-        backend_says(site, 1, 5, HELIO_BACKEND_WORD_RESUMED);
+        backend_says(site, 1, 5, HELIO_BACKEND_REPORT_RESUMED);
         break;
     case LEASE_ENDS:
         later(site, 900000 - 60000);
@@ -392,8 +392,8 @@ static void attempt__edges_are_edges_of_the_brokers_table(void **state)
     };
     for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++)
         if (!helio_job_state_edge(edges[i].from, edges[i].to))
-            fail_msg("%s -> %s is not the broker's", helio_job_state_word(edges[i].from),
-                     helio_job_state_word(edges[i].to));
+            fail_msg("%s -> %s is not the broker's", helio_job_state_name(edges[i].from),
+                     helio_job_state_name(edges[i].to));
 }
 
 static bool broker_takes(uint32_t from, uint32_t report)
@@ -418,8 +418,8 @@ static void attempt__ends_are_ends_that_the_broker_takes(void **state)
     };
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         if (!broker_takes(ends[i].from, ends[i].report))
-            fail_msg("%s ends as %s", helio_job_state_word(ends[i].from),
-                     helio_report_kind_word(ends[i].report));
+            fail_msg("%s ends as %s", helio_job_state_name(ends[i].from),
+                     helio_report_kind_name(ends[i].report));
 }
 
 int main(void)

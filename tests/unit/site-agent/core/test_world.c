@@ -58,9 +58,9 @@ static void carry_out(world_t *world, const entry_t *effect)
     } else if (effect->kind == HELIO_AGENT_FX_ADOPT) {
         const helio_order_t *order = &((helio_afx_start_t *)effect->record)->order;
         run_t *run = run_of(world, order);
-        uint32_t word = !run->started ? HELIO_BACKEND_WORD_ABSENT
-                        : run->ended  ? HELIO_BACKEND_WORD_ENDED
-                                      : HELIO_BACKEND_WORD_STARTED;
+        uint32_t word = !run->started ? HELIO_BACKEND_REPORT_ABSENT
+                        : run->ended  ? HELIO_BACKEND_REPORT_ENDED
+                                      : HELIO_BACKEND_REPORT_STARTED;
         backend_says(site, order->key.job.bytes[15], order->epoch, word);
         listen(world);
     } else if (effect->kind == HELIO_AGENT_FX_STOP) {
@@ -111,11 +111,11 @@ static void backend_moves(world_t *world)
     if (!run->started || run->ended)
         return;
     if (pick(world, 2)) {
-        backend_says(world->site, key, epoch, HELIO_BACKEND_WORD_STARTED);
+        backend_says(world->site, key, epoch, HELIO_BACKEND_REPORT_STARTED);
         return;
     }
     run->ended = true;
-    helio_aev_backend_t event = backend_of(key, epoch, HELIO_BACKEND_WORD_ENDED);
+    helio_aev_backend_t event = backend_of(key, epoch, HELIO_BACKEND_REPORT_ENDED);
     event.stopped = run->stop_asked;
     event.run_ms = 10;
     step(world->site, HELIO_AGENT_EV_BACKEND, &event);
@@ -242,7 +242,7 @@ static void world__loses_no_report_whatever_crashes(void **state)
             for (uint8_t k = 0; k < KEYS; k++)
                 for (uint32_t e = 1; e < EPOCHS; e++)
                     if (world.runs[k][e].started) {
-                        backend_says(&site, k, e, HELIO_BACKEND_WORD_ENDED);
+                        backend_says(&site, k, e, HELIO_BACKEND_REPORT_ENDED);
                         world.runs[k][e].ended = true;
                         listen(&world);
                     }

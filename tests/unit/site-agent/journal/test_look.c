@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "site-agent/journal/journal.h"
-#include "site-agent/journal/look.h"
+#include "site-agent/journal/inspect.h"
 #include "tests/support/folder.h"
 
 #define WALL INT64_C(1795000000000)
@@ -38,9 +38,9 @@ static int end(void **state)
 
 static void expect(helio_rc expected, const char *part)
 {
-    char text[HELIO_JOURNAL_LOOK_SIZE] = "";
+    char text[HELIO_JOURNAL_INSPECT_SIZE] = "";
     helio_error_t err = {.text = ""};
-    helio_rc rc = helio_journal_look(directory, text, &err);
+    helio_rc rc = helio_journal_inspect(directory, text, &err);
     if (rc != expected || !strstr(rc ? err.text : text, part))
         fail_msg("%s: '%s%s', not %s '%s'", helio_rc_name(rc), text, err.text, helio_rc_name(expected), part);
 }

@@ -150,10 +150,10 @@ static void mapping__fields_arrive_in_the_event(void **state)
                      HELIO_OK);
     assert_int_equal(((const helio_aev_renewed_t *)payload)->sent_boot_ms, 77);
     assert_int_equal(((const helio_aev_renewed_t *)payload)->lease_ms, 88);
-    helio_msg_rulings_t rulings = {.last = true};
-    assert_int_equal(helio_mapping_event(HELIO_MSG_RULINGS, &rulings, wire.arena, &event, &payload),
+    helio_msg_verdicts_t verdicts = {.last = true};
+    assert_int_equal(helio_mapping_event(HELIO_MSG_VERDICTS, &verdicts, wire.arena, &event, &payload),
                      HELIO_OK);
-    assert_true(((const helio_aev_rulings_t *)payload)->last);
+    assert_true(((const helio_aev_verdicts_t *)payload)->last);
     helio_msg_reports_ack_t ack = {41};
     assert_int_equal(helio_mapping_event(HELIO_MSG_REPORTS_ACK, &ack, wire.arena, &event, &payload),
                      HELIO_OK);

@@ -147,13 +147,13 @@ static void uplink__says_hello_and_passes_what_the_broker_answers(void **state)
     assert_int_equal(world.events[0], HELIO_AGENT_EV_CONNECTED);
     helio_msg_welcome_t welcome = {.protocol = 1, .renew_ms = 1000};
     broker_says(HELIO_MSG_WELCOME, &welcome);
-    helio_msg_rulings_t rulings = {.last = true};
-    broker_says(HELIO_MSG_RULINGS, &rulings);
+    helio_msg_verdicts_t verdicts = {.last = true};
+    broker_says(HELIO_MSG_VERDICTS, &verdicts);
     helio_msg_reports_ack_t ack = {12};
     broker_says(HELIO_MSG_REPORTS_ACK, &ack);
     turn_until(&world.event_count, 4);
     assert_int_equal(world.events[1], HELIO_AGENT_EV_WELCOME);
-    assert_int_equal(world.events[2], HELIO_AGENT_EV_RULINGS);
+    assert_int_equal(world.events[2], HELIO_AGENT_EV_VERDICTS);
     assert_int_equal(world.events[3], HELIO_AGENT_EV_REPORTS_ACK);
     assert_int_equal(world.ack, 12);
     assert_int_equal(world.notes[HELIO_UPLINK_OPEN], 1);

@@ -35,16 +35,16 @@
         skip();                              \
     } while (0)
 
-static inline void expect(const heard_t *heard, helio_backend_word_t word)
+static inline void expect(const heard_t *heard, helio_backend_report_t word)
 {
     if (heard->event.word != word)
-        fail_msg("%s (%s) instead of %s", helio_backend_word_word(heard->event.word), heard->reason,
-                 helio_backend_word_word(word));
+        fail_msg("%s (%s) instead of %s", helio_backend_report_name(heard->event.word), heard->reason,
+                 helio_backend_report_name(word));
 }
 
 static inline void expect_end(const heard_t *heard, int exit_code)
 {
-    expect(heard, HELIO_BACKEND_WORD_ENDED);
+    expect(heard, HELIO_BACKEND_REPORT_ENDED);
     assert_int_equal(heard->event.exit_code, exit_code);
 }
 

@@ -49,7 +49,7 @@ static void start__repeated_in_any_state_runs_once(void **state)
     FILE *go = fopen(site_path(&site, "output", 1, "go", path), "we");
     assert_non_null(go);
     (void)fclose(go);
-    while (site.heard_count == 0 || site.heard[site.heard_count - 1].event.word == HELIO_BACKEND_WORD_STARTED)
+    while (site.heard_count == 0 || site.heard[site.heard_count - 1].event.word == HELIO_BACKEND_REPORT_STARTED)
         (void)site_wait(&site, site.heard_count + 1);
     expect_end(&site.heard[site.heard_count - 1], 0);
     uint32_t before = site.heard_count;
@@ -75,7 +75,7 @@ static void start__a_second_shim_for_the_folder_does_nothing(void **state)
     char path[512];
     assert_int_equal(run_shim(site_path(&site, "attempts", 1, "", path)), 3);
     site_stop(&site, 1, HELIO_STOP_MODE_KILL);
-    expect(site_wait(&site, 2), HELIO_BACKEND_WORD_ENDED);
+    expect(site_wait(&site, 2), HELIO_BACKEND_REPORT_ENDED);
     assert_int_equal(run_shim(path), 3); /* after the end, too */
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t log = {0};
     site_log(&site, 1, &log);
@@ -91,7 +91,7 @@ static void start__a_folder_that_was_closed_refuses_a_late_shim(void **state)
     char path[512], claim[512];
     assert_int_equal(mkdir(site_path(&site, "attempts", 1, "", path), 0711), 0);
     site_adopt(&site, 1); /* the former agent died before its shim claimed it */
-    expect(site_wait(&site, 1), HELIO_BACKEND_WORD_ABSENT);
+    expect(site_wait(&site, 1), HELIO_BACKEND_REPORT_ABSENT);
     assert_int_not_equal(access(path, F_OK), 0);
     assert_int_equal(mkdir(path, 0711), 0);
     FILE *file = fopen(site_path(&site, "attempts", 1, "claim", claim), "we");
@@ -112,7 +112,7 @@ static void start__a_shim_that_cannot_run_is_a_failed_start(void **state)
         attempt_t attempt = {.run = "true"};
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 1);
-        expect(heard, HELIO_BACKEND_WORD_FAILED_TO_START);
+        expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
         assert_memory_equal(heard->reason, "StartFailed: ", 13);
         site.shim = NULL; /* mended: the same attempt can start now, since nothing of it ever ran */
         site_reopen(&site);
@@ -135,7 +135,7 @@ static void restart__running_attempts_are_taken_up_again(void **state)
     site_reopen(&site);
     site.heard_count = 0;
     site_adopt(&site, 1);
-    expect(site_wait(&site, 1), HELIO_BACKEND_WORD_STARTED);
+    expect(site_wait(&site, 1), HELIO_BACKEND_REPORT_STARTED);
     char path[512];
     FILE *go = fopen(site_path(&site, "output", 1, "go", path), "we");
     assert_non_null(go);
@@ -159,7 +159,7 @@ static void restart__what_ended_meanwhile_is_told(void **state)
     site_reopen(&site);
     site_adopt(&site, 1);
     expect_end(site_wait(&site, 2), 5);
-    assert_int_equal(site.heard[0].event.word, HELIO_BACKEND_WORD_STARTED);
+    assert_int_equal(site.heard[0].event.word, HELIO_BACKEND_REPORT_STARTED);
     site.heard_count = 0;
     site.backend->class->survey(site.backend);
     expect_end(site_wait(&site, 2), 5);
@@ -167,8 +167,8 @@ static void restart__what_ended_meanwhile_is_told(void **state)
     site_adopt(&site, 2);
     site_stop(&site, 3, HELIO_STOP_MODE_GRACE);
     (void)site_wait(&site, 2);
-    expect(&site.heard[0], HELIO_BACKEND_WORD_ABSENT);
-    expect(&site.heard[1], HELIO_BACKEND_WORD_ABSENT);
+    expect(&site.heard[0], HELIO_BACKEND_REPORT_ABSENT);
+    expect(&site.heard[1], HELIO_BACKEND_REPORT_ABSENT);
     site_close(&site);
 }
 
@@ -215,7 +215,7 @@ static void shim__killed_takes_nothing_of_the_job_with_it_but_the_agent_does(voi
             site_adopt(&site, 1);
         }
         const heard_t *end = site_wait(&site, 2);
-        expect(end, HELIO_BACKEND_WORD_VANISHED);
+        expect(end, HELIO_BACKEND_REPORT_VANISHED);
         assert_memory_equal(end->reason, "Vanished: ", 10);
         assert_false(is_alive(leader));
         assert_false(is_alive(orphan));
@@ -232,7 +232,7 @@ static void shim__of_another_boot_has_vanished_without_killing_anybody(void **st
     site_start(&site, &attempt);
     site_wait_log(&site, "ready");
     site_stop(&site, 1, HELIO_STOP_MODE_KILL);
-    expect(site_wait(&site, 2), HELIO_BACKEND_WORD_ENDED);
+    expect(site_wait(&site, 2), HELIO_BACKEND_REPORT_ENDED);
     /* As a power cut leaves it: no end mark, a claim of another boot that names a process which lives here.
      */
     char path[512];
@@ -244,7 +244,7 @@ static void shim__of_another_boot_has_vanished_without_killing_anybody(void **st
     (void)fclose(claim);
     site.heard_count = 0;
     site_adopt(&site, 1);
-    expect(site_wait(&site, 2), HELIO_BACKEND_WORD_VANISHED);
+    expect(site_wait(&site, 2), HELIO_BACKEND_REPORT_VANISHED);
     site_close(&site);
 }
 
@@ -321,7 +321,7 @@ static void lease__none_or_an_old_one_starts_nothing(void **state)
         attempt.order.on_site_loss = HELIO_SITE_LOSS_LEASE;
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 1);
-        expect(heard, HELIO_BACKEND_WORD_FAILED_TO_START);
+        expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
         assert_string_equal(heard->reason, "LeaseExpired");
         char path[512];
         assert_int_not_equal(access(site_path(&site, "output", 1, "ran", path), F_OK), 0);
@@ -355,9 +355,9 @@ static void disk__full_delays_no_end(void **state)
     helio_backend_destroy(&site.backend);
     (void)umount2(site.dir, MNT_DETACH);
     site_close(&site);
-    assert_int_equal(word, HELIO_BACKEND_WORD_ENDED);
+    assert_int_equal(word, HELIO_BACKEND_REPORT_ENDED);
     assert_int_equal(exit_code, 5);
-    assert_int_equal(next, HELIO_BACKEND_WORD_FAILED_TO_START);
+    assert_int_equal(next, HELIO_BACKEND_REPORT_FAILED_TO_START);
 }
 
 int main(void)

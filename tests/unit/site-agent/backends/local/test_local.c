@@ -18,8 +18,8 @@
 
 static void expect_end(const heard_t *heard, int exit_code)
 {
-    if (heard->event.word != HELIO_BACKEND_WORD_ENDED)
-        fail_msg("%s (%s) instead of an end", helio_backend_word_word(heard->event.word), heard->reason);
+    if (heard->event.word != HELIO_BACKEND_REPORT_ENDED)
+        fail_msg("%s (%s) instead of an end", helio_backend_report_name(heard->event.word), heard->reason);
     assert_int_equal(heard->event.exit_code, exit_code);
 }
 
@@ -43,7 +43,7 @@ static void local__ends_carry_the_exit_code(void **state)
         site_start(&site, &attempt);
         assert_int_equal(site.heard_count, 0); /* nothing is said from within start */
         const heard_t *end = site_wait(&site, 2);
-        assert_int_equal(site.heard[0].event.word, HELIO_BACKEND_WORD_STARTED);
+        assert_int_equal(site.heard[0].event.word, HELIO_BACKEND_REPORT_STARTED);
         expect_end(end, rows[i].exit_code);
         assert_false(end->event.stopped);
         assert_false(end->event.limit_reached);
@@ -291,7 +291,7 @@ static void local__a_stop_right_after_the_start_is_not_lost(void **state)
         site_start(&site, &attempt);
         site_stop(&site, 1, mode);
         const heard_t *end = site_wait(&site, 2);
-        assert_int_equal(end->event.word, HELIO_BACKEND_WORD_ENDED);
+        assert_int_equal(end->event.word, HELIO_BACKEND_REPORT_ENDED);
         assert_true(end->event.stopped);
         site_close(&site);
     }
@@ -411,7 +411,7 @@ static void local__gpus_are_measured_from_before_the_start_to_the_end_by_the_att
     (void)site_wait(&site, 2);
     site_stop(&site, 1, HELIO_STOP_MODE_KILL);
     const heard_t *last = site_wait(&site, 3);
-    assert_int_equal(last->event.word, HELIO_BACKEND_WORD_ENDED);
+    assert_int_equal(last->event.word, HELIO_BACKEND_REPORT_ENDED);
     assert_int_equal(last->event.energy_j, 4711);
     assert_true(measured.gives == 1 && measured.ran && measured.ended_ms == last->event.ended_wall_ms);
     assert_string_equal(measured.taken, measured.given);

@@ -32,7 +32,7 @@ static void users__nobody_runs_as_the_agent_by_accident(void **state)
         attempt_t attempt = {.run = "touch ran"};
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 1);
-        expect(heard, HELIO_BACKEND_WORD_FAILED_TO_START);
+        expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
         assert_memory_equal(heard->reason, "NoUserMapping: ", 15);
         if (!strstr(heard->reason, rows[i].says))
             fail_msg("'%s' does not say '%s'", heard->reason, rows[i].says);
@@ -143,7 +143,7 @@ static void users__checkpoints_of_another_user_are_not_handed_over(void **state)
     site_reopen(&site);
     attempt.epoch = 2;
     site_start(&site, &attempt);
-    expect(site_wait(&site, 3), HELIO_BACKEND_WORD_FAILED_TO_START);
+    expect(site_wait(&site, 3), HELIO_BACKEND_REPORT_FAILED_TO_START);
     assert_non_null(strstr(site.heard[2].reason, "checkpoints belong to another"));
     site_close(&site);
 }
@@ -173,7 +173,7 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     site.rules.secrets = helio_text_of(root);
     site_reopen(&site);
 
-    helio_word_t name = {HELIO_TEXT("HF_TOKEN")};
+    helio_string_t name = {HELIO_TEXT("HF_TOKEN")};
     attempt_t attempt = {.run = "echo \"<$HF_TOKEN>\""};
     attempt.spec.secrets.items = &name;
     attempt.spec.secrets.count = 1;
@@ -188,7 +188,7 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
         attempt.epoch = 2 + i;
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 3 + i);
-        expect(heard, HELIO_BACKEND_WORD_FAILED_TO_START);
+        expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
         assert_memory_equal(heard->reason, "MissingSecret: ", 15);
         assert_non_null(strstr(heard->reason, bad[i]));
     }
@@ -197,7 +197,7 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
     attempt.epoch = 20;
     uint32_t before = site.heard_count;
     site_start(&site, &attempt);
-    expect(site_wait(&site, before + 1), HELIO_BACKEND_WORD_FAILED_TO_START);
+    expect(site_wait(&site, before + 1), HELIO_BACKEND_REPORT_FAILED_TO_START);
     assert_int_not_equal(site.backend->class->check(site.backend, NULL), HELIO_OK);
     site_close(&site);
 }
@@ -210,19 +210,19 @@ static void orders__that_this_site_cannot_run_are_refused_with_their_reason(void
     attempt_t image = {.run = "true"};
     image.spec.image = HELIO_TEXT("registry.example/train:1.4");
     site_start(&site, &image);
-    expect(site_wait(&site, 1), HELIO_BACKEND_WORD_FAILED_TO_START);
+    expect(site_wait(&site, 1), HELIO_BACKEND_REPORT_FAILED_TO_START);
     assert_memory_equal(site.heard[0].reason, "NoContainerRuntime", 18);
     helio_pair_t bad = {HELIO_TEXT("A=B"), HELIO_TEXT("x")};
     attempt_t env = {.run = "true", .epoch = 2};
     env.spec.env.items = &bad;
     env.spec.env.count = 1;
     site_start(&site, &env);
-    expect(site_wait(&site, 2), HELIO_BACKEND_WORD_FAILED_TO_START);
+    expect(site_wait(&site, 2), HELIO_BACKEND_REPORT_FAILED_TO_START);
     attempt_t hostile = {.run = "true", .epoch = 3};
     hostile.order.tenant = HELIO_TEXT("../../../etc\n$(touch x)");
     hostile.order.user = HELIO_TEXT("*");
     site_start(&site, &hostile);
-    expect(site_wait(&site, 3), HELIO_BACKEND_WORD_FAILED_TO_START);
+    expect(site_wait(&site, 3), HELIO_BACKEND_REPORT_FAILED_TO_START);
     site_close(&site);
 }
 

@@ -19,7 +19,7 @@
 
 #include "tests/support/slurm_double.h"
 
-#define WORD(name) HELIO_BACKEND_WORD_##name
+#define WORD(name) HELIO_BACKEND_REPORT_##name
 
 /*  One attempt in a new lab, handed in as job 101. */
 static inline void open_started(lab_t *lab, lab_job_t *job)

@@ -65,9 +65,9 @@ static void gpus_that_no_job_explains_stay_in_use(void **state)
     four_nodes();
     w.node_items[2].gpus[0].used = 2;
     assert_waits(0, 3, 0u, 300u, UINT32_MAX);
-    helio_slurm_job_t *untold = add_running("n[1-4]", 0, NOW_S + 900); /* asked per job: it may be these */
+    helio_slurm_job_t *unknown_intensity = add_running("n[1-4]", 0, NOW_S + 900); /* asked per job: it may be these */
     assert_waits(0, 3, 0u, 300u, 900u);
-    untold->gpu_type = HELIO_TEXT("a100");
+    unknown_intensity->gpu_type = HELIO_TEXT("a100");
     assert_waits(0, 3, 0u, 300u, UINT32_MAX);
 }
 

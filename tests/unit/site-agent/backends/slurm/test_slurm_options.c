@@ -155,7 +155,7 @@ static void slurm_options__a_job_passes_on_what_is_allowed_and_nothing_else(void
         {{HELIO_TEXT("output"), HELIO_TEXT("a\tb")},
          "BadOption: the value of --output has a control character"},
     };
-    helio_word_t site[] = {{HELIO_TEXT("site-thing")}, {HELIO_TEXT("hold")}};
+    helio_string_t site[] = {{HELIO_TEXT("site-thing")}, {HELIO_TEXT("hold")}};
     lab_t lab;
     char text[8192];
     lab_open(&lab);

@@ -12,7 +12,7 @@
 
 #include "tests/support/slurm_double.h"
 
-#define WORD(name) HELIO_BACKEND_WORD_##name
+#define WORD(name) HELIO_BACKEND_REPORT_##name
 
 /*  One that waits as job 101. */
 static void open_pending(lab_t *lab, lab_job_t *job)

@@ -182,7 +182,7 @@ static void states_of_other_releases_do_not_break_a_list(void **state)
         assert_int_equal(helio_slurm_state_is_over(jobs.items[0].state), cases[i].over);
     }
     for (uint32_t s = 0; s < HELIO_SLURM_STATE_COUNT; s++)
-        assert_non_null(helio_slurm_state_word((helio_slurm_state_t)s));
+        assert_non_null(helio_slurm_state_name((helio_slurm_state_t)s));
 }
 
 static void what_is_no_list_of_jobs_is_invalid_not_empty(void **state)

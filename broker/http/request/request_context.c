@@ -1,0 +1,313 @@
+#include "broker/http/request/request_context.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "broker/http/request/route.h"
+#include "federation/base/json.h"
+#include "federation/spec/value.h"
+
+helio_request_context_t *helio_request_context_new(helio_http_t *http, helio_text_t raw_target)
+{
+    helio_request_context_t *self = helio_new(1, sizeof *self);
+    self->http = http;
+    self->arena = helio_arena_new();
+    self->raw_target = helio_arena_string(self->arena, raw_target);
+    self->content_type = self->idempotency_key = self->last_event_id = "";
+    self->body.held = &http->metrics.bodies_bytes;
+    self->fd = -1;
+    return self;
+}
+
+void helio_request_context_destroy(helio_request_context_t **self_p)
+{
+    helio_request_context_t *self = *self_p;
+    if (!self)
+        return;
+    if (self->counted_stream)
+        (void)atomic_fetch_sub_explicit(&self->http->metrics.streams, 1, memory_order_relaxed);
+    helio_operation_destroy(&self->operation);
+    helio_body_clear(&self->body);
+    helio_buffer_clear(&self->response);
+    helio_arena_destroy(&self->retained);
+    helio_arena_destroy(&self->arena);
+    free(self);
+    *self_p = NULL;
+}
+
+void *helio_request_context_state(helio_request_context_t *self, size_t size)
+{
+    if (!self->state)
+        self->state = helio_arena_alloc(self->arena, 1, size);
+    return self->state;
+}
+
+void helio_request_context_header(helio_request_context_t *self, const char *name, const char *value)
+{
+    assert(self->header_count < HELIO_RESPONSE_HEADERS_MAX);
+    self->headers[self->header_count].name = name;
+    self->headers[self->header_count++].value = helio_arena_string(self->arena, helio_text_of(value));
+}
+
+static void response(helio_request_context_t *self, uint32_t status, const char *type)
+{
+    assert(self->status == 0);
+    self->status = status;
+    self->response_type = type;
+    helio_buffer_reset(&self->response);
+    uint32_t retry_after_s = helio_status_retry_after_s(status);
+    if (retry_after_s) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "%u", retry_after_s);
+        helio_request_context_header(self, "Retry-After", text);
+    }
+    if (status == 401)
+        helio_request_context_header(self, "WWW-Authenticate", "Bearer realm=\"heliostat\"");
+}
+
+void helio_response_json(helio_request_context_t *self, uint32_t status, helio_text_t json)
+{
+    response(self, status, "application/json");
+    helio_buffer_append(&self->response, json.data, json.size);
+    helio_buffer_text(&self->response, "\n");
+}
+
+void helio_response_text(helio_request_context_t *self, uint32_t status, const char *type, const char *text)
+{
+    response(self, status, type);
+    helio_buffer_text(&self->response, text);
+}
+
+void helio_response_problem(helio_request_context_t *self, uint32_t status, const char *reason, const char *format,
+                          ...)
+{
+    char detail[700];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    response(self, status, "application/problem+json");
+    helio_problem_json(status, reason, detail, &self->response);
+}
+
+void helio_response_diagnostics(helio_request_context_t *self, const helio_diagnostics_t *wrong, int document)
+{
+    uint32_t status = wrong->items[0].problem == HELIO_SPEC_TOO_BIG_PROBLEM ? 413 : 400;
+    response(self, status, "application/problem+json");
+    helio_problem_of_diagnostics(status, wrong, document, &self->response);
+}
+
+static const char *failure_text(helio_rc rc)
+{
+    switch (rc) {
+    case HELIO_BUSY:
+        return "the broker has as much to do as it can hold; try again shortly";
+    case HELIO_UNAVAILABLE:
+    case HELIO_IO:
+        return "the broker cannot do this at the moment: it does not lead, or its database or the site "
+               "cannot be reached";
+    case HELIO_FENCED:
+        return "another broker leads now";
+    case HELIO_TIMEOUT:
+        return "no answer in time; whether it was done is not known: ask again, with the same "
+               "Idempotency-Key when submitting";
+    case HELIO_OK:
+    case HELIO_INVALID:
+    case HELIO_NOT_FOUND:
+    case HELIO_FORBIDDEN:
+    case HELIO_CONFLICT:
+    case HELIO_TOO_BIG:
+    case HELIO_PROTOCOL:
+    case HELIO_VERSION:
+    case HELIO_INFEASIBLE:
+    default:
+        return helio_rc_text(rc);
+    }
+}
+
+void helio_response_failure(helio_request_context_t *self, const helio_result_t *result, const char *what)
+{
+    assert(result->rc != HELIO_OK);
+    uint32_t status = helio_status_of_rc(result->rc);
+    /* the core's words say why a job is refused; "Invalid" for a conflict would tell programs less than the
+     * code does */
+    const char *reason = strcmp(result->reason, "Invalid") == 0 ? NULL : result->reason;
+    if (result->text[0])
+        helio_response_problem(self, status, reason, "%s", result->text);
+    else if (result->rc == HELIO_NOT_FOUND && what)
+        helio_response_problem(self, status, reason, "there is no %s", what);
+    else
+        helio_response_problem(self, status, reason, "%s", failure_text(result->rc));
+}
+
+void helio_response_read(helio_request_context_t *self, const helio_result_t *result)
+{
+    if (result->rc != HELIO_OK)
+        helio_response_failure(self, result, NULL);
+    else
+        helio_response_json(self, 200, helio_buffer_view(&result->data));
+}
+
+void helio_response_status(helio_request_context_t *self, uint32_t status, const char *key, const char *value,
+                           const char *said)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_json_writer_t json = helio_json_into(&text);
+    helio_json_begin_object(&json, NULL);
+    if (key)
+        helio_json_put_string(&json, key, value);
+    helio_json_put_string(&json, "status", said);
+    helio_json_end(&json);
+    helio_response_json(self, status, helio_buffer_view(&text));
+}
+
+void helio_response_set(helio_request_context_t *self, const helio_result_t *result, const char *what, const char *key)
+{
+    if (result->rc != HELIO_OK) {
+        helio_response_failure(self, result, helio_arena_printf(self->arena, "%s %.64s", what, self->parameter).data);
+        return;
+    }
+    helio_response_status(self, 200, key, self->parameter, result->text);
+}
+
+bool helio_response_ambiguous(helio_request_context_t *self, helio_text_t json)
+{
+    /* the reader builds it, and no other answer begins so; spaces depend on the server's JSON output */
+    static const char head[] = "{\"ambiguous\"";
+    if (json.size < sizeof head - 1 || memcmp(json.data, head, sizeof head - 1) != 0)
+        return false;
+    response(self, 409, "application/problem+json");
+    helio_problem_with(409, "Ambiguous", "several jobs match; type more of the id", json, &self->response);
+    return true;
+}
+
+void helio_response_stream(helio_request_context_t *self, const char *type, void (*want)(helio_request_context_t *self))
+{
+    response(self, 200, type);
+    self->want = want;
+}
+
+/* ---- awaiting ------------------------------------------------------------------------------------------ */
+
+static helio_operation_t *prepare(helio_request_context_t *self)
+{
+    if (!self->operation)
+        self->operation = helio_operation_new();
+    return self->operation;
+}
+
+helio_arena_t *helio_await_arena(helio_request_context_t *self)
+{
+    return prepare(self)->arena;
+}
+
+helio_text_t helio_await_body(helio_request_context_t *self)
+{
+    helio_operation_t *operation = prepare(self);
+    helio_body_move(&operation->body, &self->body);
+    return helio_buffer_view(&operation->body.bytes);
+}
+
+void helio_await_retain(helio_request_context_t *self)
+{
+    helio_operation_t *operation = prepare(self);
+    assert(!self->retained);
+    self->retained = operation->arena;
+    operation->arena = helio_arena_new();
+    helio_body_move(&self->body, &operation->body);
+}
+
+void helio_await_read(helio_request_context_t *self, helio_request_context_step_fn *next, const char *query,
+                      uint32_t count, const char *const params[])
+{
+    assert(count <= HELIO_READ_PARAMS_MAX);
+    helio_operation_t *operation = prepare(self);
+    operation->kind = HELIO_OPERATION_READ;
+    operation->read.query = query;
+    operation->read.param_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        operation->read.params[i] =
+            params[i] ? helio_arena_string(operation->arena, helio_text_of(params[i])) : NULL;
+    self->next = next;
+}
+
+void helio_await_event(helio_request_context_t *self, helio_request_context_step_fn *next, uint32_t event,
+                       void *payload)
+{
+    helio_operation_t *operation = prepare(self);
+    operation->kind = HELIO_OPERATION_CALL;
+    operation->call.kind = HELIO_CALL_EVENT;
+    operation->call.event = event;
+    operation->call.payload = payload;
+    self->next = next;
+}
+
+void helio_await_log(helio_request_context_t *self, helio_request_context_step_fn *next, helio_log_place_t place)
+{
+    helio_operation_t *operation = prepare(self);
+    operation->kind = HELIO_OPERATION_CALL;
+    operation->call.kind = HELIO_CALL_LOG_READ;
+    operation->call.site = helio_arena_string(operation->arena, helio_text_of(place.site));
+    operation->call.key = place.key;
+    operation->call.epoch = place.epoch;
+    operation->call.offset = place.offset;
+    operation->call.size_max = place.size_max;
+    self->next = next;
+}
+
+void helio_await_figures(helio_request_context_t *self, helio_request_context_step_fn *next)
+{
+    helio_operation_t *operation = prepare(self);
+    operation->kind = HELIO_OPERATION_CALL;
+    operation->call.kind = HELIO_CALL_FIGURES;
+    self->next = next;
+}
+
+void helio_await_idle(helio_request_context_t *self, int64_t wake_ms, bool notifier)
+{
+    assert(self->want);
+    self->wake_ms = wake_ms;
+    self->wants_notify = notifier;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------------- */
+
+const char *helio_request_context_query(const helio_request_context_t *self, const char *name)
+{
+    assert(helio_route_takes_query(self->route, name));
+    return helio_target_query(&self->target, name);
+}
+
+bool helio_request_context_number(helio_request_context_t *self, const char *name, uint64_t fallback, uint64_t most,
+                           uint64_t *ret_value)
+{
+    const char *text = helio_request_context_query(self, name);
+    uint64_t value = fallback;
+    if (text && (helio_u64_parse(helio_text_of(text), &value) != HELIO_OK || value > most)) {
+        helio_response_problem(self, 400, NULL, "the query parameter '%s' must be a whole number up to %llu",
+                             name, (unsigned long long)most);
+        return false;
+    }
+    *ret_value = value;
+    return true;
+}
+
+const char *helio_request_context_tenant(const helio_request_context_t *self)
+{
+    assert(self->route->access != HELIO_ACCESS_MEMBER); /* shows nothing that belongs to tenants */
+    return helio_access_grant(self->route->access, self->token) == HELIO_GRANT_ALL ? NULL : self->token->tenant;
+}
+
+bool helio_request_context_take_place(helio_request_context_t *self)
+{
+    self->counted_stream = true; /* also when refused: the count goes down again with the exchange */
+    if (atomic_fetch_add_explicit(&self->http->metrics.streams, 1, memory_order_relaxed) <
+        (int64_t)self->http->options.subscribers_max)
+        return true;
+    helio_response_problem(self, 503, "Busy", "all %u places for streams are taken",
+                         self->http->options.subscribers_max);
+    return false;
+}

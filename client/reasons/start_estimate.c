@@ -1,0 +1,132 @@
+#include "client/reasons/start_estimate.h"
+
+#include <string.h>
+
+#include "client/output/humanise.h"
+#include "client/output/instant.h"
+
+void helio_print_line(const helio_client_t *client, const char *title, const char *text)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0}, told = {0};
+    helio_instants_in(client->output.zone, client->output.wall_ms, text, &told);
+    helio_safe_text(told.data ? told.data : "", false, &safe);
+    fprintf(client->io->out, "%-16s  %s\n", title, safe.data ? safe.data : "");
+}
+
+static long long whole(const json_t *object, const char *key)
+{
+    return (long long)json_integer_value(json_object_get(object, key));
+}
+
+static void print_expected(const helio_client_t *client, const json_t *expected)
+{
+    char earliest[HELIO_HUMAN_SIZE], latest[HELIO_HUMAN_SIZE];
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_human_time(helio_output_string(expected, "earliest"), earliest);
+    helio_human_time(helio_output_string(expected, "latest"), latest);
+    const char *basis = helio_output_string(expected, "basis");
+    if (!earliest[0])
+        helio_buffer_text(&text, "not known");
+    else if (!latest[0])
+        helio_buffer_printf(&text, "%s at the earliest, latest not known", earliest);
+    else if (strcmp(earliest, latest) == 0)
+        helio_buffer_printf(&text, "%s", earliest);
+    else
+        helio_buffer_printf(&text, "%s to %s", earliest, latest);
+    if (basis[0])
+        helio_buffer_printf(&text, ": %.256s", basis);
+    helio_print_line(client, "Expected start", text.data);
+}
+
+static void amount(helio_buffer_t *out, const json_t *object)
+{
+    long long jobs = whole(object, "jobs"), gpus = whole(object, "gpus");
+    helio_buffer_printf(out, "%lld job%s", jobs, jobs == 1 ? "" : "s");
+    if (gpus)
+        helio_buffer_printf(out, " (%lld GPU%s)", gpus, gpus == 1 ? "" : "s");
+}
+
+static void print_ahead(const helio_client_t *client, const json_t *ahead)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    long long shown = 0, all = whole(ahead, "jobs");
+    size_t i;
+    json_t *row;
+    if (!all)
+        return;
+    amount(&text, ahead);
+    json_array_foreach(json_object_get(ahead, "first"), i, row)
+    {
+        const char *tenant = helio_output_string(row, "tenant");
+        helio_buffer_text(&text, i ? ", then " : ": first ");
+        amount(&text, row);
+        helio_buffer_printf(&text, " of %.32s in %.32s", tenant[0] ? tenant : "another tenant",
+                            helio_output_string(row, "queue"));
+        shown += whole(row, "jobs");
+    }
+    if (shown && shown < all)
+        helio_buffer_printf(&text, ", and %lld more", all - shown);
+    helio_print_line(client, "Before it", text.data);
+}
+
+/*  What stands behind `mark` in a text, up to a back quote or the end. */
+static bool behind(const char *text, const char *mark, char ret_value[64])
+{
+    const char *at = strstr(text, mark);
+    size_t size = at ? strcspn(at + strlen(mark), "`") : 0;
+    if (!size || size >= 64)
+        return false;
+    memcpy(ret_value, at + strlen(mark), size);
+    ret_value[size] = '\0';
+    return true;
+}
+
+/*  The same change as a command, where a job that waits can be edited so. `mark`: behind it stands the value
+ * in the hint's words; NULL = the value is `value`. */
+static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
+{
+    static const struct {
+        const char *kind, *option, *mark, *value;
+    } edits[] = {
+        {"flexible", "flexible", NULL, "none"},
+        {"deadline", "deadline", NULL, "none"},
+        {"max_cost", "max-cost", "`max_cost` to ", ""},
+        {"max_carbon", "max-carbon", "`max_carbon` to ", ""},
+        {"queue", "queue", "queue `", ""},
+        {"priority", "priority", "`priority` ", ""},
+    };
+    char value[64], short_id[HELIO_HUMAN_SIZE];
+    for (size_t i = 0; id[0] && i < sizeof edits / sizeof edits[0]; i++) {
+        if (strcmp(helio_output_string(hint, "kind"), edits[i].kind) != 0)
+            continue;
+        (void)snprintf(value, sizeof value, "%s", edits[i].value);
+        if (edits[i].mark && !behind(helio_output_string(hint, "change"), edits[i].mark, value))
+            return;
+        if (strcmp(edits[i].kind, "priority") == 0)
+            value[strcspn(value, " ")] = '\0';
+        bool quoted = strchr(value, ' ') != NULL;
+        helio_short_id(id, short_id);
+        helio_buffer_printf(out, " (`helio edit %s --%s %s%s%s`)", short_id, edits[i].option,
+                            quoted ? "'" : "", value, quoted ? "'" : "");
+    }
+}
+
+bool helio_start_estimate_print(const helio_client_t *client, const json_t *reply, const char *id)
+{
+    const json_t *expected = json_object_get(reply, "expected"), *ahead = json_object_get(reply, "ahead");
+    size_t i;
+    json_t *hint;
+    if (json_is_object(expected))
+        print_expected(client, expected);
+    if (json_is_object(ahead))
+        print_ahead(client, ahead);
+    json_array_foreach(json_object_get(reply, "hints"), i, hint)
+    {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+        helio_buffer_printf(&text, "%.160s: %.240s", helio_output_string(hint, "change"),
+                            helio_output_string(hint, "effect"));
+        print_edit(hint, id, &text);
+        helio_print_line(client, i ? "" : "To start sooner", text.data);
+    }
+    return json_array_size(json_object_get(reply, "hints")) > 0;
+}

@@ -1,0 +1,240 @@
+#include "client/transport/response.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/invocation/command.h"
+#include "client/invocation/settings.h"
+#include "client/output/humanise.h"
+#include "client/output/instant.h"
+
+int helio_response_exit(long status)
+{
+    if (status >= 200 && status < 300)
+        return HELIO_EXIT_OK;
+    switch (status) {
+    case 400:
+    case 413:
+        return HELIO_EXIT_USAGE;
+    case 401:
+    case 403:
+        return HELIO_EXIT_FORBIDDEN;
+    case 404:
+    case 410:
+        return HELIO_EXIT_NOT_FOUND;
+    case 409:
+    case 412:
+        return HELIO_EXIT_CONFLICT;
+    case 422:
+        return HELIO_EXIT_INFEASIBLE;
+    case 502:
+    case 503:
+        return HELIO_EXIT_UNREACHABLE;
+    case 408:
+    case 504:
+        return HELIO_EXIT_TIMEOUT;
+    default:
+        return HELIO_EXIT_FAILURE;
+    }
+}
+
+int helio_response_exit_of_rc(helio_rc rc)
+{
+    switch ((int)rc) {
+    case HELIO_OK:
+        return HELIO_EXIT_OK;
+    case HELIO_UNAVAILABLE:
+    case HELIO_INVALID: /* a certificate that is not trusted: nobody to speak to */
+        return HELIO_EXIT_UNREACHABLE;
+    case HELIO_TIMEOUT:
+        return HELIO_EXIT_TIMEOUT;
+    case HELIO_BUSY:
+        return HELIO_EXIT_INTERRUPTED;
+    default:
+        return HELIO_EXIT_FAILURE;
+    }
+}
+
+void helio_json_clear(json_t **json_p)
+{
+    json_decref(*json_p);
+    *json_p = NULL;
+}
+
+int helio_response_print_rc(const helio_client_t *client, helio_rc rc, const helio_error_t *err)
+{
+    int code = helio_response_exit_of_rc(rc);
+    if (rc == HELIO_BUSY)
+        return code; /* who pressed Ctrl-C knows */
+    const char *help = "";
+    if (rc == HELIO_UNAVAILABLE)
+        help = "\nhelp: is the broker running there? `helio doctor` looks; --broker URL, HELIO_BROKER or "
+               "`broker:` in "
+               "the settings name another";
+    else if (rc == HELIO_TIMEOUT)
+        help = "\nhelp: `timeout:` in the settings allows more than the present limit for a request";
+    else if (rc == HELIO_INVALID)
+        help = "\nhelp: --ca-file names the certificates to trust";
+    return helio_client_fail(client, code, "%s%s", err->text, help);
+}
+
+/*  Where names that are not known are listed: by the first word of the command. */
+static const struct {
+    const char *command, *help;
+} lists[] = {
+    {"token", ""},
+    {"tenants", "\nhelp: `helio tenants` lists them"},
+    {"quota", "\nhelp: `helio quota` lists the tenants and their quotas"},
+    {"links", "\nhelp: `helio links list` shows what there is"},
+    {"data", "\nhelp: `helio data list` shows what there is"},
+    {"overflow", "\nhelp: `helio overflow list` shows what there is"},
+    {"queues", "\nhelp: `helio queues` shows what there is"},
+};
+
+static const char *where_listed(const char *command)
+{
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        if (strncmp(command, lists[i].command, strlen(lists[i].command)) == 0)
+            return lists[i].help;
+    return "\nhelp: `helio ls` and `helio sites` show what there is";
+}
+
+/*  `said`: the broker's own words, which may name where to look. */
+static const char *remedy(const helio_client_t *client, long status, const char *said)
+{
+    const helio_settings_t *settings = client->settings;
+    if (status == 401 && settings->withheld_from[0])
+        return "\nhelp: ./.helio.yaml names a broker that your token was not given for; say --broker URL "
+               "yourself, or "
+               "put a token beside it";
+    if (status == 401 && !settings->token[0])
+        return "\nhelp: set HELIO_TOKEN, or `token_file:` in the settings; an administrator makes one with "
+               "`helio "
+               "token add`";
+    if (status == 401)
+        return "\nhelp: the token is wrong, expired or revoked; `helio doctor` says where it comes from";
+    if (status == 403)
+        return "\nhelp: this needs another role; `helio doctor` says which one your token has";
+    if (status == 404 && client->arguments->word_count && !strstr(said, "`helio "))
+        return where_listed(client->command->name);
+    if (status == 503)
+        return "\nhelp: the broker is up but not ready (starting, or without its database); try again "
+               "shortly";
+    return "";
+}
+
+/*  Several jobs end or begin like the id that was given. */
+static int print_ambiguous(const helio_client_t *client, const json_t *ids, int code)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
+    size_t i;
+    json_t *id;
+    json_array_foreach(ids, i, id)
+    {
+        if (i == 20) {
+            helio_buffer_text(&list, "\n  …");
+            break;
+        }
+        helio_buffer_printf(&list, "\n  %.64s", json_string_value(id) ? json_string_value(id) : "?");
+    }
+    return helio_client_fail(client, code, "several jobs match; type more of the id:%s", list.data);
+}
+
+int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body,
+                          uint64_t retry_after_ms)
+{
+    int code = helio_response_exit(status);
+    HELIO_AUTO(helio_json_clear)
+    json_t *problem = json_loadb(body.size ? body.data : "", body.size, 0, NULL);
+    const char *diagnostic = helio_output_string(problem, "diagnostic");
+    if (diagnostic[0]) {
+        HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
+        helio_safe_text(diagnostic, true, &safe);
+        fprintf(client->io->err, "%s%s", safe.data, safe.data[safe.size - 1] == '\n' ? "" : "\n");
+        return code;
+    }
+    const json_t *ambiguous = json_object_get(problem, "ambiguous");
+    if (json_is_array(ambiguous) && json_array_size(ambiguous))
+        return print_ambiguous(client, ambiguous, code);
+    const char *detail = helio_output_string(problem, "detail|title");
+    const char *reason = helio_output_string(problem, "reason");
+    char wait[80] = "";
+    if (retry_after_ms) {
+        char human[HELIO_HUMAN_SIZE];
+        helio_human_duration((double)retry_after_ms / 1000, human);
+        (void)snprintf(wait, sizeof wait, "\nhelp: try again in %s", human);
+    }
+    if (!detail[0])
+        return helio_client_fail(client, code, "the broker answers %ld%s%s%s%s", status, reason[0] ? " " : "",
+                                 reason, remedy(client, status, ""), wait);
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
+    helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
+    return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,
+                             reason[0] ? ")" : "",
+                                 wait[0] ? wait : remedy(client, status, told.data ? told.data : ""), "");
+}
+
+int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json)
+{
+    HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
+    helio_error_t err;
+    helio_rc rc = helio_remote_call(client->remote, request, &response, &err);
+    if (rc != HELIO_OK)
+        return helio_response_print_rc(client, rc, &err);
+    if (response.status < 200 || response.status > 299)
+        return helio_response_print_error(client, response.status, helio_buffer_view(&response.body),
+                                     response.retry_after_ms);
+    json_error_t where;
+    json_t *json = response.body.size
+                       ? json_loadb(response.body.data, response.body.size, JSON_DECODE_ANY, &where)
+                       : json_null();
+    if (!json)
+        return helio_client_fail(client, HELIO_EXIT_OWN, "what %s answers is no JSON: %s",
+                                 client->settings->broker, where.text);
+    *ret_json = json;
+    return HELIO_EXIT_OK;
+}
+
+int helio_ask_get(const helio_client_t *client, const char *path, json_t **ret_json)
+{
+    return helio_ask(client, &(helio_request_t){.path = path}, ret_json);
+}
+
+int helio_ask_post(const helio_client_t *client, const char *path, json_t *body, json_t **ret_json)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    if (body)
+        helio_output_json(body, false, &text);
+    json_decref(body);
+    return helio_ask(client,
+                     &(helio_request_t){.method = "POST", .path = path, .body = helio_buffer_view(&text)},
+                     ret_json);
+}
+
+int helio_response_list(const helio_client_t *client, const json_t *reply, const char *key, json_t **ret_list)
+{
+    const json_t *list = json_is_array(reply) ? reply : json_object_get(reply, key);
+    if (!json_is_array(list))
+        return helio_client_fail(client, HELIO_EXIT_OWN,
+                                 "the broker's answer has no list of %s; versions differ?", key);
+    size_t i;
+    json_t *item;
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_object(item))
+            return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's list of %s holds something else",
+                                     key);
+    }
+    *ret_list = (json_t *)(uintptr_t)list;
+    return HELIO_EXIT_OK;
+}
+
+const char *helio_path(const helio_client_t *client, const char *before, const char *component,
+                       const char *after)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
+    helio_buffer_text(&path, before);
+    helio_remote_escape(component, &path);
+    helio_buffer_text(&path, after);
+    return helio_arena_string(client->arena, helio_buffer_view(&path));
+}

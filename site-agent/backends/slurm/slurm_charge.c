@@ -1,0 +1,211 @@
+/*  slurm_charge.c -- what is booked of an attempt: what its status files say, as far as it can be.
+ *
+ *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there
+ * what they like. So the times of the status files are held against what users cannot write: when sbatch was called,
+ * in which lists Slurm showed the job on its nodes, and Slurm's own start and end of it. A figure outside of
+ * that is replaced by the nearest one inside, and the attempt's reason says so.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "site-agent/backends/slurm/slurm_inner.h"
+
+enum {
+    SLACK_MS = 15000,    /* by which times of several clocks and of lists may be off */
+    WHOLE_MS = 2000,     /* and Slurm's own start and end: one clock, in whole seconds */
+    LEFT_OUT_MS = 30000, /* status files are looked at every ten seconds */
+    AWAIT_MS = 15000,
+    MOVED_MS = 60000 /* of an hour that is only shown */
+};
+
+/* ---- what is seen -------------------------------------------------------------------------------------- */
+
+static bool runs(const helio_slurm_seen_t *seen)
+{
+    return seen->live && (seen->state == HELIO_SLURM_RUNNING || seen->state == HELIO_SLURM_SUSPENDED ||
+                          seen->state == HELIO_SLURM_STOPPED || seen->state == HELIO_SLURM_SIGNALING);
+}
+
+void helio_slurm_witness(helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    helio_slurm_witness_t *witness = &attempt->witness;
+    const helio_slurm_seen_t *seen = &attempt->seen;
+    if (!runs(seen) && !(seen->over && seen->start_s))
+        return;
+    if (runs(seen)) {
+        if (!witness->first_ms)
+            witness->first_ms = self->poll.asked_ms;
+        witness->last_ms = self->poll.asked_ms;
+    }
+    if (seen->start_s)
+        witness->start_s = seen->start_s;
+    if (seen->over && seen->end_s)
+        witness->end_s = seen->end_s;
+}
+
+void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s, int64_t end_s)
+{
+    if (start_s && end_s >= start_s) {
+        attempt->witness.start_s = start_s;
+        attempt->witness.end_s = end_s;
+    }
+}
+
+/* ---- bounds -------------------------------------------------------------------------------------------- */
+
+/*  No attempt is older than its job, whose id has the time. 0: it has none that can be. */
+static int64_t birth_wall_ms(const helio_slurm_attempt_t *attempt)
+{
+    int64_t ms = 0;
+    for (int i = 0; i < 6; i++)
+        ms = ms << 8 | attempt->key.job.bytes[i];
+    return ms <= attempt->backend->now_wall_ms ? ms : 0;
+}
+
+/*  The earliest time at which it can have begun, for what is shown. */
+static int64_t earliest_wall_ms(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    int64_t at_ms = birth_wall_ms(attempt);
+    if (attempt->witness.start_s)
+        at_ms = attempt->witness.start_s * 1000;
+    else if (attempt->first_ms)
+        at_ms = self->now_wall_ms - (self->now_boot_ms - attempt->first_ms);
+    at_ms = at_ms < self->now_wall_ms ? at_ms - SLACK_MS : self->now_wall_ms - SLACK_MS;
+    return at_ms > 0 ? at_ms : 0;
+}
+
+/*  By one clock each: since we handed it in; between Slurm's start and end. Only for want of both by two. */
+static uint64_t most_ms(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    const helio_slurm_witness_t *witness = &attempt->witness;
+    int64_t ms = attempt->first_ms ? self->now_boot_ms - attempt->first_ms
+                                   : self->now_wall_ms - earliest_wall_ms(attempt);
+    if (witness->start_s && witness->end_s && (witness->end_s - witness->start_s) * 1000 < ms)
+        ms = (witness->end_s - witness->start_s) * 1000;
+    return ms > 0 ? (uint64_t)(ms + SLACK_MS) : SLACK_MS;
+}
+
+/*  From Slurm's start of a job to its first program. Its end is that of the program: epilogs are not in it.
+ */
+static int64_t prolog_ms(const helio_slurm_attempt_t *attempt)
+{
+    uint64_t ms = attempt->backend->settings.prolog_ms;
+    return ms ? (int64_t)ms : HELIO_SLURM_PROLOG_MS;
+}
+
+/*  Slurm showed it on its nodes to us: from then on, or where another agent handed it in from Slurm's start.
+ */
+static int64_t shown_ms(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_t *self = attempt->backend;
+    const helio_slurm_witness_t *witness = &attempt->witness;
+    if (!witness->first_ms)
+        return 0;
+    int64_t from_ms = witness->first_ms;
+    if (!attempt->first_ms && witness->start_s)
+        from_ms = self->now_boot_ms - (self->now_wall_ms - witness->start_s * 1000);
+    from_ms += prolog_ms(attempt);
+    if (attempt->said_started && attempt->said_started_ms < from_ms)
+        from_ms = attempt->said_started_ms;
+    return witness->last_ms - from_ms;
+}
+
+/*  Of what Slurm showed on its nodes, all but what comes before the first program. */
+static uint64_t earliest_ms(const helio_slurm_attempt_t *attempt)
+{
+    const helio_slurm_witness_t *witness = &attempt->witness;
+    int64_t ms = shown_ms(attempt) - SLACK_MS;
+    if (witness->start_s && witness->end_s) {
+        int64_t own_ms = (witness->end_s - witness->start_s) * 1000 - prolog_ms(attempt) - WHOLE_MS;
+        ms = own_ms > ms ? own_ms : ms;
+    }
+    return ms > 0 ? (uint64_t)ms : 0;
+}
+
+static int64_t between(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms)
+{
+    return between(said_ms, earliest_wall_ms(attempt), attempt->backend->now_wall_ms);
+}
+
+bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done)
+{
+    const helio_slurm_t *self = attempt->backend;
+    if (!runs(&attempt->seen) || self->poll.failures || !attempt->said_started ||
+        attempt->phase == HELIO_SLURM_AT_LEAVING)
+        return false;
+    int64_t left_out_ms =
+        self->now_boot_ms - attempt->said_started_ms - between((int64_t)done->run_ms, 0, INT64_MAX);
+    if (left_out_ms < LEFT_OUT_MS)
+        return false;
+    if (!attempt->doubted_ms)
+        attempt->doubted_ms = self->now_boot_ms ? self->now_boot_ms : 1;
+    return self->now_boot_ms - attempt->doubted_ms < AWAIT_MS;
+}
+
+/* ---- the books ----------------------------------------------------------------------------------------- */
+
+static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
+{
+    char before[sizeof attempt->reason];
+    (void)snprintf(before, sizeof before, "%s", attempt->reason);
+    int size = before[0] ? snprintf(attempt->reason, sizeof attempt->reason, "%.110s; %s", before, doubt)
+                         : snprintf(attempt->reason, sizeof attempt->reason, "Doubted: %s", doubt);
+    assert(size < (int)sizeof attempt->reason);
+}
+
+/*  It claims that nothing of it ran. */
+static void doubt_unstarted(helio_slurm_attempt_t *attempt)
+{
+    uint64_t ran_ms = earliest_ms(attempt);
+    char reason[sizeof attempt->reason];
+    if (!attempt->claimed || !ran_ms)
+        return;
+    (void)snprintf(reason, sizeof reason, "%s", attempt->reason);
+    (void)snprintf(
+        attempt->reason, sizeof attempt->reason,
+        "Doubted: said not to have run, but Slurm showed it on its nodes: booked are %llu ms (%.120s)",
+        (unsigned long long)ran_ms, reason);
+    attempt->end.word = HELIO_BACKEND_REPORT_VANISHED;
+    attempt->end.run_ms = ran_ms;
+    attempt->end.ended_wall_ms = attempt->backend->now_wall_ms;
+    attempt->end.started_wall_ms =
+        helio_slurm_begun_wall_ms(attempt, attempt->end.ended_wall_ms - (int64_t)ran_ms);
+}
+
+void helio_slurm_charge(helio_slurm_attempt_t *attempt)
+{
+    helio_aev_backend_t *end = &attempt->end;
+    if (end->word == HELIO_BACKEND_REPORT_FAILED_TO_START)
+        doubt_unstarted(attempt);
+    if ((end->word != HELIO_BACKEND_REPORT_ENDED && end->word != HELIO_BACKEND_REPORT_VANISHED) ||
+        (!end->started_wall_ms && !end->run_ms))
+        return;
+    int64_t now_ms = attempt->backend->now_wall_ms, early_ms = earliest_wall_ms(attempt),
+            said_start_ms = end->started_wall_ms, said_end_ms = end->ended_wall_ms;
+    uint64_t said_ms = end->run_ms, least = earliest_ms(attempt), most = most_ms(attempt);
+    end->ended_wall_ms = between(said_end_ms, early_ms, now_ms);
+    end->started_wall_ms = between(said_start_ms, early_ms, end->ended_wall_ms);
+    end->run_ms = said_ms > most ? most : said_ms < least ? least : said_ms;
+    bool moved =
+        said_start_ms - end->started_wall_ms > MOVED_MS || said_end_ms - end->ended_wall_ms > MOVED_MS ||
+        end->started_wall_ms - said_start_ms > MOVED_MS || end->ended_wall_ms - said_end_ms > MOVED_MS;
+    char doubt[132];
+    if (end->run_ms != said_ms)
+        (void)snprintf(doubt, sizeof doubt, "its mark says %llu ms, by Slurm and the agent it ran %s %llu ms",
+                       (unsigned long long)said_ms, said_ms > most ? "at most" : "at least",
+                       (unsigned long long)end->run_ms);
+    else if (moved)
+        (void)snprintf(doubt, sizeof doubt, "its marks' times cannot be: it was not there then");
+    else
+        return;
+    say_doubt(attempt, doubt);
+}

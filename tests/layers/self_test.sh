@@ -1,0 +1,73 @@
+#!/bin/bash
+# The layering checks' own test: each of them must fail over a small tree that breaks its rule.
+set -u
+here=${1:?usage: self_test.sh LAYERS_DIR}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work"/{federation/base,broker/core,site-agent,client,simulator}
+
+expect_fall() { # name, script, argument
+  if "$here/$2" "$3" >"$work/out" 2>&1; then
+    echo "$1 was not noticed by $2"; cat "$work/out"; exit 1
+  fi
+}
+echo '#include "federation/base/x.h"' >"$work/broker/core/a.c"
+"$here/includes.sh" "$work" >"$work/out" 2>&1 || { echo "a good tree is refused:"; cat "$work/out"; exit 1; }
+"$here/banned.sh" "$work" >"$work/out" 2>&1 || { echo "a good tree is refused:"; cat "$work/out"; exit 1; }
+echo '#include "federation/net/loop.h"' >"$work/broker/core/a.c"; expect_fall "a forbidden room" includes.sh "$work"
+echo '#include <libpq-fe.h>' >"$work/broker/core/a.c"; expect_fall "a forbidden library" includes.sh "$work"
+echo 'int f(void) { return (int)time(0); }' >"$work/broker/core/a.c"; expect_fall "a clock" banned.sh "$work"
+printf 'int f(void)\n{\n    static int calls;\n    return ++calls;\n}\n' >"$work/broker/core/a.c"; expect_fall "a static variable" banned.sh "$work"
+command -v cc >/dev/null || { echo "no compiler: the checks of object files are not tested"; exit 0; }
+
+# A house of two rooms, the upper one of three files, and a build of it.
+printf 'lower:\nupper: lower\n' >"$work/rooms.txt"
+: >"$work/circles.txt"
+source_file() { # PATH FUNCTION [CALLED…]: a file with one function that calls others
+  mkdir -p "$work/$(dirname "$1")" "$work/build/CMakeFiles/helio.dir/$(dirname "$1")"
+  { printf 'void %s(void);\n' "${@:2}"; echo "void $2(void) {"; [ $# -gt 2 ] && printf '  %s();\n' "${@:3}"; echo "}"; } >"$work/$1"
+  cc -c "$work/$1" -o "$work/build/CMakeFiles/helio.dir/$1.o"
+}
+good_house() {
+  source_file lower/base.c base
+  source_file upper/top.c top middle base
+  source_file upper/middle.c middle leaf
+  source_file upper/leaf.c leaf
+  local row="" file
+  for file in lower/base.c upper/top.c upper/middle.c upper/leaf.c; do
+    row+="${row:+,}{\"directory\": \"$work/build\", \"command\": \"cc -o CMakeFiles/helio.dir/$file.o\", \"file\": \"$work/$file\"}"
+  done
+  echo "[$row]" >"$work/build/compile_commands.json"
+}
+calls() { "$here/calls.py" "$work" "$work/build" "$work/rooms.txt" "$work/circles.txt" >"$work/out" 2>&1; }
+expect_calls() { # WORDS WHAT: the check falls and says WORDS
+  if calls || ! grep -q "$1" "$work/out"; then echo "$2 was not noticed by calls.py"; cat "$work/out"; exit 1; fi
+}
+good_house
+calls || { echo "a good house is refused:"; cat "$work/out"; exit 1; }
+source_file lower/base.c base leaf; expect_calls "lower may not call leaf of upper/leaf.c" "a call that points up"
+good_house; source_file upper/leaf.c leaf top; expect_calls "a circle of calls between 3 files: leaf.c middle.c top.c" "a circle of files"
+echo "upper: leaf.c middle.c top.c" >"$work/circles.txt"
+calls || { echo "a known circle is refused:"; cat "$work/out"; exit 1; }
+good_house; expect_calls "its line must go" "a known circle that is broken"
+: >"$work/circles.txt"
+source_file upper/leaf.c base; source_file upper/middle.c middle; expect_calls "base is defined in lower/base.c and upper/leaf.c" "a namesake"
+good_house; printf 'lower: upper\nupper: lower\n' >"$work/rooms.txt"; expect_calls "a circle of rooms: lower upper" "a circle in the table"
+printf 'upper: lower\nlower:\n' >"$work/rooms.txt"; expect_calls "the rows are sorted" "a table that is not sorted"
+printf 'lower:\nupper: lower\nupper:\n' >"$work/rooms.txt"; expect_calls "upper is listed twice" "a room that is listed twice"
+printf 'lower:\nupper: lower\n' >"$work/rooms.txt"
+rm "$work/build/CMakeFiles/helio.dir/upper/top.c.o"; expect_calls "1 of 4 object files are not built" "an object file that is missing"
+
+echo 'int counter = 1; int f(void); int f(void) { return counter; }' >"$work/g.c"
+for room in federation_model federation_energy federation_reason federation_policy broker_model broker_core site_agent_core; do
+  echo 'int g(void); int g(void) { return 1; }' >"$work/$room.c"
+  cc -c "$work/$room.c" -o "$work/$room.o" && ar rcs "$work/libhelio_$room.a" "$work/$room.o"
+done
+"$here/symbols.sh" "$work" >"$work/out" 2>&1 || { echo "a good build is refused:"; cat "$work/out"; exit 1; }
+cc -c "$work/g.c" -o "$work/g.o" && ar rcs "$work/libhelio_broker_core.a" "$work/g.o"; expect_fall "a writable global" symbols.sh "$work"
+echo '#include <time.h>
+long f(void); long f(void) { return (long)time(0); }' >"$work/t.c"
+cc -c "$work/t.c" -o "$work/t.o" && rm "$work/libhelio_broker_core.a" && ar rcs "$work/libhelio_broker_core.a" "$work/t.o"; expect_fall "a clock in a pure room" symbols.sh "$work"
+cc -c "$work/broker_core.c" -o "$work/broker_core.o" && rm "$work/libhelio_broker_core.a" && ar rcs "$work/libhelio_broker_core.a" "$work/broker_core.o"
+ar rcs "$work/libhelio_broker_core_state.a" "$work/t.o"; expect_fall "a clock in a part of a pure room" symbols.sh "$work"
+echo "every check fails when it should"

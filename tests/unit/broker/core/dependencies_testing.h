@@ -1,0 +1,106 @@
+/*  dependencies_testing.h -- one site, and jobs that wait for others.
+ *
+ *  What a job waits for before it may start.
+ */
+#ifndef HELIO_TESTS_BROKER_CORE_DEPENDENCIES_TESTING_H
+#define HELIO_TESTS_BROKER_CORE_DEPENDENCIES_TESTING_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "federation/base/clock.h"
+#include "tests/support/core_harness.h"
+
+enum { NORTH = 1, MANY = 10000 };
+
+static harness_t *h;
+static helio_site_profile_t *north;
+static helio_job_spec_t spec;
+
+static inline int begin(void **state)
+{
+    (void)state;
+    h = harness_begin(NULL);
+    north = harness_site(h, "north");
+    harness_pool(h, north, "a", "H100", 1000, 8, 2.0);
+    harness_join(h, NORTH, north);
+    spec = harness_spec(h, "H100", 1);
+    return 0;
+}
+
+static inline int end(void **state)
+{
+    (void)state;
+    harness_end(&h);
+    return 0;
+}
+
+/*  The site goes on speaking. */
+static inline void wait_ms(int64_t ms)
+{
+    for (; ms > 10000; ms -= 10000) {
+        harness_wait(h, 10000);
+        harness_renew(h, NORTH);
+    }
+    harness_wait(h, ms);
+    harness_renew(h, NORTH);
+}
+
+static inline void cancel(helio_job_key_t key)
+{
+    assert_int_equal(harness_command(h, HELIO_BROKER_EV_CANCEL, "acme", HELIO_ROLE_USER, key)->rc, HELIO_OK);
+    if (harness_state(h, key) == HELIO_JOB_STOPPING)
+        harness_say(h, NORTH, key, harness_row(h, key)->epoch, HELIO_REPORT_KIND_STOPPED);
+}
+
+static inline void assert_waits(helio_job_key_t key)
+{
+    wait_ms(5000);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+    assert_true(harness_is_open(h, key));
+    const helio_row_dependency_hold_t *hold = harness_dependency_hold(h, key);
+    assert_non_null(hold);
+    assert_true(hold->opened_ms == 0);
+}
+
+static inline void assert_placed(helio_job_key_t key)
+{
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    const helio_row_dependency_hold_t *hold = harness_dependency_hold(h, key);
+    assert_true(!hold || hold->opened_ms != 0);
+}
+
+static inline void assert_unsatisfiable(helio_job_key_t key, helio_job_key_t on, const char *how)
+{
+    char text[HELIO_KEY_SIZE + 64], id[HELIO_KEY_SIZE];
+    helio_job_key_text(on, id);
+    (void)snprintf(text, sizeof text, "DependencyFailed: %s %s", id, how);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_CANCELLED);
+    assert_false(harness_is_open(h, key));
+    const helio_row_state_t *row = harness_row(h, key);
+    assert_true(helio_text_is(row->reason, text));
+    assert_int_equal(row->epoch, 0);
+    assert_int_equal(row->exit_code, 130);
+}
+
+static inline void assert_detail(helio_job_key_t key, helio_job_key_t on, const char *wish)
+{
+    char text[300], id[HELIO_KEY_SIZE];
+    helio_job_key_text(on, id);
+    (void)snprintf(text, sizeof text, "waits for %s %s", id, wish);
+    assert_true(helio_text_is(harness_dependency_hold(h, key)->detail, text));
+}
+
+static inline void rebuild(void)
+{
+    harness_t *next = harness_rebuild(h);
+    harness_end(&h);
+    h = next;
+    north = harness_site(h, "north");
+    harness_pool(h, north, "a", "H100", 1000, 8, 2.0);
+    harness_join(h, NORTH, north);
+    spec = harness_spec(h, "H100", 1);
+}
+
+#endif

@@ -1,0 +1,322 @@
+/*  test_dependencies.c -- jobs that wait for others. */
+#include "tests/unit/broker/core/dependencies_testing.h"
+
+/* ---- words --------------------------------------------------------------------------------------------- */
+
+typedef enum outcome { SUCCEEDS, FAILS, IS_CANCELLED, IS_OPEN } outcome_t;
+
+/*  A job that is queued runs and ends so. */
+static void finish(helio_job_key_t key, outcome_t outcome)
+{
+    if (outcome == IS_CANCELLED)
+        cancel(key);
+    if (outcome == IS_CANCELLED || outcome == IS_OPEN)
+        return;
+    harness_tick(h);
+    assert_int_equal(harness_state(h, key), HELIO_JOB_OFFERED);
+    uint32_t epoch = harness_row(h, key)->epoch;
+    harness_run_up_to(h, NORTH, key, epoch, HELIO_JOB_RUNNING);
+    helio_report_t report = harness_report_of(h, key, epoch, HELIO_REPORT_KIND_ENDED);
+    report.exit_code = outcome == FAILS;
+    harness_report(h, NORTH, &report);
+}
+
+/* ---- dependencies -------------------------------------------------------------------------------------- */
+
+static const struct {
+    helio_after_t after;
+    outcome_t outcome;
+    bool starts;
+} wishes[] = {
+    {HELIO_AFTER_OK, SUCCEEDS, true},         {HELIO_AFTER_OK, FAILS, false},
+    {HELIO_AFTER_OK, IS_CANCELLED, false},    {HELIO_AFTER_ANY, SUCCEEDS, true},
+    {HELIO_AFTER_ANY, FAILS, true},           {HELIO_AFTER_ANY, IS_CANCELLED, true},
+    {HELIO_AFTER_NOT_OK, SUCCEEDS, false},    {HELIO_AFTER_NOT_OK, FAILS, true},
+    {HELIO_AFTER_NOT_OK, IS_CANCELLED, true},
+};
+
+static void assert_wish(size_t i, helio_job_key_t waiting, helio_job_key_t on)
+{
+    if (wishes[i].starts)
+        assert_placed(waiting);
+    else
+        assert_unsatisfiable(waiting, on, wishes[i].after == HELIO_AFTER_OK ? "did not succeed" : "succeeded");
+}
+
+static void depends__a_job_waits_for_the_end_that_it_wishes_and_is_cancelled_by_the_other(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        helio_job_key_t on = harness_job(h, &spec),
+                        waiting = harness_job_after(h, &spec, wishes[i].after, on);
+        assert_waits(waiting);
+        finish(on, wishes[i].outcome);
+        assert_wish(i, waiting, on);
+    }
+}
+
+static void depends__what_is_over_at_submit_is_judged_at_once(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        helio_job_key_t on = harness_job(h, &spec);
+        finish(on, wishes[i].outcome);
+        assert_false(harness_is_open(h, on));
+        assert_wish(i, harness_job_after(h, &spec, wishes[i].after, on), on);
+    }
+}
+
+static void depends__a_new_leader_holds_them_to_the_same(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        helio_job_key_t on = harness_job(h, &spec),
+                        waiting = harness_job_after(h, &spec, wishes[i].after, on);
+        rebuild();
+        assert_waits(waiting);
+        finish(on, wishes[i].outcome);
+        assert_wish(i, waiting, on);
+    }
+}
+
+static void depends__a_gate_that_opened_is_open_for_a_new_leader(void **state)
+{
+    (void)state;
+    helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, on);
+    finish(on, SUCCEEDS);
+    assert_int_equal(harness_state(h, waiting), HELIO_JOB_QUEUED); /* open, and not placed yet */
+    rebuild();
+    assert_placed(waiting);
+}
+
+static void depends__it_says_what_it_waits_for(void **state)
+{
+    (void)state;
+    helio_job_key_t a = harness_job(h, &spec), b = harness_job(h, &spec), c = harness_job(h, &spec),
+                    d = harness_job(h, &spec);
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_OK, a), a, "to succeed");
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_ANY, a), a, "to end");
+    assert_detail(harness_job_after(h, &spec, HELIO_AFTER_NOT_OK, a), a, "to end without success");
+    harness_after_t all[] = {
+        {HELIO_AFTER_ANY, a}, {HELIO_AFTER_ANY, b}, {HELIO_AFTER_ANY, c}, {HELIO_AFTER_ANY, d}};
+    helio_submission_t job = harness_dependent(h, &spec, all, 4);
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    assert_non_null(strstr(harness_dependency_hold(h, key)->detail.data, " to end and for 1 more"));
+    cancel(b);
+    cancel(a);
+    cancel(d);
+    assert_detail(key, c, "to end");
+    cancel(c);
+    assert_true(harness_dependency_hold(h, key)->opened_ms == harness_wall_ms(h));
+}
+
+static void depends__all_that_it_names_must_have_come(void **state)
+{
+    (void)state;
+    harness_after_t all[256];
+    for (uint32_t i = 0; i < 256; i++)
+        all[i] = (harness_after_t){i % 2 ? HELIO_AFTER_OK : HELIO_AFTER_ANY, harness_job(h, &spec)};
+    helio_submission_t job = harness_dependent(h, &spec, all, 256);
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    for (uint32_t i = 0; i < 256; i++) {
+        assert_int_equal(harness_state(h, key), HELIO_JOB_QUEUED);
+        assert_true(harness_dependency_hold(h, key)->opened_ms == 0);
+        finish(all[i].on, i % 2 ? SUCCEEDS : FAILS);
+    }
+    assert_placed(key);
+}
+
+static void depends__one_wish_in_vain_is_enough(void **state)
+{
+    (void)state;
+    helio_job_key_t a = harness_job(h, &spec), b = harness_job(h, &spec);
+    harness_after_t both[] = {
+        {HELIO_AFTER_OK, a}, {HELIO_AFTER_OK, b}, {HELIO_AFTER_ANY, a}, {HELIO_AFTER_NOT_OK, a}};
+    helio_submission_t job = harness_dependent(h, &spec, both, 4);
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    assert_waits(key);
+    finish(a, SUCCEEDS);
+    assert_unsatisfiable(key, a, "succeeded");
+    finish(b, SUCCEEDS); /* nobody waits any more */
+}
+
+static void depends__a_waiting_job_can_be_cancelled(void **state)
+{
+    (void)state;
+    helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, on),
+                    last = harness_job_after(h, &spec, HELIO_AFTER_ANY, waiting);
+    cancel(waiting);
+    assert_int_equal(harness_state(h, waiting), HELIO_JOB_CANCELLED);
+    assert_true(helio_text_is(harness_row(h, waiting)->reason, "cancelled"));
+    assert_placed(last);
+    finish(on, SUCCEEDS);
+}
+
+static void depends__a_job_that_comes_back_from_a_site_does_not_wait_again(void **state)
+{
+    (void)state;
+    spec.retries = 1;
+    helio_job_key_t on = harness_job(h, &spec), waiting = harness_job_after(h, &spec, HELIO_AFTER_ANY, on);
+    cancel(on);
+    finish(waiting, FAILS);
+    assert_int_equal(harness_state(h, waiting), HELIO_JOB_QUEUED);
+    assert_placed(waiting);
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------------- */
+
+static helio_job_key_t array_of(uint32_t tasks)
+{
+    static uint32_t indices[] = {0, 1, 2, 3};
+    helio_job_spec_t array = spec;
+    array.tasks = (helio_u32s_t){indices, tasks};
+    return harness_job(h, &array);
+}
+
+static void arrays__whole_succeeds_when_each_task_does(void **state)
+{
+    (void)state;
+    helio_job_key_t array = array_of(2), ok = harness_job_after(h, &spec, HELIO_AFTER_OK, array),
+                    not_ok = harness_job_after(h, &spec, HELIO_AFTER_NOT_OK, array),
+                    any = harness_job_after(h, &spec, HELIO_AFTER_ANY, array);
+    finish(harness_task(array, 0), SUCCEEDS);
+    assert_waits(ok);
+    rebuild();
+    assert_waits(any);
+    helio_job_key_t late = harness_job_after(h, &spec, HELIO_AFTER_OK, array);
+    finish(harness_task(array, 1), SUCCEEDS);
+    assert_unsatisfiable(not_ok, array, "succeeded");
+    assert_placed(ok);
+    assert_placed(any);
+    assert_placed(late);
+    assert_placed(harness_job_after(h, &spec, HELIO_AFTER_OK, array));
+}
+
+static void arrays__first_failure_ends_the_hope_and_the_last_task_the_array(void **state)
+{
+    (void)state;
+    helio_job_key_t array = array_of(3), ok = harness_job_after(h, &spec, HELIO_AFTER_OK, array),
+                    not_ok = harness_job_after(h, &spec, HELIO_AFTER_NOT_OK, array),
+                    any = harness_job_after(h, &spec, HELIO_AFTER_ANY, array);
+    finish(harness_task(array, 1), FAILS);
+    assert_unsatisfiable(ok, array, "did not succeed");
+    assert_waits(not_ok);
+    rebuild();
+    assert_waits(any);
+    assert_unsatisfiable(harness_job_after(h, &spec, HELIO_AFTER_OK, array), array, "did not succeed");
+    cancel(harness_task(array, 0));
+    assert_waits(not_ok);
+    finish(harness_task(array, 2), SUCCEEDS);
+    assert_placed(not_ok);
+    assert_placed(any);
+}
+
+static void arrays__one_task_can_be_waited_for(void **state)
+{
+    (void)state;
+    helio_job_key_t array = array_of(2), one = harness_task(array, 1),
+                    waiting = harness_job_after(h, &spec, HELIO_AFTER_OK, one),
+                    other = harness_job_after(h, &spec, HELIO_AFTER_OK, harness_task(array, 0));
+    assert_detail(waiting, one, "to succeed");
+    finish(one, SUCCEEDS);
+    assert_placed(waiting);
+    assert_waits(other);
+    assert_placed(harness_job_after(h, &spec, HELIO_AFTER_OK, one)); /* over, while its array is not */
+    rebuild();
+    assert_waits(other);
+    assert_placed(harness_job_after(h, &spec, HELIO_AFTER_OK, one));
+}
+
+static void arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle(void **state)
+{
+    (void)state;
+    static uint32_t indices[] = {0, 1, 2, 3};
+    helio_job_key_t on = harness_job(h, &spec);
+    helio_job_spec_t array = spec;
+    array.tasks = (helio_u32s_t){indices, 4};
+    array.tasks_at_once = 2;
+    helio_job_key_t waiting = harness_job_after(h, &array, HELIO_AFTER_OK, on);
+    wait_ms(5000);
+    assert_int_equal(harness_state(h, harness_task(waiting, 0)), HELIO_JOB_QUEUED);
+    cancel(harness_task(waiting, 0));
+    finish(on, SUCCEEDS);
+    harness_tick(h);
+    assert_int_equal(harness_state(h, harness_task(waiting, 1)), HELIO_JOB_OFFERED);
+    assert_int_equal(harness_state(h, harness_task(waiting, 2)), HELIO_JOB_OFFERED);
+    assert_int_equal(harness_state(h, harness_task(waiting, 3)), HELIO_JOB_QUEUED);
+    helio_job_key_t dead = harness_job_after(h, &array, HELIO_AFTER_NOT_OK, on);
+    for (uint32_t i = 0; i < 4; i++)
+        assert_unsatisfiable(harness_task(dead, i), on, "succeeded");
+}
+
+/* ---- many ---------------------------------------------------------------------------------------------- */
+
+/*  Without the harness's search for what is found: it would be most of the work. */
+static helio_job_key_t open_after(helio_after_t after, helio_job_key_t on)
+{
+    helio_string_t word = {HELIO_TEXT("something")};
+    helio_dependency_t depends = {word.text, after, HELIO_FOUND_OPEN, on};
+    helio_submission_t job = harness_submission(h, &spec, "", "");
+    job.spec.after_any.items = &word;
+    job.spec.after_any.count = 1;
+    job.depends.items = &depends;
+    job.depends.count = 1;
+    helio_job_key_t key = {harness_submit_all(h, "acme", &job, 1)->jobs.items[0].job, HELIO_NO_TASK};
+    harness_clear(h);
+    return key;
+}
+
+static void many__a_chain_of_10000_falls_in_one_step(void **state)
+{
+    (void)state;
+    helio_job_key_t first = harness_job(h, &spec), last = first;
+    for (int i = 0; i < MANY; i++)
+        last = open_after(HELIO_AFTER_OK, last);
+    int64_t before_us = helio_clock_boot_us();
+    cancel(first);
+    assert_true(helio_clock_boot_us() - before_us < 5000000);
+    assert_int_equal(harness_state(h, last), HELIO_JOB_CANCELLED);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_QUEUED], 0);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_CANCELLED], MANY + 1);
+}
+
+static void many__waiters_cost_a_round_nothing_until_their_gate_opens(void **state)
+{
+    (void)state;
+    helio_job_key_t on = harness_job(h, &spec), last = on;
+    for (int i = 0; i < MANY; i++)
+        last = open_after(HELIO_AFTER_ANY, on);
+    assert_int_equal(harness_figures(h).classes, 1);
+    wait_ms(10000);
+    harness_clear(h);
+    wait_ms(10000);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD), 0);
+    finish(on, SUCCEEDS);
+    assert_int_equal(harness_count(h, HELIO_BROKER_FX_ROW_DEPENDENCY_HOLD), MANY);
+    harness_tick(h);
+    assert_int_equal(harness_figures(h).jobs[HELIO_JOB_OFFERED], 2000); /* a round's worth */
+    assert_int_equal(harness_state(h, last), HELIO_JOB_QUEUED);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        CASE(depends__a_job_waits_for_the_end_that_it_wishes_and_is_cancelled_by_the_other),
+        CASE(depends__what_is_over_at_submit_is_judged_at_once),
+        CASE(depends__a_new_leader_holds_them_to_the_same),
+        CASE(depends__a_gate_that_opened_is_open_for_a_new_leader),
+        CASE(depends__it_says_what_it_waits_for),
+        CASE(depends__all_that_it_names_must_have_come),
+        CASE(depends__one_wish_in_vain_is_enough),
+        CASE(depends__a_waiting_job_can_be_cancelled),
+        CASE(depends__a_job_that_comes_back_from_a_site_does_not_wait_again),
+        CASE(arrays__whole_succeeds_when_each_task_does),
+        CASE(arrays__first_failure_ends_the_hope_and_the_last_task_the_array),
+        CASE(arrays__one_task_can_be_waited_for),
+        CASE(arrays__all_tasks_wait_at_one_gate_and_then_for_their_throttle),
+        CASE(many__a_chain_of_10000_falls_in_one_step),
+        CASE(many__waiters_cost_a_round_nothing_until_their_gate_opens),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
