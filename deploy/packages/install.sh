@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs what is missing of the named package lists (build, run, test) from Debian. Quiet when nothing is missing.
+# Installs the missing Debian packages of the named lists (build, run, test). Prints nothing if none is missing.
 #   deploy/packages/install.sh build run
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,13 +10,13 @@ for list in "$@"; do
   [ -f "$here/$list.txt" ] || { echo "install.sh: no package list '$list' in $here" >&2; exit 2; }
   while read -r package; do
     case $package in ''|'#'*) continue ;; esac
-    # "installed" in dpkg's own words; a virtual or removed package is not
+    # dpkg's status "installed"; virtual and removed packages have another one
     dpkg-query -W -f '${db:Status-Status}\n' "$package" 2>/dev/null | grep -qx installed || missing+=("$package")
   done <"$here/$list.txt"
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 
-command -v apt-get >/dev/null || { echo "install.sh: this is no Debian; install the like of: ${missing[*]}" >&2; exit 1; }
+command -v apt-get >/dev/null || { echo "install.sh: this is not Debian; install the equivalents of: ${missing[*]}" >&2; exit 1; }
 as_root=()
 if [ "$(id -u)" != 0 ]; then
   command -v sudo >/dev/null || { echo "install.sh: run as root, or install: ${missing[*]}" >&2; exit 1; }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The typical day of five grids, from which the quickstart makes its feed of carbon intensity.
+"""Computes the typical day of five grids, from which the quickstart makes its feed of carbon intensity.
 
     deploy/quickstart/typical_day.py [SOURCE_DIR] >deploy/quickstart/typical_day.csv
 
-SOURCE_DIR holds carboncast_actual_2020_2021.csv.gz (region, utc_hour_iso8601, carbon_g_per_kwh, ...); not said: the folder
-"energy" in the one that HELIO_DATA names. A figure is the median over all days of 2020 and 2021 of what a kWh emitted in
-that hour of the UTC day: life cycle, averaged over all that generated. Data: CarbonCast (see NOTICE).
+SOURCE_DIR holds carboncast_actual_2020_2021.csv.gz (region, utc_hour_iso8601, carbon_g_per_kwh, ...); the default is the directory
+"energy" below HELIO_DATA. Each value is the median over all days of 2020 and 2021 of the emissions per kWh in that hour of the UTC
+day: life cycle, average over all generation. Data: CarbonCast (see NOTICE).
 """
 import csv, gzip, os, statistics, sys
 

@@ -1,16 +1,16 @@
 #!/bin/bash
-# Faults for one cluster of a running Slurm lab. Returns when what it did is done; the recorded pids stay true.
+# Injects faults into one cluster of a running Slurm lab. Returns when the command has taken effect; recorded pids stay correct.
 #
 #   deploy/slurm-lab/cluster.sh DIR CLUSTER COMMAND
-#     status              one line a daemon: running, paused or down; exit 0 if all are running, 3 if not
-#     kill9-ctld          the controller is gone at once; jobs go on
-#     start-ctld          starts it again and waits until it answers
+#     status              one line per daemon: running, paused or down; exit 0 if all are running, otherwise 3
+#     kill9-ctld          kills the controller; jobs continue
+#     start-ctld          restarts it and waits until it answers
 #     pause-ctld          SIGSTOP: it accepts connections and never answers
 #     cont-ctld           SIGCONT
-#     kill9-slurmd NODE   the node's daemon is gone; its jobs go on
-#     kill9-node NODE     the same, and all its jobs' processes: the machine is gone
-#     start-slurmd NODE   starts it again and waits until the controller (if there is one) sees the node
-#     kill9-dbd, start-dbd   slurmdbd, which all clusters of a lab share
+#     kill9-slurmd NODE   kills the node's daemon; its jobs continue
+#     kill9-node NODE     the same, and kills all processes of its jobs: the machine has failed
+#     start-slurmd NODE   restarts it and waits until the controller (if it runs) sees the node
+#     kill9-dbd, start-dbd   the same for slurmdbd, which all clusters of a lab share
 #   NODE is eu-n1 or n1.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -20,7 +20,7 @@ usage() { sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; }
 case ${1:-} in -h|--help) usage; exit 0 ;; esac
 if [ $# -lt 3 ] || [ $# -gt 4 ]; then usage >&2; exit 2; fi
 
-[ -f "$1/.slurm-lab" ] || fail "$1 is no lab"
+[ -f "$1/.slurm-lab" ] || fail "$1 is not a lab"
 lab=$(cd "$1" && pwd -P)
 cluster=$2
 command=$3
@@ -37,7 +37,7 @@ case $command in
   *) [ $# = 3 ] || { usage >&2; exit 2; } ;;
 esac
 exec 9>>"$lab/.lock"
-flock -w 60 9 || fail "another command is at work on $lab"
+flock -w 60 9 || fail "another command is running on $lab"
 
 state_of() { # NAME
   local pid

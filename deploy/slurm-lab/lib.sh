@@ -1,23 +1,23 @@
 # shellcheck shell=bash
 # Shared by up.sh, down.sh and cluster.sh; sourced, with the variable `lab` set to the lab's folder (absolute).
 #
-# Every daemon has a name (munged, mariadbd, slurmdbd, slurmctld-eu, slurmd-eu-n1) and while it should run a file
-# $lab/run/NAME with its pid and the time of its start: a pid alone may by now belong to somebody else.
-# $lab/settings holds what up.sh was asked for and found; every later command starts from it.
+# Every daemon has a name (munged, mariadbd, slurmdbd, slurmctld-eu, slurmd-eu-n1) and, while it should run, a file
+# $lab/run/NAME with its pid and start time: a pid alone may meanwhile belong to another process.
+# $lab/settings holds the options and findings of up.sh; every later command reads it.
 
 cluster_names=(eu us asia sa af oc)
 
 fail() { echo "${0##*/}: $*" >&2; exit 1; }
 
-born() { # PID: prints when it was started; fails if there is no such process or nothing but its zombie
+born() { # PID: prints its start time; fails if the process does not exist or is a zombie
   local line
   { read -r line <"/proc/$1/stat"; } 2>/dev/null || return 1
-  line=${line##*) } # the command's name is in brackets and may hold anything
+  line=${line##*) } # the command's name is in brackets and may contain anything
   # shellcheck disable=SC2086
   set -- $line
   [ "$1" != Z ] && [ "$1" != X ] && echo "${20}"
 }
-pid_of() { # NAME: prints the pid of the daemon if it is there and still the one that was started
+pid_of() { # NAME: prints the pid of the daemon if it is still the process that was started
   local pid start
   { read -r pid start <"$lab/run/$1"; } 2>/dev/null || return 1
   [ "$(born "$pid")" = "$start" ] && echo "$pid"
@@ -30,7 +30,7 @@ recorded() { # PATTERN: the names of the recorded daemons, running or not
 }
 any_alive() { local name; for name in $(recorded '*'); do pid_of "$name" >/dev/null && return 0; done; return 1; }
 
-log_of() { # NAME: what the daemon says to its terminal
+log_of() { # NAME: the output of the daemon
   case $1 in
     slurmctld-*) echo "$lab/${1#slurmctld-}/log/slurmctld.log" ;;
     slurmd-*) local node=${1#slurmd-}; echo "$lab/${node%-n*}/log/$node.err" ;;
@@ -48,19 +48,19 @@ start() { # NAME COMMAND…
   echo "$pid $(born "$pid")" >"$lab/run/$name"
 }
 start_ctld() { start "slurmctld-$1" slurmctld -D -f "$lab/$1/slurm.conf"; }
-# Its MySQL library takes the socket's path from here only, and slurmdbd.conf lies beside the slurm.conf it is told of.
+# Its MySQL library reads the socket path only from here, and slurmdbd.conf is beside the given slurm.conf.
 start_dbd() { start slurmdbd env MYSQL_UNIX_PORT="$lab/mariadb/socket" SLURM_CONF="$lab/dbd/slurm.conf" slurmdbd -D; }
 start_slurmd() { start "slurmd-$1" slurmd -D -f "$lab/${1%-n*}/slurm.conf" -N "$1"; }
 
-watched='*' # the daemons whose end is a failure of the command that runs
-check_daemons() { # fails, with the end of its log, if one of them has ended
+watched='*' # daemons whose end fails the current command
+check_daemons() { # fails, with the end of the log, if one of them has ended
   local name
   for name in $(recorded "$watched"); do
     pid_of "$name" >/dev/null && continue
     rm -f "$lab/run/$name"
     echo "--- the end of $(log_of "$name"):" >&2
     tac "$(log_of "$name")" | sed '/^=== /q' | head -n 15 | tac >&2
-    fail "$name has ended by itself; see the log above"
+    fail "$name has ended unexpectedly; see the log above"
   done
 }
 wait_for() { # SECONDS WHAT COMMAND…: until the command succeeds
@@ -73,7 +73,7 @@ wait_for() { # SECONDS WHAT COMMAND…: until the command succeeds
   done
 }
 ctld_answers() { SLURM_CONF=$lab/$1/slurm.conf timeout 3 scontrol ping | grep -q ' is UP'; }
-# A controller that has recovered its state believes in its nodes for a while, so the node itself is asked too.
+# A controller that has recovered its state trusts its nodes for a while, so the node itself is queried too.
 node_listens() {
   local port
   port=$(sed -n "s/^NodeName=$1 .* Port=\([0-9]*\) .*/\1/p" "$lab/${1%-n*}/slurm.conf")
@@ -84,10 +84,10 @@ node_ready() { # NODE
     SLURM_CONF=$lab/${1%-n*}/slurm.conf timeout 3 sinfo -h -N -n "$1" -p main -o '%T' | grep -qxE 'idle|mixed|allocated|completing'
 }
 
-stop() { # SIGNAL NAME…: all at once, then waits; who is there after 10 s is killed
+stop() { # SIGNAL NAME…: all at once, then waits; after 10 s the rest is killed
   local signal=$1 name pid until
   shift
-  for name in "$@"; do # a paused one hears nothing before it goes on
+  for name in "$@"; do # a paused process handles no signal until it continues
     if pid=$(pid_of "$name"); then kill -"$signal" "$pid" 2>/dev/null; kill -CONT "$pid" 2>/dev/null || true; fi
   done
   until=$((SECONDS + 10))
@@ -100,9 +100,9 @@ stop() { # SIGNAL NAME…: all at once, then waits; who is there after 10 s is k
   done
 }
 
-# What the jobs have running is not recorded by anybody. A step daemon keeps its node's log open; what it started is below
-# it; and what lost its step daemon still has the environment of a job: the variable SLURMD_NODENAME sets it apart from
-# a shell that merely speaks to the cluster.
+# The processes of jobs are not recorded anywhere. A step daemon keeps its node's log open, and its processes are its
+# descendants. A process without its step daemon still has the environment of a job: SLURMD_NODENAME distinguishes it from
+# a shell that only uses the cluster.
 step_daemons() { # PATTERN of node names
   local file pid comm
   for file in /proc/[0-9]*/comm; do
@@ -141,7 +141,7 @@ job_processes() { # PATTERN of node names: pids of step daemons, of all below th
   for pid in "${!found[@]}"; do [ -n "${parent[$pid]:-}" ] && [ "$pid" != $$ ] && echo "$pid"; done
   return 0
 }
-kill_jobs() { # PATTERN of node names: again until nothing is left, as they may fork meanwhile
+kill_jobs() { # PATTERN of node names: repeats until nothing is left, because processes may fork meanwhile
   local pids
   for _ in $(seq 100); do
     pids=$(job_processes "$1")
@@ -153,7 +153,7 @@ kill_jobs() { # PATTERN of node names: again until nothing is left, as they may 
   return 1
 }
 
-end_lab() { # controllers first: they would start the jobs of a dying node elsewhere
+end_lab() { # controllers first: they would restart the jobs of a stopping node elsewhere
   # shellcheck disable=SC2046
   { stop TERM $(recorded 'slurmctld-*'); stop TERM $(recorded 'slurmd-*'); }
   kill_jobs '*' || echo "${0##*/}: job processes are left: $(job_processes '*' | tr '\n' ' ')" >&2

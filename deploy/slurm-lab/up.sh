@@ -2,25 +2,25 @@
 # Starts N real, independent Slurm clusters on this machine, with declared GPUs, all on 127.0.0.1, without systemd.
 #
 #   deploy/slurm-lab/up.sh DIR N        N = 1..6 clusters: eu us asia sa af oc
-#   deploy/slurm-lab/down.sh DIR        ends them; --purge removes DIR too
+#   deploy/slurm-lab/down.sh DIR        stops them; --purge also removes DIR
 #   deploy/slurm-lab/cluster.sh DIR CLUSTER …   kills, pauses and starts single daemons
 #
 # Use one:  SLURM_CONF=DIR/eu/slurm.conf sbatch --gres=gpu:2 …
-# Partitions: main (default), urgent (goes first), debug (at most 10 minutes); all on every node of the cluster.
+# Partitions: main (default), urgent (higher priority), debug (at most 10 minutes); all on every node of the cluster.
 #
 # Environment:
 #   NODES=1         nodes (slurmd) of each cluster, 1..16; they are called eu-n1, eu-n2, …
 #   GPUS=8          GPUs of each node, 0..64          GPU_TYPE=h100   their type
-#   CPUS=64         CPUs that each node claims to have
-#   DBD=0           1: also a slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
+#   CPUS=64         declared CPUs of each node
+#   DBD=0           1: also starts slurmdbd on a private MariaDB; the clusters are registered, gres/gpu is accounted
 #   PREEMPT=off     what a job in urgent does to jobs in main: off | cancel | requeue
-#   BASE_PORT=      first of the N*(NODES+1)+1 ports; without it a free range is looked for
+#   BASE_PORT=      first of the N*(NODES+1)+1 ports; by default a free range is searched
 #   KILL_WAIT=5     seconds between TERM and KILL of a job's processes
 #   MIN_JOB_AGE=60  seconds for which a finished job is still shown
-#   EXTRA=          more lines for slurm.conf, '\n' between them; @DIR@ is the cluster's folder. They win over the lab's own.
+#   EXTRA=          more lines for slurm.conf, separated by '\n'; @DIR@ is the cluster's directory. They override the lab's lines.
 #
-# DIR/<cluster>/{slurm.conf,gres.conf,log/,state/,spool/}, DIR/run/ (pids), DIR/settings. A later up in the same DIR finds
-# the state of the clusters as a machine does after a power cut. As root everything runs as root, else as the caller.
+# DIR/<cluster>/{slurm.conf,gres.conf,log/,state/,spool/}, DIR/run/ (pids), DIR/settings. A later up.sh in the same DIR finds
+# the state of the clusters as after a power failure. For root everything runs as root, otherwise as the caller.
 # Packages: deploy/packages/install.sh slurm
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -62,20 +62,20 @@ if [ -d "$1" ] && [ ! -f "$1/.slurm-lab" ] && [ -n "$(ls -A "$1")" ]; then bad "
 mkdir -p "$1"
 lab=$(cd "$1" && pwd -P)
 case $lab in *[!A-Za-z0-9_./+-]*) bad "'$lab': Slurm's configuration can only name folders of A-Z a-z 0-9 _ . / + -" ;; esac
-[ ${#lab} -le 59 ] || bad "$lab is too long a name: the sockets of Slurm and munge in it may have 107 characters; take one of at most 59"
+[ ${#lab} -le 59 ] || bad "$lab is too long: paths of sockets are limited to 107 characters; use a path of at most 59"
 chmod 755 "$lab"
 touch "$lab/.slurm-lab"
 exec 9>>"$lab/.lock"
-flock -w 30 9 || fail "another command is at work on $lab"
-if any_alive; then fail "$lab is up already; deploy/slurm-lab/down.sh $lab ends it"; fi
+flock -w 30 9 || fail "another command is running on $lab"
+if any_alive; then fail "$lab is up already; deploy/slurm-lab/down.sh $lab stops it"; fi
 began=$EPOCHREALTIME
 mkdir -p "$lab"/{run,log,munge}
 rm -f "$lab"/run/*
 
 # ---- where it listens ----------------------------------------------------------------------------------------
 
-# With NoInAddrAny a daemon listens where its host's name points to. Where that is not 127.0.0.1 the daemons (and so the
-# jobs) get a host name of their own, "localhost", if the kernel lets us.
+# With NoInAddrAny a daemon listens on the address of its host name. If that is not 127.0.0.1, the daemons (and so the jobs)
+# get the host name "localhost" in a separate namespace, if the kernel permits.
 host=$(hostname)
 own_hostname=no
 if [ "$(getent ahostsv4 "$host" | awk 'NR == 1 { print $1 }')" != 127.0.0.1 ]; then
@@ -88,19 +88,19 @@ fi
 host=${host%%.*}
 
 ports=$((clusters * (nodes + 1) + 1))
-range_free() { # FIRST: nobody listens on any port of the lab's
+range_free() { # FIRST: no port of the lab is in use
   local port
   for ((port = $1; port < $1 + ports; port++)); do if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then echo "$port"; return 1; fi; done
 }
 if [ -n "$base_port" ]; then
-  taken=$(range_free "$base_port") || fail "port $taken is taken; the lab needs $base_port..$((base_port + ports - 1)), or leave BASE_PORT out"
-else # by chance, so that two labs that start at the same moment do not meet; below the ports that the kernel hands out
+  taken=$(range_free "$base_port") || fail "port $taken is in use; the lab needs $base_port..$((base_port + ports - 1)), or omit BASE_PORT"
+else # random, so that two labs that start at the same time do not collide; below the kernel's ephemeral ports
   for _ in $(seq 50); do
     base_port=$((12000 + (RANDOM * 32768 + RANDOM) % (20000 - 12000 - ports)))
     range_free "$base_port" >/dev/null && break
     base_port=
   done
-  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 20000; give BASE_PORT"
+  [ -n "$base_port" ] || fail "found no $ports free ports between 12000 and 20000; set BASE_PORT"
 fi
 dbd_port=$((base_port + ports - 1))
 
@@ -190,7 +190,7 @@ for ((i = 0; i < clusters; i++)); do
   mkdir -p "$dir"/{log,state,spool,dev}
   for ((k = 1; k <= nodes; k++)); do mkdir -p "$dir/spool/$name-n$k"; done
   write_slurm_conf "$name" $((base_port + i * (nodes + 1))) >"$dir/slurm.conf"
-  # A count alone is dropped and regular files are refused: devices they must be, and every /dev/null is one.
+  # Slurm ignores a count alone and refuses regular files: it needs devices, and /dev/null is a device.
   for ((g = 0; g < gpus; g++)); do ln -sfn /dev/null "$dir/dev/gpu$g"; done
   { if [ "$gpus" -gt 0 ]; then echo "Name=gpu Type=$gpu_type File=$dir/dev/gpu$([ "$gpus" = 1 ] && echo 0 || echo "[0-$((gpus - 1))]")"; fi; } >"$dir/gres.conf"
   echo "CgroupAutomount=no" >"$dir/cgroup.conf"
@@ -199,7 +199,7 @@ done
 # ---- daemons -------------------------------------------------------------------------------------------------
 
 # shellcheck disable=SC2154
-trap 'status=$?; trap - EXIT; set +e; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; what had been started is ended, the logs are left" >&2; fi; exit "$status"' EXIT
+trap 'status=$?; trap - EXIT; set +e; if [ "$status" != 0 ]; then end_lab; echo "up.sh: failed; all started daemons are stopped, the logs are kept" >&2; fi; exit "$status"' EXIT
 [ -s "$lab/munge/key" ] || (umask 077 && head -c 128 /dev/urandom >"$lab/munge/key")
 rm -f "$lab/munge/socket" "$lab/munge/socket.lock"
 start munged munged -F --force --socket="$lab/munge/socket" --key-file="$lab/munge/key" --pid-file="$lab/munge/pid" \
@@ -208,7 +208,7 @@ wait_for 10 munged munge -n -S "$lab/munge/socket"
 
 if [ "$dbd" = 1 ]; then
   maria=$lab/mariadb
-  (umask 077 && mkdir -p "$maria") # who can enter this folder is who may ask the database; it listens nowhere else
+  (umask 077 && mkdir -p "$maria") # access to this directory is access to the database; it listens nowhere else
   if [ ! -f "$maria/ready" ]; then
     rm -rf "$maria/data"
     mariadb-install-db --no-defaults --user="$me" --datadir="$maria/data" --skip-test-db --skip-name-resolve >"$lab/log/mariadb-install.log" 2>&1 ||
@@ -246,7 +246,7 @@ CONF
   unset SLURM_CONF
 fi
 
-# Controllers first: a node that finds none tries again a whole second later.
+# Controllers first: a node without a controller retries only after a second.
 for ((i = 0; i < clusters; i++)); do start_ctld "${cluster_names[i]}"; done
 for ((i = 0; i < clusters; i++)); do
   wait_for 30 "the controller of ${cluster_names[i]}" ctld_answers "${cluster_names[i]}"

@@ -1,4 +1,4 @@
-/*  clock.h -- the one place that reads clocks. For shells only: cores are told the time. */
+/*  clock.h -- the only file that reads clocks. For shells only: cores receive the time in events. */
 #ifndef HELIO_BASE_CLOCK_H
 #define HELIO_BASE_CLOCK_H
 
@@ -13,7 +13,7 @@ int64_t helio_clock_boot_us(void); /* the same in microseconds: durations for fi
 int64_t helio_clock_wall_ms(void); /* CLOCK_REALTIME: display, tariffs, expiry of signed things */
 
 /*  "2026-11-22T07:00:00.000Z" from Unix time in ms, and back (Z or ±hh:mm; date and time required). Years 0000 to 9999:
- *  a time outside them is written as the nearest within. */
+ *  times outside are clamped. */
 void helio_rfc3339(int64_t wall_ms, char ret_text[HELIO_RFC3339_SIZE]);
 HELIO_MUST_CHECK helio_rc helio_rfc3339_parse(helio_text_t text, int64_t *ret_wall_ms);
 

@@ -1,10 +1,10 @@
 /*  error.h -- result codes and the optional human text that goes with them.
  *
- *  Every fallible function returns helio_rc (0 = ok) and is must-check. Functions that can say more take a
- *  helio_error_t * as their last parameter; NULL is allowed. Libraries never log: they return.
+ *  Every fallible function returns helio_rc (0 = ok) and must be checked. Functions with more detail take a
+ *  helio_error_t * as their last parameter; NULL is allowed. Libraries never log: they return errors.
  *
- *  Three classes, never mixed: a programmer's error is an assert (also in release); out of memory aborts (every
- *  size from outside is bounded first); an operating error is returned.
+ *  There are three classes of errors: a programming error is an assert (also in release builds); out of memory aborts
+ *  (sizes from outside are bounded first); an operating error is returned.
  */
 #ifndef HELIO_BASE_ERROR_H
 #define HELIO_BASE_ERROR_H

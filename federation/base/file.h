@@ -1,4 +1,4 @@
-/*  file.h -- descriptors of files. For shells only: a core opens none. */
+/*  file.h -- file descriptors. For shells only: a core opens no files. */
 #ifndef HELIO_BASE_FILE_H
 #define HELIO_BASE_FILE_H
 
@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-/*  Closes what is open (>= 0) and makes it -1: for HELIO_AUTO too. */
+/*  Closes an open descriptor (>= 0) and sets it to -1; usable with HELIO_AUTO. */
 static inline void helio_close(int *fd)
 {
     if (*fd >= 0)
@@ -14,7 +14,7 @@ static inline void helio_close(int *fd)
     *fd = -1;
 }
 
-/*  False: errno says why, and a part may be written. */
+/*  False: errno has the cause, and a part may have been written. */
 static inline bool helio_write_all(int fd, const void *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {

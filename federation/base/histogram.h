@@ -1,5 +1,5 @@
-/*  histogram.h -- how often a figure fell between fixed bounds, and the sum of all: what a scrape needs to show
- * quantiles over any window. A value; no allocation, no locks. */
+/*  histogram.h -- counts of a figure between fixed bounds, and its sum: enough for a monitoring system to compute
+ *  quantiles over any window. A plain value; no allocation, no locks. */
 #ifndef HELIO_BASE_HISTOGRAM_H
 #define HELIO_BASE_HISTOGRAM_H
 
@@ -7,14 +7,14 @@
 
 enum { HELIO_HISTOGRAM_BOUNDS_MAX = 12 };
 
-/*  Upper bounds, ascending, each within its bucket. Constant data of whoever counts. */
+/*  Upper bounds, ascending, each included in its bucket. Constant data of the caller. */
 typedef struct helio_bounds {
     uint32_t count; /* at most HELIO_HISTOGRAM_BOUNDS_MAX */
     uint64_t at[HELIO_HISTOGRAM_BOUNDS_MAX];
 } helio_bounds_t;
 
 typedef struct helio_histogram {
-    uint64_t counts[HELIO_HISTOGRAM_BOUNDS_MAX + 1]; /* not cumulative; that of index bounds->count: beyond them all */
+    uint64_t counts[HELIO_HISTOGRAM_BOUNDS_MAX + 1]; /* not cumulative; index bounds->count is beyond all bounds */
     uint64_t sum;                                    /* in the figure's own unit */
 } helio_histogram_t;
 

@@ -1,13 +1,13 @@
-/*  json.h -- writes JSON into a buffer: commas, quotes and escapes are the writer's business, so no caller can forget one.
+/*  json.h -- writes JSON into a buffer. The writer adds commas, quotes and escapes, so that no caller can forget one.
  *
  *      helio_json_writer_t json = helio_json_into (&buffer);
  *      helio_json_begin_object (&json, NULL);
  *      helio_json_put_string (&json, "id", id);
  *      helio_json_end (&json);                      {"id":"01k9…"}
  *
- *  `name` is the member's name inside an object, and NULL inside an array and for the outermost value: an assertion holds
- *  that, and that what is begun is ended. Names are escaped as values are. What does not fit the buffer's bound sets its
- *  `overflow`. Reading JSON is jansson's.
+ *  `name` is the member's name inside an object, and NULL inside an array and for the outermost value. Assertions check
+ *  that, and that every container is ended. Names are escaped like values. Output beyond the buffer's bound sets its
+ *  `overflow`. jansson reads JSON.
  */
 #ifndef HELIO_BASE_JSON_H
 #define HELIO_BASE_JSON_H
@@ -19,13 +19,13 @@ enum { HELIO_JSON_DEPTH_MAX = 32 };
 typedef struct helio_json_writer {
     helio_buffer_t *out;
     bool indented;
-    uint32_t depth;  /* containers that are begun */
+    uint32_t depth;  /* open containers */
     uint32_t filled; /* by depth, a bit: the container has an element */
     uint32_t arrays; /* by depth, a bit: the container is an array */
 } helio_json_writer_t;
 
 helio_json_writer_t helio_json_into(helio_buffer_t *out);
-/*  For files that people read: a member a line, two spaces a level, arrays of plain values on one line. */
+/*  For files that people read: one member per line, two spaces per level, arrays of plain values on one line. */
 helio_json_writer_t helio_json_indented_into(helio_buffer_t *out);
 
 void helio_json_begin_object(helio_json_writer_t *self, const char *name);
@@ -43,9 +43,9 @@ void helio_json_put_real(helio_json_writer_t *self, const char *name, double val
 void helio_json_put_bool(helio_json_writer_t *self, const char *name, bool value);
 void helio_json_put_null(helio_json_writer_t *self, const char *name);
 
-/*  JSON that somebody else has written and that is known to be well-formed: an answer of the database, a constant. */
+/*  Well-formed JSON from another source: a result of the database, a constant. */
 void helio_json_put_raw(helio_json_writer_t *self, const char *name, helio_text_t json);
-/*  The members of such an object, as members of the object that is being written. */
+/*  The members of such an object, as members of the current object. */
 void helio_json_put_members(helio_json_writer_t *self, helio_text_t object);
 
 #endif

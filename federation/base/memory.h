@@ -1,7 +1,7 @@
-/*  memory.h -- allocation that aborts when there is none, views, growable buffers and arenas.
+/*  memory.h -- allocation that aborts on failure, views, growable buffers and arenas.
  *
- *  Not thread-safe: one owner. A helio_text_t is a borrowed view (not NUL-terminated); whoever hands it out says
- *  how long it lives. An arena frees everything at once; what it returns lives until reset or clear.
+ *  Not thread-safe: one owner. A helio_text_t is a borrowed view (not NUL-terminated); the function that returns it
+ *  defines how long it lives. An arena frees everything at once; what it returns lives until reset or clear.
  */
 #ifndef HELIO_BASE_MEMORY_H
 #define HELIO_BASE_MEMORY_H
@@ -12,7 +12,7 @@
 
 #include "federation/base/error.h"
 
-/*  Zeroed memory; aborts when there is none. */
+/*  Zeroed memory; aborts on failure. */
 void *helio_new(size_t count, size_t size) __attribute__((malloc, returns_nonnull));
 /*  As realloc for arrays; the new tail is not cleared; aborts when there is none or the product overflows. */
 void *helio_grow(void *memory, size_t count, size_t size) __attribute__((returns_nonnull));

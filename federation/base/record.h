@@ -1,8 +1,8 @@
 /*  record.h -- plain structs that know their own fields.
  *
  *  A record is declared once, as a table of fields, and yields a C struct and a constant description of it. Wire
- *  messages, core events and specs are records: the codec (wire/codec.h), the event log, the fuzzers and the
- *  protocol's reference page all walk the same description, so none of them can drift.
+ *  messages, core events and specs are records: the codec (wire/codec.h), the event log, the fuzzers and the protocol's
+ *  reference page all walk the same description, so none of them can drift.
  *
  *      #define HELIO_POINT_FIELDS(F, R)                   kind, name, bound, type
  *          F (R, TEXT, name, 64, _)
@@ -11,13 +11,14 @@
  *      HELIO_RECORD_DECLARE (helio_point, HELIO_POINT_FIELDS)      in the header: helio_point_t
  *      HELIO_RECORD_DEFINE (helio_point, HELIO_POINT_FIELDS)       in one .c: helio_point_type
  *
- *  bound: TEXT and BYTES, most bytes; lists, most items; U32, largest value (0 = any). Fields are encoded by
+ *  bound: TEXT and BYTES, maximum bytes; lists, maximum items; U32, maximum value (0 = any). Fields are encoded by
  *  position: a newer version may append fields at the end, which an older reader skips; fields are never reordered,
  *  removed or given another kind. Text, bytes and lists are borrowed views into whatever the record was made from.
  *
- *  An appended field says last since which version it exists: F (R, U64, saved_run_ms, 0, _, 3); without that it is of
- *  version 1. Where an older writer left it out it is read as zero: 0, false, "", nothing in the list. So an appended
- *  field is one whose zero means "not told". Versions: HELIO_PROTOCOL_VERSION in wire/messages.h.
+ *  The last argument of an appended field is the version since which it exists: F (R, U64, saved_run_ms, 0, _, 3);
+ *  without it, the field exists since version 1. If an older writer omits the field, it is read as zero: 0, false, "",
+ *  an empty list. For an appended field zero must therefore mean "not reported". Versions: HELIO_PROTOCOL_VERSION in
+ *  wire/messages.h.
  */
 #ifndef HELIO_BASE_RECORD_H
 #define HELIO_BASE_RECORD_H
@@ -74,7 +75,7 @@ typedef struct helio_f64s {
     uint32_t count;
 } helio_f64s_t;
 
-/*  What every LIST looks like to code that walks descriptions; items are nested->size apart. */
+/*  The layout of every LIST for code that walks descriptions; items are nested->size apart. */
 typedef struct helio_list {
     void *items;
     uint32_t count;
@@ -114,7 +115,7 @@ typedef struct helio_list {
 #define HELIO_NESTED_RECORD(type) &type##_type
 #define HELIO_NESTED_LIST(type) &type##_type
 
-/*  `...` is the type, and the version since which the field exists unless that is 1. */
+/*  `...` is the type and, unless it is 1, the version since which the field exists. */
 #define HELIO_RECORD_FIRST_(first, ...) first
 #define HELIO_RECORD_SECOND_(first, second, ...) second
 #define HELIO_RECORD_MEMBER_(record, kind, name, bound, ...)                                                 \

@@ -1,4 +1,4 @@
-/*  step.h -- what goes into a core and what comes out of it: events and effects, as data.
+/*  step.h -- the input and output of a core: events and effects, as data.
  *
  *  A core is one function, step (core, event, effects). An event carries the time; an effect is carried out by a
  *  shell, in order. An effect's payload lives until the next step: the shell copies, serialises or carries it out.
@@ -40,7 +40,7 @@ typedef struct helio_effects {
     helio_effect_t *items;
     uint32_t count;
     uint32_t capacity;
-    int64_t wake_ms; /* the core wants a TICK at this now_ms; INT64_MAX = no wish */
+    int64_t wake_ms; /* the core wants a TICK at this now_ms; INT64_MAX = none */
 } helio_effects_t;
 
 helio_effects_t *helio_effects_new(void);

@@ -1,11 +1,10 @@
-/*  suggest.h -- "did you mean": the nearest of some known words. Pure. */
+/*  suggest.h -- "did you mean": finds the known word nearest to a text. Pure. */
 #ifndef HELIO_BASE_SUGGEST_H
 #define HELIO_BASE_SUGGEST_H
 
 #include "federation/base/memory.h"
 
-/*  Zero-initialise with the word that was written, offer every known word, read `best` (NULL = none is near).
- */
+/*  Zero-initialise with the written word, offer every known word, then read `best` (NULL = none is near). */
 typedef struct helio_suggestion {
     helio_text_t written;
     const char *best;
@@ -15,7 +14,7 @@ typedef struct helio_suggestion {
 void helio_suggestion_offer(helio_suggestion_t *self, const char *word);
 
 /*  Edit distance without regard to case: insertions, deletions, substitutions and swaps of neighbours (the
- *  restricted Damerau-Levenshtein distance). UINT32_MAX when a word is longer than 64 bytes. */
+ *  restricted Damerau-Levenshtein distance). UINT32_MAX if a word is longer than 64 bytes. */
 uint32_t helio_edit_distance(helio_text_t a, helio_text_t b);
 
 #endif

@@ -19,7 +19,7 @@ helio_hourly_price_t helio_hourly_price_of(const helio_site_profile_t *site, con
     };
 }
 
-/*  To the nearest, and never beyond what sums of many can hold: a figure of the site's can be anything. */
+/*  Rounds to the nearest integer, clamped so that many can be summed: a site may report any figure. */
 static int64_t whole(double value)
 {
     const double most = 9007199254740992.0; /* 2^53 */
@@ -83,7 +83,7 @@ uint32_t helio_account_split(const helio_account_t *total, int64_t start_ms, uin
     return count;
 }
 
-/*  What was used up to the end of an hour, not yet rounded. */
+/*  The use up to the end of an hour, before rounding. */
 typedef struct exact {
     double joules, milligrams, micro_usd;
 } exact_t;

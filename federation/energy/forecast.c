@@ -8,8 +8,8 @@
 enum {
     DAY_H = 24,
     BACKTEST_H = HELIO_FORECAST_DAYS * DAY_H,
-    SEASONAL_LEAST_H = 3 * DAY_H, /* known hours for the formula to mean anything */
-    ERRORS_LEAST = 30             /* at one horizon, for quantiles of 10 and 90 % */
+    SEASONAL_LEAST_H = 3 * DAY_H, /* minimum number of known hours for the formula */
+    ERRORS_LEAST = 30             /* minimum per horizon, for quantiles of 10 and 90 % */
 };
 static const double TAU_H = 12;
 
@@ -29,7 +29,7 @@ int64_t helio_hours_last(const helio_hours_t *self, int64_t before)
     return INT64_MIN;
 }
 
-/*  The weighted mean of the same hour of the days up to `last`; NAN when none of them is known. */
+/*  The weighted mean of the same hour on the days up to `last`; NAN if none is known. */
 static double same_hour(const helio_hours_t *history, int64_t hour, int64_t last)
 {
     double sum = 0, weights = 0, weight = 1;
@@ -45,7 +45,7 @@ static double same_hour(const helio_hours_t *history, int64_t hour, int64_t last
     return weights > 0 ? sum / weights : NAN;
 }
 
-/*  Of the last two weeks. */
+/*  Over the last two weeks. */
 static double mean_of(const helio_hours_t *history, int64_t last, uint32_t *ret_known)
 {
     double sum = 0;
@@ -66,7 +66,7 @@ static double at_least(double value, double least)
     return value < least ? least : value;
 }
 
-/*  The formula, knowing nothing after `last`. */
+/*  The formula, without values after `last`. */
 static void seasonal(const helio_hours_t *history, int64_t last, double mean, int64_t first_hour,
                      uint32_t count, double least, double *ret_values)
 {
@@ -150,9 +150,9 @@ static double quantile(const double *sorted, uint32_t count, double share)
     return sorted[below] + (above - sorted[below]) * (at - below);
 }
 
-/*  errors[h * BACKTEST_H + n]: truth - forecast, h hours after an issue; counts[h] of them. The usual value
- * of an hour is that of the hour a day earlier where the day between is not yet known, so each is worked out
- * once. */
+/*  errors[h * BACKTEST_H + n]: actual - forecast, h hours after an issue; counts[h] of them. Where the day in
+ *  between is unknown, the usual value of an hour is that of the same hour a day earlier, so that each is computed
+ *  once. */
 static void backtest(const helio_hours_t *history, int64_t last, uint32_t lead, uint32_t count, double least,
                      double *errors, uint32_t *counts)
 {
@@ -179,7 +179,7 @@ static void backtest(const helio_hours_t *history, int64_t last, uint32_t lead, 
     }
 }
 
-/*  A horizon with too few errors of its own (the furthest ones) takes the band of the one before. */
+/*  A horizon with too few errors (the furthest ones) takes the band of the previous horizon. */
 static void add_band(helio_forecast_t *forecast, double *errors, const uint32_t *counts, double least,
                      helio_arena_t *arena)
 {
@@ -192,7 +192,7 @@ static void add_band(helio_forecast_t *forecast, double *errors, const uint32_t 
         if (counts[h] >= ERRORS_LEAST) {
             double *own = errors + (size_t)h * BACKTEST_H;
             qsort(own, counts[h], sizeof *own, ascending);
-            low = fmin(quantile(own, counts[h], 0.1), 0); /* the band holds the value, whatever the bias */
+            low = fmin(quantile(own, counts[h], 0.1), 0); /* the band contains the value, whatever the bias */
             high = fmax(quantile(own, counts[h], 0.9), 0);
         }
         forecast->p10[h] = at_least(forecast->values[h] + low, least);

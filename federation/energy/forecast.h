@@ -1,15 +1,14 @@
-/*  forecast.h -- what an hourly series will be, from what it was: the built-in forecaster, for sources
- *  without one of their own. Pure.
+/*  forecast.h -- predicts an hourly series from its history: the built-in forecaster, for sources without a forecast of
+ *  their own. Pure.
  *
  *      value(T) = usual(T) + (value(L) - usual(L)) * exp(-(T - L) / 12 h)           L = the last known hour
  *      usual(T) = mean over the same hour of up to 14 days before, weighted by 2^-(age in days)
  *
- *  Missing hours have no weight. Additive, so that negative prices need no special case. Method and measured
- *  error: docs/energy.md.
+ *  Missing hours have no weight. The model is additive, so that negative prices need no special case. docs/energy.md
+ *  describes the method and its measured error.
  *
- *  The band is from the forecaster's own past errors: it is run again at each hour of the last 14 days as if
- *  nothing later were known, and the quantiles of 10 and 90 % of (truth - forecast) are added, horizon by
- *  horizon.
+ *  The band follows from the forecaster's own past errors. The forecaster is run again at each hour of the last 14 days
+ *  as if nothing later were known; the 10 % and 90 % quantiles of (actual - forecast) are added for each horizon.
  *
  *  Hours are counted from 1970-01-01T00:00Z.
  */
@@ -21,11 +20,11 @@
 enum {
     HELIO_FORECAST_DAYS = 14,
     HELIO_FORECAST_HORIZON_MAX = 192,   /* hours */
-    HELIO_FORECAST_HISTORY_HOURS = 840, /* 35 days: what is worth keeping */
-    HELIO_FORECAST_STALE_HOURS = 24     /* a last value older than that says nothing about an anomaly */
+    HELIO_FORECAST_HISTORY_HOURS = 840, /* 35 days */
+    HELIO_FORECAST_STALE_HOURS = 24     /* an older last value does not indicate an anomaly */
 };
 
-/*  values[i] is the mean over hour first_hour + i; NAN = not known. */
+/*  values[i] is the mean over hour first_hour + i; NAN = unknown. */
 typedef struct helio_hours {
     int64_t first_hour;
     const double *values;
@@ -34,13 +33,13 @@ typedef struct helio_hours {
 
 /*  NAN outside and in gaps. */
 double helio_hours_at(const helio_hours_t *self, int64_t hour);
-/*  The newest hour before `before` that is known; INT64_MIN = none. */
+/*  The newest known hour before `before`; INT64_MIN = none. */
 int64_t helio_hours_last(const helio_hours_t *self, int64_t before);
 
 typedef enum helio_forecast_method {
-    HELIO_FORECAST_NONE,     /* nothing is known: no values */
-    HELIO_FORECAST_MEAN,     /* less than a day is known: its mean */
-    HELIO_FORECAST_LAST_DAY, /* less than three days, or the last value is old: the last good day again */
+    HELIO_FORECAST_NONE,     /* no history: no values */
+    HELIO_FORECAST_MEAN,     /* less than a day of history: its mean */
+    HELIO_FORECAST_LAST_DAY, /* less than three days, or the last value is old: repeats the last good day */
     HELIO_FORECAST_SEASONAL  /* the formula above */
 } helio_forecast_method_t;
 
@@ -49,21 +48,19 @@ typedef struct helio_forecast {
     int64_t first_hour;
     uint32_t count;
     double *values; /* finite */
-    double *p10;    /* p10 <= value <= p90; NULL = too few past errors to say */
+    double *p10;    /* p10 <= value <= p90; NULL = too few past errors */
     double *p90;
 } helio_forecast_t;
 
-/*  For hours first_hour … + count (1..HELIO_FORECAST_HORIZON_MAX) from what is known before first_hour;
- * nothing later is looked at. Values are at least `least` (-INFINITY for prices). Arrays live in the arena.
- */
+/*  Predicts hours first_hour … + count (1..HELIO_FORECAST_HORIZON_MAX) from the history before first_hour; later values
+ *  are ignored. Values are at least `least` (-INFINITY for prices). Arrays live in the arena. */
 void helio_forecast_make(const helio_hours_t *history, int64_t first_hour, uint32_t count, double least,
                          helio_arena_t *arena, helio_forecast_t *ret_forecast);
-/*  The same without a band (a hundredth of the work). */
+/*  The same without a band, at a hundredth of the cost. */
 void helio_forecast_points(const helio_hours_t *history, int64_t first_hour, uint32_t count, double least,
                            helio_arena_t *arena, helio_forecast_t *ret_forecast);
 
-/*  For dead sources: the newest hour known at the same time of day again and again, however old. False:
- * nothing known. */
+/*  For dead sources: repeats the newest known value of each hour of the day, however old. False: no value is known. */
 bool helio_forecast_last_day(const helio_hours_t *history, int64_t first_hour, uint32_t count,
                              double *ret_values);
 

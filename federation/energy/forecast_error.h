@@ -1,8 +1,8 @@
-/*  forecast_error.h -- forecasts as issued against what came true, by horizon. Pure.
+/*  forecast_error.h -- compares forecasts as issued with actual values, by horizon. Pure.
  *
- *  A forecast is never corrected afterwards: what is compared is what was issued. Horizon = whole hours from
- * issue to the hour's begin; hours that had begun at issue are no forecast and are passed over. The columns
- * are those of the view forecast_error.
+ *  A forecast is never corrected afterwards: the issued values are compared. The horizon is the number of whole hours
+ *  from the issue to the beginning of the hour; hours that had begun at the issue are not forecasts and are skipped.
+ *  The columns are those of the view forecast_error.
  */
 #ifndef HELIO_ENERGY_FORECAST_ERROR_H
 #define HELIO_ENERGY_FORECAST_ERROR_H
@@ -13,14 +13,14 @@
 typedef struct helio_forecast_error {
     int64_t hour_ms; /* the hour that was forecast */
     uint32_t horizon_h;
-    double error; /* forecast - truth */
+    double error; /* forecast - actual */
     double absolute_error;
-    double ape_ratio; /* absolute error / |truth|; NAN where the truth is 0 */
-    bool in_band;     /* p10 <= truth <= p90; false where there is no band */
+    double ape_ratio; /* absolute error / |actual|; NAN if the actual value is 0 */
+    bool in_band;     /* p10 <= actual <= p90; false without a band */
 } helio_forecast_error_t;
 
-/*  Hours of the series whose truth is known. The series' step must be an hour (else none). Returns the count;
- * *ret_errors lives in the arena. */
+/*  The hours of the series with a known actual value. The step of the series must be an hour, otherwise there are none.
+ *  Returns the count; *ret_errors lives in the arena. */
 uint32_t helio_forecast_errors(const helio_series_t *issued, const helio_hours_t *truth, helio_arena_t *arena,
                                helio_forecast_error_t **ret_errors);
 
@@ -35,8 +35,8 @@ typedef struct helio_error_tally {
 typedef struct helio_error_means {
     uint64_t count;
     double bias, mae;
-    double mape_ratio; /* NAN when no truth differed from 0 */
-    double coverage;   /* share inside the band */
+    double mape_ratio; /* NAN if all actual values are 0 */
+    double coverage;   /* share within the band */
 } helio_error_means_t;
 
 void helio_error_tally_add(helio_error_tally_t *self, const helio_forecast_error_t *errors, uint32_t count);

@@ -5,20 +5,20 @@
 /*  Sources.
  *
  *  Measured (A100, L40, L4, MI210: idle_w, and base_w + slope_w * utilisation by least squares): dos-group,
- *  "gpu_power_benchmark" (MIT licence, 2026), rounded here to watts. The fit's error is 6.7 % for the
- * A100, 4.9 % for the L40, 2.4 % for the L4. Their MI210 has no usable line over utilisation (R2 0.02): only
- * its idle draw is taken, the rest by the rule.
+ *  "gpu_power_benchmark" (MIT licence, 2026), rounded here to watts. The error of the fit is 6.7 % for the A100, 4.9
+ *  % for the L40, 2.4 % for the L4. Their MI210 data has no usable line over utilisation (R2 0.02): only its idle
+ *  power is used, the rest follows the rule.
  *
- *  board_w: the vendors' data sheets of the named form factor: NVIDIA T4 70 W, L4 72 W, A10 150 W (A10G 150
- * W, Amazon EC2 G5), L40 300 W, A100 SXM4 400 W, H100 and H200 SXM5 700 W; AMD Instinct MI210 300 W. PCIe
- * boards of the same name draw less (H100 PCIe 350 W): a site with those names `power` itself.
+ *  board_w: the vendors' data sheets for the named form factor: NVIDIA T4 70 W, L4 72 W, A10 150 W (A10G 150 W,
+ *  Amazon EC2 G5), L40 300 W, A100 SXM4 400 W, H100 and H200 SXM5 700 W; AMD Instinct MI210 300 W. PCIe boards of
+ *  the same name use less (H100 PCIe 350 W): a site with such boards sets `power` itself.
  *
- *  Rule for what nobody measured: idle 12 %, base 25 %, base + slope 85 % of board_w. The measured A100,
- * taken as the 400 W board, has 12, 21 and 82 %.
+ *  Rule for models without measurements: idle 12 %, base 25 %, base + slope 85 % of board_w. The measured A100,
+ *  taken as the 400 W board, has 12, 21 and 82 %.
  *
- *  host_w: 25 % of board_w. Anchor: an eight-GPU A100 node draws 3.43 kW, 428 W a GPU (Chien et al.,
- * HotCarbon 2023); less the 328 W of the measured GPU at full use that leaves 100 W = 25 % of 400 W. One
- * anchor is little: a site that knows its nodes names `power` itself. */
+ *  host_w: 25 % of board_w. Reference: an eight-GPU A100 node draws 3.43 kW, 428 W per GPU (Chien et al., HotCarbon
+ *  2023); less the 328 W of the measured GPU at full utilisation, that leaves 100 W = 25 % of 400 W. This is a
+ *  single reference: a site that knows its nodes sets `power` itself. */
 #define HOST(board) ((board)*0.25)
 #define BY_RULE(name, board)                                                               \
     {                                                                                      \

@@ -189,7 +189,7 @@ static void add(found_t *self, int64_t begin_ms, int64_t end_ms)
     self->items[self->count++] = (helio_interval_t){begin_ms, end_ms};
 }
 
-/*  Local time runs evenly within a stretch, so a range is an interval of it, cut at its ends. */
+/*  Within a stretch the offset is constant, so a range is an interval, cut at the ends of the stretch. */
 static void add_stretch(found_t *self, const helio_schedule_t *schedule, int32_t offset_s, int64_t begin_s,
                         int64_t end_s)
 {

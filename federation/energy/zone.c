@@ -19,7 +19,7 @@ struct helio_zone {
     uint32_t count;
     local_type_t types[TYPES_MAX];
     uint32_t type_count;
-    bool has_rule; /* else the last type holds for ever */
+    bool has_rule; /* otherwise the last type applies for ever */
     helio_zone_rule_t rule;
 };
 
@@ -51,7 +51,7 @@ typedef struct bytes {
 
 static int64_t big_endian(const uint8_t *at, size_t size)
 {
-    uint64_t value = at[0] & 0x80 ? UINT64_MAX : 0; /* the sign goes on */
+    uint64_t value = at[0] & 0x80 ? UINT64_MAX : 0; /* sign extension */
     for (size_t i = 0; i < size; i++)
         value = value << 8 | at[i];
     return (int64_t)value;
@@ -109,7 +109,7 @@ static helio_rc take_block(helio_zone_t *self, const bytes_t *from, const counts
     return take_types(self, kinds + counts->times, counts->types, err);
 }
 
-/*  "\n<rule>\n"; an empty rule: the last type goes on. */
+/*  "\n<rule>\n"; with an empty rule the last type continues. */
 static helio_rc take_footer(helio_zone_t *self, const bytes_t *from, helio_error_t *err)
 {
     const uint8_t *end = from->left > 1 ? memchr(from->at + 1, '\n', from->left - 1) : NULL;
@@ -180,7 +180,7 @@ void helio_zone_destroy(helio_zone_t **self_p)
 
 /* ---- asking -------------------------------------------------------------------------------------------- */
 
-/*  Transitions at or before an instant. */
+/*  Number of transitions at or before a time. */
 static uint32_t passed(const helio_zone_t *self, int64_t utc_s)
 {
     uint32_t low = 0, high = self->count;
@@ -199,7 +199,7 @@ static bool is_same(const helio_zone_stretch_t *a, const helio_zone_stretch_t *b
     return a->offset_s == b->offset_s && a->daylight == b->daylight;
 }
 
-/*  Between two stored transitions, or by the rule; neighbours may show the same offset. */
+/*  Between two stored transitions, or by the rule; neighbouring stretches may have the same offset. */
 static helio_zone_stretch_t raw_at(const helio_zone_t *self, int64_t utc_s)
 {
     uint32_t n = passed(self, utc_s);
@@ -215,8 +215,8 @@ static helio_zone_stretch_t raw_at(const helio_zone_t *self, int64_t utc_s)
                                   type->daylight};
 }
 
-/*  The two ends of a stretch are looked at once each: a transition that moves no clock (a new abbreviation)
- * is common, two of them in a row are not, and would only make two stretches of one. */
+/*  Each end of a stretch is extended once: transitions without a change of offset (a new abbreviation) are common.
+ *  Two in a row are rare, and would only split one stretch in two. */
 helio_zone_stretch_t helio_zone_at(const helio_zone_t *self, int64_t utc_s)
 {
     helio_zone_stretch_t stretch = raw_at(self, utc_s);
@@ -241,7 +241,7 @@ int64_t helio_zone_local_s(const helio_zone_t *self, int64_t utc_s)
 helio_local_fit_t helio_zone_utc_s(const helio_zone_t *self, int64_t local_s, int64_t *ret_first,
                                    int64_t *ret_second)
 {
-    /* Whatever the offset, the instant is within 26 hours of the number; walk the stretches there. */
+    /* Whatever the offset, the time is within 26 hours of the number: walk the stretches there. */
     int64_t found[2], jump = local_s;
     uint32_t count = 0;
     helio_zone_stretch_t stretch = raw_at(self, local_s - HELIO_ZONE_OFFSET_MAX_S);

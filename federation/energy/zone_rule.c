@@ -104,7 +104,7 @@ bool helio_zone_rule_parse(helio_text_t text, helio_zone_rule_t *ret_rule)
     return true;
 }
 
-/*  The day of a year on which it is, since 1970. */
+/*  The day of the rule in a year, in days since 1970. */
 static int64_t day_of(const helio_rule_date_t *self, int64_t year)
 {
     int64_t january = helio_days_of_civil(year, 1, 1);
@@ -128,7 +128,7 @@ helio_zone_stretch_t helio_zone_rule_at(const helio_zone_rule_t *self, int64_t u
     if (!self->has_daylight)
         return stretch;
     const int64_t far_s =
-        INT64_C(6000000000000); /* the year 192000: sums there cannot overflow, and nobody asks */
+        INT64_C(6000000000000); /* the year 192000: sums cannot overflow */
     if (utc_s > far_s || utc_s < -far_s)
         return stretch;
     int64_t year, month, day;

@@ -9,12 +9,12 @@ enum { HELIO_ZONE_OFFSET_MAX_S = 26 * 3600 };
 
 typedef enum helio_rule_day { HELIO_RULE_JULIAN, HELIO_RULE_ZERO_BASED, HELIO_RULE_WEEKDAY } helio_rule_day_t;
 
-/*  When, in the local time that holds until then, clocks are moved. */
+/*  The date of a clock change, in the local time before the change. */
 typedef struct helio_rule_date {
     helio_rule_day_t form;
     int32_t day;         /* JULIAN 1..365, 29 February never counts; ZERO_BASED 0..365; WEEKDAY 0 = Sunday */
     int32_t week, month; /* WEEKDAY: 1..5 (5 = the last), 1..12 */
-    int32_t time_s;      /* after midnight; may be negative or over a day */
+    int32_t time_s;      /* after midnight; may be negative or more than a day */
 } helio_rule_date_t;
 
 typedef struct helio_zone_rule {
@@ -23,7 +23,7 @@ typedef struct helio_zone_rule {
     helio_rule_date_t begin, end; /* of daylight saving time */
 } helio_zone_rule_t;
 
-/*  False: not such a rule. */
+/*  False: not a valid rule. */
 bool helio_zone_rule_parse(helio_text_t text, helio_zone_rule_t *ret_rule);
 helio_zone_stretch_t helio_zone_rule_at(const helio_zone_rule_t *self, int64_t utc_s);
 

@@ -1,7 +1,7 @@
-/*  attempt.h -- one attempt of a job at a site: the order that starts it, the reports that tell of it, and the
- *  states a job passes through (job_state.def).
+/*  attempt.h -- one attempt of a job at a site: the order that starts it, the reports about it, and the states of a job
+ *  (job_state.def).
  *
- *  An attempt is named by (key, epoch) under an incarnation of the federation; no epoch is ever issued twice.
+ *  An attempt is identified by (key, epoch) under an incarnation of the federation; no epoch is ever issued twice.
  */
 #ifndef HELIO_MODEL_ATTEMPT_H
 #define HELIO_MODEL_ATTEMPT_H
@@ -23,7 +23,7 @@ bool helio_job_state_edge(uint32_t from, uint32_t to); /* is the transition list
 const char *helio_job_state_edge_why(uint32_t from, uint32_t to); /* NULL when not listed */
 uint32_t helio_job_state_edge_mask(uint32_t from);     /* bit t set: from -> t is listed */
 
-/*  What the broker instructs a site to run. `source` is the job's document, byte for byte as received. */
+/*  An instruction of the broker to run an attempt. `source` is the job's document, byte for byte as received. */
 #define HELIO_ORDER_FIELDS(F, R)                                                                             \
     F(R, U64, dispatch_seq, 0, _) /* per site and session, ascending */                                      \
     F(R, KEY, key, 0, _)                                                                                     \
@@ -41,21 +41,21 @@ uint32_t helio_job_state_edge_mask(uint32_t from);     /* bit t set: from -> t i
     F(R, BYTES, source, HELIO_JOB_SOURCE_MAX, _)
 HELIO_RECORD_DECLARE(helio_order, HELIO_ORDER_FIELDS)
 
-/*  What an agent says of an attempt. Order is the stored value. */
+/*  A report of an agent about an attempt. The order is the stored value. */
 #define HELIO_REPORT_KIND_TABLE(X)                                                                           \
     X(ACCEPTED, "accepted")   /* journalled */                                                               \
-    X(REFUSED, "refused")     /* never started; reason says why; the epoch is dead at this site */           \
+    X(REFUSED, "refused")     /* never started; reason has the cause; the epoch is dead at this site */      \
     X(STARTING, "starting")   /* the backend was called */                                                   \
     X(RUNNING, "running")                                                                                    \
     X(SUSPENDED, "suspended")                                                                                \
-    X(ENDED, "ended")         /* by itself or by its limit; exit_code is its own, 124 for the limit */       \
-    X(STOPPED, "stopped")     /* on the broker's order, or by lease expiry; may never have started */        \
+    X(ENDED, "ended")         /* by itself or at its limit; exit_code is the job's, 124 for the limit */     \
+    X(STOPPED, "stopped")     /* on the broker's order, or at lease expiry; may never have started */        \
     X(LOST, "lost")           /* the backend lost it (node failure, start failure): not the job's own doing */
 #define HELIO_REPORT_KIND_ENUMERATOR(name, word) HELIO_REPORT_KIND_##name,
 HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE)
 
-/*  Durable at the agent until acknowledged; `seq` ascends per agent journal and is never reused. Ends are
- *  measured where the processes are: run_ms on a monotonic clock, gpu_ms = run_ms * allocated GPUs. */
+/*  Durable at the agent until acknowledged; `seq` ascends per agent journal and is never reused. Run times are
+ *  measured where the processes run: run_ms on a monotonic clock, gpu_ms = run_ms * allocated GPUs. */
 #define HELIO_REPORT_FIELDS(F, R)                                                                            \
     F(R, U64, seq, 0, _)                                                                                     \
     F(R, KEY, key, 0, _)                                                                                     \
@@ -73,10 +73,10 @@ HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE
     F(R, TEXT, reason, 256, _)       /* REFUSED, LOST, STOPPED: a word of the closed list, then detail;      \
                                       * STARTING, said again: what it waits for at the site */               \
     F(R, TEXT, local_id, 64, _)      /* the backend's own name for it */                                     \
-    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = not known */
+    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = unknown */
 HELIO_RECORD_DECLARE(helio_report, HELIO_REPORT_FIELDS)
 
-/*  One line of an agent's inventory: what its journal and its backend hold. `state` is a job state. */
+/*  One entry of an agent's inventory: an attempt in its journal or backend. `state` is a job state. */
 #define HELIO_HOLDING_FIELDS(F, R)                                                                           \
     F(R, KEY, key, 0, _)                                                                                     \
     F(R, U32, epoch, 0, _)                                                                                   \
@@ -95,10 +95,10 @@ HELIO_ENUM_DECLARE(helio_verdict, HELIO_VERDICT, HELIO_VERDICT_TABLE)
     F(R, U32, verdict, HELIO_VERDICT_COUNT - 1, _)
 HELIO_RECORD_DECLARE(helio_attempt_verdict, HELIO_ATTEMPT_VERDICT_FIELDS)
 
-/*  How an attempt is to be stopped. */
+/*  How to stop an attempt. */
 #define HELIO_STOP_MODE_TABLE(X)                                                                             \
     X(GRACE, "grace") /* checkpoint signal or TERM, the job's grace, KILL */                                 \
-    X(KILL, "kill")   /* at once */
+    X(KILL, "kill")   /* immediately */
 #define HELIO_STOP_MODE_ENUMERATOR(name, word) HELIO_STOP_MODE_##name,
 HELIO_ENUM_DECLARE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
 

@@ -1,8 +1,7 @@
-/*  job.h -- what a user asks for: the job specification, as parsed and validated by federation/spec.
+/*  job.h -- the job specification, as parsed and validated by federation/spec.
  *
- *  Every text is a view into the arena that the parser was given. Units are in the names; 0 or "" means "not
- * said" unless a comment says otherwise. The exact bytes that the user sent travel beside the spec, never
- * re-encoded.
+ *  Every text is a view into the arena of the parser. Units are in the names; 0 or "" means "not set" unless a comment
+ *  says otherwise. The exact bytes from the user travel beside the specification and are never re-encoded.
  */
 #ifndef HELIO_MODEL_JOB_H
 #define HELIO_MODEL_JOB_H
@@ -16,7 +15,7 @@
 #define HELIO_TIER_TABLE(X) X(BEST_EFFORT, "best-effort") X(STANDARD, "standard") X(CRITICAL, "critical")
 #define HELIO_SITE_LOSS_TABLE(X) X(STRICT, "strict") X(LEASE, "lease") X(EAGER, "eager")
 #define HELIO_INTERCONNECT_TABLE(X) X(ANY, "any") X(NVLINK, "nvlink") X(IB, "ib")
-/*  From most to least isolated: what a job tolerates contains what is isolated better. */
+/*  From most to least isolated: a job that tolerates one value tolerates all values before it. */
 #define HELIO_SHARING_TABLE(X) X(NONE, "none") X(MIG, "mig") X(MPS, "mps") X(TIMESLICE, "timeslice")
 #define HELIO_GOAL_TABLE(X) \
     X(FAST, "fast")         \
@@ -48,7 +47,7 @@ HELIO_ENUM_DECLARE(helio_goal, HELIO_GOAL, HELIO_GOAL_TABLE)
 HELIO_ENUM_DECLARE(helio_better_site, HELIO_BETTER_SITE, HELIO_BETTER_SITE_TABLE)
 HELIO_ENUM_DECLARE(helio_data_mode, HELIO_DATA_MODE, HELIO_DATA_MODE_TABLE)
 
-/*  Bounds of a job file. */
+/*  Limits of a job file. */
 enum {
     HELIO_JOB_SOURCE_MAX = 256 << 10, /* bytes of one job document */
     HELIO_JOB_NAME_MAX = 63,
@@ -59,8 +58,7 @@ enum {
     HELIO_JOB_LIST_MAX = 256     /* env, secrets, data, sites, regions, depends: entries each */
 };
 
-/*  One way to satisfy `gpu`: a model ("" = any), a count per node, a least memory, a MIG slice ("" = whole
- * GPUs). */
+/*  One way to satisfy `gpu`: a model ("" = any), a count per node, a minimum memory, a MIG slice ("" = whole GPUs). */
 #define HELIO_GPU_ASK_FIELDS(F, R)                                                 \
     F(R, TEXT, model, 32, _)                                                       \
     F(R, U32, count, HELIO_JOB_GPUS_PER_NODE_MAX, _) /* per node */                \
@@ -88,12 +86,12 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, U32, kind, HELIO_JOB_KIND_COUNT - 1, _)                                                           \
     F(R, TEXT, home, 32, _)            /* site; "" = the tenant's home site */                             \
     F(R, LIST, gpus, 8, helio_gpu_ask) /* alternatives; none = a CPU job */                                \
-    F(R, BOOL, gpus_any, 0, _)         /* alternatives are equal; else in order of preference */           \
+    F(R, BOOL, gpus_any, 0, _)         /* alternatives without preference; otherwise in order of preference */ \
     F(R, U32, nodes, HELIO_JOB_NODES_MAX, _)                                                               \
-    F(R, U32, cpus, 4096, _)      /* per node; 0 = not said */                                             \
-    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not said */                                             \
+    F(R, U32, cpus, 4096, _)      /* per node; 0 = not set */                                              \
+    F(R, U64, memory_bytes, 0, _) /* per node; 0 = not set */                                              \
     F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                               \
-    F(R, U64, time_limit_ms, 0, _) /* 0 = not said: the queue's default */                                 \
+    F(R, U64, time_limit_ms, 0, _) /* 0 = not set: the queue's default */                                  \
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                         \
     F(R, TEXT, image, 512, _)                                                                              \
     F(R, LIST, env, HELIO_JOB_LIST_MAX, helio_pair)                                                        \
@@ -113,18 +111,18 @@ HELIO_RECORD_DECLARE(helio_data_ask, HELIO_DATA_ASK_FIELDS)
     F(R, I64, deadline_wall_ms, 0, _)                 /* 0 = none */                                       \
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string) /* patterns; "!x" excludes */                        \
     F(R, LIST, regions, HELIO_JOB_LIST_MAX, helio_string)                                                    \
-    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no bound */                                              \
-    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no bound */                                              \
+    F(R, U64, max_cost_micro_usd, 0, _)    /* 0 = no limit */                                              \
+    F(R, U64, max_carbon_mg_per_kwh, 0, _) /* 0 = no limit */                                              \
     F(R, U32, on_better_site, HELIO_BETTER_SITE_COUNT - 1, _)                                              \
     F(R, U32S, tasks, HELIO_JOB_ARRAY_MAX, _)        /* array indices, ascending; none = not an array */   \
-    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no throttle */                                 \
+    F(R, U32, tasks_at_once, HELIO_JOB_ARRAY_MAX, _) /* 0 = no limit */                                    \
     F(R, LIST, after_ok, HELIO_JOB_LIST_MAX, helio_string)                                                   \
     F(R, LIST, slurm, 64, helio_pair)                                                                      \
     F(R, LIST, kubernetes, 64, helio_pair)                                                                 \
-    F(R, LIST, backends, 8, helio_string)                      /* kinds of site it may run on; none = all */ \
-    F(R, I64, not_before_wall_ms, 0, _)                      /* does not start earlier; 0 = none */        \
-    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* over, however they ended */                \
-    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* over, and not successful */
+    F(R, LIST, backends, 8, helio_string)                      /* kinds of sites that may run it; none = all */ \
+    F(R, I64, not_before_wall_ms, 0, _)                      /* earliest start; 0 = none */                \
+    F(R, LIST, after_any, HELIO_JOB_LIST_MAX, helio_string)    /* must have ended, with any result */        \
+    F(R, LIST, after_not_ok, HELIO_JOB_LIST_MAX, helio_string) /* must have ended without success */
 HELIO_RECORD_DECLARE(helio_job_spec, HELIO_JOB_SPEC_FIELDS)
 
 #endif

@@ -1,4 +1,4 @@
-/*  site.h -- what a site is (profile, static) and what it can offer now (summary, dynamic).
+/*  site.h -- the static profile of a site and the dynamic summary of what it can offer.
  *
  *  The same description serves the agent's site file, the fleet file of the simulator and the wire.
  *  GPUs are counted as whole devices. Fragmentation travels as counts: free_nodes[k] = nodes with exactly k GPUs free.
@@ -17,12 +17,12 @@ enum {
     HELIO_SERIES_MAX = 512
 };
 
-/*  A pool's `gpu` is a model, or a MIG slice of one: "H100", "H100/1g.10gb". What counts as a GPU there, everywhere,
- *  is the slice: gpus_per_node, memory, power and price are those of slices. Views into the text; slice "" = whole
- *  GPUs. */
+/*  A pool's `gpu` is a model, or a MIG slice of a model: "H100", "H100/1g.10gb". In a pool of slices, the slice is
+ *  the GPU everywhere: gpus_per_node, memory, power and price are those of a slice. Views into the text; slice "" =
+ *  whole GPUs. */
 helio_text_t helio_gpu_model(helio_text_t gpu);
 helio_text_t helio_gpu_slice(helio_text_t gpu);
-/*  Sevenths of a GPU's processors that it has: "1g.10gb" 1, a whole one 7. */
+/*  Size in sevenths of a GPU's processors: 1 for "1g.10gb", 7 for a whole GPU. */
 uint32_t helio_gpu_sevenths(helio_text_t gpu);
 
 /*  Power of one allocated GPU at utilisation u in 0..1: host_w + base_w + slope_w * u, times PUE. */
@@ -37,7 +37,7 @@ uint32_t helio_gpu_sevenths(helio_text_t gpu);
     F(R, U64, memory_bytes_per_node, 0, _)                                                                   \
     F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                                 \
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                           \
-    F(R, BOOL, owned, 0, _)           /* pays electricity; else rent */                                      \
+    F(R, BOOL, owned, 0, _)           /* costs electricity; otherwise rent */                                \
     F(R, F64, price_usd_per_gpu_h, 0, _)                                                                     \
     F(R, F64, spot_usd_per_gpu_h, 0, _)                                                                      \
     F(R, U64, provision_ms, 0, _)                                                                            \
@@ -55,18 +55,18 @@ HELIO_RECORD_DECLARE(helio_pool, HELIO_POOL_FIELDS)
     F(R, F64, longitude, 0, _)                                                                               \
     F(R, TEXT, timezone, 64, _)      /* IANA name */                                                         \
     F(R, F64, pue, 0, _)             /* >= 1 */                                                              \
-    F(R, F64, carbon_g_per_kwh, 0, _)        /* static figure; < 0 = not known */                            \
+    F(R, F64, carbon_g_per_kwh, 0, _)        /* static figure; < 0 = unknown */                              \
     F(R, F64, electricity_usd_per_kwh, 0, _) /* static figure; may be negative */                            \
     F(R, BOOL, containers, 0, _)     /* a container runtime is declared */                                   \
-    F(R, BOOL, leases, 0, _)         /* lease and eager jobs can be stopped below the agent */               \
+    F(R, BOOL, leases, 0, _)         /* lease and eager jobs can be stopped while the agent is down */       \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool)                                                      \
-    F(R, BOOL, tenants_reported, 0, _, 3) /* false: it is not known whose jobs have a Unix user there */          \
-    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_string, 3) /* who has one; "*" = all. Ascending */
+    F(R, BOOL, tenants_reported, 0, _, 3) /* false: the site has not reported its tenants */                      \
+    F(R, LIST, tenants, HELIO_SITE_TENANTS_MAX, helio_string, 3) /* tenants with a Unix user; "*" = all. Ascending */
 HELIO_RECORD_DECLARE(helio_site_profile, HELIO_SITE_PROFILE_FIELDS)
 
-/*  Puts them in order, as helio_site_maps wants them. */
+/*  Sorts the tenants, as helio_site_maps requires. */
 void helio_site_tenants_sort(helio_site_profile_t *profile);
-/*  Has the tenant a Unix user there, as far as the site has told? */
+/*  Whether the tenant has a Unix user at the site, as far as the site has reported. */
 bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant);
 
 #define HELIO_POOL_CAPACITY_FIELDS(F, R)                                                                     \
@@ -78,10 +78,10 @@ bool helio_site_maps(const helio_site_profile_t *profile, helio_text_t tenant);
     F(R, U32S, free_nodes, HELIO_JOB_GPUS_PER_NODE_MAX + 1, _)                                               \
     F(R, U32, cpus_free, 0, _)       /* summed over nodes that are up */                                     \
     F(R, U64, memory_free_bytes, 0, _)                                                                       \
-    F(R, U32, jobs_running, 0, _)    /* of everybody, not the federation's alone */                          \
+    F(R, U32, jobs_running, 0, _)    /* including jobs from outside the federation */                        \
     F(R, U32, jobs_queued, 0, _)     /* in the local queue */                                                \
     F(R, U32S, expected_wait_s, 16, _, 2) /* until a gang of 1, 2, 4, … whole nodes could start, as the local     \
-                                        * scheduler expects; none = not told, UINT32_MAX = not foreseeable */
+                                        * scheduler expects; none = not reported, UINT32_MAX = unknown */
 HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 
 #define HELIO_SIGNAL_TABLE(X)                                                                                \
@@ -90,7 +90,8 @@ HELIO_RECORD_DECLARE(helio_pool_capacity, HELIO_POOL_CAPACITY_FIELDS)
 #define HELIO_SIGNAL_ENUMERATOR(name, word) HELIO_SIGNAL_##name,
 HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
 
-/*  A series as issued: values for [start + i*step, start + (i+1)*step). Kinds never mix, so they travel along. */
+/*  A series as issued: values for [start + i*step, start + (i+1)*step). Each series carries its kind, because kinds
+ *  never mix. */
 #define HELIO_SERIES_FIELDS(F, R)                                                                            \
     F(R, U32, signal, HELIO_SIGNAL_COUNT - 1, _)                                                             \
     F(R, TEXT, pool, 32, _)          /* "" = the whole site */                                               \
@@ -106,16 +107,16 @@ HELIO_ENUM_DECLARE(helio_signal, HELIO_SIGNAL, HELIO_SIGNAL_TABLE)
     F(R, F64S, p90, HELIO_SERIES_POINTS_MAX, _)
 HELIO_RECORD_DECLARE(helio_series, HELIO_SERIES_FIELDS)
 
-/*  A full summary (base_seq 0) or the pools and series that changed since summary base_seq of the same session. */
+/*  A full summary (base_seq 0), or the pools and series that changed since summary base_seq of the same session. */
 #define HELIO_SITE_SUMMARY_FIELDS(F, R)                                                                      \
     F(R, U64, seq, 0, _)                                                                                     \
     F(R, U64, base_seq, 0, _)                                                                                \
     F(R, I64, wall_ms, 0, _)                                                                                 \
-    F(R, U64, dispatch_seen, 0, _) /* the last dispatch that these figures already contain */                \
+    F(R, U64, dispatch_seen, 0, _) /* the last dispatch included in these figures */                         \
     F(R, LIST, pools, HELIO_SITE_POOLS_MAX, helio_pool_capacity)                                             \
     F(R, LIST, series, HELIO_SERIES_MAX, helio_series)                                                       \
-    F(R, F64, power_w, 0, _)       /* measured or modelled draw of the site's GPUs; < 0 = not known */       \
-    F(R, U64, reports_pending, 0, _, 3) /* that the agent holds, and the broker has not acknowledged */
+    F(R, F64, power_w, 0, _)       /* measured or modelled power of the site's GPUs; < 0 = unknown */        \
+    F(R, U64, reports_pending, 0, _, 3) /* held by the agent, not yet acknowledged by the broker */
 HELIO_RECORD_DECLARE(helio_site_summary, HELIO_SITE_SUMMARY_FIELDS)
 
 /*  A site as the broker sees it. Order is the stored value. */

@@ -22,13 +22,13 @@ bool helio_curve_key_is_valid(helio_text_t key)
     memcpy(text, key.data, HELIO_CURVE_CHARS);
     text[HELIO_CURVE_CHARS] = '\0';
     bool valid = zmq_z85_decode(bytes, text) != NULL;
-    helio_wipe(text, sizeof text); /* the key may be a secret one */
+    helio_wipe(text, sizeof text); /* the key may be secret */
     helio_wipe(bytes, sizeof bytes);
     return valid;
 }
 
-/*  People hand a public key to commands, and write it into YAML: one that begins with '-' would be an option there,
- * one that begins with '*' or '#' something else than a text here. */
+/*  People pass public keys to commands and write them into YAML. A key that begins with '-' would be read as an
+ *  option, and one that begins with '*' or '#' would not be text in YAML. */
 static bool is_handy(const char *public_key)
 {
     return isalnum((unsigned char)public_key[0]) != 0;
@@ -70,7 +70,7 @@ void helio_keypair_wipe(helio_keypair_t *pair)
     helio_wipe(pair, sizeof *pair);
 }
 
-/*  A new name is durable only once its directory is. */
+/*  A new file name is durable only once its directory is synced. */
 static bool sync_directory_of(const char *path)
 {
     char *copy = helio_strdup(path);

@@ -1,7 +1,7 @@
 /*  curve.h -- CURVE key pairs (Curve25519), in ZeroMQ's Z85 text form, and the file of a secret key.
  *
- *  A key file holds one line: the secret key. Its public key is derived, so the two cannot disagree. It must
- * belong to this user (or root) and be closed to group and others. Any thread; nothing is kept.
+ *  A key file holds one line: the secret key. The public key is derived from it, so that the two cannot disagree. The
+ *  file must belong to the current user (or root) and be inaccessible to group and others. Any thread; stateless.
  */
 #ifndef HELIO_NET_CURVE_H
 #define HELIO_NET_CURVE_H
@@ -17,18 +17,19 @@ typedef struct helio_keypair {
     char secret_key[HELIO_CURVE_SIZE];
 } helio_keypair_t;
 
-/*  The public key begins with a letter or a digit: a command takes it for no option, YAML for a text. */
+/*  The public key begins with a letter or a digit, so that commands do not take it for an option and YAML reads it
+ *  as text. */
 HELIO_MUST_CHECK helio_rc helio_keypair_new(helio_keypair_t *ret_pair, helio_error_t *err);
-/*  Creates the file with mode 0600, durably. HELIO_CONFLICT when it exists: a key is never overwritten. */
+/*  Creates the file durably, with mode 0600. HELIO_CONFLICT if it exists: keys are never overwritten. */
 HELIO_MUST_CHECK helio_rc helio_keypair_save(const helio_keypair_t *pair, const char *path,
                                              helio_error_t *err);
-/*  HELIO_NOT_FOUND, HELIO_FORBIDDEN (owner or mode), HELIO_INVALID (not a key); the text names path and
- * remedy. */
+/*  HELIO_NOT_FOUND, HELIO_FORBIDDEN (owner or mode), HELIO_INVALID (not a key); the error's text names the path and the
+ *  remedy. */
 HELIO_MUST_CHECK helio_rc helio_keypair_load(const char *path, helio_keypair_t *ret_pair, helio_error_t *err);
-/*  The pair of a secret key. */
+/*  Derives the key pair from a secret key. */
 HELIO_MUST_CHECK helio_rc helio_keypair_of(const char *secret_key, helio_keypair_t *ret_pair,
                                            helio_error_t *err);
-/*  Overwrites both keys. Fits HELIO_AUTO. */
+/*  Overwrites both keys. Usable with HELIO_AUTO. */
 void helio_keypair_wipe(helio_keypair_t *pair);
 
 /*  Is this the Z85 text of 32 bytes? */

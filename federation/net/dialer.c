@@ -17,12 +17,12 @@ typedef struct target {
     char server_key[HELIO_CURVE_SIZE];
 } target_t;
 
-/*  RESTING waits for the back-off; every attempt has sockets of its own, so that nothing of an earlier
- * connection can come through a later one. */
+/*  RESTING waits for the back-off. Every attempt has its own sockets, so that data of an earlier connection cannot
+ *  arrive through a later one. */
 typedef enum state { RESTING, DIALLING, CONNECTED, LEAVING } state_t;
 
 struct helio_dialer {
-    helio_dialer_options_t options; /* its strings and targets are not used after helio_dialer_new */
+    helio_dialer_options_t options; /* strings and targets are not used after helio_dialer_new */
     target_t *targets;
     size_t current;
     helio_keypair_t pair;
@@ -31,7 +31,7 @@ struct helio_dialer {
     helio_rng_t rng;
     state_t state;
     bool was_connected;   /* while LEAVING */
-    unsigned failures;    /* in a row, without anything received */
+    unsigned failures;    /* in a row, since something was received */
     helio_timer_t *timer; /* RESTING: the back-off; DIALLING: the attempt's limit; LEAVING: at once */
     void *socket, *monitor;
     helio_source_t *socket_source, *monitor_source;
@@ -70,8 +70,8 @@ static void close_sockets(helio_dialer_t *self, int linger_ms)
     self->monitor = NULL;
 }
 
-/*  Half of the delay is certain, half is chance: many agents that lose one broker do not come back as one
- * wave. */
+/*  Half of the delay is fixed, half is random, so that many agents that lose one broker do not return at the same
+ *  time. */
 static int64_t backoff_ms(helio_dialer_t *self)
 {
     int64_t delay_ms = self->options.backoff_min_ms;
@@ -83,7 +83,7 @@ static int64_t backoff_ms(helio_dialer_t *self)
     return delay_ms / 2 + (int64_t)helio_rng_below(&self->rng, (uint64_t)(delay_ms / 2) + 1);
 }
 
-/*  The connection or attempt is over; on to the next target. From the loop only. */
+/*  Ends the connection or attempt and continues with the next target. From the loop only. */
 static void hang_up(helio_dialer_t *self)
 {
     char why[WHY_SIZE];
@@ -104,7 +104,7 @@ static void hang_up(helio_dialer_t *self)
     }
 }
 
-/*  As hang_up, in the loop's next turn: for callers that do not expect to be called back. */
+/*  As hang_up, but in the loop's next turn: for callers that do not expect callbacks. */
 static void leave(helio_dialer_t *self, const char *why)
 {
     if (self->state == RESTING || self->state == LEAVING)
@@ -130,7 +130,7 @@ static bool receive(helio_dialer_t *self)
     (void)zmq_msg_init(&frame);
     bool received = zmq_msg_recv(&frame, self->socket, ZMQ_DONTWAIT) >= 0;
     if (received && zmq_msg_more(&frame)) {
-        helio_socket_skip_parts(self->socket); /* frames are single-part: not ours */
+        helio_socket_skip_parts(self->socket); /* frames are single-part: ignore others */
     } else if (received && zmq_msg_size(&frame) <= self->options.frame_max_bytes) {
         self->failures = 0;
         self->calling = true;
@@ -145,14 +145,14 @@ static bool receive(helio_dialer_t *self)
 static void on_readable(void *arg)
 {
     helio_dialer_t *self = arg;
-    /* Not before on_connected was called: the monitor's news comes through another socket. */
+    /* Not before on_connected was called: the monitor's events arrive through another socket. */
     for (uint32_t i = 0; i < self->options.burst && self->state == CONNECTED && receive(self); i++)
         continue;
 }
 
 /* ---- the socket's news --------------------------------------------------------------------------------- */
 
-/*  False when there is none. */
+/*  False if there is none. */
 static bool next_event(helio_dialer_t *self, uint16_t *ret_event)
 {
     uint8_t bytes[EVENT_BYTES];
@@ -165,12 +165,11 @@ static bool next_event(helio_dialer_t *self, uint16_t *ret_event)
 
 static void lost(helio_dialer_t *self, const char *why)
 {
-    /* What came before the end is still to be read; the sending side cannot keep this up, it is bounded by
-     * the queue. */
+    /* Read what arrived before the end; the queue bounds it. */
     for (uint32_t i = 0; i < self->options.queue_messages && self->state == CONNECTED && receive(self); i++)
         continue;
     if (self->state == LEAVING)
-        return; /* a callback has decided already */
+        return; /* a callback has already decided */
     (void)snprintf(self->why, sizeof self->why, "%s", why);
     hang_up(self);
 }
@@ -237,8 +236,7 @@ static bool open_socket(helio_dialer_t *self, const target_t *target)
 {
     self->socket = zmq_socket(helio_net_context(self->net), ZMQ_DEALER);
     void *socket = self->socket;
-    /* Redialling is done here, to other targets and with a socket of its own each time: libzmq shall not do
-     * it too. */
+    /* This file redials, to other targets and with a new socket each time; libzmq must not do so as well. */
     return socket &&
            helio_socket_prepare(socket, self->options.frame_max_bytes, self->options.queue_messages,
                                 target->endpoint) &&

@@ -14,8 +14,8 @@
 #include "federation/base/memory.h"
 #include "federation/net/internal.h"
 
-/*  poll() counts CLOCK_MONOTONIC, which stands still while the machine is suspended. Waking up this often
- * while a timer is armed bounds how late a timer fires after that. */
+/*  poll() uses CLOCK_MONOTONIC, which stops while the machine is suspended. Waking up this often while a timer is
+ *  armed bounds how late a timer fires after a suspend. */
 enum { WAIT_MAX_MS = 1000 };
 
 struct helio_source {
@@ -113,7 +113,7 @@ bool helio_timer_is_armed(const helio_timer_t *self)
     return self->item.slot != 0;
 }
 
-/*  Timers armed by these handlers wait for the next turn, whatever their delay: a turn always ends. */
+/*  Timers armed by these handlers wait for the next turn, whatever their delay, so that a turn always ends. */
 static void run_timers(helio_loop_t *self)
 {
     uint64_t order = self->order;
@@ -122,7 +122,7 @@ static void run_timers(helio_loop_t *self)
         if (timer->due_ms > self->now_ms)
             break;
         if (timer->order > order) {
-            /* Armed just now for the past: let those behind it go first, without losing it. */
+            /* Armed just now for the past: later timers run first, and this one is kept. */
             timer->due_ms = self->now_ms + 1;
             helio_heap_reorder(&self->armed, first);
             continue;
@@ -302,7 +302,7 @@ void helio_loop_stop(helio_loop_t *self)
     int saved = errno; /* a signal handler may call this */
     atomic_store(&self->stopped, true);
     ssize_t put = write(self->wakeup_fd, &one, sizeof one);
-    (void)put; /* full means that it is readable already */
+    (void)put; /* full means that it is already readable */
     errno = saved;
 }
 

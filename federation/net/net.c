@@ -8,7 +8,7 @@
 
 #include "federation/net/internal.h"
 
-/*  libzmq compares its limit with the encrypted size, which is 33 bytes more. */
+/*  libzmq compares its limit with the encrypted size, which is 33 bytes larger. */
 enum { SOCKETS_DEFAULT = 1023, CURVE_OVERHEAD = 64 };
 
 struct helio_net {
@@ -17,7 +17,7 @@ struct helio_net {
 
 helio_rc helio_net_new(int sockets_max, helio_net_t **ret_net, helio_error_t *err)
 {
-    /* czmq would take SIGINT and SIGTERM for itself as soon as anything of it is initialised. */
+    /* czmq would handle SIGINT and SIGTERM itself as soon as it is initialised. */
     zsys_handler_set(NULL);
     void *context = zmq_ctx_new();
     if (!context)
@@ -90,8 +90,7 @@ bool helio_socket_prepare(void *socket, uint32_t frame_max_bytes, uint32_t queue
 {
     int64_t frame_max = (int64_t)frame_max_bytes + CURVE_OVERHEAD;
     int queue = (int)queue_messages;
-    /* Nothing is left to a default: libzmq's are "unlimited", "for ever" and "queue for peers that are not
-     * there". */
+    /* No option keeps libzmq's default: those are "unlimited", "for ever" and "queue for absent peers". */
     return zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max) == 0 &&
            helio_socket_int(socket, ZMQ_SNDHWM, queue) && helio_socket_int(socket, ZMQ_RCVHWM, queue) &&
            helio_socket_int(socket, ZMQ_SNDTIMEO, 0) && helio_socket_int(socket, ZMQ_RCVTIMEO, 0) &&

@@ -1,5 +1,4 @@
-/*  outbox.h -- frames that wait for one peer, in order, bounded in number and bytes. Used by server.c alone.
- */
+/*  outbox.h -- the ordered queue of frames to one peer, bounded in number and bytes. Used by server.c only. */
 #ifndef HELIO_NET_OUTBOX_H
 #define HELIO_NET_OUTBOX_H
 
@@ -14,7 +13,7 @@ typedef struct helio_outbox {
     size_t bytes;
 } helio_outbox_t;
 
-/*  Copies the frame. HELIO_BUSY when a bound would be passed: nothing is added. */
+/*  Copies the frame. HELIO_BUSY if a bound would be exceeded; then nothing is added. */
 HELIO_MUST_CHECK helio_rc helio_outbox_add(helio_outbox_t *self, helio_text_t frame, uint32_t messages_max,
                                            size_t bytes_max);
 helio_text_t helio_outbox_first(const helio_outbox_t *self); /* {NULL, 0} when empty */

@@ -94,7 +94,7 @@ helio_peer_t *helio_peers_of(helio_peers_t *self, uint32_t route, helio_allowed_
     helio_peer_t *peer = NULL;
     HASH_FIND(by_route, self->by_route, &route, sizeof route, peer);
     if (peer && peer->allowed != allowed) {
-        /* The route is somebody else's now, so its former connection has ended. */
+        /* Another peer has the route now, so the former connection has ended. */
         helio_peers_retire(self, peer, HELIO_GONE_UNREACHABLE);
         peer = NULL;
     }

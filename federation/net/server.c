@@ -12,7 +12,7 @@
 enum { ROUTE_BYTES = 5, RETRY_MS = 10, RETRY_BURST = 64, ENDPOINT_SIZE = 256 };
 
 struct helio_server {
-    helio_server_options_t options; /* its strings are not used after helio_server_new */
+    helio_server_options_t options; /* strings are not used after helio_server_new */
     helio_loop_t *loop;
     void *socket;
     helio_zap_t *zap;
@@ -39,7 +39,7 @@ static void retire(helio_server_t *self, helio_peer_t *peer, helio_gone_t why)
     helio_peers_retire(&self->peers, peer, why);
 }
 
-/*  Farewells are said from the loop only: a caller of helio_server_send does not expect to be called back. */
+/*  on_gone is called from the loop only: a caller of helio_server_send does not expect callbacks. */
 static void plan_farewells(helio_server_t *self)
 {
     if (self->peers.farewell_count && !helio_timer_is_armed(self->farewell))
@@ -51,7 +51,7 @@ static void say_farewells(void *arg)
     helio_server_t *self = arg;
     helio_farewell_t *farewells = self->peers.farewells;
     size_t count = self->peers.farewell_count;
-    /* The callbacks may retire more: those go to a new list and the next turn. */
+    /* The callbacks may retire more peers: those go to a new list and the next turn. */
     self->peers.farewells = NULL;
     self->peers.farewell_count = self->peers.farewell_capacity = 0;
     for (size_t i = 0; i < count; i++) {
@@ -79,14 +79,14 @@ static void sweep_idle(void *arg)
 
 /* ---- sending ------------------------------------------------------------------------------------------- */
 
-/*  HELIO_BUSY: the connection's queue is full. HELIO_UNAVAILABLE: there is no such connection any more. */
+/*  HELIO_BUSY: the connection's queue is full. HELIO_UNAVAILABLE: the connection no longer exists. */
 static helio_rc transmit(helio_server_t *self, const helio_peer_t *peer, helio_text_t frame)
 {
     uint8_t route[ROUTE_BYTES] = {0, (uint8_t)(peer->route >> 24), (uint8_t)(peer->route >> 16),
                                   (uint8_t)(peer->route >> 8), (uint8_t)peer->route};
     if (zmq_send(self->socket, route, sizeof route, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0)
         return errno == EAGAIN ? HELIO_BUSY : HELIO_UNAVAILABLE;
-    /* ROUTER has chosen the connection with the first part: the second one always goes the same way. */
+    /* The first part selects the connection in ROUTER: the second part always takes the same one. */
     if (zmq_send(self->socket, frame.data, frame.size, ZMQ_DONTWAIT) < 0)
         return HELIO_UNAVAILABLE;
     self->counters.sent++;
@@ -94,7 +94,7 @@ static helio_rc transmit(helio_server_t *self, const helio_peer_t *peer, helio_t
     return HELIO_OK;
 }
 
-/*  False when the peer was retired. */
+/*  False if the peer was retired. */
 static bool flush_outbox(helio_server_t *self, helio_peer_t *peer)
 {
     for (int i = 0; i < RETRY_BURST && peer->outbox.messages; i++) {
@@ -168,7 +168,7 @@ void helio_server_drop(helio_server_t *self, uint64_t handle)
 
 /* ---- receiving ----------------------------------------------------------------------------------------- */
 
-/*  Whose message is it? NULL, and counted, when it is nobody's that we would talk to. */
+/*  The grant of the message's sender. NULL, and counted, if the sender is not allowed. */
 static helio_peer_t *peer_of(helio_server_t *self, const uint8_t route[ROUTE_BYTES], int route_size,
                              zmq_msg_t *body)
 {
@@ -182,8 +182,7 @@ static helio_peer_t *peer_of(helio_server_t *self, const uint8_t route[ROUTE_BYT
         self->counters.dropped_unknown++;
         return NULL;
     }
-    /* Generated routing ids are a zero byte and a number; who chooses another could pose as a route of old.
-     */
+    /* Generated routing ids are a zero byte and a number; a peer with a chosen id could impersonate an old route. */
     if (route_size != ROUTE_BYTES || route[0] != 0) {
         self->counters.dropped_named++;
         return NULL;
@@ -207,7 +206,7 @@ static void deliver(helio_server_t *self, const helio_peer_t *peer, zmq_msg_t *b
     self->calling = false;
 }
 
-/*  One message. False when there is none. */
+/*  Serves one message. False if there is none. */
 static bool receive(helio_server_t *self)
 {
     uint8_t route[ROUTE_BYTES] = {0};
@@ -342,8 +341,8 @@ static helio_rc bind_failed(const char *endpoint, int why, helio_error_t *err)
     }
 }
 
-/*  CURVE before bind, and the authenticator (already bound) enforced: no moment in which anybody could get
- * in. */
+/*  Sets CURVE before binding, with the authenticator already bound and enforced, so that no peer can ever connect
+ *  without them. */
 static helio_rc open_socket(helio_server_t *self, helio_net_t *net, helio_error_t *err)
 {
     static const int enforce = 1;
@@ -363,8 +362,8 @@ static helio_rc open_socket(helio_server_t *self, helio_net_t *net, helio_error_
         !helio_socket_text(socket, ZMQ_CURVE_SECRETKEY, self->options.secret_key) ||
         !helio_socket_text(socket, ZMQ_ZAP_DOMAIN, HELIO_ZAP_DOMAIN))
         return helio_fail(err, HELIO_IO, "%s: cannot set up the socket: %s", endpoint, zmq_strerror(errno));
-    /* Option 93, ZMQ_ZAP_ENFORCE_DOMAIN, refuses everybody should the authenticator be missing. Not every
-     * build knows it, and messages without a User-Id are dropped anyway. */
+    /* Option 93, ZMQ_ZAP_ENFORCE_DOMAIN, refuses all peers if the authenticator is missing. Not every build supports
+     * it, and messages without a User-Id are dropped anyway. */
     (void)zmq_setsockopt(socket, 93, &enforce, sizeof enforce);
     if (zmq_bind(socket, endpoint) != 0)
         return bind_failed(endpoint, errno, err);

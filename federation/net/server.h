@@ -1,22 +1,19 @@
-/*  server.h -- a bound endpoint that talks only to peers whose public key is in its table of principals.
+/*  server.h -- a bound endpoint that communicates only with peers whose public key is in its table of principals.
  *
- *  ROUTER with CURVE. Identity is the key that the connection was made with, looked up for every single
- * message: never a routing id, never a field of a message. A revoked key's live connections are therefore cut
- * off at once.
+ *  ROUTER with CURVE. The identity of a peer is the key of its connection, looked up for every message: never a routing
+ *  id, and never a field of a message. Revoking a key therefore cuts off its live connections immediately.
  *
- *  A peer is one connection that has sent something, named by a handle that is never used again. One
- * principal may have several peers (reconnections, several keys). A peer ends, and on_gone is called once for
- * it, when
- *    - a send finds the connection closed (ZeroMQ does not announce it, so this is noticed at the next send),
- *    - its outbox is full: it does not read; what it was to get is dropped,
+ *  A peer is a connection that has sent something, identified by a handle that is never reused. A principal may have
+ *  several peers (reconnections, several keys). A peer ends, and on_gone is called once for it, when
+ *    - a send finds the connection closed (ZeroMQ does not announce this, so it is noticed at the next send),
+ *    - its outbox is full because it does not read; its queued frames are dropped,
  *    - it has sent nothing for idle_ms,
  *    - its key was revoked or given to another principal,
- *    - its key has more than peers_per_key of them (the one silent for longest ends).
- *  Later messages of a connection that ended are those of a new peer: the caller refuses what lacks a
- * session.
+ *    - its key has more than peers_per_key peers (the one silent for longest ends).
+ *  Later messages of an ended connection belong to a new peer: the caller refuses messages without a session.
  *
- *  Frames are single-part. Thread: the loop's. Callbacks run in the loop, never inside a call of this header,
- * and may call everything here but helio_server_destroy.
+ *  Frames are single-part. Thread: the loop's. Callbacks run in the loop, never inside a call of this header, and may
+ *  call everything here except helio_server_destroy.
  */
 #ifndef HELIO_NET_SERVER_H
 #define HELIO_NET_SERVER_H
@@ -41,19 +38,18 @@ typedef enum helio_gone {
 } helio_gone_t;
 const char *helio_gone_name(helio_gone_t why); /* "unreachable", … */
 
-/*  Zero takes the default in brackets. Strings are copied; the secret key is handed to ZeroMQ and not kept
- * here. */
+/*  Zero selects the default in brackets. Strings are copied; the secret key is passed to ZeroMQ and not kept. */
 typedef struct helio_server_options {
     const char *endpoint;         /* "tcp://0.0.0.0:7443"; "tcp://127.0.0.1:*" picks a port */
     const char *secret_key;       /* Z85 */
-    uint32_t frame_max_bytes;     /* larger is dropped; much larger closes the connection [1 MiB] */
+    uint32_t frame_max_bytes;     /* larger frames are dropped; much larger ones close the connection [1 MiB] */
     uint32_t outbox_max_messages; /* per peer, beyond ZeroMQ's own queue [4096] */
     uint32_t outbox_max_bytes;    /* per peer [8 MiB] */
     uint32_t queue_messages;      /* ZeroMQ's high-water mark per connection and direction [128] */
     uint32_t burst;               /* messages served per turn of the loop [256] */
     uint32_t peers_per_key;       /* [32] */
     int64_t idle_ms;              /* [120 s] */
-    int linger_ms;                /* how long the end may wait for what was sent [1 s; -1 = not at all] */
+    int linger_ms;                /* how long destroying may wait for sent messages [1 s; -1 = not at all] */
     void (*on_message)(void *arg, uint64_t peer, helio_text_t principal,
                        helio_text_t frame);                      /* views: this call */
     void (*on_gone)(void *arg, uint64_t peer, helio_gone_t why); /* may be NULL */
@@ -75,25 +71,23 @@ typedef struct helio_server_counters {
     uint64_t outbox_messages, outbox_bytes; /* now, of all peers */
 } helio_server_counters_t;
 
-/*  Authenticator first, then the socket is bound; nobody is allowed in yet. HELIO_CONFLICT: port in use, or
- * the net has a server already; HELIO_INVALID: endpoint or key. The text names the endpoint and what to do.
- */
+/*  Starts the authenticator, then binds the socket; no key is allowed yet. HELIO_CONFLICT: the port is in use, or
+ *  the net already has a server; HELIO_INVALID: endpoint or key. The error's text names the endpoint and the remedy. */
 HELIO_MUST_CHECK helio_rc helio_server_new(helio_net_t *net, helio_loop_t *loop,
                                            const helio_server_options_t *options, helio_server_t **ret_server,
                                            helio_error_t *err);
 void helio_server_destroy(helio_server_t **self_p); /* calls nothing back */
-/*  As bound, with the port that was picked. Lives as long as the server. */
+/*  The bound endpoint, with the actual port. Lives as long as the server. */
 const char *helio_server_endpoint(const helio_server_t *self);
 const char *helio_server_public_key(const helio_server_t *self);
 
-/*  Lets a key in as a principal (1..HELIO_PRINCIPAL_MAX bytes); replaces its former principal. HELIO_INVALID.
- */
+/*  Allows a key as a principal (1..HELIO_PRINCIPAL_MAX bytes); replaces its former principal. HELIO_INVALID. */
 HELIO_MUST_CHECK helio_rc helio_server_allow(helio_server_t *self, helio_text_t public_key,
                                              helio_text_t principal, helio_error_t *err);
-/*  Cuts a key off: unknown keys are no error. */
+/*  Revokes a key; unknown keys are not an error. */
 void helio_server_revoke(helio_server_t *self, helio_text_t public_key);
-/*  The whole table at once: keys that it does not name are revoked, unchanged ones keep their connections.
- *  HELIO_INVALID leaves the former table. */
+/*  Replaces the whole table: keys that are not listed are revoked, unchanged keys keep their connections. On
+ *  HELIO_INVALID the former table stays. */
 typedef struct helio_grant {
     helio_text_t public_key;
     helio_text_t principal;
@@ -101,9 +95,9 @@ typedef struct helio_grant {
 HELIO_MUST_CHECK helio_rc helio_server_replace(helio_server_t *self, const helio_grant_t *grants,
                                                size_t count, helio_error_t *err);
 
-/*  Sends, or queues in the peer's outbox and retries; frames of one peer keep their order. Never blocks.
- * HELIO_OK promises nothing about delivery. HELIO_UNAVAILABLE: the peer is gone, or has just been declared so
- * (on_gone follows); HELIO_TOO_BIG: longer than frame_max_bytes; HELIO_INVALID: empty. */
+/*  Sends the frame, or queues it in the peer's outbox and retries; frames to one peer keep their order. Never blocks.
+ *  HELIO_OK does not imply delivery. HELIO_UNAVAILABLE: the peer is gone, or was just found to be (on_gone follows);
+ *  HELIO_TOO_BIG: longer than frame_max_bytes; HELIO_INVALID: empty. */
 HELIO_MUST_CHECK helio_rc helio_server_send(helio_server_t *self, uint64_t peer, helio_text_t frame);
 /*  Ends a peer without on_gone. */
 void helio_server_drop(helio_server_t *self, uint64_t peer);

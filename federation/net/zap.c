@@ -6,8 +6,7 @@
 
 #include "federation/net/internal.h"
 
-/*  A request has seven parts with CURVE; PART_MAX is far above what libzmq puts into any of those we compare.
- */
+/*  A request has seven parts with CURVE; PART_MAX is far larger than any part that is compared here. */
 enum { PARTS = 7, PART_MAX = 255, BURST = 64, CURVE_BYTES = 32 };
 enum { VERSION, REQUEST_ID, DOMAIN, ADDRESS, ROUTING_ID, MECHANISM, CREDENTIALS };
 
@@ -31,8 +30,7 @@ static bool part_is(const part_t *part, const char *text)
     return part->size == strlen(text) && memcmp(part->bytes, text, part->size) == 0;
 }
 
-/*  False when there is no request. A request of another shape leaves parts empty, which is refused like any
- * other. */
+/*  False if there is no request. A request of another shape leaves parts empty and is therefore refused. */
 static bool receive(helio_zap_t *self, part_t parts[PARTS])
 {
     memset(parts, 0, PARTS * sizeof parts[0]);
@@ -59,7 +57,7 @@ static bool judge(const helio_zap_t *self, const part_t parts[PARTS], char ret_k
            self->allowed(self->arg, ret_key);
 }
 
-/*  An answer that cannot be sent leaves the handshake to its time limit: nobody gets in. */
+/*  If the answer cannot be sent, the handshake times out, and the peer is not admitted. */
 static void answer(helio_zap_t *self, const part_t *request_id, const char *code, const char *text,
                    const char *user)
 {

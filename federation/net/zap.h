@@ -1,10 +1,10 @@
-/*  zap.h -- the authenticator of a context (ZeroMQ RFC 27): asked by libzmq at every handshake, answers from
- * a table.
+/*  zap.h -- the authenticator of a context (ZeroMQ RFC 27): libzmq queries it at every handshake, and it answers from a
+ *  table.
  *
- *  It must be bound before any server socket, since a CURVE server without one lets everybody in. It runs in
- * the loop that owns the table, so the table needs no lock. The User-Id it grants is the peer's public key
- * (Z85): the principal is looked up per message, so that revoking works on live connections. Used by server.c
- * alone.
+ *  It must be bound before any server socket, because a CURVE server without an authenticator admits every peer. It
+ *  runs in the loop that owns the table, so the table needs no lock. The User-Id that it grants is the peer's public
+ *  key (Z85). The principal is looked up per message, so that revoking a key affects live connections. Used by server.c
+ *  only.
  */
 #ifndef HELIO_NET_ZAP_H
 #define HELIO_NET_ZAP_H

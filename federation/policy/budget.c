@@ -58,10 +58,10 @@ typedef struct unit {
     const char *word;
     uint32_t kind;
     int64_t scale;
-    const char *name; /* to people */
+    const char *name; /* for people */
 } unit_t;
 
-/*  Of a kind the largest unit first. */
+/*  For each kind the largest unit first. */
 static const unit_t units[] = {
     {"gpu-h", HELIO_BUDGET_GPU, GPU_H_MS, "GPU-hours"},
     {"USD", HELIO_BUDGET_MONEY, USD_MICRO, "USD"},
@@ -70,7 +70,7 @@ static const unit_t units[] = {
 };
 enum { UNITS = sizeof units / sizeof units[0] };
 
-/*  In which a limit is said: the largest that it has one of. */
+/*  The unit in which a limit is written: the largest unit of which the limit is at least one. */
 static const unit_t *unit_for(uint32_t kind, int64_t limit)
 {
     const unit_t *unit = NULL;
@@ -155,8 +155,8 @@ static helio_rc parse_period(helio_text_t text, helio_text_t word, uint32_t *ret
                       meant.best ? meant.best : "", meant.best ? "'?" : "");
 }
 
-/*  Digits with at most six decimals, as millionths; how many bytes that took, 0 = it is no number. Beyond
- * what is allowed it stays as large as that. */
+/*  Parses digits with at most six decimals as millionths. Returns the number of bytes, 0 if there is no number. Values
+ *  beyond the maximum stay at the maximum. */
 static uint32_t parse_number(helio_text_t text, helio_wide_t *ret_millionths)
 {
     static const helio_wide_t most = (helio_wide_t)HELIO_BUDGET_AMOUNT_MAX * 1000000 + 1;
@@ -314,7 +314,7 @@ void helio_period_text(uint32_t period, int64_t begin_ms, char ret_text[HELIO_BU
 
 /* ---- what is foreseen ---------------------------------------------------------------------------------- */
 
-/*  Until then; rounded down, so that parts that follow on from each other add up. */
+/*  The use until a time, rounded down, so that consecutive parts add up. */
 static int64_t spent_by(const helio_spend_t *self, uint32_t kind, int64_t at_ms)
 {
     if (at_ms <= self->start_ms)

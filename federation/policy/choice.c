@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-/*  Greedy with one point to come back to: the last '*'. */
+/*  Greedy matching with one backtracking point: the last '*'. */
 bool helio_pattern_match(helio_text_t pattern, helio_text_t text)
 {
     uint32_t p = 0, t = 0, star = UINT32_MAX, star_t = 0;
@@ -48,8 +48,8 @@ bool helio_region_is_within(helio_text_t region, helio_text_t asked)
     return below || helio_pattern_match(asked, region);
 }
 
-/*  Residency. As for sites, whatever is excluded stays so: "EU, !EU-PL" and "!EU" keep everything below them
- * out. */
+/*  Data residency. As for sites, exclusion wins: "EU, !EU-PL" and "!EU" exclude everything below the excluded
+ *  region. */
 static bool regions_allow(const helio_requirement_t *want, helio_text_t region)
 {
     bool any_plain = false, matched = false;
@@ -79,7 +79,7 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
 {
     uint32_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes;
     helio_text_t model = helio_gpu_model(pool->gpu), slice = helio_gpu_slice(pool->gpu);
-    bool named = ask->model.size || ask->mig.size; /* else any that is large enough, whole or not */
+    bool named = ask->model.size || ask->mig.size; /* otherwise any GPU that is large enough, whole or sliced */
     if ((ask->model.size && !helio_text_equal(ask->model, model)) || !pool->gpus_per_node ||
         (named && !helio_text_equal(ask->mig, slice)) || ask->memory_bytes > pool->gpu_memory_bytes)
         return HELIO_REJECTION_NO_SUCH_GPU;
@@ -91,7 +91,8 @@ static helio_rejection_t ask_fits(const helio_requirement_t *want, const helio_g
     return HELIO_REJECTION_NONE;
 }
 
-/*  The first alternative that the pool could ever hold; else why not, as far as one came. */
+/*  The first alternative that the pool could ever run; otherwise the rejection of the alternative that came
+ *  furthest. */
 static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_pool_t *pool,
                                    helio_candidate_t *c)
 {
@@ -109,7 +110,7 @@ static helio_rejection_t fits_ever(const helio_requirement_t *want, const helio_
     }
     if (miss != HELIO_REJECTION_NONE)
         return miss;
-    /* a pool that does not declare its CPUs or memory is not bounded by them */
+    /* undeclared CPUs or memory of a pool are not checked */
     if (want->nodes > nodes || (pool->cpus_per_node && want->cpus > pool->cpus_per_node) ||
         (pool->memory_bytes_per_node && want->memory_bytes > pool->memory_bytes_per_node))
         return HELIO_REJECTION_TOO_SMALL;
@@ -148,14 +149,14 @@ static uint64_t intensity(const helio_pool_forecast_t *pool_forecast, const heli
     return (uint64_t)pool_forecast->carbon[helio_pool_forecast_hour(pool_forecast, plan->start_ms)];
 }
 
-/*  What a start is held against, beside what is weighed. */
+/*  Inputs of the checks of a start, beside those of its score. */
 typedef struct bounds {
     const helio_requirement_t *want;
     const helio_site_now_t *now;
     helio_work_t high; /* as if it took run_high_ms */
 } bounds_t;
 
-/*  With the transfer of its data. */
+/*  Including the transfer of the job's data. */
 static int64_t takes_ms(const bounds_t *bounds)
 {
     return (int64_t)(bounds->now->extras.transfer.ms + bounds->high.run_ms);
@@ -166,7 +167,7 @@ static bool caps_need_a_plan(const helio_requirement_t *want)
     return want->max_cost_micro_usd || want->max_carbon_mg_per_kwh;
 }
 
-/*  A start at `start_ms`, weighed as if at `weighed_ms`, held against what the job sets bounds to. */
+/*  A start at `start_ms`, scored as if at `weighed_ms`, checked against the job's deadline and caps. */
 static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t weighed_ms, helio_plan_t *ret_high)
 {
     const helio_requirement_t *want = bounds->want;
@@ -183,7 +184,7 @@ static helio_rejection_t caps(const bounds_t *bounds, int64_t start_ms, int64_t 
     int64_t cost = ret_high->cost_micro_usd + bounds->now->extras.transfer.egress_micro_usd;
     if (want->max_cost_micro_usd && cost > (int64_t)want->max_cost_micro_usd)
         return HELIO_REJECTION_COST_CAP;
-    /* an unknown intensity cannot be shown to be below a bound */
+    /* an unknown intensity cannot be shown to be below a cap */
     if (want->max_carbon_mg_per_kwh &&
         (!pool_forecast->carbon_from.known || intensity(pool_forecast, ret_high) > want->max_carbon_mg_per_kwh))
         return HELIO_REJECTION_CARBON_CAP;
@@ -202,7 +203,7 @@ int64_t helio_choice_rank(const helio_plan_t *later, const helio_plan_t *now, in
     return helio_choice_worth(later, now, wall_ms, held) - margin;
 }
 
-/*  The last begin of an hour that may be waited for; with `any`, whatever the job says of waiting. */
+/*  The last hour at which a deferred start may begin; with `any`, regardless of the job's `flexible`. */
 static int64_t latest_start(const bounds_t *bounds, bool any)
 {
     const helio_requirement_t *want = bounds->want;

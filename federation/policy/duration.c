@@ -24,13 +24,13 @@ typedef struct past {
     uint32_t key_size;
     uint32_t ends; /* the last 32, the latest in bit 0: 1 = it failed */
     uint32_t run_count;
-    uint32_t run_next; /* where the next one goes: a ring */
+    uint32_t run_next; /* position of the next run: a ring */
     uint64_t runs_ms[HELIO_DURATION_RUNS];
     UT_hash_handle hh;
 } past_t;
 
 struct helio_durations {
-    past_t *names, *others; /* in order of their last end */
+    past_t *names, *others; /* ordered by their last end */
 };
 
 helio_durations_t *helio_durations_new(void)
@@ -75,7 +75,7 @@ static bool is_hex(char c)
     return helio_hex_digit(c) >= 0;
 }
 
-/*  Of a word that begins at `at`: its size when it is an id in hexadecimal digits, else 0. */
+/*  The size of the word at `at` if it is a hexadecimal id, otherwise 0. */
 static uint32_t id_size(helio_text_t name, uint32_t at)
 {
     uint32_t i = at;
@@ -109,7 +109,7 @@ typedef struct whose {
     uint32_t size;
 } whose_t;
 
-/*  Each part with its size before it, so that no two keys are one. */
+/*  Each part is prefixed with its size, so that different keys cannot collide. */
 static void put(whose_t *key, const char *data, uint32_t size)
 {
     uint32_t left = (uint32_t)sizeof key->bytes - key->size - 1, most = size < 64 ? size : 64;
@@ -125,7 +125,7 @@ static char bits_of(uint64_t value)
     return (char)(value ? 64 - __builtin_clzll(value) : 0);
 }
 
-/*  False: the runner has none on that basis. */
+/*  False: the runner has no key on that basis. */
 static bool key_of(const helio_runner_t *runner, helio_duration_basis_t basis, whose_t *ret_key)
 {
     whose_t *key = ret_key;
@@ -155,7 +155,7 @@ static past_t *find(const helio_durations_t *self, helio_duration_basis_t basis,
     return past;
 }
 
-/*  The last in its table's order; the first one makes room. */
+/*  Moves the key to the end of its table's order; the first key is preempted if the table is full. */
 static past_t *take(helio_durations_t *self, helio_duration_basis_t basis, const whose_t *key)
 {
     bool named = basis == HELIO_DURATION_BASIS_NAME;
@@ -233,9 +233,9 @@ static uint64_t quantile(const weighed_t *runs, uint32_t count, uint32_t sum, ui
     return runs[count - 1].ms;
 }
 
-/*  Work drifts, so that of the runs to come fewer stay below a quantile of the last ones than its name says:
- * on public traces 82 to 86 in a hundred below the 90th percentile of the sample, 88 to 92 below the 95th
- * (docs/policy.md). So that one is taken for p90. */
+/*  Workloads drift: fewer future runs stay below a sample quantile than its name says. On public traces 82 to 86 %
+ *  stay below the 90th percentile of the sample, 88 to 92 % below the 95th (docs/policy.md). The 95th is therefore
+ *  used as p90. */
 enum { PERCENT_OF_P90 = 95 };
 
 helio_duration_t helio_durations_expect(const helio_durations_t *self, const helio_runner_t *runner)

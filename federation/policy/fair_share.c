@@ -18,7 +18,7 @@ static const struct {
 enum { WEIGHT_UNKNOWN = 1000, STEP_BITS = 16 };
 static const uint64_t GPU_MICRO_MAX = UINT64_C(1) << 50; /* 100 million GPUs: keeps every product within 64 bits */
 
-/*  The model's name goes on with something else than a digit: an A10 is no A100. */
+/*  The model name is not followed by a digit: an A100 is not an A10. */
 uint32_t helio_gpu_weight_milli(helio_text_t model)
 {
     for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++) {
@@ -63,7 +63,7 @@ void helio_share_advance(helio_share_t *self, int64_t now_ms)
         return;
     uint64_t steps = (uint64_t)(step - self->step);
     self->step = step;
-    /* towards what is held, from either side */
+    /* converges to the holdings from either side */
     if (self->mean_micro > self->held_micro)
         self->mean_micro = self->held_micro + decayed(self->mean_micro - self->held_micro, steps);
     else
@@ -84,7 +84,7 @@ void helio_share_give(helio_share_t *self, int64_t now_ms, uint32_t gpus, uint32
     self->held_micro -= micro;
 }
 
-/*  The mean of an exponential memory: use / (half-life / ln 2), decayed by its age. */
+/*  The exponentially decayed average: use / (half-life / ln 2), decayed by its age. */
 void helio_share_recall(helio_share_t *self, uint64_t gpu_ms, uint32_t weight_milli, int64_t age_ms)
 {
     static const uint64_t mean_life_ms = 124648852; /* 86,400,000 / ln 2 */

@@ -9,24 +9,24 @@ enum { RING_HOURS = 256, ORIGIN_NONE = UINT16_MAX };
 
 _Static_assert(RING_HOURS >= HELIO_HISTORY_BACK_H + HELIO_HISTORY_AHEAD_H + 2, "an hour has one place");
 
-/*  Where values come from: few differ, so each is kept once. */
+/*  Origins of values: few differ, so each is stored once. */
 typedef struct origin {
     char source[65], kind[17], factor[17];
     bool estimated;
-    uint32_t hours; /* that rest on it; 0 = the place is free */
+    uint32_t hours; /* hours with this origin; 0 = the entry is free */
 } origin_t;
 
 typedef struct entry {
     int64_t hour_ms;
     double value;
     int64_t issued_ms;
-    uint16_t origin; /* ORIGIN_NONE = nothing is known */
+    uint16_t origin; /* ORIGIN_NONE = unknown */
 } entry_t;
 
 struct helio_history {
     uint32_t signal;
-    int64_t issued_ms; /* of the last that was taken */
-    int64_t reported_ms;   /* the last hour that was told as news; 0 = none */
+    int64_t issued_ms; /* of the last issue taken */
+    int64_t reported_ms;   /* the last hour reported as news; 0 = none */
     entry_t ring[RING_HOURS];
     origin_t *origins;
     uint32_t origin_count;
@@ -78,7 +78,7 @@ static helio_history_value_t value_of(const helio_history_t *self, const entry_t
     };
 }
 
-/*  At most one an hour of the ring, and one that is being taken: the table never grows beyond. */
+/*  At most one origin per hour of the ring, plus the one being taken: the table does not grow further. */
 static uint16_t origin_of(helio_history_t *self, helio_text_t source, helio_text_t kind, helio_text_t factor,
                           bool estimated)
 {
@@ -101,7 +101,7 @@ static uint16_t origin_of(helio_history_t *self, helio_text_t source, helio_text
     return (uint16_t)unused;
 }
 
-/*  Returns whether that says anything new. */
+/*  Returns whether the value is new. */
 static bool put(helio_history_t *self, int64_t hour_ms, double value, int64_t issued_ms, uint16_t origin)
 {
     entry_t *entry = &self->ring[place_of(self, hour_ms) - self->ring];
@@ -121,7 +121,7 @@ typedef struct bounds {
     double least, most;
 } bounds_t;
 
-/*  As an pool forecast bounds them. */
+/*  The same bounds as in pool_forecast.c. */
 static bounds_t bounds_of(uint32_t signal)
 {
     switch (signal) {
@@ -143,7 +143,7 @@ static void tell(helio_history_t *self, const entry_t *entry, helio_history_news
         news(arg, &value);
 }
 
-/*  Hours that began since the last issue, of which it was the last word. */
+/*  Hours that began since the last issue: its values are their final ones. */
 static void tell_elapsed(helio_history_t *self, int64_t before_ms, helio_history_news_fn *news, void *arg)
 {
     for (int64_t h = self->reported_ms + HELIO_HOUR_MS; self->reported_ms && h < before_ms; h += HELIO_HOUR_MS) {
@@ -175,7 +175,7 @@ void helio_history_take(helio_history_t *self, const helio_series_t *series, int
         if (good)
             fresh = put(self, h, fmin(mean, bounds.most), series->issued_wall_ms, origin);
         else if (h > now_ms)
-            (void)put(self, h, 0, 0, ORIGIN_NONE); /* what the issue before it foresaw */
+            (void)put(self, h, 0, 0, ORIGIN_NONE); /* forecast by the previous issue */
         const entry_t *entry = find(self, h);
         if (h <= now_ms && entry && (fresh || h > self->reported_ms))
             tell(self, entry, news, arg);
@@ -189,7 +189,7 @@ void helio_history_restore(helio_history_t *self, const helio_history_value_t *v
     int64_t now_ms = helio_hour_of(wall_ms), hour_ms = helio_hour_of(value->hour_ms);
     if (hour_ms < now_ms - HELIO_HISTORY_BACK_H * (int64_t)HELIO_HOUR_MS || hour_ms > now_ms)
         return;
-    /* that it was a forecast shows from its times */
+    /* its times show whether it was a forecast */
     bool estimated = value->estimated && value->issued_ms >= hour_ms;
     uint16_t origin = origin_of(self, value->source, value->kind, value->factor, estimated);
     (void)put(self, hour_ms, value->value, value->issued_ms, origin);

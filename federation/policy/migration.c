@@ -1,6 +1,6 @@
 #include "federation/policy/migration.h"
 
-/*  Of what is used in the same time there, without overflow: years of milliseconds are below 2^40. */
+/*  Scales a run time here to one there, without overflow: years of milliseconds are below 2^40. */
 static uint64_t scaled(uint64_t ms, const helio_migration_target_t *here, const helio_migration_target_t *there)
 {
     const uint64_t most = UINT64_C(1) << 53;
@@ -24,7 +24,7 @@ static uint64_t at_most(uint64_t value, uint64_t most)
 uint64_t helio_migration_lost_ms(uint64_t ran_ms, uint64_t every_ms, bool signalled)
 {
     if (signalled)
-        return 0; /* what it does while it leaves is lost, and charged as that */
+        return 0; /* work done while it leaves is lost, and charged as such */
     return every_ms ? at_most(ran_ms, every_ms) : ran_ms;
 }
 
@@ -45,7 +45,7 @@ static int64_t needs(const helio_plan_t *here, uint32_t times)
     return part > HELIO_MIGRATION_SAVES_LEAST_MICRO_USD ? part : HELIO_MIGRATION_SAVES_LEAST_MICRO_USD;
 }
 
-/*  What is left of the run, never beyond the limit of this attempt. */
+/*  The rest of the run, never beyond the limit of this attempt. */
 static uint64_t rest_of(const helio_migration_job_t *job, const helio_migration_target_t *here)
 {
     uint64_t floor_ms = here->run_ms / 1000 * HELIO_MIGRATION_FLOOR_PER_MILLE;
@@ -53,7 +53,7 @@ static uint64_t rest_of(const helio_migration_job_t *job, const helio_migration_
     return at_most(rest_ms > floor_ms ? rest_ms : floor_ms, less(job->limit_ms, job->ran_ms));
 }
 
-/*  What attempts before it saved is not known for sure, and beyond p90 nothing is. */
+/*  It is uncertain what earlier attempts saved, so only this attempt counts; beyond p90 the whole limit is used. */
 static uint64_t high_rest_of(const helio_migration_job_t *job, const helio_migration_target_t *here, uint64_t rest_ms)
 {
     uint64_t left_ms = less(job->limit_ms, job->ran_ms), high_ms = less(here->run_high_ms, job->ran_ms);
@@ -62,13 +62,13 @@ static uint64_t high_rest_of(const helio_migration_job_t *job, const helio_migra
     return at_most(high_ms > rest_ms ? high_ms : rest_ms, left_ms);
 }
 
-/*  Of a run alone: nobody waits for it, and nothing is brought. */
+/*  The plan of a run alone, without waiting and without transfers. */
 static helio_plan_t plan_of(const helio_migration_job_t *job, const helio_migration_target_t *target, int64_t begin_ms,
                             uint64_t run_ms)
 {
     helio_work_t work = {.gpus = target->gpus, .run_ms = run_ms, .prices = job->prices, .now_ms = begin_ms};
     helio_extras_t none = {.stale = false};
-    work.prices.scarcity_micro_usd_per_gpu_h = 0; /* its own GPUs are among those that are taken here */
+    work.prices.scarcity_micro_usd_per_gpu_h = 0; /* its own GPUs count as taken here */
     return helio_plan_of(target->pool_forecast, &work, &none, begin_ms);
 }
 

@@ -13,7 +13,7 @@ static helio_text_t trim(helio_text_t text)
     return text;
 }
 
-/*  The text before the first separator; *text is what follows it, or data NULL when there was none. */
+/*  The text before the first separator; *text becomes the rest, with data NULL if there was no separator. */
 static helio_text_t cut(helio_text_t *text, char separator)
 {
     const char *at = memchr(text->data, separator, text->size);
@@ -31,8 +31,7 @@ static bool begins(helio_text_t text, const char *prefix, helio_text_t *ret_rest
     return true;
 }
 
-/*  Digits, and at most `places` more behind a full stop, as that many decimal places. Returns what follows.
- */
+/*  Parses digits and at most `places` decimals, scaled by 10^places; *text becomes the rest. */
 static bool take_number(helio_text_t *text, uint32_t places, int64_t most, int64_t *ret_value)
 {
     int64_t value = 0;

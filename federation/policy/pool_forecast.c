@@ -15,12 +15,12 @@ static bool alive(const helio_series_t *series, int64_t wall_ms)
                wall_ms;
 }
 
-/*  The one that counts for a signal; NULL when there is none. A dead one only where nothing else is known. */
+/*  The series used for a signal; NULL if none. A dead series is used only if nothing else is known. */
 static const helio_series_t *find(const helio_series_t *series, uint32_t count, uint32_t signal,
                                   helio_text_t pool, bool has_static, int64_t wall_ms)
 {
     bool may_be_dead =
-        !has_static && signal != HELIO_SIGNAL_FREE_GPUS; /* of what is free a dead series says nothing */
+        !has_static && signal != HELIO_SIGNAL_FREE_GPUS; /* a dead series cannot tell what is free */
     const helio_series_t *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
         const helio_series_t *s = &series[i];
@@ -36,7 +36,7 @@ static const helio_series_t *find(const helio_series_t *series, uint32_t count, 
     return best;
 }
 
-/*  The mean over [hour, hour + 1 h) of what the points say; NAN where none is good. */
+/*  The time-weighted mean of the points over [hour, hour + 1 h); NAN if none is good. */
 static double hour_mean(const helio_series_t *series, const helio_f64s_t *points, double least,
                         int64_t hour_ms)
 {
@@ -58,7 +58,7 @@ static double hour_mean(const helio_series_t *series, const helio_f64s_t *points
     return weight > 0 ? sum / weight : NAN;
 }
 
-/*  The last good point before the first hour, so that a series which ended is carried on. */
+/*  The last good point before the first hour, so that an ended series is continued. */
 static double last_before(const helio_series_t *series, const helio_f64s_t *points, double least,
                           int64_t hour_ms)
 {
@@ -79,7 +79,7 @@ static int64_t whole(double value, const bounds_t *bounds)
     return llround(fmin(fmax(value, bounds->least), bounds->most) * bounds->scale);
 }
 
-/*  Fills the hours from one list of points of a series. False when no point is good. */
+/*  Fills the hours from one list of points of a series. False if no point is good. */
 static bool fill(int64_t *hours, int64_t from_ms, const helio_series_t *series, const helio_f64s_t *points,
                  const bounds_t *bounds)
 {
@@ -113,7 +113,7 @@ typedef struct maker {
     int64_t from_ms, wall_ms;
 } maker_t;
 
-/*  One signal: from its series, else the static figure. Returns the series that was used. */
+/*  One signal: from its series, otherwise the static figure. Returns the series used. */
 static const helio_series_t *signal_of(const maker_t *maker, uint32_t signal, bool has_static, double figure,
                                        const bounds_t *bounds, int64_t *hours,
                                        helio_pool_forecast_source_t *ret_source)
@@ -158,7 +158,7 @@ static void power_of(helio_pool_forecast_t *self, const maker_t *maker, const he
         self->milliwatts[h] = (self->milliwatts[h] * milliwatts + 500000) / 1000000;
 }
 
-/*  What of the pool is not free in each hour. */
+/*  The part of the pool that is not free in each hour. */
 static void taken_of(helio_pool_forecast_t *self, const helio_pool_t *pool)
 {
     int64_t nodes = pool->max_nodes > pool->nodes ? pool->max_nodes : pool->nodes,
@@ -212,8 +212,8 @@ uint32_t helio_pool_forecast_hour(const helio_pool_forecast_t *self, int64_t wal
     return hour < HELIO_POOL_FORECAST_HOURS ? (uint32_t)hour : HELIO_POOL_FORECAST_HOURS - 1;
 }
 
-/*  Of one GPU since from_ms. Before it, the first hour goes on backwards: a running hour's begin is never
- * far. */
+/*  The sums of one GPU since from_ms. Before from_ms the first hour is extended backwards: the beginning of the current
+ *  hour is never far. */
 static helio_pool_forecast_sums_t until(const helio_pool_forecast_t *self, int64_t ms)
 {
     uint32_t h = helio_pool_forecast_hour(self, ms);

@@ -1,4 +1,4 @@
-/*  requirement.h -- what makes two jobs equal to a decision. Jobs with equal requirements share one class. */
+/*  requirement.h -- the properties of a job that matter to a decision. Jobs with equal requirements share one class. */
 #ifndef HELIO_POLICY_REQUIREMENT_H
 #define HELIO_POLICY_REQUIREMENT_H
 
@@ -16,7 +16,7 @@
     F(R, U32, interconnect, HELIO_INTERCONNECT_COUNT - 1, _)                                              \
     F(R, U32, sharing, HELIO_SHARING_COUNT - 1, _)                                                        \
     F(R, BOOL, container, 0, _)                                                                           \
-    F(R, BOOL, lease, 0, _) /* must be stoppable below the agent */                                       \
+    F(R, BOOL, lease, 0, _) /* it must be stoppable while the agent is down */                            \
     F(R, U64, time_limit_ms, 0, _)                                                                        \
     F(R, I64, deadline_wall_ms, 0, _)                                                                     \
     F(R, LIST, sites, HELIO_JOB_LIST_MAX, helio_string)                                                     \
@@ -26,35 +26,34 @@
     F(R, LIST, backends, 8, helio_string)                                                                   \
     F(R, I64, carbon_price_micro_usd_per_t, 0, _)                                                         \
     F(R, I64, wait_price_micro_usd_per_gpu_h, 0, _)                                                       \
-    F(R, I64, free_until_ms, 0, _) /* the last full hour to which it may wait for free; 0 = it may not */ \
+    F(R, I64, free_until_ms, 0, _) /* last full hour until which waiting is free; 0 = never */            \
     F(R, I64, scarcity_price_micro_usd_per_gpu_h, 0, _)                                                   \
     F(R, LIST, data, HELIO_JOB_LIST_MAX, helio_data_ask)                                                       \
-    F(R, U64, expected_ms, 0, _)      /* p50 of its run as on an A100, in steps (duration.h); 0 = not known */ \
+    F(R, U64, expected_ms, 0, _)      /* p50 of its run as on an A100, in steps (duration.h); 0 = unknown */   \
     F(R, U64, expected_high_ms, 0, _) /* p90, the same */
 HELIO_RECORD_DECLARE(helio_requirement, HELIO_REQUIREMENT_FIELDS)
 
-/*  Views into spec and the arguments; time_limit_ms and home already resolved to the queue's and tenant's
- * defaults.
+/*  Views into spec and the arguments; time_limit_ms and home are already resolved to the defaults of queue and
+ *  tenant.
  *
- *  A start that is waited for is the begin of an hour (choice.h). So nothing is lost when `flexible` is kept
- * as the last full hour before it ends, and jobs of the same hour share a class; one that ends before the
- * next hour begins is none.
+ *  A deferred start is the beginning of an hour (choice.h). `flexible` is therefore stored as the last full hour
+ *  before it ends, without loss, and jobs of the same hour share a class. A `flexible` that ends before the next
+ *  hour begins is dropped.
  *
- *  What is expected of the run is not in the document: 0, and the caller's to set (helio_requirement_expect). */
+ *  The expected run time is not in the document: it is 0, and the caller sets it (helio_requirement_expect). */
 helio_requirement_t helio_requirement_of(const helio_job_spec_t *spec, helio_text_t tenant, helio_text_t home,
                                          uint64_t time_limit_ms, int64_t submitted_ms);
 
-/*  requirement.free_until_ms of one that may wait so long. */
+/*  The value of free_until_ms for a job that may wait for flexible_ms. */
 int64_t helio_requirement_free_until(uint64_t flexible_ms, int64_t submitted_ms);
 
-/*  p50 and p90 as on an A100, 0 = nothing is known. Rounded to steps, so that jobs of about the same length share a
- *  class. */
+/*  p50 and p90 as on an A100, 0 = unknown. Rounded to steps, so that jobs of similar length share a class. */
 void helio_requirement_expect(helio_requirement_t *self, uint64_t p50_ms, uint64_t p90_ms);
-/*  At a pool of this model: never more than the limit. What is weighed, and what bounds are held against. */
+/*  Expected run time on this model, at most the limit: for the score (p50), and for deadline and caps (p90). */
 uint64_t helio_requirement_run_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 uint64_t helio_requirement_run_high_ms(const helio_requirement_t *self, helio_text_t gpu_model);
 
-/*  Over all nodes, of the first alternative; 0 = a CPU job. */
+/*  GPUs over all nodes, of the first alternative; 0 = a CPU job. */
 uint32_t helio_requirement_gpus(const helio_requirement_t *self);
 
 /*  "8×H100 ×2 nodes" for people, in the arena. */

@@ -15,7 +15,7 @@ const char *helio_term_name(helio_term_t term)
 static const int64_t MOST = INT64_C(1) << 53;
 static const int64_t UJ_PER_KWH = INT64_C(3600000000000);
 
-/*  To the nearest; a half goes up. */
+/*  Rounds to the nearest integer, halves up. */
 static int64_t ratio(helio_i128_t numerator, helio_i128_t denominator)
 {
     helio_i128_t doubled = numerator * 2 + denominator, all = denominator * 2, whole = doubled / all;
@@ -23,7 +23,7 @@ static int64_t ratio(helio_i128_t numerator, helio_i128_t denominator)
     return whole > MOST ? MOST : whole < -MOST ? -MOST : (int64_t)whole;
 }
 
-/*  Sums of 128 bits hold 10,000 nodes of 64 GPUs for a century: run_ms is bounded here. */
+/*  128-bit sums hold 10,000 nodes of 64 GPUs for a century: run_ms is bounded here. */
 static const uint64_t RUN_MAX_MS = UINT64_C(100) * 366 * 86400000;
 static const uint64_t GPUS_MAX = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
 
@@ -43,7 +43,7 @@ helio_plan_t helio_plan_until(const helio_pool_forecast_t *pool_forecast, uint64
     return plan;
 }
 
-/*  micro-USD of so many mg at a price per tonne: 10^9 mg. */
+/*  Cost of mg in micro-USD, at a price per tonne (10^9 mg). */
 static int64_t carbon_cost(const helio_work_t *work, int64_t carbon_mg)
 {
     return ratio((helio_i128_t)carbon_mg * work->prices.carbon_micro_usd_per_t, 1000000000);

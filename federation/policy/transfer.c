@@ -7,7 +7,7 @@ static const uint64_t MOST = UINT64_C(1) << 53;
 static const uint64_t MS_MAX = UINT64_C(10) * 366 * 86400000;
 static const uint64_t GPUS_MAX = (uint64_t)HELIO_JOB_NODES_MAX * HELIO_JOB_GPUS_PER_NODE_MAX;
 
-/*  To the nearest, at most `most`; nothing here is negative. */
+/*  Rounds to the nearest integer, at most `most`; all values are non-negative. */
 static uint64_t ratio(helio_i128_t numerator, helio_i128_t denominator, uint64_t most)
 {
     helio_i128_t whole = (2 * numerator + denominator) / (2 * denominator);

@@ -79,7 +79,7 @@ static int by_preference(const helio_victim_t *a, const helio_victim_t *b, order
     return by ? by : compare(b->age, a->age);
 }
 
-/*  Insertion into runs that are merged: stable, without a comparator that would need a global. */
+/*  Insertion sort of runs that are then merged: stable, and without a comparator that would need a global. */
 static void sort(const helio_victim_t *victims, uint32_t *order, uint32_t *spare_room, uint32_t count, order_t by)
 {
     for (uint32_t width = 1; width < count; width *= 2) {
@@ -141,7 +141,7 @@ static void offer(search_t *self, helio_victims_t *set)
         self->best = *set;
 }
 
-/*  Takes out whoever is not needed, the dearest first. */
+/*  Removes victims that are not needed, the most expensive first. */
 static void spare_some(const search_t *self, helio_victims_t *set)
 {
     for (uint32_t i = set->count; i-- > 0 && set->count > 1;) {
@@ -156,7 +156,7 @@ static void spare_some(const search_t *self, helio_victims_t *set)
     }
 }
 
-/*  Those of the order that can be taken together without taking from anybody what he is guaranteed. */
+/*  The victims, in order, that can be preempted together without taking any tenant below its guarantee. */
 static uint32_t affordable(const search_t *self, const uint32_t *order, uint32_t count, uint32_t *ret_line)
 {
     uint64_t left[2 * HELIO_PREEMPT_CONSIDERED_MAX];
@@ -180,7 +180,7 @@ static uint32_t affordable(const search_t *self, const uint32_t *order, uint32_t
     return taken;
 }
 
-/*  As many of the line as it takes. */
+/*  As many victims of the order as needed. */
 static void try_line(search_t *self, const uint32_t *line, uint32_t count)
 {
     if (!count || !self->fits(self->arg, line, count))

@@ -1,4 +1,4 @@
-/*  diagnose.c -- from a run of bytes to a line, a column and the text around it. */
+/*  diagnose.c -- turns a range of bytes into a diagnostic with line, column and source text. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { LINE_CHARS_MAX = 76, LINE_BEFORE = 36 };
 
-/*  Bytes of the UTF-8 character at `at`, at least 1; bytes that are none count as one character each. */
+/*  Bytes of the UTF-8 character at `at`, at least 1; invalid bytes count as one character each. */
 static size_t char_size(const char *at, const char *end)
 {
     size_t size = 1;
@@ -24,7 +24,7 @@ static bool is_broken(const char *at, size_t size)
     return want != size || (first >= 0x80 && first < 0xc2) || first > 0xf4 || c1;
 }
 
-/*  Copies whole characters while they fit; what a terminal should not get becomes a blank or '?'. */
+/*  Copies whole characters while they fit; characters that are unsafe on a terminal become a space or '?'. */
 static void copy_clean(const char *from, const char *end, uint32_t chars_max, char *ret_text, size_t capacity)
 {
     size_t used = 0;
@@ -90,7 +90,7 @@ static void fill_place(helio_diagnostic_t *self, const helio_spec_source_t *sour
         self->span = room ? room : 1;
 }
 
-/*  Where the next complaint goes; NULL = nowhere. */
+/*  The slot of the next diagnostic; NULL = none. */
 static helio_diagnostic_t *slot_of(helio_spec_reader_t *self)
 {
     helio_diagnostics_t *all = self->all;
@@ -135,7 +135,7 @@ helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t 
 {
     va_list args;
     va_start(args, format);
-    /* Of a mapping or list the first character says enough: it may be pages long. */
+    /* For a mapping or list mark only the first character: it may be pages long. */
     bool whole = node->type == HELIO_SPEC_SCALAR || node->type == HELIO_SPEC_NULL;
     diagnose(self, node->offset, whole ? node->end : node->offset, problem, hint, format, args);
     va_end(args);
@@ -164,7 +164,7 @@ const char *helio_spec_found(const helio_spec_node_t *node, char ret_text[HELIO_
     return ret_text;
 }
 
-/*  Every key that is read passes here, so it is done by hand; what does not fit is cut. */
+/*  Called for every key, so it is written by hand; a path that does not fit is truncated. */
 size_t helio_spec_path_key(helio_spec_reader_t *self, helio_text_t key)
 {
     size_t before = self->path_size;

@@ -1,4 +1,4 @@
-/*  diagnostic.c -- printing an error beside its line. */
+/*  diagnostic.c -- prints an error with its source line. */
 #include <string.h>
 
 #include "federation/spec/diagnostic.h"

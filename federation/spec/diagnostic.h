@@ -1,14 +1,14 @@
-/*  diagnostic.h -- one error in a file that a person wrote: what, where, and how to mend it.
+/*  diagnostic.h -- one error in a file that a person wrote: the error, its position and the remedy.
  *
- *  A plain value without pointers to elsewhere: it may be copied and outlives its source. Control characters
- * of the source never reach its texts, so it may be printed to a terminal.
+ *  A plain value without external pointers: it may be copied and outlives its source. Its texts never contain control
+ *  characters of the source, so it is safe to print to a terminal.
  */
 #ifndef HELIO_SPEC_DIAGNOSTIC_H
 #define HELIO_SPEC_DIAGNOSTIC_H
 
 #include "federation/base/memory.h"
 
-/*  The word is what programs see ("code" of an API's problem); the order is free. */
+/*  Programs see the word ("code" of a problem of the API); the order may change. */
 #define HELIO_SPEC_PROBLEM_TABLE(X)                                              \
     X(NONE, "None")                                                              \
     X(MALFORMED, "Malformed")    /* not YAML, not UTF-8, control characters */   \
@@ -47,21 +47,21 @@ typedef struct helio_diagnostic {
 
 enum { HELIO_DIAGNOSTICS_MAX = 20 };
 
-/*  The errors of one document, as far as it could be read: in its order, but what is missing from a mapping
- * behind what is wrong in it. */
+/*  The errors of one document, as far as it could be read, in its order; missing keys of a mapping follow the errors
+ *  in it. */
 typedef struct helio_diagnostics {
     uint32_t count;
-    bool more; /* than there is room for */
+    bool more; /* more errors were found than fit */
     helio_diagnostic_t items[HELIO_DIAGNOSTICS_MAX];
 } helio_diagnostics_t;
 
-/*  "job.yaml:4:8: error: unknown key 'flexble' in placement", the line, a caret, "help: did you mean …". */
+/*  Prints "job.yaml:4:8: error: unknown key 'flexble' in placement", the line, a caret, and "help: did you mean …". */
 void helio_diagnostic_text(const helio_diagnostic_t *self, bool colour, helio_buffer_t *out);
 
-/*  The same of each, and a line that says so when there are more. */
+/*  The same for all errors, with a final line if there are more. */
 void helio_diagnostics_text(const helio_diagnostics_t *self, bool colour, helio_buffer_t *out);
 
-/*  The first line of one alone, without a newline: for logs and API answers. */
+/*  Only the first line, without a newline: for logs and API replies. */
 void helio_diagnostic_brief(const helio_diagnostic_t *self, helio_buffer_t *out);
 
 #endif

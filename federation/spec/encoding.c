@@ -12,7 +12,7 @@ size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *e
     if (c < 0x80)
         return c >= 0x20 ? c != 0x7f : c == '\t' || c == '\n' || c == '\r';
     size_t size = helio_utf8_sequence(at, (size_t)(end - at));
-    if (c == 0xc2 && size && at[1] < 0xa0 && at[1] != 0x85) /* C1 controls; YAML has NEL among what can be printed */
+    if (c == 0xc2 && size && at[1] < 0xa0 && at[1] != 0x85) /* C1 controls; in YAML NEL is printable */
         return 0;
     return size;
 }
@@ -20,8 +20,8 @@ size_t helio_spec_printable_size(const unsigned char *at, const unsigned char *e
 const char *helio_spec_skip_ordinary(const char *at, const char *end)
 {
     const uint64_t each = UINT64_C(0x0101010101010101);
-    /* Eight at a time. Each term sets the high bit of the lowest byte that it is about, and of none when there is no
-     * such byte: what a subtraction borrows comes from a byte that is found already. */
+    /* Eight bytes at a time. Each term sets the high bit of the lowest matching byte, and no bit if no byte matches: a
+     * subtraction can only borrow from a byte that already matched. */
     for (uint64_t word; end - at >= 8; at += 8) {
         memcpy(&word, at, sizeof word);
         uint64_t beyond = word, control = word - each * ' ', quote = (word ^ each * '"') - each,
@@ -58,7 +58,7 @@ helio_rc helio_spec_check_bytes(helio_spec_reader_t *self, size_t source_max)
     return HELIO_OK;
 }
 
-/*  The value of \uXXXX at `at`, -1 when it is none. */
+/*  The value of \uXXXX at `at`, -1 if there is none. */
 static int32_t escape_value(const char *at, const char *end)
 {
     int32_t value = 0;
@@ -96,7 +96,7 @@ helio_text_t helio_spec_join_surrogates(helio_text_t text, helio_arena_t *arena)
                 copy = helio_arena_alloc(arena, text.size, 1);
                 memcpy(copy, text.data, text.size);
             }
-            /* 10 characters, and an escaped line break in front, which stands for nothing. */
+            /* 10 characters after an escaped line break, which stands for nothing. */
             (void)snprintf(escape, sizeof escape, "\\\n\\U%08x",
                            (unsigned)(0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00)));
             memcpy(copy + i, escape, 12);

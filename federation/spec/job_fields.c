@@ -1,5 +1,5 @@
-/*  job_fields.c -- the job file, one field an entry. Reader, defaults, schema and docs/reference/job.md
- * follow. */
+/*  job_fields.c -- the fields of the job file. Reader, defaults, schema and docs/reference/job.md follow from this
+ *  table. */
 #include <stddef.h>
 
 #include "federation/spec/job_values.h"

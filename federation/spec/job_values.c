@@ -21,7 +21,7 @@ static helio_rc refuse_gpu(helio_spec_reader_t *reader, const helio_spec_node_t 
                                helio_spec_found(node, found));
 }
 
-/*  Where `c` first is; text.size when nowhere. */
+/*  The position of the first `c`; text.size if there is none. */
 static uint32_t find_char(helio_text_t text, char c)
 {
     const char *at = text.size ? memchr(text.data, c, text.size) : NULL;
@@ -52,7 +52,7 @@ static helio_rc read_count(helio_spec_reader_t *reader, const helio_spec_node_t 
     return HELIO_OK;
 }
 
-/*  What is asked for without the count: MODEL, MODEL/MIG, SIZE.., any. */
+/*  The request without the count: MODEL, MODEL/MIG, SIZE.., any. */
 static helio_rc read_model(helio_spec_reader_t *reader, const helio_spec_node_t *node, helio_text_t text,
                            helio_gpu_ask_t *ask)
 {

@@ -1,11 +1,11 @@
-/*  json.c -- the tree of a document that is plain JSON, in one pass over its bytes.
+/*  json.c -- parses a document of plain JSON in one pass over its bytes.
  *
- *  Programs submit JSON by the thousand, and libyaml takes most of the time of such a submission. This reader
- * takes only what both grammars read alike, and refuses the rest without a word: then node.c reads the same
- * bytes, and either finds them good or says what is wrong. So there is one set of messages, and what is said
- * here is only "yes". Refused, although JSON: characters that YAML takes for line breaks or does not print,
- * escapes of surrogates, tabs and carriage returns, a key on another line than its colon or far from it, NUL,
- * keys given twice, and what exceeds a bound.
+ *  Programs submit JSON by the thousand, and libyaml would take most of the time of such a submission. This parser
+ *  accepts only what both grammars read alike, and rejects everything else without a message. node.c then parses the
+ *  same bytes, and either accepts them or reports the error, so that there is only one set of messages. Rejected
+ *  although valid JSON: characters that YAML treats as line breaks or as not printable, surrogate escapes, tabs and
+ *  carriage returns, a key on another line than its colon or far from it, NUL, duplicate keys, and anything beyond a
+ *  bound.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "federation/spec/reader.h"
 
 enum {
-    KEY_REACH_MAX = 1000 /* bytes from a key to its colon: libyaml gives up at 1,024 */
+    KEY_REACH_MAX = 1000 /* bytes from a key to its colon: the limit of libyaml is 1,024 */
 };
 
 typedef struct json {
@@ -22,7 +22,7 @@ typedef struct json {
     const char *data;
     const char *at;
     const char *end;
-    char *copy; /* of the source: texts are decoded into it, each where it stands */
+    char *copy; /* of the source: texts are decoded into it in place */
     uint32_t nodes;
     uint32_t depth;
 } json_t;
@@ -58,7 +58,7 @@ static helio_spec_node_t *add_node(json_t *self, helio_spec_node_t *parent)
 
 /*  ---- texts ---- */
 
-/*  The four digits behind \u, as UTF-8. An escape is longer than what it stands for. */
+/*  The four digits after \u, as UTF-8. An escape is longer than its character. */
 static char *take_code(json_t *self, char *out)
 {
     uint32_t code = 0;
@@ -85,7 +85,7 @@ static char *take_code(json_t *self, char *out)
     return out;
 }
 
-/*  What is behind a backslash. */
+/*  The escape after a backslash. */
 static char *take_escape(json_t *self, char *out)
 {
     static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -101,8 +101,8 @@ static char *take_escape(json_t *self, char *out)
     return out;
 }
 
-/*  Bytes of a character beyond ASCII that is itself in both grammars; 0 = not one. YAML breaks lines at
- * U+0085, U+2028 and U+2029, and refuses a byte order mark and what is no character. */
+/*  Bytes of a non-ASCII character that both grammars read alike; 0 = not such a character. YAML breaks lines at
+ *  U+0085, U+2028 and U+2029, and refuses a byte order mark and non-characters. */
 static size_t shared_size(const json_t *self)
 {
     const unsigned char *at = (const unsigned char *)self->at;
@@ -114,7 +114,7 @@ static size_t shared_size(const json_t *self)
     return apart ? 0 : size;
 }
 
-/*  As far as the text stands as it is written. False: something that is not shared. */
+/*  The part of the text that stands for itself. False: a character that the grammars do not share. */
 static bool skip_characters(json_t *self)
 {
     for (;;) {
@@ -140,7 +140,7 @@ static bool take_string(json_t *self, helio_spec_node_t *node)
         if (!skip_characters(self))
             return false;
         size_t run = (size_t)(self->at - from);
-        if (out != self->copy + (from - self->data)) /* behind an escape; before it everything is in place */
+        if (out != self->copy + (from - self->data)) /* after an escape; before it everything is in place */
             memmove(out, from, run);
         out += run;
         if (self->at == self->end)
@@ -205,7 +205,7 @@ static bool take_plain(json_t *self, helio_spec_node_t *node)
     node->plain = true;
     node->offset = (uint32_t)(from - self->data);
     node->end = (uint32_t)(self->at - self->data);
-    self->copy[node->end] = '\0'; /* a blank, a comma or a bracket: no text's */
+    self->copy[node->end] = '\0'; /* a space, a comma or a bracket: not part of a text */
     node->text = (helio_text_t){self->copy + node->offset, node->end - node->offset};
     return true;
 }

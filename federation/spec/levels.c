@@ -1,4 +1,4 @@
-/*  levels.c -- how much a program logs, as its settings say it. */
+/*  levels.c -- the log levels in settings. */
 #include "federation/base/log.h"
 #include "federation/spec/spec.h"
 

@@ -1,9 +1,9 @@
-/*  node.c -- the only file that knows libyaml: bytes in, a bounded tree out.
+/*  node.c -- builds a bounded tree from bytes; the only file that uses libyaml.
  *
- *  The parser's events are read rather than its documents, so that aliases are refused before they are
- * resolved and depth, entries and duplicates are checked while the tree grows. libyaml and not libfyaml:
- * Debian 12's libfyaml 0.7.12 crashes on small hostile documents ("? x:<TAB>?<TAB>b" and a newline and "c"),
- * and tenants write these.
+ *  It reads the parser's events instead of its documents, so that aliases are refused before they are resolved, and
+ *  depth, entries and duplicates are checked while the tree grows. It uses libyaml instead of libfyaml because Debian
+ *  12's libfyaml 0.7.12 crashes on small hostile documents ("? x:<TAB>?<TAB>b", a newline, "c"), and tenants write
+ *  these documents.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #include "federation/spec/encoding.h"
 
-/*  What is open while events arrive. */
+/*  The open containers while events arrive. */
 typedef struct builder {
     helio_spec_reader_t *reader;
     helio_spec_node_t *open[HELIO_SPEC_DEPTH_MAX];
@@ -21,7 +21,7 @@ typedef struct builder {
     uint32_t nodes;
     uint32_t documents;
     helio_spec_node_t *root;
-    size_t cursor; /* a place in the source: the same in bytes and in characters */
+    size_t cursor; /* a position in the source: the same in bytes and in characters */
     size_t cursor_index;
 } builder_t;
 
@@ -34,7 +34,7 @@ static helio_rc refuse_duplicate(builder_t *self, const helio_spec_node_t *mappi
                                  const helio_spec_node_t *key)
 {
     char found[HELIO_SPEC_FOUND_SIZE];
-    /* A key is only looked at when all before it have their values: keys are every second child. */
+    /* A key is checked only if all keys before it have their values: keys are every second child. */
     for (const helio_spec_node_t *seen = mapping->first; seen; seen = seen->next->next)
         if (helio_text_equal(seen->text, key->text))
             return helio_spec_diagnose(self->reader, key, HELIO_SPEC_DUPLICATE_KEY_PROBLEM,
@@ -55,7 +55,7 @@ static helio_rc check_key(builder_t *self, const helio_spec_node_t *mapping, con
     return refuse_duplicate(self, mapping, key);
 }
 
-/*  Hangs a node under what is open. While a mapping grows its count counts keys and values. */
+/*  Appends a node to the open container. While a mapping grows, its count includes keys and values. */
 static helio_rc attach(builder_t *self, helio_spec_node_t *node)
 {
     if (++self->nodes > HELIO_SPEC_NODES_MAX)
@@ -72,7 +72,7 @@ static helio_rc attach(builder_t *self, helio_spec_node_t *node)
             return rc;
     } else if (node->type == HELIO_SPEC_NULL && node->offset == node->end) {
         const helio_spec_node_t *near = parent->last ? parent->last : parent;
-        node->offset = near->offset; /* an absent value is pointed at by its key */
+        node->offset = near->offset; /* an absent value has the position of its key */
         node->end = near->end;
     }
     if (parent->last)
@@ -84,8 +84,8 @@ static helio_rc attach(builder_t *self, helio_spec_node_t *node)
     return HELIO_OK;
 }
 
-/*  libyaml counts characters from the beginning of what it was given; here everything is bytes of the source.
- * Marks come nearly in order, so that a cursor that walks both ways is cheap. */
+/*  libyaml counts characters from the beginning of its input; here all positions are bytes of the source. Marks
+ *  arrive nearly in order, so a cursor that moves in both directions is cheap. */
 static size_t byte_of(builder_t *self, size_t index)
 {
     helio_text_t text = self->reader->source.text;
@@ -220,8 +220,7 @@ static size_t line_of(helio_text_t text, size_t offset)
     return offset;
 }
 
-/*  A tab that indents this line or the next: the parser blames what stands before it. text.size when there is
- * none. */
+/*  A tab that indents this line or the next: the parser reports the position before it. text.size if there is none. */
 static size_t find_tab(helio_text_t text, size_t offset)
 {
     size_t at = line_of(text, offset);
@@ -249,7 +248,7 @@ static const char *syntax_hint(helio_text_t text, size_t offset)
     return "check quotes, brackets and indentation before this position";
 }
 
-/*  libyaml's words for what people cannot know about. */
+/*  Replaces libyaml's messages about its internals. */
 static const char *problem_text(const yaml_parser_t *parser)
 {
     if (!parser->problem)
@@ -263,7 +262,7 @@ static helio_rc diagnose_syntax(builder_t *self, const yaml_parser_t *parser)
 {
     helio_text_t text = self->reader->source.text;
     const char *problem = problem_text(parser);
-    /* Of what is never ended, the place where the search for its end was given up is the least useful one. */
+    /* For an unterminated element, the position where the parser gave up is not useful. */
     bool key = parser->context && strstr(problem, "expected ':'");
     bool open = key || (parser->context && strstr(problem, "end of stream"));
     size_t offset = byte_of(self, open ? parser->context_mark.index : parser->problem_mark.index);
@@ -327,7 +326,7 @@ helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max, heli
     bool marked = text.size >= 3 && memcmp(text.data, mark, 3) == 0;
     builder_t builder = {.reader = self, .cursor = marked ? 3 : 0};
     if (!yaml_parser_initialize(&parser))
-        abort(); /* no memory */
+        abort(); /* out of memory */
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser,
                                  (const unsigned char *)(text.data ? text.data : "") + (marked ? 3 : 0),

@@ -17,7 +17,7 @@ enum {
 static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
                            const helio_spec_node_t *node, char *target);
 
-/*  Keys differ early, and a small document is mostly keys: no strlen. What a key ends with, no text has. */
+/*  Keys differ early, and a small document is mostly keys: avoids strlen. No text contains the NUL that ends a key. */
 static bool is_key(const char *key, helio_text_t text)
 {
     for (uint32_t i = 0; i < text.size; i++)
@@ -26,7 +26,7 @@ static bool is_key(const char *key, helio_text_t text)
     return key[text.size] == '\0';
 }
 
-/*  A group may share its parent's struct, so this sets its own fields only. */
+/*  A group may share its parent's struct, so only its own fields are set. */
 static void apply_fallbacks(const helio_spec_table_t *table, helio_arena_t *arena, char *target)
 {
     for (size_t i = 0; i < table->field_count; i++) {
@@ -94,7 +94,7 @@ static const helio_spec_field_t *find_field(const helio_spec_table_t *table, hel
 
 typedef struct advice {
     helio_suggestion_t suggestion;
-    const char *group; /* that has such a key */
+    const char *group; /* a group that has this key */
     char keys[200];
     size_t keys_size;
 } advice_t;
@@ -134,8 +134,7 @@ static helio_rc refuse_key(helio_spec_reader_t *self, const helio_spec_table_t *
     return rc;
 }
 
-/*  After a complaint, is the next value read, too? A wrong value ends where it ends, so what stands behind it
- * means what it says. */
+/*  Whether to continue after an error: a wrong value has a known end, so the values after it can be read. */
 static bool goes_on(const helio_spec_reader_t *self)
 {
     return self->all && !self->all->more;
@@ -278,7 +277,7 @@ static helio_rc refuse_missing(helio_spec_reader_t *self, const helio_spec_node_
                                field->key, where ? " in " : "", where ? where : "");
 }
 
-/*  Of the table and those that it includes: the first required key that is not there; NULL = none is missing. */
+/*  The first missing required key of the table and its included tables; NULL = none. */
 static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, const helio_spec_node_t *node)
 {
     for (size_t i = 0; i < table->field_count; i++) {
@@ -294,7 +293,7 @@ static const helio_spec_field_t *find_missing(const helio_spec_table_t *table, c
     return NULL;
 }
 
-/*  The included tables' rules, then the table's own. */
+/*  The rules of included tables, then those of the table itself. */
 static helio_rc check_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
                             const helio_spec_node_t *node, char *target)
 {
@@ -314,14 +313,14 @@ static helio_rc refuse_other(helio_spec_reader_t *self, const helio_spec_node_t 
                                "%s: expected a mapping, found %s", self->path, helio_spec_found(node, found));
 }
 
-/*  The target has its defaults already, those of its groups among them. */
+/*  The target already has its defaults, including those of its groups. */
 static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *table,
                            const helio_spec_node_t *node, char *target)
 {
     if (node->type != HELIO_SPEC_MAPPING)
         return refuse_other(self, node);
     helio_rc rc = HELIO_OK;
-    bool misspelt = false; /* a key that seems to be missing may be the one that is not known */
+    bool misspelt = false; /* a missing key may be the one that is misspelt */
     for (const helio_spec_node_t *key = node->first; key && (rc == HELIO_OK || goes_on(self));
          key = key->next->next) {
         size_t base;
@@ -340,7 +339,7 @@ static helio_rc read_table(helio_spec_reader_t *self, const helio_spec_table_t *
     if (missing)
         return refuse_missing(self, node, missing);
     return rc == HELIO_OK ? check_table(self, table, node, target)
-                          : rc; /* rules hold between values that are good */
+                          : rc; /* rules apply only to valid values */
 }
 
 helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source, size_t source_max,

@@ -1,7 +1,7 @@
-/*  reader.h -- the parsed tree of one document, and how readers of special grammars complain about it.
+/*  reader.h -- the parsed tree of one document, and error reporting for readers of special grammars.
  *
- *  For the rooms' CUSTOM fields and `check` functions (spec.h); everybody else calls helio_spec_read. A tree
- * lives in the reader's arena. One reader is one call: not shared between threads.
+ *  For CUSTOM fields and `check` functions (spec.h); all other callers use helio_spec_read. A tree lives in the
+ *  reader's arena. A reader belongs to one call and is not shared between threads.
  */
 #ifndef HELIO_SPEC_READER_H
 #define HELIO_SPEC_READER_H
@@ -10,7 +10,7 @@
 
 enum {
     HELIO_SPEC_NODES_MAX = 1 << 18, /* scalars, lists and mappings of one document */
-    HELIO_SPEC_KEYS_MAX = 1024,     /* of one mapping: bounds the search for duplicates */
+    HELIO_SPEC_KEYS_MAX = 1024,     /* per mapping: bounds the search for duplicates */
     HELIO_SPEC_FOUND_SIZE = 64
 };
 
@@ -24,7 +24,7 @@ typedef enum helio_spec_node_type {
 struct helio_spec_node {
     helio_spec_node_type_t type;
     bool plain;      /* a scalar without quotes, so that 2 may be a number */
-    uint32_t offset; /* bytes into the source; of a value that is not there: its key's */
+    uint32_t offset; /* bytes into the source; for an absent value, those of its key */
     uint32_t end;
     uint32_t count;    /* children; of a mapping: pairs */
     helio_text_t text; /* SCALAR: decoded, without NUL */
@@ -36,46 +36,46 @@ struct helio_spec_node {
 struct helio_spec_reader {
     helio_spec_source_t source;
     helio_arena_t *arena;
-    helio_diagnostic_t *diagnostic; /* NULL = nobody listens, or `all` does */
-    helio_diagnostics_t *all;       /* not NULL: reading goes on behind a wrong value */
-    char path[128];                 /* of what is being read */
+    helio_diagnostic_t *diagnostic; /* NULL = not wanted, or `all` is used */
+    helio_diagnostics_t *all;       /* not NULL: reading continues after a wrong value */
+    char path[128];                 /* path of the current value */
     size_t path_size;
 };
 
-/*  Fills the diagnostic with the place of the node, the reader's path and the texts (hint NULL = none);
- * returns the code to pass on: HELIO_TOO_BIG for TOO_BIG, else HELIO_INVALID. */
+/*  Fills the diagnostic with the position of the node, the reader's path and the texts (hint NULL = none). Returns
+ *  the code to pass on: HELIO_TOO_BIG for TOO_BIG, otherwise HELIO_INVALID. */
 helio_rc helio_spec_diagnose(helio_spec_reader_t *self, const helio_spec_node_t *node,
                              helio_spec_problem_t problem, const char *hint, const char *format, ...)
     HELIO_PRINTF(5, 6);
-/*  The same for a run of source bytes. */
+/*  The same for a range of source bytes. */
 helio_rc helio_spec_diagnose_at(helio_spec_reader_t *self, size_t offset, size_t end,
                                 helio_spec_problem_t problem, const char *hint, const char *format, ...)
     HELIO_PRINTF(6, 7);
 
-/*  A value as messages name it: "'90'", "a list", "a mapping", "nothing". Returns ret_text. */
+/*  The name of a value in messages: "'90'", "a list", "a mapping", "nothing". Returns ret_text. */
 const char *helio_spec_found(const helio_spec_node_t *node, char ret_text[HELIO_SPEC_FOUND_SIZE]);
 
-/*  The value of a mapping's key; NULL when absent. */
+/*  The value of a mapping's key; NULL if absent. */
 const helio_spec_node_t *helio_spec_find(const helio_spec_node_t *mapping, const char *key);
 
-/*  Path: append ".key" or "[index]"; returns the size to give back to helio_spec_path_cut. */
+/*  Appends ".key" or "[index]" to the path; returns the size to pass to helio_spec_path_cut. */
 size_t helio_spec_path_key(helio_spec_reader_t *self, helio_text_t key);
 size_t helio_spec_path_index(helio_spec_reader_t *self, uint32_t index);
 void helio_spec_path_cut(helio_spec_reader_t *self, size_t size);
 
-/*  node.c: the source as a tree; *ret_root is a MAPPING (the empty document is an empty one). Through json.c
- * when it can, else through libyaml: what comes out is the same. */
+/*  node.c: the source as a tree; *ret_root is a MAPPING (empty for the empty document). Uses json.c if possible,
+ *  otherwise libyaml: the result is the same. */
 HELIO_MUST_CHECK helio_rc helio_spec_tree(helio_spec_reader_t *self, size_t source_max,
                                           helio_spec_node_t **ret_root);
-/*  The two ways, for the tests that hold them together. yaml: complains. */
+/*  The two parsers, for the tests that compare them. The YAML parser reports errors. */
 HELIO_MUST_CHECK helio_rc helio_spec_yaml_tree(helio_spec_reader_t *self, size_t source_max,
                                                helio_spec_node_t **ret_root);
-/*  json.c: false = not plain JSON, or something is wrong with it; says nothing, as the other way will. */
+/*  json.c: false = not plain JSON, or invalid; reports nothing, because the YAML parser will. */
 HELIO_MUST_CHECK bool helio_spec_json_tree(helio_spec_reader_t *self, size_t source_max,
                                            helio_spec_node_t **ret_root);
 
-/*  Calls `each` for every field of a table, INCLUDEd ones among them, until it returns false. `base` is the
- * offset of the field's struct within the table's. */
+/*  Calls `each` for every field of a table, including INCLUDEd fields, until it returns false. `base` is the offset
+ *  of the field's struct within the table's. */
 typedef bool (*helio_spec_each_fn)(const helio_spec_field_t *field, size_t base, void *context);
 bool helio_spec_each(const helio_spec_table_t *table, size_t base, helio_spec_each_fn each, void *context);
 

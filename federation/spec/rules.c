@@ -1,4 +1,5 @@
-/*  rules.c -- see rules.h. */
+/*  rules.c -- see rules.h. Each rule exists in three forms: as code, as text for messages, and as a pattern for JSON
+ *  Schema; tests compare code and text by examples. */
 #include <string.h>
 
 #include "federation/model/site.h"
@@ -8,7 +9,7 @@
 
 enum { MIG_MAX = 15 };
 
-/*  All of text from `from` on are letters, digits or one of `more`. */
+/*  All characters from `from` on are letters, digits or in `more`. */
 static bool all_of(helio_text_t text, uint32_t from, const char *more)
 {
     for (uint32_t i = from; i < text.size; i++) {

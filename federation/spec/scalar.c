@@ -1,5 +1,4 @@
-/*  scalar.c -- see scalar.h. One function a kind; what is wrong is said with what was expected and an
- * example. */
+/*  scalar.c -- see scalar.h. One function per kind; errors state the expectation and an example. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +12,7 @@
 
 enum { TEXT_DEFAULT_MAX = 4096, HINT_SIZE = 256 };
 
-/*  Ten years: longer waits and limits are typing errors, and sums with a time stay far from 64 bits. */
+/*  Ten years: longer durations are typing errors, and sums with a time stay far below 64 bits. */
 static const double duration_most_ms = 3650.0 * 86400000.0;
 
 typedef struct range {
@@ -269,7 +268,7 @@ static bool starts_with_digit(helio_text_t text)
     return text.size > 0 && helio_is_digit(text.data[0]);
 }
 
-/*  A value that begins like a number has a wrong or no unit; that is the commonest error of all. */
+/*  A value that begins like a number has a wrong or missing unit, the most common error. */
 static helio_rc refuse_unit(helio_spec_reader_t *self, const helio_spec_field_t *field,
                             const helio_spec_node_t *node, helio_rc rc)
 {

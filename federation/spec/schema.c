@@ -6,7 +6,7 @@
 
 static void members_of_table(helio_json_writer_t *self, const helio_spec_table_t *table);
 
-/*  Whole numbers are written as such, also where the field takes others. */
+/*  Whole numbers are written without decimals, even if the field accepts decimals. */
 static void put_bound(helio_json_writer_t *self, const char *name, double bound)
 {
     if ((double)(int64_t)bound < bound || (double)(int64_t)bound > bound)

@@ -1,4 +1,4 @@
-/*  site_fields.c -- the site file, one field an entry. The fleet file of the simulator lists such sites. */
+/*  site_fields.c -- the fields of the site file. The fleet file of the simulator lists such sites. */
 #include <stddef.h>
 
 #include "federation/spec/rules.h"

@@ -1,12 +1,11 @@
-/*  spec.h -- files that people write: jobs, sites, the daemons' own settings.
+/*  spec.h -- files that people write: jobs, sites, and the settings of the daemons.
  *
- *  One table of fields describes a kind of file. From it come the reader (YAML 1.2; JSON is the same
- * grammar), the defaults, the JSON Schema and the reference page, so that they cannot disagree. Pure: no
- * files, no clocks; safe from any thread, as everything lives in the caller's arena.
+ *  One table of fields describes a kind of file. The reader (YAML 1.2, which includes JSON), the defaults, the JSON
+ *  Schema and the reference page all follow from the table, so that they cannot disagree. Pure: no files, no clocks.
+ *  Any thread: everything lives in the caller's arena.
  *
- *  Sources are hostile until read: size, depth, encoding and the number of entries are bounded before
- * anything is decoded; aliases, anchors, tags, duplicate keys and unknown keys are errors with a place and a
- * suggestion.
+ *  Sources are treated as hostile: size, depth, encoding and the number of entries are bounded before anything is
+ *  decoded. Aliases, anchors, tags, duplicate keys and unknown keys are errors with a position and a suggestion.
  */
 #ifndef HELIO_SPEC_SPEC_H
 #define HELIO_SPEC_SPEC_H
@@ -22,7 +21,7 @@ enum {
     HELIO_SPEC_DEPTH_MAX = 16
 };
 
-/*  Text to read, and what to call it in messages. */
+/*  Text to read, and its name in messages. */
 typedef struct helio_spec_source {
     helio_text_t text;
     const char *name; /* "job.yaml", "-"; NULL = "input" */
@@ -31,23 +30,22 @@ typedef struct helio_spec_source {
 
 /*  ---- jobs and sites ---- */
 
-/*  On failure *ret_spec is untouched and *ret_diagnostic (may be NULL) says what, where and how to mend it.
- *  Every view of the spec points into the arena. HELIO_TOO_BIG over HELIO_JOB_SOURCE_MAX, else HELIO_INVALID.
- */
+/*  On failure *ret_spec is unchanged, and *ret_diagnostic (may be NULL) describes the error, its position and the
+ *  remedy. All views of the spec point into the arena. HELIO_TOO_BIG beyond HELIO_JOB_SOURCE_MAX, otherwise
+ *  HELIO_INVALID. */
 HELIO_MUST_CHECK helio_rc helio_spec_parse_job(helio_spec_source_t source, helio_arena_t *arena,
                                                helio_job_spec_t *ret_spec,
                                                helio_diagnostic_t *ret_diagnostic);
 
-/*  A site file; keys under `agent:` belong to the agent's own table and are passed over. */
+/*  A site file; keys under `agent:` belong to the agent's own table and are skipped. */
 HELIO_MUST_CHECK helio_rc helio_spec_parse_site(helio_spec_source_t source, helio_arena_t *arena,
                                                 helio_site_profile_t *ret_site,
                                                 helio_diagnostic_t *ret_diagnostic);
 
-/*  Cuts a submission into jobs: a YAML stream (`---`), JSON objects one after another (JSON lines), a JSON
- * array, or
- *  {"jobs": […]}. Each part's text is the exact run of received bytes (a view into source.text); its line
- * number is set for messages. Empty documents are passed over; no job at all is an error. Only cuts: parse
- * each part next. */
+/*  Splits a submission into jobs: a YAML stream (`---`), consecutive JSON objects (JSON lines), a JSON array, or
+ *  {"jobs": […]}. The text of each part is the exact received bytes (a view into source.text); its line number is
+ *  set for messages. Empty documents are skipped; a submission without a job is an error. The parts are not parsed
+ *  yet. */
 typedef struct helio_spec_parts {
     helio_spec_source_t *items; /* in the arena */
     uint32_t count;
@@ -55,11 +53,11 @@ typedef struct helio_spec_parts {
 HELIO_MUST_CHECK helio_rc helio_spec_split(helio_spec_source_t source, helio_arena_t *arena,
                                            helio_spec_parts_t *ret_parts, helio_diagnostic_t *ret_diagnostic);
 
-/*  ---- what the tables are made of ---- */
+/*  ---- tables of fields ---- */
 
 typedef enum helio_spec_kind {
     HELIO_SPEC_TEXT,     /* helio_text_t; most = bytes */
-    HELIO_SPEC_PATH,     /* helio_text_t: absolute, or relative to a place that the field's doc names */
+    HELIO_SPEC_PATH,     /* helio_text_t: absolute, or relative to the directory that the field's doc names */
     HELIO_SPEC_BOOL,     /* bool */
     HELIO_SPEC_U32,      /* uint32_t, least..most */
     HELIO_SPEC_U64,      /* uint64_t, least..most */
@@ -75,9 +73,9 @@ typedef enum helio_spec_kind {
     HELIO_SPEC_PAIRS,    /* {helio_pair_t *, count}: a mapping of text to text as written; most = entries */
     HELIO_SPEC_LIST,     /* {record *, count}: a list of mappings read by `table`; most = entries */
     HELIO_SPEC_GROUP,    /* a mapping read by `table` into the struct at `offset` (0 = the same struct) */
-    HELIO_SPEC_INCLUDE,  /* `table`'s keys stand among the parent's own; key is NULL; struct at `offset` */
-    HELIO_SPEC_SKIP,     /* any value, not read: somebody else's part of the file */
-    HELIO_SPEC_CUSTOM    /* read by `custom`, which has a grammar of its own */
+    HELIO_SPEC_INCLUDE,  /* the keys of `table` are among the parent's own; key is NULL; struct at `offset` */
+    HELIO_SPEC_SKIP,     /* any value, ignored: a section that another reader parses */
+    HELIO_SPEC_CUSTOM    /* read by `custom`, with a grammar of its own */
 } helio_spec_kind_t;
 
 typedef struct helio_spec_table helio_spec_table_t;
@@ -111,16 +109,16 @@ typedef struct helio_spec_field {
     const helio_spec_enum_t *words;  /* WORD; TEXT that must be one of some words */
     const helio_spec_table_t *table; /* LIST, GROUP, INCLUDE */
     const helio_spec_rule_t *rule;
-    const char *fallback; /* the default as a file would say it; NULL = zero or empty */
-    const char *example;  /* as a file would say it */
+    const char *fallback; /* the default as written in a file; NULL = zero or empty */
+    const char *example;  /* as written in a file */
     const char *doc;      /* one or two sentences */
-    /* CUSTOM: reads the node into the struct of the table; on failure has called helio_spec_diagnose. */
+    /* CUSTOM: reads the node into the struct of the table; reports errors with helio_spec_diagnose. */
     helio_rc (*custom)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
     const char *schema; /* CUSTOM: JSON Schema of the value */
     const char *unit;   /* QUANTITY */
     uint32_t decimals;  /* QUANTITY */
-    bool multiline;     /* TEXT, PAIRS: line breaks and other control characters (NUL never) are allowed */
-    size_t set_offset;  /* of a bool that becomes true when the key is present; 0 = none */
+    bool multiline;     /* TEXT, PAIRS: allows line breaks and other control characters except NUL */
+    size_t set_offset;  /* of a bool that becomes true if the key is present; 0 = none */
 } helio_spec_field_t;
 
 struct helio_spec_table {
@@ -128,7 +126,7 @@ struct helio_spec_table {
     size_t size;      /* of the struct */
     const helio_spec_field_t *fields;
     size_t field_count;
-    /* After all fields: rules across fields. NULL = none; on failure has called helio_spec_diagnose. */
+    /* Rules across fields, checked after all fields. NULL = none; reports errors with helio_spec_diagnose. */
     helio_rc (*check)(helio_spec_reader_t *reader, const helio_spec_node_t *node, void *ret_struct);
 };
 #define HELIO_SPEC_TABLE(name, type, fields, check)                             \
@@ -136,38 +134,37 @@ struct helio_spec_table {
         name, sizeof(type), fields, sizeof(fields) / sizeof((fields)[0]), check \
     }
 
-/*  For composing: the keys of a site file. A daemon's settings may INCLUDE it, a fleet file LIST it. */
+/*  Tables for composition: a daemon's settings may INCLUDE the keys of a site file, a fleet file may LIST them. */
 extern const helio_spec_table_t helio_spec_job_table;
 extern const helio_spec_table_t helio_spec_site_table;
 
-/*  Reads one document by any table into *ret_struct (table->size bytes; untouched on failure; the empty
- * document is an empty mapping). source_max bounds the text. */
+/*  Reads one document by any table into *ret_struct (table->size bytes; unchanged on failure; the empty document is
+ *  an empty mapping). source_max limits the size of the text. */
 HELIO_MUST_CHECK helio_rc helio_spec_read(const helio_spec_table_t *table, helio_spec_source_t source,
                                           size_t source_max, helio_arena_t *arena, void *ret_struct,
                                           helio_diagnostic_t *ret_diagnostic);
 
-/*  As helio_spec_read, but a wrong value, an unknown key or a wrong entry of a list does not end it:
- * *ret_wrong has all that are found, none on success. What is no YAML at all, and rules between values of
- * which one is wrong, end it. The code is the first error's. Slower than helio_spec_read only where there are
- * errors. */
+/*  As helio_spec_read, but continues after a wrong value, an unknown key or a wrong list entry: *ret_wrong has all
+ *  errors, none on success. Invalid YAML ends the reading; rules across values are not checked if one of the values
+ *  is wrong. Returns the code of the first error. Slower than helio_spec_read only if there are errors. */
 HELIO_MUST_CHECK helio_rc helio_spec_judge(const helio_spec_table_t *table, helio_spec_source_t source,
                                            size_t source_max, helio_arena_t *arena, void *ret_struct,
                                            helio_diagnostics_t *ret_wrong);
 
-/*  helio_spec_read for one of many: `defaults` is what helio_spec_defaults gave for this table; its views
- * must live as long as the struct's. NULL = they are worked out. */
+/*  helio_spec_read for many documents: `defaults` is the result of helio_spec_defaults for this table; its views
+ *  must live as long as those of the struct. NULL = the defaults are computed. */
 HELIO_MUST_CHECK helio_rc helio_spec_read_from(const helio_spec_table_t *table, const void *defaults,
                                                helio_spec_source_t source, size_t source_max, helio_arena_t *arena,
                                                void *ret_struct, helio_diagnostic_t *ret_diagnostic);
 
-/*  Gives every field its default, as reading an empty mapping would, without asking for the required ones. */
+/*  Sets every field to its default, as reading an empty mapping would, without checking for required fields. */
 void helio_spec_defaults(const helio_spec_table_t *table, helio_arena_t *arena, void *ret_struct);
 
 /*  ---- derived from a table ---- */
 
 /*  JSON Schema 2020-12 of a file, as one JSON object. */
 void helio_spec_schema(const helio_spec_table_t *table, const char *title, helio_buffer_t *out);
-/*  The fields as Markdown tables, one a table; the caller writes the words around them. */
+/*  The fields as Markdown, one table per mapping; the caller writes the surrounding text. */
 void helio_spec_reference(const helio_spec_table_t *table, helio_buffer_t *out);
 
 void helio_spec_job_schema(helio_buffer_t *out);

@@ -1,7 +1,7 @@
-/*  split.c -- cuts a submission into jobs without decoding them, so that each keeps its exact bytes.
+/*  split.c -- splits a submission into jobs without decoding them, so that each keeps its exact bytes.
  *
- *  YAML forbids `---` at the beginning of a line inside anything (YAML 1.2.2, §9.1.2), so a stream is cut by
- * lines. JSON is cut by brackets outside strings. What does not hold together as JSON is taken for YAML.
+ *  YAML forbids `---` at the beginning of a line inside a document (YAML 1.2.2, §9.1.2), so a stream is split by lines.
+ *  JSON is split by brackets outside strings. Input that is not consistent as JSON is treated as YAML.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 typedef struct splitter {
     helio_spec_reader_t reader;
     helio_spec_source_t source;
-    const char *counted; /* lines up to here are in `line` */
+    const char *counted; /* lines up to here are counted in `line` */
     uint32_t line;
     helio_spec_parts_t parts;
     uint32_t capacity;
@@ -66,7 +66,7 @@ static const char *skip_string(const char *at, const char *end)
     return at < end ? at + 1 : NULL;
 }
 
-/*  Behind the object that begins at `at`; NULL when it does not end or when it cannot be JSON. */
+/*  The position after the object that begins at `at`; NULL if the object has no end or cannot be JSON. */
 static const char *skip_object(const char *at, const char *end)
 {
     uint32_t depth = 0;
@@ -91,7 +91,7 @@ static const char *skip_object(const char *at, const char *end)
     return NULL;
 }
 
-/*  Objects separated by blanks up to the end. False: not such a text. */
+/*  Objects separated by white space up to the end. False: not such a text. */
 static bool split_lines(splitter_t *self, const char *at, const char *end, helio_rc *ret_rc)
 {
     while (at < end) {
@@ -106,7 +106,7 @@ static bool split_lines(splitter_t *self, const char *at, const char *end, helio
     return true;
 }
 
-/*  `[object, object …]` from its bracket; `ret_behind` is behind the closing one. */
+/*  `[object, object …]` from its opening bracket; `ret_behind` is the position after the closing bracket. */
 static bool split_array(splitter_t *self, const char *at, const char *end, const char **ret_behind,
                         helio_rc *ret_rc)
 {
@@ -168,7 +168,7 @@ static bool split_json(splitter_t *self, const char *at, const char *end, helio_
     if (!split_lines(self, at, end, ret_rc))
         return false;
     if (self->parts.count == 1 && *ret_rc == HELIO_OK)
-        self->parts.items[0].text = self->source.text; /* one document: every byte of it, blanks too */
+        self->parts.items[0].text = self->source.text; /* one document: all of its bytes, including white space */
     return true;
 }
 
@@ -186,7 +186,7 @@ static bool is_marker(const char *at, const char *end, const char *marker)
            (end - at == 3 || at[3] == ' ' || at[3] == '\t' || at[3] == '\n' || at[3] == '\r');
 }
 
-/*  Whether a line says something: not blank, not a comment, not a directive, not a bare marker. */
+/*  Whether a line has content: not blank, not a comment, not a directive, not a bare marker. */
 static bool says_something(const char *at, const char *end)
 {
     if (is_marker(at, end, "---"))
@@ -197,8 +197,8 @@ static bool says_something(const char *at, const char *end)
     return at < end && *at != '#';
 }
 
-/*  A part runs from its marker, or from where the last one ended, to the next marker. Directives stay with
- * theirs. */
+/*  A part extends from its marker, or from the end of the last part, to the next marker. Directives belong to their
+ *  document. */
 static helio_rc split_yaml(splitter_t *self, const char *at, const char *end)
 {
     const char *from = at, *line = at;
@@ -218,7 +218,7 @@ static helio_rc split_yaml(splitter_t *self, const char *at, const char *end)
         if (!says && *line == '%')
             directive = true;
         says = says ||
-               (!ends && says_something(line, next)); /* what follows `...` belongs to the part it ends */
+               (!ends && says_something(line, next)); /* content after `...` belongs to the part that it ends */
         line = next;
     }
     return rc == HELIO_OK && says ? add(self, from, end) : rc;

@@ -1,5 +1,4 @@
-/*  value.c -- see value.h. Every grammar is read by hand over a view: no locale, no copies, no silent wrap.
- */
+/*  value.c -- see value.h. Every grammar is parsed by hand from a view: no locale, no copies, no silent overflow. */
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
@@ -30,7 +29,7 @@ static bool at_digit(const cursor_t *self)
     return self->at < self->end && helio_is_digit(*self->at);
 }
 
-/*  A run of digits; HELIO_INVALID when there is none, HELIO_TOO_BIG over 64 bits. */
+/*  A run of digits; HELIO_INVALID if there is none, HELIO_TOO_BIG beyond 64 bits. */
 static helio_rc take_u64(cursor_t *self, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -119,7 +118,7 @@ helio_rc helio_duration_parse(helio_text_t text, uint64_t *ret_ms)
     return HELIO_OK;
 }
 
-/*  The factor of a unit of size; 0 when it is none. */
+/*  The factor of a size unit; 0 if it is not one. */
 static uint64_t bytes_factor(helio_text_t unit)
 {
     static const char prefixes[] = "KMGTP";
@@ -235,7 +234,7 @@ helio_rc helio_i64_parse(helio_text_t text, int64_t *ret_value)
     return HELIO_OK;
 }
 
-/*  strtod alone would also take hexadecimal, infinities, names and leading blanks. */
+/*  strtod alone would also accept hexadecimal, infinities, names and leading white space. */
 static bool is_decimal_number(helio_text_t text)
 {
     cursor_t cursor = cursor_of(text);

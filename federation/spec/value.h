@@ -1,8 +1,7 @@
-/*  value.h -- how quantities are written: durations, sizes, money, and whole numbers with bounds.
+/*  value.h -- the notation of quantities: durations, sizes, money and whole numbers.
  *
- *  The same grammars serve job files, settings and command-line flags. Pure. A parser returns HELIO_INVALID
- * for bad grammar (a bare number included, since it has no unit) and HELIO_TOO_BIG for what 64 bits or the
- * bound cannot hold.
+ *  Job files, settings and command-line flags use the same grammars. Pure. A parser returns HELIO_INVALID for a syntax
+ *  error (including a number without a unit) and HELIO_TOO_BIG for a value beyond 64 bits or beyond the bound.
  */
 #ifndef HELIO_SPEC_VALUE_H
 #define HELIO_SPEC_VALUE_H
@@ -19,15 +18,14 @@ HELIO_MUST_CHECK helio_rc helio_bytes_parse(helio_text_t text, uint64_t *ret_byt
 HELIO_MUST_CHECK helio_rc helio_money_parse(helio_text_t text, int64_t *ret_micro_usd);
 /*  "200 USD/t": money per `unit`. */
 HELIO_MUST_CHECK helio_rc helio_rate_parse(helio_text_t text, const char *unit, int64_t *ret_micro_usd);
-/*  A decimal number with at most `decimals` decimals and a unit after an optional space; ret scaled by
- * 10^decimals:
- *  ("250 g/kWh", "g/kWh", 3) gives 250000. */
+/*  A decimal number with at most `decimals` decimals, an optional space and a unit; the result is scaled by
+ *  10^decimals: ("250 g/kWh", "g/kWh", 3) gives 250000. */
 HELIO_MUST_CHECK helio_rc helio_quantity_parse(helio_text_t text, const char *unit, uint32_t decimals,
                                                uint64_t *ret_scaled);
 /*  Decimal digits only. */
 HELIO_MUST_CHECK helio_rc helio_u64_parse(helio_text_t text, uint64_t *ret_value);
 HELIO_MUST_CHECK helio_rc helio_i64_parse(helio_text_t text, int64_t *ret_value);
-/*  JSON's grammar of numbers, plus a leading '.' or '+' refused; finite. */
+/*  The number grammar of JSON; a leading '.' or '+' is refused; finite. */
 HELIO_MUST_CHECK helio_rc helio_f64_parse(helio_text_t text, double *ret_value);
 
 /*  Back: "256GB" (decimal when exact, else binary when exact, else bytes), "400 USD". Round trips, as

@@ -1,4 +1,4 @@
-/*  windows.h -- GPUs that a site keeps for itself by the hour: `windows` of a site file, beside its pools. */
+/*  windows.h -- reservation windows: GPUs that a site reserves at certain hours; `windows` of a site file. */
 #ifndef HELIO_SPEC_WINDOWS_H
 #define HELIO_SPEC_WINDOWS_H
 
@@ -6,8 +6,8 @@
 
 enum { HELIO_WINDOWS_MAX = 64 };
 
-/*  Either `when` and reserve_gpus, or `series` and peak_gpus; `when` is a schedule
- * (federation/energy/schedule.h) that whoever reads the file parses. */
+/*  Either reserve_gpus with an optional `when`, or `series` with peak_gpus. `when` is a schedule
+ *  (federation/energy/schedule.h) that the caller parses. */
 typedef struct helio_window {
     helio_text_t pool;
     uint32_t reserve_gpus;

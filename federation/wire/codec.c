@@ -16,7 +16,7 @@ enum { KEY_BYTES = 20, UUID_BYTES = 16 };
 static int buffer_write(void *data, const char *bytes, size_t size)
 {
     helio_buffer_append(data, bytes, size);
-    return 0; /* an overflow is looked for once, at the end */
+    return 0; /* overflow is checked once, at the end */
 }
 
 static void pack_bin(msgpack_packer *packer, const void *bytes, size_t size)
@@ -159,7 +159,7 @@ static helio_rc pack_fields(const helio_record_type_t *type, const char *record,
     return HELIO_OK;
 }
 
-/*  Leaves the buffer as it was when anything failed, so that a caller can go on appending. */
+/*  Restores the buffer on failure, so that the caller can continue appending. */
 static helio_rc finish_packing(helio_rc rc, const char *name, helio_buffer_t *out, size_t start,
                                size_t size_max, helio_error_t *err)
 {

@@ -1,8 +1,8 @@
-/*  decode.c -- the reading half of codec.h: a cursor over bytes that the pre-scan has accepted.
+/*  decode.c -- the decoding half of codec.h: a cursor over bytes that the pre-scan has accepted.
  *
- *  After the pre-scan every head and every payload is known to be complete, so the cursor need not look for
- * the end: it only asks whether what it meets is what the description wants. msgpack-c's unpacker would build
- * a tree of objects first; it serves as an independent witness in the tests instead.
+ *  After the pre-scan every head and every payload is known to be complete. The cursor therefore does not check for the
+ *  end, only whether each element matches the description. msgpack-c's unpacker would first build a tree of objects;
+ *  the tests use it as an independent reference instead.
  */
 #include <assert.h>
 #include <math.h>
@@ -38,8 +38,8 @@ static uint64_t take_be(reader_t *self, unsigned size)
     return value;
 }
 
-/*  An integer of any form, as sign and 64 bits of two's complement. False, and nothing taken, for anything
- * else. */
+/*  An integer of any form, as sign and 64 bits in two's complement. False, and nothing is consumed, for anything
+ *  else. */
 static bool take_int(reader_t *self, bool *ret_negative, uint64_t *ret_bits)
 {
     unsigned tag = self->at[0];
@@ -196,7 +196,7 @@ static helio_rc read_list(reader_t *self, helio_list_t *ret_list)
         return refuse(self, "is not an array");
     if (field->bound && count > field->bound)
         return refuse(self, "has more items than its bound");
-    /* Memory only for items that can really follow: a short lie must not reserve much. */
+    /* Allocate only for items that can really follow: a short message must not reserve much memory. */
     if (count > (size_t)(self->end - self->at) / least)
         return refuse(self, "announces more items than follow");
     char *items = count ? helio_arena_alloc(self->arena, count, size) : NULL;
@@ -262,8 +262,8 @@ static helio_rc read_field(reader_t *self, void *at)
     return HELIO_PROTOCOL;
 }
 
-/*  `present` fields follow. Fewer than the description has are those of an older version: what it did not know stays
- * zero, as `record` is. More are those of a newer one. */
+/*  `present` fields follow. If the description has more, the writer is older: the missing fields stay zero, as
+ *  `record` is. If it has fewer, the writer is newer. */
 static helio_rc read_fields(reader_t *self, const helio_record_type_t *type, uint32_t present, char *record)
 {
     size_t fields = helio_wire_fields(type, HELIO_PROTOCOL_VERSION), known = present < fields ? present : fields;
@@ -282,7 +282,7 @@ static helio_rc read_fields(reader_t *self, const helio_record_type_t *type, uin
     return HELIO_OK;
 }
 
-/*  A list calls this for each item and goes on with its own field, so the place for errors is put back. */
+/*  A list calls this for each item and then continues with its own field, so the position for errors is restored. */
 static helio_rc read_record(reader_t *self, const helio_record_type_t *type, char *record)
 {
     const helio_record_type_t *outer_type = self->type;

@@ -1,4 +1,4 @@
-/*  dump.c -- the reading aid of codec.h: a record as one line for people. */
+/*  dump.c -- prints a record as one line for people. */
 #include <assert.h>
 #include <string.h>
 

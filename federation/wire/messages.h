@@ -1,16 +1,16 @@
-/*  messages.h -- every message between a site agent and the broker, once.
+/*  messages.h -- defines every message between a site agent and the broker, once.
  *
- *  A frame is one msgpack array: [type, field, field, …], fields in the order of the tables below and of the
- *  model's records. Numbers are never reused. Even numbers go to the agent, odd ones to the broker.
- *  docs/protocol.md is the prose; its tables come from here.
+ *  A frame is one msgpack array: [type, field, field, …], with the fields in the order of the tables below and of the
+ *  model's records. Numbers are never reused. Even numbers go to the agent, odd numbers to the broker. docs/protocol.md
+ *  describes the protocol; its tables are generated from here.
  *
- *  Versions are one count for messages, journals and all records. To append a field, a message or a value of an
- *  enumeration: add 1 to HELIO_PROTOCOL_VERSION (once a release), and say it beside what was appended (the last
- *  argument of F; HELIO_WIRE_LATER_TABLE; HELIO_MESSAGE_TABLE). To remove or change anything: raise
- *  HELIO_PROTOCOL_VERSION_MIN too, which refuses all older peers.
+ *  One version number covers messages, journals and all records. To append a field, a message or a value of an
+ *  enumeration, increment HELIO_PROTOCOL_VERSION (once per release) and write the new version beside the addition (the
+ *  last argument of F; HELIO_WIRE_LATER_TABLE; HELIO_MESSAGE_TABLE). To remove or change anything, raise
+ *  HELIO_PROTOCOL_VERSION_MIN too; the broker then refuses all older peers.
  *
- *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> VERDICTS… (last=true) -> everything
- * else. The broker gives no order before the inventory is closed.
+ *  Session: HELLO -> WELCOME (or REFUSAL) -> INVENTORY… (last=true) -> VERDICTS… (last=true) -> everything else. The
+ *  broker sends no order before the inventory is complete.
  */
 #ifndef HELIO_WIRE_MESSAGES_H
 #define HELIO_WIRE_MESSAGES_H
@@ -18,8 +18,8 @@
 #include "federation/model/attempt.h"
 #include "federation/model/site.h"
 
-/*  Tests build peers of other versions from the same sources (tests/peers): what came after HELIO_PROTOCOL_SPEAKS is
- * then neither written nor read. */
+/*  Tests build peers of other versions from the same sources (tests/peers): additions after HELIO_PROTOCOL_SPEAKS
+ *  are then neither written nor read. */
 #ifndef HELIO_PROTOCOL_SPEAKS
 #define HELIO_PROTOCOL_SPEAKS 3
 #endif
@@ -28,13 +28,13 @@
 #endif
 enum {
     HELIO_PROTOCOL_VERSION = HELIO_PROTOCOL_SPEAKS,         /* this version */
-    HELIO_PROTOCOL_VERSION_MIN = HELIO_PROTOCOL_SPEAKS_MIN, /* oldest that is still spoken */
+    HELIO_PROTOCOL_VERSION_MIN = HELIO_PROTOCOL_SPEAKS_MIN, /* oldest supported version */
     HELIO_WIRE_FRAME_MAX = 1 << 20,
     HELIO_WIRE_BATCH_MAX = 1000 /* items of one list message */
 };
 
-/*  The first two of HELLO and of REFUSAL keep their place in every version: by them peers learn that they have none in
- *  common. */
+/*  The first two fields of HELLO and of REFUSAL keep their position in every version: they tell peers that they have
+ *  no version in common. */
 #define HELIO_MSG_HELLO_FIELDS(F, R)                                                         \
     F(R, U32, protocol, 0, _)        /* newest and oldest version that the agent speaks */   \
     F(R, U32, protocol_min, 0, _)                                                            \
@@ -86,7 +86,7 @@ enum {
 #define HELIO_MSG_REFUSAL_FIELDS(F, R) \
     F(R, U32, rc, HELIO_TIMEOUT, _)    \
     F(R, TEXT, text, 512, _)           \
-    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not told */ \
+    F(R, U32, protocol, 0, _, 3) /* newest and oldest version that the broker speaks; 0 = not set */  \
     F(R, U32, protocol_min, 0, _, 3)
 #define HELIO_MSG_BYE_FIELDS(F, R) F(R, TEXT, reason, 128, _)
 
@@ -109,9 +109,9 @@ enum {
     X(16, RESYNC, resync, "broker", "a change did not follow its base: send a full summary")  \
     X(18, REFUSAL, refusal, "broker", "no session, or no longer one; says why")
 
-/*  Values of enumerations that came later. A sender leaves out the item (of `list`) that has one, unless the version
- *  agreed on has it: an older reader would refuse the whole message. record, field, value, word, since, what is left
- *  out */
+/*  Values of enumerations that were added later. If the agreed version lacks a value, the sender omits the item (of
+ *  `list`) that has it: an older reader would refuse the whole message. record, field, value, word, since, what is
+ *  omitted */
 #define HELIO_WIRE_LATER_TABLE(X) \
     X(helio_series, signal, HELIO_SIGNAL_RESERVED, "reserved_gpus", 3, "the series")
 
@@ -137,15 +137,15 @@ HELIO_RECORD_DECLARE(helio_msg_log_data, HELIO_MSG_LOG_DATA_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_refusal, HELIO_MSG_REFUSAL_FIELDS)
 HELIO_RECORD_DECLARE(helio_msg_bye, HELIO_MSG_BYE_FIELDS)
 
-/*  The record of a message type; NULL when the number is not in the table. And its name ("HELLO"). */
+/*  The record of a message type, NULL if the number is unknown; and its name ("HELLO"). */
 const helio_record_type_t *helio_message_type(uint32_t number);
 const char *helio_message_name(uint32_t number);
-/*  How many of a record's fields a version has: a prefix of them. */
+/*  Number of a record's fields in a version: always a prefix. */
 size_t helio_wire_fields(const helio_record_type_t *type, uint32_t version);
 
-/*  The version to speak with a peer that speaks `least` to `most`: the newest that both do; 0 = there is none. */
+/*  The version to use with a peer that supports `least` to `most`: the newest common one; 0 = none. */
 uint32_t helio_protocol_agreed(uint32_t least, uint32_t most);
-/*  Since which version a value of a record's field may be sent: HELIO_WIRE_LATER_TABLE, else 1. */
+/*  The version since which a value of a record's field may be sent: from HELIO_WIRE_LATER_TABLE, otherwise 1. */
 uint32_t helio_wire_value_since(const helio_record_type_t *type, const char *field, uint32_t value);
 
 #endif

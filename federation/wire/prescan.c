@@ -2,7 +2,7 @@
 
 #include <stdbool.h>
 
-/*  What one element's head says: how many bytes of value follow it, or how many elements. */
+/*  The head of an element: the number of value bytes or of elements that follow. */
 typedef struct head {
     uint64_t payload;
     uint32_t children;
@@ -19,7 +19,7 @@ static uint64_t big_endian(const unsigned char *at, unsigned size)
     return value;
 }
 
-/*  Heads with a length in 1, 2 or 4 bytes after the tag. False when those bytes are missing. */
+/*  Heads with a length in 1, 2 or 4 bytes after the tag. False if those bytes are missing. */
 static bool sized(head_t *head, const unsigned char *at, uint64_t left, unsigned bytes)
 {
     if (left < 1 + bytes)
@@ -29,7 +29,7 @@ static bool sized(head_t *head, const unsigned char *at, uint64_t left, unsigned
     return true;
 }
 
-/*  False when the head itself is cut off. left >= 1. */
+/*  False if the head itself is truncated. left >= 1. */
 static bool read_head(head_t *head, const unsigned char *at, uint64_t left)
 {
     unsigned tag = at[0];
@@ -70,7 +70,7 @@ helio_rc helio_wire_prescan(helio_text_t bytes, uint32_t elements_max, helio_err
     const unsigned char *data = (const unsigned char *)bytes.data;
     uint32_t remaining[HELIO_WIRE_DEPTH_MAX]; /* elements still to come of each open array */
     unsigned depth = 0;
-    uint64_t pending = 1, seen = 0, at = 0; /* pending: announced, at all depths, and not yet met */
+    uint64_t pending = 1, seen = 0, at = 0; /* pending: announced at all depths and not yet read */
 
     while (pending) {
         head_t head;
@@ -88,7 +88,7 @@ helio_rc helio_wire_prescan(helio_text_t bytes, uint32_t elements_max, helio_err
         left -= head.size + head.payload;
         pending += head.children;
         pending--;
-        /* Every element takes a byte at least, so this refuses an announced gigabyte when it is announced. */
+        /* Every element takes at least one byte, so an announced gigabyte is refused immediately. */
         if (pending > left)
             return helio_fail(err, HELIO_PROTOCOL,
                               "after byte %llu more elements are announced than bytes remain",
