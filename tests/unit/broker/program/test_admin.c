@@ -1,0 +1,320 @@
+/*  test_admin.c -- the commands that go straight to the database: what they refuse before they touch it, and
+ * what they leave in it. */
+#include "tests/unit/broker/program/commands_testing.h"
+
+#include "broker/http/request/token.h"
+#include "broker/store/store.h"
+#include "federation/base/clock.h"
+#include "federation/net/curve.h"
+
+#define A_KEY "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"
+#define LONG_NAME "a123456789b123456789c123456789d12" /* 33 */
+
+/* ---- refusals: nobody serves the database, so each of them came before it was looked for
+ * ------------------- */
+
+enum { FAILED = 1, USAGE = 2 };
+
+static const struct {
+    helio_command_fn *command;
+    int code;
+    const char *words[12];
+} refused[] = {
+    {helio_command_tenant, USAGE, {"tenant"}},
+    {helio_command_tenant, USAGE, {"tenant", "add"}},
+    {helio_command_tenant, USAGE, {"tenant", "drop", "acme"}},
+    {helio_command_tenant, USAGE, {"tenant", "add", "acme", "demo"}},
+    {helio_command_tenant, FAILED, {"tenant", "add", ""}},
+    {helio_command_tenant, FAILED, {"tenant", "add", "a b"}},
+    {helio_command_tenant, FAILED, {"tenant", "add", "a/b"}},
+    {helio_command_tenant, FAILED, {"tenant", "add", "müller"}},
+    {helio_command_tenant, FAILED, {"tenant", "add", LONG_NAME}},
+    {helio_command_tenant, FAILED, {"tenant", "add", "acme", "--home", "not a site"}},
+    {helio_command_token, USAGE, {"token", "add"}},
+    {helio_command_token, USAGE, {"token", "add", "--tenant", "acme", "--user", "ada"}},
+    {helio_command_token, USAGE, {"token", "add", "--tenant", "acme", "--role", "user"}},
+    {helio_command_token, USAGE, {"token", "add", "--user", "ada", "--role", "user"}},
+    {helio_command_token, USAGE, {"token", "list", "--tenant", "acme", "--user", "ada", "--role", "user"}},
+    {helio_command_token, FAILED, {"token", "add", "--tenant", "a b", "--user", "ada", "--role", "user"}},
+    {helio_command_token, FAILED, {"token", "add", "--tenant", "acme", "--user", "ada", "--role", "root"}},
+    {helio_command_token,
+     FAILED,
+     {"token", "add", "--tenant", "acme", "--user", LONG_NAME LONG_NAME, "--role", "user"}},
+    {helio_command_token,
+     FAILED,
+     {"token", "add", "--tenant", "acme", "--user", "ada", "--role", "user", "--ttl", "soon"}},
+    {helio_command_token,
+     FAILED,
+     {"token", "add", "--tenant", "acme", "--user", "ada", "--role", "user", "--ttl", "999ms"}},
+    {helio_command_token,
+     FAILED,
+     {"token", "add", "--tenant", "acme", "--user", "ada", "--role", "user", "--ttl", "3661d"}},
+    {helio_command_site, USAGE, {"site", "add", "lulea"}},
+    {helio_command_site, USAGE, {"site", "remove", "lulea", A_KEY}},
+    {helio_command_site, FAILED, {"site", "add", "lu lea", A_KEY}},
+    {helio_command_site, FAILED, {"site", "add", "lulea", "short"}},
+    {helio_command_site, FAILED, {"site", "add", "lulea", A_KEY "x"}},
+    {helio_command_site, FAILED, {"site", "add", "lulea", "\"q:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7"}},
+    {helio_command_restored, USAGE, {"restored", "yes"}},
+    {helio_command_keygen, USAGE, {"keygen"}},
+    {helio_command_keygen, USAGE, {"keygen", "a", "b"}},
+    {helio_command_replay, USAGE, {"replay"}},
+    {helio_command_reader, USAGE, {"reader"}},
+    {helio_command_reader, USAGE, {"reader", "add", "wall"}}, /* of no tenant */
+    {helio_command_reader, USAGE, {"reader", "remove"}},
+    {helio_command_reader, USAGE, {"reader", "list", "wall"}},
+    {helio_command_reader, FAILED, {"reader", "add", "a b", "--tenant", "acme"}},
+    {helio_command_reader, FAILED, {"reader", "add", "wall", "--tenant", "acme", "--tenant", "a b"}},
+    {helio_command_reader, FAILED, {"reader", "remove", "a b"}},
+    {helio_command_prune, USAGE, {"prune", "now"}},
+    {helio_command_prune, FAILED, {"prune", "--older-than", "31d"}},
+    {helio_command_prune, FAILED, {"prune", "--older-than", "long"}},
+};
+
+static void commands__refuse_what_is_wrong_before_they_look_for_the_database(void **state)
+{
+    desk_t *self = *state;
+    (void)unlink(self->config); /* whoever read the settings would fail by that: 1, with the file's name */
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        bool prunes =
+            refused[i].command == helio_command_prune; /* its least is known only with the settings */
+        if (prunes || refused[i].command == helio_command_reader)
+            configure(self, "host=127.0.0.1 port=1 connect_timeout=5", "");
+        int code = run_words(self, refused[i].command, refused[i].words);
+        if (code != refused[i].code || self->out[0] || !self->err[0] || strstr(self->err, "127.0.0.1") ||
+            strstr(self->err, self->config))
+            fail_msg("case %zu: exit code %d, '%s', '%s'", i, code, self->out, self->err);
+    }
+}
+
+static const struct {
+    helio_command_fn *command;
+    const char *words[10];
+} sound[] = {
+    {helio_command_migrate, {"migrate"}},
+    {helio_command_tenant, {"tenant", "add", "acme"}},
+    {helio_command_token, {"token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"}},
+    {helio_command_site, {"site", "add", "lulea", A_KEY}},
+    {helio_command_restored, {"restored"}},
+    {helio_command_reader, {"reader", "list"}},
+    {helio_command_reader, {"reader", "add", "wall", "--tenant", "acme"}},
+    {helio_command_reader, {"reader", "remove", "wall"}},
+    {helio_command_prune, {"prune"}},
+    {helio_command_prune, {"prune", "--dry-run"}},
+};
+
+static void commands__fail_and_promise_nothing_without_a_database(void **state)
+{
+    desk_t *self = *state;
+    for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
+        int code = run_words(self, sound[i].command, sound[i].words);
+        if (code != FAILED || self->out[0] || !self->err[0])
+            fail_msg("case %zu: exit code %d, '%s', '%s'", i, code, self->out, self->err);
+    }
+}
+
+static void commands__fail_without_their_settings(void **state)
+{
+    desk_t *self = *state;
+    assert_int_equal(unlink(self->config), 0);
+    for (size_t i = 0; i < sizeof sound / sizeof sound[0]; i++) {
+        int code = run_words(self, sound[i].command, sound[i].words);
+        if (code != FAILED || self->out[0] || !strstr(self->err, self->config))
+            fail_msg("case %zu: exit code %d, '%s', '%s'", i, code, self->out, self->err);
+    }
+}
+
+/* ---- files
+ * --------------------------------------------------------------------------------------------------- */
+
+static void keygen__makes_a_key_for_its_owner_alone_and_never_over_another(void **state)
+{
+    desk_t *self = *state;
+    char path[64], missing[80];
+    struct stat status;
+    helio_keypair_t pair = {0}, again = {0};
+    (void)snprintf(path, sizeof path, "%s/broker.key", self->folder);
+    assert_int_equal(RUN(self, helio_command_keygen, "keygen", path), 0);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_int_equal(helio_keypair_load(path, &pair, NULL), HELIO_OK);
+    assert_int_equal(strlen(self->out), HELIO_CURVE_CHARS + 1);
+    assert_memory_equal(self->out, pair.public_key, HELIO_CURVE_CHARS);
+    assert_null(strstr(self->out, pair.secret_key));
+    assert_int_equal(RUN(self, helio_command_keygen, "keygen", path), FAILED);
+    assert_string_equal(self->out, "");
+    assert_int_equal(helio_keypair_load(path, &again, NULL), HELIO_OK);
+    assert_string_equal(again.secret_key, pair.secret_key);
+    (void)snprintf(missing, sizeof missing, "%s/no/such/folder.key", self->folder);
+    assert_int_equal(RUN(self, helio_command_keygen, "keygen", missing), FAILED);
+}
+
+static void replay__fails_on_what_is_no_recording(void **state)
+{
+    desk_t *self = *state;
+    char path[64];
+    (void)snprintf(path, sizeof path, "%s/none", self->folder);
+    assert_int_equal(RUN(self, helio_command_replay, "replay", path), FAILED);
+    assert_int_equal(RUN(self, helio_command_replay, "replay", self->config), FAILED);
+    assert_string_equal(self->out, "");
+}
+
+/* ---- with a database
+ * ------------------------------------------------------------------------------------------- */
+
+static void migrate__brings_an_empty_database_to_this_version_once(void **state)
+{
+    desk_t *self = *state;
+    self->database = helio_pg_empty_database(pg);
+    configure(self, self->database, "");
+    assert_int_not_equal(helio_schema_verify(self->database, NULL), HELIO_OK);
+    assert_int_equal(RUN(self, helio_command_migrate, "migrate"), 0);
+    assert_int_equal(helio_schema_verify(self->database, NULL), HELIO_OK);
+    helio_pg_exec(self->database, "insert into helio.tenants values ('acme')");
+    assert_int_equal(RUN(self, helio_command_migrate, "migrate"), 0);
+    assert_in_database(self, "select count(*) from helio.tenants", "1");
+}
+
+static void tenant__is_added_once_and_its_home_moves(void **state)
+{
+    desk_t *self = *state;
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme"), 0);
+    assert_true(self->err[0]); /* without a home, and what follows from that */
+    assert_in_database(self, "select tenant || coalesce (home_site, '-') from helio.tenants", "acme-");
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "lulea"), 0);
+    assert_string_equal(self->err, "");
+    assert_int_equal(RUN(self, helio_command_tenant, "tenant", "add", "acme", "--home", "lulea"), 0);
+    assert_in_database(self, "select string_agg (tenant || home_site, ' ') from helio.tenants", "acmelulea");
+    assert_in_database(self, "select count(*) from helio.audit where action = 'tenant-set'",
+                       "2"); /* again is no event */
+}
+
+static void token__opens_the_door_for_the_one_it_names_until_it_expires(void **state)
+{
+    desk_t *self = *state;
+    int64_t before_ms = helio_clock_wall_ms();
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada",
+                         "--role", "operator", "--ttl", "2d"),
+                     0);
+    int64_t after_ms = helio_clock_wall_ms();
+    char text[sizeof self->out];
+    (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(self->out, "\n"), self->out);
+    assert_string_equal(self->out + strlen(text), "\n"); /* one line: it is piped into files */
+    assert_in_database(self,
+                       "select tenant || ' ' || user_name || ' ' || role || ' ' || (expires_at - created_at) "
+                       "from helio.tokens",
+                       "acme ada operator 2 days");
+    /* What a broker reads from the database at its start knows the token by what was printed, and by nothing
+     * else. */
+    char *id = helio_pg_value(self->database, "select token_id from helio.tokens");
+    char *hex = helio_pg_value(self->database, "select encode (hash, 'hex') from helio.tokens");
+    char hash[HELIO_TOKEN_HASH_SIZE];
+    for (size_t i = 0; i < sizeof hash; i++) {
+        unsigned byte;
+        assert_int_equal(sscanf(hex + 2 * i, "%2x", &byte), 1);
+        hash[i] = (char)byte;
+    }
+    helio_token_table_t *table = helio_token_table_new();
+    const int64_t day_ms = 86400000;
+    helio_token_table_put(table, &(helio_row_token_t){.token_id = helio_text_of(id),
+                                                      .hash = {hash, sizeof hash},
+                                                      .tenant = HELIO_TEXT("acme"),
+                                                      .user = HELIO_TEXT("ada"),
+                                                      .role = HELIO_TEXT("operator"),
+                                                      .created_ms = before_ms,
+                                                      .expires_ms = before_ms + 2 * day_ms});
+    assert_non_null(helio_token_table_check(table, helio_text_of(text), after_ms));
+    assert_null(helio_token_table_check(table, helio_text_of(text), before_ms + 2 * day_ms + 1));
+    text[strlen(text) - 1] ^= 1;
+    assert_null(helio_token_table_check(table, helio_text_of(text), after_ms));
+    helio_token_table_destroy(&table);
+    free(id);
+    free(hex);
+}
+
+static void token__lasts_ninety_days_unless_told_and_ten_years_at_most(void **state)
+{
+    desk_t *self = *state;
+    assert_int_equal(
+        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"),
+        0);
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "bob",
+                         "--role", "admin", "--ttl", "3660d"),
+                     0);
+    assert_int_equal(RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "eve",
+                         "--role", "admin", "--ttl", "1s"),
+                     0);
+    assert_in_database(self,
+                       "select string_agg (extract (epoch from expires_at - created_at)::bigint::text, ' ' "
+                       "order by user_name) "
+                       "from helio.tokens",
+                       "7776000 316224000 1");
+}
+
+static void token__is_refused_to_a_disabled_user(void **state)
+{
+    desk_t *self = *state;
+    helio_pg_exec(
+        self->database,
+        "insert into helio.principals values ('user:acme/ada', 'user', 'acme', 'ada', now(), now())");
+    assert_int_equal(
+        RUN(self, helio_command_token, "token", "add", "--tenant", "acme", "--user", "ada", "--role", "user"),
+        FAILED);
+    assert_string_equal(self->out, "");
+    assert_int_equal(
+        RUN(self, helio_command_token, "token", "add", "--tenant", "demo", "--user", "ada", "--role", "user"),
+        0);
+    assert_in_database(self, "select string_agg (tenant, ' ') from helio.tokens", "demo");
+}
+
+static void site__is_let_in_by_its_key(void **state)
+{
+    desk_t *self = *state;
+    assert_int_equal(RUN(self, helio_command_site, "site", "add", "lulea", A_KEY), 0);
+    assert_int_equal(RUN(self, helio_command_site, "site", "add", "lulea", A_KEY), 0);
+    assert_in_database(self, "select string_agg (site || ' ' || public_key, ', ') from helio.site_keys",
+                       "lulea " A_KEY);
+    assert_in_database(self, "select count(*) from helio.audit", "1");
+}
+
+static void restored__waits_for_the_end_of_the_leader(void **state)
+{
+    desk_t *self = *state;
+    helio_store_t *store =
+        helio_store_new((helio_store_options_t){.conninfo = self->database, .commit_deadline_ms = 10000});
+    helio_error_t err = {0};
+    if (helio_store_open(store, &err) != HELIO_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(RUN(self, helio_command_restored, "restored"), FAILED);
+    helio_store_destroy(&store);
+    /* The server lets go of the lock once it has noticed that the connection is gone. */
+    int code = FAILED;
+    for (int i = 0; i < 200 && code != 0; i++) {
+        helio_pg_exec(self->database, "select pg_sleep (0.05)");
+        code = RUN(self, helio_command_restored, "restored");
+    }
+    assert_int_equal(code, 0);
+    assert_in_database(self, "select count(*) from helio.audit where action = 'database-restored'", "1");
+}
+
+#define ALONE(test) cmocka_unit_test_setup_teardown(test, desk_without_database, desk_end)
+#define CASE(test) cmocka_unit_test_setup_teardown(test, desk_with_database, desk_end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ALONE(commands__refuse_what_is_wrong_before_they_look_for_the_database),
+        ALONE(commands__fail_and_promise_nothing_without_a_database),
+        ALONE(commands__fail_without_their_settings),
+        ALONE(keygen__makes_a_key_for_its_owner_alone_and_never_over_another),
+        ALONE(replay__fails_on_what_is_no_recording),
+        CASE(migrate__brings_an_empty_database_to_this_version_once),
+        CASE(tenant__is_added_once_and_its_home_moves),
+        CASE(token__opens_the_door_for_the_one_it_names_until_it_expires),
+        CASE(token__lasts_ninety_days_unless_told_and_ten_years_at_most),
+        CASE(token__is_refused_to_a_disabled_user),
+        CASE(site__is_let_in_by_its_key),
+        CASE(restored__waits_for_the_end_of_the_leader),
+    };
+    return cmocka_run_group_tests(tests, pg_begin, pg_end);
+}
