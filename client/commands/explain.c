@@ -4,10 +4,12 @@
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
+#include "client/reasons/reply_details.h"
 #include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
 {
@@ -68,7 +70,8 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
         if (strcmp(state, ways_out[i].state) == 0)
             helio_print_line(client, "Way out", ways_out[i].advice);
     bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");
-    bool of_quota = strncmp(helio_output_string(explained, "detail"), "quota of ", strlen("quota of ")) == 0;
+    bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
+                    helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
     if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
         helio_print_line(client, "To start sooner",
                          "ask for fewer GPUs, or let other jobs of the tenant end; an operator raises the quota "
@@ -105,6 +108,13 @@ static void state_text(const char *state, const char *site, size_t size, char *r
     (void)snprintf(ret_text, size, "is %.32s%s%.64s", state, site[0] ? " at " : "", site);
 }
 
+/*  The site has taken the job, and its own scheduler has not started it. */
+static bool waits_in_cluster(const json_t *explained)
+{
+    const char *cause = json_string_value(helio_reply_param(explained, "cause"));
+    return cause && strcmp(cause, helio_cause_name(HELIO_CAUSE_WAITS_IN_CLUSTER)) == 0;
+}
+
 static void print_head(const helio_client_t *client, const json_t *explained)
 {
     static const helio_column_t start = {"", "expected_start", HELIO_CELL_START, false};
@@ -126,8 +136,7 @@ static void print_head(const helio_client_t *client, const json_t *explained)
         (void)snprintf(text, sizeof text, "%.128s%s%.320s", reason, reason[0] && detail[0] ? ": " : "",
                        detail);
         const char *state = helio_output_string(explained, "state");
-        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 ||
-                     strncmp(reason, "WaitsInCluster", strlen("WaitsInCluster")) == 0;
+        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 || waits_in_cluster(explained);
         helio_print_line(client, waits ? "Now waiting for" : "Reason", text);
     }
 }

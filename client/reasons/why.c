@@ -7,7 +7,9 @@
 
 #include "client/output/humanise.h"
 #include "client/output/output.h"
+#include "client/reasons/reply_details.h"
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 
 static const json_t *candidates_of(const json_t *reply)
 {
@@ -182,6 +184,15 @@ static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t 
                             strcmp(best, "shadow") ? "s" : "", amount);
 }
 
+/*  The other one has the lower score, and yet it was not chosen. */
+static const char *despite_score(const json_t *other)
+{
+    if (helio_reply_has_detail(other, HELIO_DETAIL_PASSED_OVER))
+        return "the best that may be relied on";
+    bool is_told_in_words_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
+    return is_told_in_words_alone ? "ranked first" : "its GPU comes first in `gpu`";
+}
+
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *other = helio_why_next_best(reply);
@@ -192,9 +203,7 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
     else if (!other)
         helio_buffer_text(out, "the only one that can");
     else if (helio_output_number(other, "score_usd", NAN) < helio_output_number(candidate, "score_usd", NAN))
-        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0
-                                   ? "the best that may be relied on"
-                                   : "its GPU comes first in `gpu`");
+        helio_buffer_text(out, despite_score(other));
     else if (helio_output_number(other, "score_usd", NAN) == helio_output_number(candidate, "score_usd", NAN))
         helio_buffer_text(out, "as good as any");
     else if (cheapest && cleanest)
@@ -222,23 +231,26 @@ static int64_t waits_at_ms(const json_t *reply)
     return at_ms;
 }
 
-/*  True: " until 2026-03-01T14:00Z" at its end is past, since it is of an older decision, and is cut off. */
-static bool without_past(const json_t *reply, const char *detail, helio_buffer_t *out)
+/*  Rejections whose details say until when they were expected to last. The decision may be old, and that time over. */
+static bool is_forecast(const char *rejection)
 {
-    static const char form[] = " until 2026-03-01T14:00Z";
-    size_t size = strlen(detail), tail = sizeof form - 1;
-    char whole[24];
-    int64_t until_ms;
-    if (size < tail || strncmp(detail + size - tail, " until ", 7) != 0)
-        return false;
-    (void)snprintf(whole, sizeof whole, "%.16s:00Z", detail + size - tail + 7);
-    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(reply))
-        return false;
-    helio_buffer_append(out, detail, size - tail);
-    return true;
+    static const helio_rejection_t of_a_forecast[] = {HELIO_REJECTION_NO_CAPACITY, HELIO_REJECTION_COST_CAP,
+                                                      HELIO_REJECTION_CARBON_CAP};
+    for (size_t i = 0; i < sizeof of_a_forecast / sizeof of_a_forecast[0]; i++)
+        if (strcmp(rejection, helio_rejection_name(of_a_forecast[i])) == 0)
+            return true;
+    return false;
 }
 
-/*  A start that was foreseen by an older decision and has not come. */
+/*  The sentence of a candidate, without times that have passed for a job that still waits. */
+static void detail_text(const json_t *reply, const json_t *candidate, helio_buffer_t *out)
+{
+    if (!is_forecast(helio_output_string(candidate, "reason")) ||
+        !helio_reply_sentence_without_past(candidate, waits_at_ms(reply), out))
+        helio_buffer_text(out, helio_output_string(candidate, "detail"));
+}
+
+/*  A start that an older decision expected and that has not come. */
 static void without_past_start(const json_t *reply, json_t *row)
 {
     int64_t start_ms;
@@ -247,33 +259,27 @@ static void without_past_start(const json_t *reply, json_t *row)
         (void)json_object_del(row, "start");
 }
 
-/*  Words that stand above the table need not be said again in every row. */
-static bool is_said_above(const json_t *reply, const char *detail)
+/*  The place itself could take the job, and yet nothing was chosen: a limit that holds everywhere keeps it waiting. */
+static const char *blocked_by(const json_t *reply)
 {
-    return strcmp(helio_output_string(reply, "detail"), detail) == 0;
-}
-
-/*  Nothing is against a place, and yet nothing was chosen: what the headline says holds there, too. */
-static const char *held_by(const json_t *reply)
-{
-    const char *detail = helio_output_string(reply, "detail");
-    if (strcmp(helio_output_string(reply, "reason"), "PolicyCap") != 0)
-        return "could run it";
-    return strncmp(detail, "quota of ", 9) == 0     ? "Quota"
-           : strncmp(detail, "budget of ", 10) == 0 ? "Budget"
-                                                    : "could run it";
+    if (helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_IN_USE) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_TOO_SMALL))
+        return helio_rejection_name(HELIO_REJECTION_QUOTA);
+    if (helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_USED) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_TOO_SMALL))
+        return helio_rejection_name(HELIO_REJECTION_BUDGET);
+    return "could run it";
 }
 
 static void why(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply);
-    const char *reason = helio_output_string(candidate, "reason"),
-               *detail = helio_output_string(candidate, "detail");
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
-    if (without_past(reply, detail, &ahead))
-        detail = ahead.data ? ahead.data : "";
-    if (reason[0] && is_said_above(reply, detail))
-        detail = "";
+    const char *reason = helio_output_string(candidate, "reason");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    bool is_in_headline = reason[0] && helio_reply_details_equal(reply, candidate);
+    if (!is_in_headline)
+        detail_text(reply, candidate, &text);
+    const char *detail = text.data ? text.data : "";
     if (reason[0])
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
@@ -288,7 +294,7 @@ static void why(const json_t *reply, const json_t *candidate, double flexible_s,
         helio_buffer_text(out, out->size ? "" : "as good");
     }
     if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
-        helio_buffer_text(out, held_by(reply));
+        helio_buffer_text(out, blocked_by(reply));
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
