@@ -27,9 +27,9 @@ static void print_expected(const helio_client_t *client, const json_t *expected)
     helio_human_time(helio_output_string(expected, "latest"), latest);
     const char *basis = helio_output_string(expected, "basis");
     if (!earliest[0])
-        helio_buffer_text(&text, "not known");
+        helio_buffer_text(&text, "unknown");
     else if (!latest[0])
-        helio_buffer_printf(&text, "%s at the earliest, latest not known", earliest);
+        helio_buffer_printf(&text, "%s at the earliest, latest unknown", earliest);
     else if (strcmp(earliest, latest) == 0)
         helio_buffer_printf(&text, "%s", earliest);
     else
@@ -61,13 +61,13 @@ static void print_ahead(const helio_client_t *client, const json_t *ahead)
         const char *tenant = helio_output_string(row, "tenant");
         helio_buffer_text(&text, i ? ", then " : ": first ");
         amount(&text, row);
-        helio_buffer_printf(&text, " of %.32s in %.32s", tenant[0] ? tenant : "another tenant",
+        helio_buffer_printf(&text, " of %.32s in queue %.32s", tenant[0] ? tenant : "another tenant",
                             helio_output_string(row, "queue"));
         shown += whole(row, "jobs");
     }
     if (shown && shown < all)
         helio_buffer_printf(&text, ", and %lld more", all - shown);
-    helio_print_line(client, "Before it", text.data);
+    helio_print_line(client, "Jobs ahead", text.data);
 }
 
 /*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's details that is its value. A hint

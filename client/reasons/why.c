@@ -40,7 +40,7 @@ const json_t *helio_why_chosen(const json_t *reply)
     return NULL;
 }
 
-/*  Comes before where it is, and was full: jobs like it that were placed with it went there. */
+/*  A better place than the chosen one: similar jobs that were placed in the same round took its capacity. */
 static bool is_taken(const json_t *reply, const json_t *candidate)
 {
     const char *first = helio_output_string(reply, "first_choice");
@@ -72,8 +72,8 @@ const json_t *helio_why_next_best(const json_t *reply)
 
 typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
 
-/*  A difference is easier to read with its direction as a word than with a sign. Below `least` it is nothing
- * that a table would show. */
+/*  In a sentence, a difference is easier to read with a word for its direction than with a sign. Tables show nothing
+ *  smaller than `least`. */
 static void difference_text(double value, double least, const char *what, human_fn *human,
                             helio_buffer_t *out)
 {
@@ -97,7 +97,7 @@ void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
     difference_text(carbon, 1e-3, " CO2e", helio_human_mass, out);
 }
 
-/*  "+$43", "-9.9 kg"; nothing below `least`. */
+/*  "+$43", "-9.9 kg"; nothing when it is below `least`. */
 static void signed_text(double value, double least, human_fn *human, const char *before, helio_buffer_t *out)
 {
     char amount[HELIO_HUMAN_SIZE];
@@ -107,13 +107,21 @@ static void signed_text(double value, double least, human_fn *human, const char 
     helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
 }
 
-/*  Names of terms that would not say what they are to whoever reads them first. */
+/*  Names of score terms that a first reader would not understand. */
+static const struct {
+    const char *name, *label;
+} terms[] = {{"shadow", "scarce GPUs"}, {"move", "disruption"}, {"wait", "waiting"}};
+
 static const char *term_label(const char *name)
 {
-    return strcmp(name, "shadow") ? name : "scarce GPUs";
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
+        if (strcmp(name, terms[i].name) == 0)
+            return terms[i].label;
+    return name;
 }
 
-void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
+/*  "money +$43.00, carbon +$1.98": the terms of the score in which `a` differs from `b`; empty when none is told. */
+static void term_differences(const json_t *a, const json_t *b, helio_buffer_t *out)
 {
     const json_t *other = json_object_get(b, "terms");
     const char *name;
@@ -127,27 +135,34 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
     }
 }
 
-void helio_why_change(const json_t *reply, helio_buffer_t *out)
+void helio_why_behind(const json_t *reply, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply), *other = helio_why_next_best(reply);
     double gap = other && chosen
                      ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
                      : NAN;
     char amount[HELIO_HUMAN_SIZE];
-    if (isnan(gap) || gap < 0)
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t differences = {0};
+    if (isnan(gap))
         return;
-    if (gap < 0.005) {
-        helio_buffer_printf(out, "any change: %.64s is as good", helio_output_string(other, "site"));
-        return;
-    }
-    helio_human_money(gap, amount);
-    helio_buffer_printf(out, "%.64s, were it %s better in money, carbon and waiting together",
-                        helio_output_string(other, "site"), amount);
+    helio_human_money(fabs(gap), amount);
+    helio_buffer_printf(out, "%.64s, ", helio_output_string(other, "site"));
+    if (fabs(gap) < 0.005)
+        helio_buffer_text(out, "equal in score");
+    else
+        helio_buffer_printf(out, "%s %s in score", amount, gap > 0 ? "behind" : "ahead");
+    term_differences(other, chosen, &differences);
+    if (differences.size)
+        helio_buffer_printf(out, ": %s", differences.data);
+    else
+        helio_buffer_text(out, " (money, carbon and waiting together)");
+    if (gap <= -0.005)
+        helio_buffer_text(out, "; the table says why it was not chosen");
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-/*  The least of what is not rejected. */
+/*  Of the candidates that are not rejected. */
 static bool is_least(const json_t *reply, const json_t *candidate, const char *key)
 {
     double value = helio_output_number(candidate, key, NAN);
@@ -161,8 +176,8 @@ static bool is_least(const json_t *reply, const json_t *candidate, const char *k
     return !isnan(value);
 }
 
-/*  Neither cheapest nor cleanest: the term in which it is so much better. */
-static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t *out)
+/*  Neither cheapest nor cleanest: names the term of the score that it wins most by. */
+static void best_overall(const json_t *candidate, const json_t *other, helio_buffer_t *out)
 {
     const json_t *theirs = json_object_get(other, "terms");
     const char *name, *best = NULL;
@@ -178,19 +193,19 @@ static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t 
     }
     char amount[HELIO_HUMAN_SIZE];
     helio_human_money(most, amount);
-    helio_buffer_text(out, "best in all");
+    helio_buffer_text(out, "best overall");
     if (best)
-        helio_buffer_printf(out, ": %.24s weigh%s %s less", term_label(best),
-                            strcmp(best, "shadow") ? "s" : "", amount);
+        helio_buffer_printf(out, ": %.24s count%s %s less", term_label(best), strcmp(best, "shadow") ? "s" : "",
+                            amount);
 }
 
-/*  The other one has the lower score, and yet it was not chosen. */
+/*  The other candidate has a lower score and was not chosen. */
 static const char *despite_score(const json_t *other)
 {
     if (helio_reply_has_detail(other, HELIO_DETAIL_PASSED_OVER))
-        return "the best that may be relied on";
-    bool is_told_in_words_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
-    return is_told_in_words_alone ? "ranked first" : "its GPU comes first in `gpu`";
+        return "best of those not passed over";
+    bool is_sentence_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
+    return is_sentence_alone ? "ranked first" : "its GPU model comes first in `gpu`";
 }
 
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
@@ -199,19 +214,19 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
     bool cheapest = is_least(reply, candidate, "cost_usd"),
          cleanest = is_least(reply, candidate, "carbon_g");
     if (helio_output_string(reply, "first_choice")[0])
-        helio_buffer_text(out, "the best that was left");
+        helio_buffer_text(out, "best of those with capacity left");
     else if (!other)
-        helio_buffer_text(out, "the only one that can");
+        helio_buffer_text(out, "the only one that can run it");
     else if (helio_output_number(other, "score_usd", NAN) < helio_output_number(candidate, "score_usd", NAN))
         helio_buffer_text(out, despite_score(other));
     else if (helio_output_number(other, "score_usd", NAN) == helio_output_number(candidate, "score_usd", NAN))
-        helio_buffer_text(out, "as good as any");
+        helio_buffer_text(out, "equal to the next best");
     else if (cheapest && cleanest)
         helio_buffer_text(out, "cheapest and cleanest");
     else if (cheapest || cleanest)
         helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
     else
-        in_all(candidate, other, out);
+        best_overall(candidate, other, out);
     bool waits = strcmp(helio_output_string(reply, "reason"), "WaitingForWindow") == 0;
     if (waits && flexible_s > 0) {
         char time[HELIO_HUMAN_SIZE];
@@ -220,7 +235,7 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
     }
 }
 
-/*  The time for which an answer of a job that has no place holds; INT64_MIN = it is not of one. */
+/*  The time of a reply about a job that waits; INT64_MIN = the job does not wait. */
 static int64_t waits_at_ms(const json_t *reply)
 {
     int64_t at_ms = INT64_MIN;
@@ -285,13 +300,13 @@ static void why(const json_t *reply, const json_t *candidate, double flexible_s,
     else if (candidate == chosen)
         why_chosen(reply, candidate, flexible_s, out);
     else if (is_taken(reply, candidate))
-        helio_buffer_text(out, "taken by jobs like it");
+        helio_buffer_text(out, "taken by similar jobs");
     else if (chosen) {
         signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
                     0.005, helio_human_money, "", out);
         signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN),
                     0.5, helio_human_mass, "", out);
-        helio_buffer_text(out, out->size ? "" : "as good");
+        helio_buffer_text(out, out->size ? "" : "same cost, same CO2e");
     }
     if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
         helio_buffer_text(out, blocked_by(reply));
@@ -347,7 +362,7 @@ void helio_why_run(const json_t *reply, helio_buffer_t *out)
     helio_human_run(expected, text);
     helio_human_run(high, high_text);
     const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
-    helio_buffer_printf(out, "%s (p90 %s) from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
+    helio_buffer_printf(out, "%s (90%% of runs within %s), from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
     if (strcmp(basis, "user") == 0)
         helio_buffer_printf(out, "user %.64s", of[0] ? of : "-");
     else if (strcmp(basis, "kind") == 0)
@@ -355,9 +370,10 @@ void helio_why_run(const json_t *reply, helio_buffer_t *out)
     else
         helio_buffer_printf(out, "%.64s", of);
     if (failed > 0)
-        helio_buffer_printf(out, "; %.0f like it failed or were cancelled lately", failed);
+        helio_buffer_printf(out, "; %.0f similar run%s failed or %s cancelled recently", failed, failed == 1 ? "" : "s",
+                            failed == 1 ? "was" : "were");
     if (!isnan(limit) && limit > 0) {
         helio_human_duration(limit, text);
-        helio_buffer_printf(out, "; limit %s", text);
+        helio_buffer_printf(out, "; time limit %s", text);
     }
 }

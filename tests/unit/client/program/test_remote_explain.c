@@ -208,9 +208,9 @@ static void explain__says_why_a_lower_score_was_not_chosen(void **state)
     static const struct {
         const char *other, *text;
     } cases[] = {
-        {"\"details\":[{\"code\":\"PassedOver\",\"params\":{}}],\"detail\":\"passed over\"", "the best that may be relied on"},
-        {"\"details\":[],\"detail\":null", "its GPU comes first in `gpu`"},
-        {"\"detail\":null", "its GPU comes first in `gpu`"},
+        {"\"details\":[{\"code\":\"PassedOver\",\"params\":{}}],\"detail\":\"passed over\"", "best of those not passed over"},
+        {"\"details\":[],\"detail\":null", "its GPU model comes first in `gpu`"},
+        {"\"detail\":null", "its GPU model comes first in `gpu`"},
         {"\"detail\":\"passed over: it is late\"", "ranked first"}, /* a broker of release 0.1 */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -237,7 +237,7 @@ static void explain__of_what_waits_in_its_cluster_says_so(void **state)
                        "\"details\":[{\"code\":\"SiteSays\",\"params\":{\"site\":\"s\",\"cause\":\"%s\"}}]}",
                        causes[i]);
         outcome_t outcome = explain_of(body);
-        assert_int_equal(strstr(outcome.out, "Now waiting for   as told") != NULL, i == 0);
+        assert_int_equal(strstr(outcome.out, "Why it waits      as told") != NULL, i == 0);
         assert_int_equal(strstr(outcome.out, "Reason            as told") != NULL, i == 1);
         end(&outcome);
     }
@@ -256,7 +256,7 @@ static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decid
                WHOLE, 0}),
         WORDS("plan", "-"), "name: a\nrun: b\n");
     assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "best in all: scarce GPUs weigh $2.70 less"));
+    assert_non_null(strstr(outcome.out, "best overall: scarce GPUs count $2.70 less"));
     end(&outcome);
 }
 
@@ -284,12 +284,11 @@ static void explain__says_it_in_sentences(void **state)
         WORDS("explain", "bbccccdd"));
     expect(&outcome, 0,
            "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
-           "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
-           "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
-           "Weighed           money -$43.00, carbon -$2.00\n"
-           "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
-           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass "
-           "who waits\n"
+           "Why it waits      WaitingForCapacity: 2 nodes of 8\n"
+           "Chosen            lulea, compared with oregon: $43.00 less, 9.9 kg CO2e less\n"
+           "Next best         oregon, $50.00 behind in score: money +$43.00, carbon +$2.00\n"
+           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start "
+           "before jobs ahead of it\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
            "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
@@ -339,7 +338,7 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
         "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest "
         "within the 12h00m that it may wait\n"
         "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
-        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
+        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  same cost, same CO2e\n"
         "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
         "max_carbon until 2026-03-01T21:00Z (in 9h00m)\n"
         "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
@@ -356,11 +355,13 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     } cases[] = {
         {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":"
          "\"finetune\"}",
-         "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m\n"},
+         "42m (90% of runs within 1h10m), from 17 runs of finetune; time limit 6h00m\n"},
         {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":3,\"failed\":2,\"basis\":\"user\",\"of\":\"ada\"}",
-         "42m (p90 1h10m) from 3 runs of user ada; 2 like it failed or were cancelled lately; limit 6h00m\n"},
-        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":4,\"failed\":0,\"basis\":\"kind\",\"of\":\"train\"}",
-         "42m (p90 1h10m) from 4 runs of kind train; limit 6h00m\n"},
+         "42m (90% of runs within 1h10m), from 3 runs of user ada; 2 similar runs failed or were cancelled recently; "
+         "time limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":1,\"failed\":1,\"basis\":\"kind\",\"of\":\"train\"}",
+         "42m (90% of runs within 1h10m), from 1 run of kind train; 1 similar run failed or was cancelled recently; "
+         "time limit 6h00m\n"},
         {"null", ""},
         {"{\"duration_s\":null}", ""},
     };
@@ -370,7 +371,7 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
                        cases[i].run);
         outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"),
                                       "name: a\nrun: b\n");
-        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected to run " : "", cases[i].text);
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected run   " : "", cases[i].text);
         assert_int_equal(outcome.code, 0);
         if (cases[i].text[0])
             assert_non_null(strstr(outcome.out, expected));
@@ -389,7 +390,7 @@ static void explain__of_a_job_that_its_quota_holds_says_who_raises_that(void **s
         "\"used_gpus\":8,\"limit_gpus\":8,\"needed_gpus\":4}}],\"candidates\":[{\"site\":\"a\",\"score_usd\":1}]}";
     outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
                              WORDS("explain", "abcdefgh"));
-    assert_non_null(strstr(outcome.out, "an operator raises the quota with `helio quota set`"));
+    assert_non_null(strstr(outcome.out, "an operator can raise the quota: `helio quota set`"));
     assert_null(strstr(outcome.out, "max_cost"));
     assert_non_null(strstr(outcome.out, "  Quota\n")); /* of the site that could run it */
     end(&outcome);
@@ -433,7 +434,7 @@ static void explain__of_what_fits_nowhere_expects_no_run(void **state)
         outcome_t outcome = play_with(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
                                       WORDS("explain", "abcdefgh"), "");
         assert_int_equal(outcome.code, 0);
-        assert_int_equal(strstr(outcome.out, "Expected to run") != NULL, i == 1);
+        assert_int_equal(strstr(outcome.out, "Expected run") != NULL, i == 1);
         end(&outcome);
     }
 }
@@ -468,13 +469,13 @@ static void plan__is_made_of_one_good_job(void **state)
     (void)state;
     outcome_t outcome =
         play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n---\nrun: b\n");
-    expect(&outcome, 2, "", "a plan is made of one");
+    expect(&outcome, 2, "", "a plan is made for one job");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
     expect(&outcome, 2, "", "did you mean");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n");
-    expect(&outcome, 125, "", "versions differ");
+    expect(&outcome, 125, "", "do the versions of helio and the broker differ?");
     end(&outcome);
 }
 
@@ -487,19 +488,18 @@ static void explain__has_a_sentence_for_every_state(void **state)
         {"queued", "", "t (" ID_A ") is queued\n"},
         {"held", "",
          "t (" ID_A ") is held\n"
-         "Way out           an operator lets it be placed again with `helio release ID` once its cause is mended; "
+         "What to do        once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; "
          "`helio cancel ID` ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
         {"suspect", "lulea",
          "t (" ID_A ") is suspect, last known at lulea\n"
-         "Way out           its site is silent: if it is known to run nothing any more, an operator says so "
-         "with "
-         "`helio attest SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`\n"},
+         "What to do        its site is silent; once it is certain that nothing runs there, an operator runs "
+         "`helio attest SITE --dead --reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
-        {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},
+        {"timeout", "lulea", "t (" ID_A ") reached its time limit at lulea\n"},
         {"cancelled", "", "t (" ID_A ") was cancelled\n"},
         {"lost", "lulea", "t (" ID_A ") was lost at lulea\n"},
         {"novel", "lulea", "t (" ID_A ") is novel at lulea\n"},
