@@ -3,44 +3,35 @@
 #define O(name) HELIO_OPTION(name)
 
 static const helio_command_t commands[] = {
-    {"run", "FILE|-", "Submit one job, follow it and exit with its code",
-     "Submits the job, prints its states on standard error and its log on standard output, and ends with the "
-     "job's own "
-     "exit code.\n\nThe first Ctrl-C only asks; the second cancels the job; the third leaves at once. "
-     "Ctrl-\\ leaves "
-     "without cancelling. A broker that goes away is waited for; the job is not affected. A job that becomes "
-     "held ends "
-     "it with 8, as somebody has to release it; --keep-waiting stays.",
+    {"run", "FILE|-", "Submit one job, follow it and exit with its exit code",
+     "Submits the job and follows it: its states go to standard error, its log to standard output. Ends with the "
+     "job's own exit code.\n\nThe first Ctrl-C asks, the second cancels the job, and the third leaves at once. "
+     "Ctrl-\\ leaves and lets the job run. While the broker cannot be reached, the command waits; the job is not "
+     "affected. When the job becomes held, the command exits with 8, because an operator must release the job; "
+     "--keep-waiting makes it wait for that.",
      "helio run train.yaml", O(IDEMPOTENCY_KEY) | O(TIMEOUT) | O(KEEP_WAITING), 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_FILES, helio_cmd_run},
     {"submit", "FILE…|-", "Submit jobs and print their ids",
-     "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}. `-` "
-     "reads standard "
-     "input. Every document is checked here first; if one is wrong, nothing is sent.\n\nSubmissions carry an "
-     "idempotency "
-     "key, so that an answer lost on the way never leads to a second job; give your own to make repeating "
-     "the whole "
-     "command safe.",
+     "A file holds one job, a YAML stream (---), JSON objects one after another, or {\"jobs\": […]}; `-` reads "
+     "standard input. All documents are checked here first: if one is wrong, nothing is sent.\n\nEach submission "
+     "carries an idempotency key, so a lost answer never leads to a second job. With a key of your own you can also "
+     "repeat the whole command safely.",
      "helio submit -o name sweep.yaml", O(IDEMPOTENCY_KEY), 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_FILES, helio_cmd_submit},
-    {"plan", "FILE", "Say where a job would go, when, and at what cost",
-     "The broker judges the job file by the code that places jobs, and stores nothing: every site with its "
-     "start, money, energy "
-     "and carbon, or the reason why not. Exits with 5 when no site could ever run it. `-` reads standard "
-     "input.",
+    {"plan", "FILE", "Show where a job would run, when, and at what cost",
+     "The broker evaluates the job file as it would at submission, and stores nothing. The table has every site, "
+     "with start, cost, energy and carbon, or with the reason why the job cannot run there. Exits with 5 if no site "
+     "can ever run it. `-` reads standard input.",
      "helio plan train.yaml", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_plan},
     {.name = "sbatch",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
      .summary = "Submit a batch script written for Slurm",
-     .doc = "Reads the script's #SBATCH lines by Slurm's own rules, SBATCH_* variables and sbatch's options, "
-            "and "
-            "prints `Submitted batch job ID` (with --parsable the id alone). Without SCRIPT it is read from "
-            "standard "
-            "input.\n\n#HELIO lines in the script hold keys of a job file, such as `#HELIO placement: {goal: "
-            "green}`. "
-            "helio's own options stand before `sbatch`; --broker, --context, --token-file, --ca-file, "
-            "--color and "
-            "--idempotency-key also behind it. docs/sites/sbatch.md says what becomes of each option.",
+     .doc = "Reads the #SBATCH lines of the script by Slurm's rules, the SBATCH_* variables and the options of "
+            "sbatch, and prints `Submitted batch job ID` (with --parsable only the id). Without SCRIPT it reads the "
+            "script from standard input.\n\n#HELIO lines of the script hold keys of a job file, such as `#HELIO "
+            "placement: {goal: green}`. Options of helio itself go before `sbatch`; --broker, --context, "
+            "--token-file, --ca-file, --color and --idempotency-key may also follow it. docs/sites/sbatch.md lists "
+            "what each sbatch option becomes.",
      .example = "helio sbatch --gres=gpu:2 train.sh --epochs 3",
      .options = O(IDEMPOTENCY_KEY),
      .most = HELIO_OPERANDS_MAX,
@@ -49,216 +40,212 @@ static const helio_command_t commands[] = {
      .handler = helio_cmd_sbatch},
     {.name = "convert",
      .synopsis = "[SBATCH-OPTION…] [SCRIPT [ARGUMENT…]]",
-     .summary = "Print the job file that a batch script for Slurm becomes",
-     .doc = "Takes the words of `helio sbatch`, sends nothing and needs no broker: --idempotency-key changes nothing "
-            "here.",
+     .summary = "Convert a Slurm batch script to a job file and print it",
+     .doc = "Takes the same arguments as `helio sbatch`, sends nothing and needs no broker. --idempotency-key has no "
+            "effect.",
      .example = "helio convert train.sh >train.yaml",
      .options = O(IDEMPOTENCY_KEY),
      .most = HELIO_OPERANDS_MAX,
      .words = HELIO_OPERANDS_BATCH,
      .handler = helio_cmd_convert},
-    {"ls", "", "List jobs, the newest first",
-     "Tables show the last 8 characters of an id; every command accepts them.", "helio ls --state running",
+    {"ls", "", "List jobs, newest first",
+     "Tables show the last 8 characters of a job id. Every command accepts those.", "helio ls --state running",
      O(STATE) | O(QUEUE) | O(NAME) | O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_ls},
-    {"show", "ID…", "Show jobs with their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX,
+    {"show", "ID…", "Show jobs and their history", "", "helio show 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_show},
-    {"explain", "ID", "Say why a job waits, or why it is where it is",
-     "State and expected start, the dominant reason, why this site against the next best, every rejected "
-     "site with its "
-     "reason, and the history.",
+    {"explain", "ID", "Explain why a job waits, or why it runs where it does",
+     "Shows the state, the reason why the job waits, and its expected start; compares the chosen site with the next "
+     "best; lists every site with its figures or the reason why it was rejected; and ends with the job's history.",
      "helio explain 4q8r7xyz", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_explain},
     {"logs", "ID", "Print a job's output",
-     "What the job's latest attempt wrote, or that of --epoch. With -f until the job is over.",
+     "Prints the log of the job's latest attempt, or of the attempt that --epoch names. With -f it continues until "
+     "the job is over.",
      "helio logs -f 4q8r7xyz", O(FOLLOW) | O(EPOCH), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
      helio_cmd_logs},
-    {"wait", "ID…", "Wait for jobs to end and exit with their code",
-     "Exits with the job's own code; of several, the first in the order given that is not 0. 124: the job's "
-     "time limit; "
-     "130: cancelled; 125: lost. With --timeout it exits with 8 when that comes first, and also when none of "
-     "the "
-     "jobs goes on before somebody releases one that is held, unless --keep-waiting is given. A broker that "
-     "goes "
-     "away is waited "
-     "for.",
+    {"wait", "ID…", "Wait for jobs to end and exit with their exit code",
+     "Exits with the job's own exit code; of several jobs, with the first code that is not 0, in the order of the "
+     "arguments. 124: time limit reached; 130: cancelled; 125: lost. Exits with 8 when --timeout has passed, and "
+     "also when every job that is not over is held; with --keep-waiting it waits for their release. While the broker "
+     "cannot be reached, the command waits.",
      "helio wait --timeout 6h 4q8r7xyz", O(TIMEOUT) | O(KEEP_WAITING), 1, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_wait},
-    {"cancel", "ID…", "Cancel jobs", "A running job gets its grace time first.", "helio cancel 4q8r7xyz", 0,
-     1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel},
-    {"edit", "ID…", "Change what jobs ask for that wait",
-     "Of a job that is queued or held, and of an array as a whole: its tasks that have a place go on as they are. What "
-     "is not given stays. --priority orders a job among its own tenant's jobs of its queue, -100 to 100 (0 unless "
-     "edited); it never passes other tenants' jobs by it. --flexible counts from the submission. A deadline that no "
-     "site can meet is refused, as at the submission. The document stays as it was submitted: `helio show` lists what "
-     "was edited, when and by whom.",
+    {"cancel", "ID…", "Cancel jobs", "A running job first gets its grace time to save its state.",
+     "helio cancel 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_cancel},
+    {"edit", "ID…", "Change what waiting jobs ask for",
+     "Edits jobs that are queued or held. An array is edited as a whole: tasks that are placed already continue "
+     "unchanged. What is not given stays as it is. --priority, -100 to 100 (0 by default), orders the jobs of one "
+     "tenant within a queue; it does not move a job ahead of other tenants' jobs. --flexible counts from the "
+     "submission. A deadline that no site can meet is refused, as at submission. The submitted document does not "
+     "change: `helio show` lists who edited what, and when.",
      "helio edit 4q8r7xyz --goal green --flexible 12h",
      O(PRIORITY) | O(GOAL) | O(DEADLINE) | O(FLEXIBLE) | O(MAX_COST) | O(MAX_CARBON) | O(QUEUE), 1,
      HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS, helio_cmd_edit},
-    {"release", "ID…", "Let held jobs be placed again",
-     "A job is held when it keeps failing for reasons that are not its own; `helio explain` shows the "
-     "evidence.",
+    {"release", "ID…", "Release held jobs, so that they are placed again",
+     "A job becomes held when it keeps failing for reasons that are not its own. `helio explain` shows the failures.",
      "helio release 4q8r7xyz", 0, 1, HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_JOBS,
      helio_cmd_release},
     {"sites", "", "List the sites", "", "helio sites -o wide", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_sites},
-    {"gpus", "", "List GPUs: free, in all, and the largest block", "", "helio gpus", 0, 0, 0,
+    {"gpus", "", "List GPUs: how many are free, how many exist, and the largest free block", "", "helio gpus", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_gpus},
-    {"forecast", "[SITE]", "Show what sites tell of the hours ahead",
-     "A line a series: the hour that is, least, mean and most of the hours ahead, the range of its quantiles "
-     "where there are any, how old the issue is, and a character an hour, or that all are the same. Of `free` "
-     "an hour's value is the least of the whole hour, as GPUs that are kept within it are nobody's to plan "
-     "with: `helio gpus` has what is free at this moment. On a terminal the characters are blocks; elsewhere, "
-     "and with NO_COLOR, digits from 0 (the least) to 9 (the most), and a full stop where nothing is told. -o "
-     "wide adds pool, kind, whether the source estimates, and by how much such series were off, by hours "
-     "ahead, over the last seven days. json and jsonl give the series, csv a line a point.",
+    {"forecast", "[SITE]", "Show the sites' forecasts for the hours ahead",
+     "One line per series: its value now; the minimum, mean and maximum of the hours ahead; the range of its "
+     "quantiles if it has any; the age of the forecast; and one character per hour, or a note that all hours are the "
+     "same. The value of `free` for an hour is the minimum over that hour, so GPUs that are reserved during a part "
+     "of it do not count; `helio gpus` shows what is free now. On a terminal the characters are blocks; elsewhere, "
+     "and with NO_COLOR, they are digits from 0 (minimum) to 9 (maximum), and a full stop means no value. -o wide "
+     "adds pool, kind, whether the source estimates, and the error of such forecasts over the last seven days, by "
+     "hours ahead. json and jsonl print the series, csv one line per point.",
      "helio forecast lulea --signal carbon --hours 24", O(SIGNAL) | O(HOURS), 0, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_forecast},
-    {"queues set", "QUEUE", "Make a queue, change it, or give it another priority for a while",
-     "A queue that is not there is made, with --priority. What is not given stays as it is. With --for the priority "
-     "holds so long and no longer, with --region at the sites of that region alone; --clear ends it. Operators only.",
+    {"queues set", "QUEUE", "Create or change a queue, or change its priority for a limited time",
+     "Creates the queue if it does not exist; --priority is then required. What is not given stays as it is. --for "
+     "sets the priority for that long only, and --region for the sites of that region only; --clear ends it. "
+     "Operators only.",
      "helio queues set batch --priority 900 --region EU --for 6h",
      O(PRIORITY) | O(TIER) | O(TIME) | O(REGION) | O(FOR) | O(CLEAR), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_queues_set},
-    {"queues schedule", "QUEUE [HOURS]", "Give a queue another priority at hours of the week",
-     "HOURS are days, times and a time zone (UTC unless named): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun "
-     "00:00-24:00'. With --region at the sites of that region alone; --remove removes the rule of these hours and "
-     "this region. Without HOURS the rules of the queue are listed, in order of precedence. Setting is for operators "
-     "only.",
+    {"queues schedule", "QUEUE [HOURS]", "Set the priority of a queue for certain hours of the week",
+     "HOURS are days, times and a time zone (UTC by default): 'Mon..Fri 20:00-08:00 Europe/Berlin', 'Sat,Sun "
+     "00:00-24:00'. --region limits the rule to the sites of that region. --remove removes the rule with these hours "
+     "and this region. Without HOURS the rules of the queue are listed, in order of precedence. Setting rules is for "
+     "operators only.",
      "helio queues schedule batch 'Mon..Fri 20:00-08:00 Europe/Berlin' --priority 900",
      O(PRIORITY) | O(REGION) | O(REMOVE), 1, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_schedule},
-    {"queues rm", "QUEUE", "Remove a queue that has no open jobs", "Operators only.", "helio queues rm nightly",
+    {"queues rm", "QUEUE", "Remove a queue that has no unfinished jobs", "Operators only.", "helio queues rm nightly",
      0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues_rm},
     {"queues", "", "List the queues",
-     "PRIORITY is what holds everywhere at this moment, REGIONS where another one does.", "helio queues", 0, 0, 0,
+     "PRIORITY is the priority that applies everywhere now, REGIONS lists the regions with another one.",
+     "helio queues", 0, 0, 0,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_queues},
-    {"overflow set", "NAME", "Set where jobs may go, step by step, as the wait grows",
-     "The jobs are those of --queue, of --tenant, or of both. Each --step names sites by patterns, and from the "
-     "second on how long a job waits before it may go there (after=10m), and what a GPU-hour may cost (max-price=3, "
-     "in USD). Of the steps that are open the first with room is taken; a step opens at once when no site before it "
-     "can take the job. Sites that no step names are not used. Operators only.",
+    {"overflow set", "NAME", "Set which further sites jobs may use as their wait grows",
+     "Applies to the jobs of --queue, of --tenant, or of that tenant in that queue. Each --step names sites by "
+     "patterns. From the second step on it also says how long a job waits before the step opens (after=10m), and "
+     "optionally the most that a GPU-hour may cost (max-price=3, in USD). A job takes the first open step with "
+     "capacity. A step opens at once when no site of an earlier step can run the job. Sites that no step names are "
+     "not used. Operators only.",
      "helio overflow set batch-out --queue batch --step 'home-*' --step 'eu-*,after=10m' "
      "--step 'cloud,after=30m,max-price=3'",
      O(QUEUE) | O(TENANT) | O(STEP), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_set},
     {"overflow list", "", "List overflow groups", "", "helio overflow list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_overflow_list},
-    {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may go everywhere again. Operators only.",
+    {"overflow rm", "NAME", "Remove an overflow group", "Its jobs may use all sites again. Operators only.",
      "helio overflow rm batch-out", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_overflow_rm},
-    {"tenants set", "TENANT", "Make a tenant, or change its home site or its weight",
-     "It holds at once, for jobs that are submitted from then on; those that are there keep their home. The weight is "
-     "the one that `helio quota set` sets too. What is not given stays. Operators only.",
+    {"tenants set", "TENANT", "Create a tenant, or change its home site or weight",
+     "Applies to jobs that are submitted from then on; existing jobs keep their home site. The weight is the same "
+     "one that `helio quota set` sets. What is not given stays as it is. Operators only.",
      "helio tenants set acme --home lulea --weight 2", O(HOME) | O(WEIGHT), 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_tenants_set},
-    {"tenants", "", "List the tenants: home, weight, users with a token, open jobs", "Operators only.",
+    {"tenants", "", "List tenants: home site, weight, users with a token, unfinished jobs", "Operators only.",
      "helio tenants", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_tenants},
-    {"quota set", "TENANT", "Set what a tenant may hold, is owed and may spend",
-     "Of all its queues together, or of one. A limit holds over all sites and at every moment; one below "
-     "what runs lets that "
-     "run on and nothing more in. What is guaranteed comes first when GPUs become free; until it is asked "
-     "for, others may "
-     "have it. A budget is what may be spent in a day, a week or a month (UTC), by what is booked and what is "
-     "foreseen of the jobs that run: in gpu-h, USD, and t or kg of CO2e, one of each. It stops nothing that runs. "
-     "--budget none ends all of them, --budget 'none USD' one. What is not given stays as it is. TENANT '*' with "
-     "--queue: each tenant that has none of its own there. Operators only.",
+    {"quota set", "TENANT", "Set the quota, guarantee and budgets of a tenant",
+     "Applies to all queues of the tenant together, or with --queue to one. The burst limit counts all GPUs that the "
+     "tenant holds at any moment, over all sites. If it holds more already, its running jobs continue and no new "
+     "ones start. Guaranteed GPUs go to the tenant first when GPUs become free; until it asks for them, others may "
+     "use them. A budget limits what the tenant may spend in a day, week or month (UTC), counting what was charged "
+     "and what its running jobs are expected to cost. Its unit is gpu-h, USD, or t or kg of CO2e; a tenant can have "
+     "one budget of each kind. A budget never stops a running job. --budget none removes all budgets, --budget 'none "
+     "USD' one of them. What is not given stays as it is. TENANT '*' with --queue applies to each tenant without a "
+     "quota of its own in that queue. Operators only.",
      "helio quota set acme --burst 64 --budget '20000 USD/month' --budget '2 t/month'",
      O(QUEUE) | O(GUARANTEED) | O(BURST) | O(WEIGHT) | O(BUDGET), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota_set},
-    {"quota", "[TENANT]", "List what tenants may hold, are owed and hold now, and their budgets",
-     "Where there are budgets a second table has them: what is used of the period that is, what jobs that run are "
-     "foreseen to use of it yet, what is left for starts, and when it begins again. csv has the quotas alone. "
-     "GPUH/DAY: GPU-hours that it used in the 24 hours to now, by the ledger.",
+    {"quota", "[TENANT]", "List quotas, guarantees, use and budgets of tenants",
+     "If there are budgets, a second table shows for each the amount used in the current period, the amount that "
+     "running jobs are expected to use, the rest, and when the next period begins. csv has only the quotas. GPUH/DAY "
+     "is the number of GPU-hours used in the last 24 hours, by the ledger.",
      "helio quota", 0, 0, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_quota},
-    {"data set", "PREFIX SITE…", "Say which sites hold what lies under a URI prefix",
-     "Several sites hold replicas. Of several prefixes that a URI lies under the longest counts. A job that names "
-     "data in `data` is charged what bringing it costs where it does not lie already: time, egress and carbon, by "
-     "the links. What is said takes the place of what was said of the prefix before. With --tenant it is for that "
-     "tenant's jobs alone, and nobody else's users read of it, until --tenant '*' makes it everybody's. Operators "
-     "only.",
+    {"data set", "PREFIX SITE…", "Set which sites hold the data under a URI prefix",
+     "Several sites hold replicas. If several prefixes match a URI, the longest one counts. A job that names data in "
+     "`data` is charged, at a site without that data, what bringing it there costs: time, egress and carbon, by the "
+     "links. This replaces what was set for the prefix before. With --tenant the entry applies to that tenant's jobs "
+     "only, and other tenants cannot see it; --tenant '*' makes it apply to everyone again. Operators only.",
      "helio data set s3://acme-eu/corpus lulea oregon --tenant acme", O(TENANT), 2, HELIO_OPERANDS_MAX,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_data_set},
-    {"data rm", "PREFIX", "Take a URI prefix out of the catalogue", "Operators only.",
+    {"data rm", "PREFIX", "Remove a URI prefix from the data catalogue", "Operators only.",
      "helio data rm s3://acme-eu/corpus", 0, 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_data_rm},
-    {"data list", "", "List which sites hold what", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER,
+    {"data list", "", "List which sites hold which data", "", "helio data list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_data_list},
-    {"links set", "FROM TO --gbps N", "Set what leads from one site to another",
-     "'*' stands for any site; of several links that fit the most specific counts, FROM before TO. Until the first "
-     "link is set no transfer is charged; from then on data cannot go where no link leads. Operators only.",
+    {"links set", "FROM TO --gbps N", "Set the bandwidth and price of a link between two sites",
+     "'*' stands for any site. If several links match, the most specific one counts, and FROM weighs more than TO. "
+     "Until the first link is set, no transfer is charged; from then on data can move only over links. Operators "
+     "only.",
      "helio links set oregon '*' --gbps 5 --egress 0.02 --rtt 90", O(GBPS) | O(EGRESS) | O(RTT), 2, 2,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_set},
     {"links rm", "FROM TO", "Remove a link", "Operators only.", "helio links rm oregon '*'", 0, 2, 2,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_links_rm},
-    {"links list", "", "List links and what a GB costs over them", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
+    {"links list", "", "List links, with the price of a GB", "", "helio links list", 0, 0, 0, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_NONE, helio_cmd_links_list},
-    {"top", "", "Show the federation live: sites, queues and who waits, what runs by GPUs",
-     "Asked for anew every two seconds. q quits, the space bar looks at once. With --once, and where output or"
-     " input is no terminal, it is printed once; -o json prints one snapshot with all that is shown. USD/h is "
-     "what the GPUs in use cost where they are; CO2e/h is there where sites tell their power. These totals, "
-     "and the figures of sites and queues, are of all jobs; who waits is counted among the newest 200 that "
-     "wait, and the list of jobs, those with most GPUs first, is of the newest 200 at sites: where there are "
-     "more, the screen says so.",
+    {"top", "", "Show sites, queues and running jobs, live",
+     "Refreshes every two seconds. q quits; the space bar refreshes at once. With --once, and when input or output "
+     "is not a terminal, it prints the screen once; -o json prints one snapshot with the same data. USD/h is the "
+     "price of the GPUs in use. CO2e/h is shown where sites report their power. These totals and the figures of "
+     "sites and queues cover all jobs. The waiting tenants are counted over the newest 200 waiting jobs, and the job "
+     "list, ordered by GPUs, shows the newest 200 jobs at sites; when there are more, the screen says so.",
      "helio top", O(ONCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_top},
-    {"report", "", "Show what was used, and what two baselines would have used",
-     "Totals of all time, then by day (UTC) and team what its jobs used that ended on it, against: home, the "
-     "job's home "
-     "site at once; least-wait, where it could have started first. What is saved is below the baseline; a "
-     "negative "
-     "wait is time waited longer. Intensity says what both sides are stated in. --balance: by day and site, the "
-     "energy of jobs, idle and foreign GPUs and overhead beside what the site's own meter says; the difference is "
-     "booked over metered, less 1, of the hours that are known in whole.",
+    {"report", "", "Compare what jobs used with two baselines",
+     "Prints totals of all time, then one line per day (UTC) and tenant for the jobs that ended on that day, against "
+     "two baselines: home, an immediate start at the job's home site; and least-wait, the site where the job could "
+     "have started first. A saving is positive when the jobs used less than the baseline; a negative wait means that "
+     "they waited longer. INTENSITY names the kind of carbon intensity that both sides use. --balance prints, by day "
+     "and site, the energy of jobs, idle GPUs, GPUs used by others and overhead beside the site's own meter; "
+     "DIFFERENCE is accounted / metered - 1, over the hours for which both are complete.",
      "helio report --days 30", O(DAYS) | O(BALANCE), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_report},
-    {"events", "", "Print what happens to jobs",
-     "One line an event. Without -f what is recorded so far, after the event of --after; with -f what is "
-     "new, too.",
+    {"events", "", "Print the events of jobs",
+     "Prints one line per event: without -f the events recorded so far, starting after --after; with -f also new "
+     "ones, until interrupted.",
      "helio events -f", O(FOLLOW) | O(AFTER), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_events},
-    {"drain", "SITE --reason WHY", "Offer a site no more work",
-     "What runs there goes on to its end. Operators only.", "helio drain lulea --reason 'new switches'",
+    {"drain", "SITE --reason WHY", "Stop sending new jobs to a site",
+     "Jobs that run there continue to their end. Operators only.", "helio drain lulea --reason 'new switches'",
      O(REASON), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_drain},
-    {"undrain", "SITE", "Offer a site work again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
+    {"undrain", "SITE", "Send new jobs to a site again", "", "helio undrain lulea", 0, 1, 1, HELIO_NEEDS_BROKER,
      HELIO_OPERANDS_SITES, helio_cmd_undrain},
-    {"attest", "SITE --dead --reason WHY", "Attest that a silent site runs nothing any more",
-     "After this its jobs may run elsewhere, also those that must never run twice. If you are wrong, they "
-     "run twice: look "
-     "first. It asks before it does so; without a terminal it is refused unless --yes says so. The audit keeps the "
-     "reason. Operators only.",
+    {"attest", "SITE --dead --reason WHY", "Declare that nothing runs at a silent site any more",
+     "The site's jobs may then run elsewhere, including jobs that must never run twice. If something does still run "
+     "there, it runs twice: check first. The command asks for confirmation; without a terminal it requires --yes. "
+     "The audit keeps the reason. Operators only.",
      "helio attest lulea --dead --reason 'the hall is without power'", O(DEAD) | O(REASON) | O(YES), 1, 1,
      HELIO_NEEDS_BROKER, HELIO_OPERANDS_SITES, helio_cmd_attest},
     {"keys add", "SITE KEY", "Admit a site by its agent's public key",
      "KEY is the public key (40 characters) or a file that holds it. Administrators only.",
      "helio keys add lulea lulea.pub", 0, 2, 2, HELIO_NEEDS_BROKER, HELIO_OPERANDS_FILES, helio_cmd_keys_add},
-    {"keys new", "PATH", "Say how a site's key pair is made",
-     "Key pairs are made where they are used, by `helio-agent keygen PATH`; the secret half never leaves the "
-     "site.",
+    {"keys new", "PATH", "Show how to make a site's key pair",
+     "A key pair is made at its site, by `helio-agent keygen PATH`. The secret half never leaves the site.",
      "", 0, 0, 1, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_FILES, helio_cmd_keys_new},
-    {"token add", "", "Make a token and print it, once",
-     "Administrators only. The broker keeps only its hash.",
+    {"token add", "", "Create a token and print it once",
+     "The broker stores only the token's hash. Administrators only.",
      "helio token add --tenant nlp --user ana --role user --ttl 90d", O(TENANT) | O(USER) | O(ROLE) | O(TTL),
      0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_add},
     {"token ls", "", "List tokens", "", "helio token ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_token_ls},
-    {"token revoke", "TOKEN-ID…", "Revoke tokens, at once", "", "helio token revoke 7c1d0f2a", 0, 1,
+    {"token revoke", "TOKEN-ID…", "Revoke tokens immediately", "", "helio token revoke 7c1d0f2a", 0, 1,
      HELIO_OPERANDS_MAX, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_token_revoke},
-    {"user ls", "", "List users and sites that may ask something of the broker", "Administrators only.",
+    {"user ls", "", "List the users and sites that have access to the broker", "Administrators only.",
      "helio user ls", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_user_ls},
-    {"user disable", "USER", "Stop every token of a user, at once",
-     "Open streams end, and no token can be made for it until it is enabled. Its jobs go on. Administrators only.",
+    {"user disable", "USER", "Disable all tokens of a user immediately",
+     "Its open streams end, and no token can be made for it until it is enabled again. Its jobs continue. "
+     "Administrators only.",
      "helio user disable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_user_disable},
-    {"user enable", "USER", "Let a user's tokens open again", "Revoked ones stay so. Administrators only.",
+    {"user enable", "USER", "Enable the tokens of a user again", "Revoked tokens stay revoked. Administrators only.",
      "helio user enable ana --tenant nlp", O(TENANT), 1, 1, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE,
      helio_cmd_user_enable},
-    {"audit verify", "", "Check that nothing of the audit was changed or taken away",
-     "Each entry holds a hash of the one before it. Exits with 1 and names the first entry that does not follow "
-     "from its forerunner. Administrators only.",
+    {"audit verify", "", "Check that no audit entry was changed or removed",
+     "Each entry holds a hash of the one before it. Exits with 1 and names the first entry that does not match its "
+     "predecessor. Administrators only.",
      "helio audit verify", 0, 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit_verify},
     {"audit", "", "List who changed what",
-     "An action is a verb (drain, edit, cancel), or what was changed and how (quota-set, token-revoke, "
-     "queue-rm); rows of older releases may have other words (site_key.put, queue-remove). Administrators only.",
+     "An action is a verb (drain, edit, cancel), or an object and what was done to it (quota-set, token-revoke, "
+     "queue-rm). Rows of older releases may use other words (site_key.put, queue-remove). Administrators only.",
      "helio audit --limit 20",
      O(LIMIT) | O(ALL), 0, 0, HELIO_NEEDS_BROKER, HELIO_OPERANDS_NONE, helio_cmd_audit},
-    {"doctor", "", "Check settings, broker, token, clock and sites, with remedies", "", "helio doctor", 0, 0,
+    {"doctor", "", "Check settings, broker, token, clock and sites, and suggest remedies", "", "helio doctor", 0, 0,
      0, HELIO_NEEDS_SETTINGS, HELIO_OPERANDS_NONE, helio_cmd_doctor},
     {"completion", "bash|zsh|fish", "Print a completion script", "", "source <(helio completion bash)", 0, 1,
      1, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_SHELLS, helio_cmd_completion},
-    {"help", "[COMMAND]", "Explain a command, or list them all", "--man prints the manual page in roff.",
+    {"help", "[COMMAND]", "Show the help of a command, or list all commands", "--man prints the manual page in roff "
+        "format.",
      "helio help submit", O(MAN), 0, 2, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_COMMANDS, helio_cmd_help},
     {"version", "", "Print the version", "", "helio version", 0, 0, 0, HELIO_NEEDS_NOTHING, HELIO_OPERANDS_NONE,
      helio_cmd_version},

@@ -90,7 +90,7 @@ static void check_clock(checkup_t *self, int64_t date_wall_ms)
         good(self, "clock", "agrees with the broker's");
 }
 
-/*  In the broker's own words, which tell its database from another leader. */
+/*  The broker's sentence says what is missing: its database, or the lead. */
 static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *response)
 {
     HELIO_AUTO(helio_json_clear) json_t *problem = NULL;
@@ -98,12 +98,10 @@ static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *
     if (rc == HELIO_OK && response->body.size)
         problem = json_loadb(response->body.data, response->body.size, 0, NULL);
     const char *detail = helio_output_string(problem, "detail");
-    bool database = strstr(detail, "database") != NULL;
-    (void)snprintf(text, sizeof text, "it runs, but does not take jobs now%s%.160s", detail[0] ? ": " : "", detail);
+    (void)snprintf(text, sizeof text, "the broker runs, but takes no jobs now%s%.160s", detail[0] ? ": " : "", detail);
     bad(self, HELIO_EXIT_UNREACHABLE, "ready", text,
-        database ? "its operator sees to the database that `database:` of the broker's settings names (`helio-broker "
-                   "check`); its log says more"
-                 : "its operator sees why in its log; it may be starting");
+        "unless it has only just started, its operator finds the cause in its log; `helio-broker check` tests the "
+        "database that `database:` of the broker's settings names");
 }
 
 /*  False when there is nobody: then nothing further can be looked at. */

@@ -1,13 +1,15 @@
-/*  `explain`: the broker's facts about a job's place and wait, put into sentences. */
+/*  `explain`: why a job waits, or why it runs where it does. */
 #include <string.h>
 
 #include "client/commands/commands.h"
 #include "client/output/columns.h"
 #include "client/output/humanise.h"
+#include "client/reasons/reply_details.h"
 #include "client/reasons/start_estimate.h"
 #include "client/reasons/why.h"
 #include "client/transport/response.h"
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 
 static void print_buffer(const helio_client_t *client, const char *title, const helio_buffer_t *text)
 {
@@ -15,48 +17,44 @@ static void print_buffer(const helio_client_t *client, const char *title, const 
         helio_print_line(client, title, text->data);
 }
 
-/*  Why there, in what people pay and emit, and in the terms that were weighed. */
+/*  Why the job went there: the difference in cost and carbon, then in the terms of the score. */
 static void print_choice(const helio_client_t *client, const json_t *explained)
 {
     const json_t *chosen = helio_why_chosen(explained), *other = helio_why_next_best(explained);
     if (!chosen)
         return;
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, terms = {0}, change = {0}, text = {0};
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t difference = {0}, behind = {0}, text = {0};
     helio_why_difference(chosen, other, &difference);
     helio_buffer_printf(&text, "%.64s", helio_output_string(chosen, "site"));
     if (difference.size)
-        helio_buffer_printf(&text, " rather than %.64s, the next best: %s",
-                            helio_output_string(other, "site"), difference.data);
+        helio_buffer_printf(&text, ", compared with %.64s: %s", helio_output_string(other, "site"), difference.data);
     const char *first = helio_output_string(explained, "first_choice");
     if (first[0])
-        helio_buffer_printf(&text, "%s %.64s, the first choice, was taken by jobs like it", difference.size ? ";" : ":",
-                            first);
+        helio_buffer_printf(&text, "; the first choice, %.64s, was taken by similar jobs", first);
     print_buffer(client, "Chosen", &text);
-    helio_why_terms(chosen, other, &terms);
-    print_buffer(client, "Weighed", &terms);
-    helio_why_change(explained, &change);
-    print_buffer(client, "Would change it", &change);
+    helio_why_behind(explained, &behind);
+    print_buffer(client, "Next best", &behind);
 }
 
-/*  By what it waits for: what whoever submitted it can do about it. */
+/*  What the submitter can do about each reason. */
 static const struct {
     const char *reason, *advice;
 } advices[] = {
-    {"WaitingForWindow", "submit it without `flexible`: it starts as soon as a site can take it"},
+    {"WaitingForWindow", "submit it without `flexible`; it then starts as soon as a site has capacity"},
     {"WaitingForCapacity",
-     "allow more sites, another GPU model or fewer nodes; a shorter `time` may pass who waits"},
-    {"PolicyCap", "a larger `max_cost` or `max_carbon`, a later `deadline`, or a shorter `time`"},
-    {"NeverFits", "ask for what a site has: `helio gpus` lists it"},
+     "allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start before jobs ahead of it"},
+    {"PolicyCap", "raise `max_cost` or `max_carbon`, or give a later `deadline` or a shorter `time`"},
+    {"NeverFits", "ask for GPUs that a site has: `helio gpus` lists them"},
 };
 
-/*  States that somebody has to end. */
+/*  States that last until a person acts. */
 static const struct {
     const char *state, *advice;
 } ways_out[] = {
-    {"held", "an operator lets it be placed again with `helio release ID` once its cause is mended; `helio cancel ID` "
+    {"held", "once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; `helio cancel ID` "
              "ends it"},
-    {"suspect", "its site is silent: if it is known to run nothing any more, an operator says so with `helio attest "
-                "SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`"},
+    {"suspect", "its site is silent; once it is certain that nothing runs there, an operator runs `helio attest SITE --dead "
+                "--reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that"},
 };
 
 static void print_advice(const helio_client_t *client, const json_t *explained)
@@ -66,13 +64,14 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
     bool queued = strcmp(state, "queued") == 0;
     for (size_t i = 0; i < sizeof ways_out / sizeof ways_out[0]; i++)
         if (strcmp(state, ways_out[i].state) == 0)
-            helio_print_line(client, "Way out", ways_out[i].advice);
+            helio_print_line(client, "What to do", ways_out[i].advice);
     bool hinted = helio_start_estimate_print(client, explained, queued ? helio_output_string(explained, "id") : "");
-    bool of_quota = strncmp(helio_output_string(explained, "detail"), "quota of ", strlen("quota of ")) == 0;
+    bool of_quota = helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_IN_USE) ||
+                    helio_reply_has_detail(explained, HELIO_DETAIL_QUOTA_TOO_SMALL);
     if (queued && !hinted && of_quota) { /* no bound of its own document holds it */
         helio_print_line(client, "To start sooner",
-                         "ask for fewer GPUs, or let other jobs of the tenant end; an operator raises the quota "
-                         "with `helio quota set`");
+                         "ask for fewer GPUs, or wait until other jobs of the tenant end; an operator can raise the quota: "
+                         "`helio quota set`");
         return;
     }
     for (size_t i = 0; queued && !hinted && i < sizeof advices / sizeof advices[0]; i++)
@@ -80,7 +79,7 @@ static void print_advice(const helio_client_t *client, const json_t *explained)
             helio_print_line(client, "To start sooner", advices[i].advice);
 }
 
-/*  The states are words of a table; a sentence needs a verb, and what joins it to the site. */
+/*  The verb for each state, and the words that join it to the site. */
 static const struct {
     const char *state, *verb, *place;
 } sentences[] = {
@@ -89,7 +88,7 @@ static const struct {
     {"suspect", "is suspect", ", last known at "},
     {"succeeded", "succeeded", " at "},
     {"failed", "failed", " at "},
-    {"timeout", "ran into its time limit", " at "},
+    {"timeout", "reached its time limit", " at "},
     {"cancelled", "was cancelled", " at "},
     {"lost", "was lost", " at "},
 };
@@ -103,6 +102,13 @@ static void state_text(const char *state, const char *site, size_t size, char *r
             return;
         }
     (void)snprintf(ret_text, size, "is %.32s%s%.64s", state, site[0] ? " at " : "", site);
+}
+
+/*  The site has taken the job, and its own scheduler has not started it. */
+static bool waits_in_cluster(const json_t *explained)
+{
+    const char *cause = json_string_value(helio_reply_param(explained, "cause"));
+    return cause && strcmp(cause, helio_cause_name(HELIO_CAUSE_WAITS_IN_CLUSTER)) == 0;
 }
 
 static void print_head(const helio_client_t *client, const json_t *explained)
@@ -126,13 +132,12 @@ static void print_head(const helio_client_t *client, const json_t *explained)
         (void)snprintf(text, sizeof text, "%.128s%s%.320s", reason, reason[0] && detail[0] ? ": " : "",
                        detail);
         const char *state = helio_output_string(explained, "state");
-        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 ||
-                     strncmp(reason, "WaitsInCluster", strlen("WaitsInCluster")) == 0;
-        helio_print_line(client, waits ? "Now waiting for" : "Reason", text);
+        bool waits = strcmp(state, "queued") == 0 || strcmp(state, "held") == 0 || waits_in_cluster(explained);
+        helio_print_line(client, waits ? "Why it waits" : "Reason", text);
     }
 }
 
-/*  One task stands for them all: which, and how the others are. */
+/*  The page is about one task of the array; this line is about all of them. */
 static void print_array(const helio_client_t *client, const json_t *explained)
 {
     const json_t *array = json_object_get(explained, "array");
@@ -148,7 +153,7 @@ static void print_array(const helio_client_t *client, const json_t *explained)
     int shown = 0;
     json_object_foreach(json_object_get(array, "states"), state, count)
         helio_buffer_printf(&text, "%s%lld %.16s", shown++ ? ", " : "", (long long)json_integer_value(count), state);
-    helio_buffer_printf(&text, "), shown: %s; helio explain %.*s.N", strchr(id, '.') ? strchr(id, '.') + 1 : "-",
+    helio_buffer_printf(&text, "); this page explains task %s, `helio explain %.*s.N` task N", strchr(id, '.') ? strchr(id, '.') + 1 : "-",
                         (int)strcspn(id, "."), id);
     print_buffer(client, "Array", &text);
 }
@@ -162,7 +167,7 @@ int helio_cmd_explain(helio_client_t *client)
         return code;
     if (!json_is_object(explained))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer explains nothing; versions differ?");
+                                 "the broker's answer is not an explanation; do the versions of helio and the broker differ?");
     if (client->output.format > HELIO_FORMAT_WIDE)
         return helio_output_object(&client->output, explained, helio_columns_of_job) == HELIO_OK
                    ? HELIO_EXIT_OK
@@ -172,12 +177,12 @@ int helio_cmd_explain(helio_client_t *client)
     helio_rc rc = HELIO_OK;
     const char *at = helio_output_string(json_object_get(explained, "expected"), "at");
     if (helio_rfc3339_parse(helio_text_of(at), &client->output.wall_ms) != HELIO_OK)
-        client->output.wall_ms = 0; /* of a start that was: how long ago says nothing */
+        client->output.wall_ms = 0; /* the start is past: how long ago does not matter */
     print_head(client, explained);
     print_array(client, explained);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t run = {0};
     helio_why_run(explained, &run);
-    print_buffer(client, "Expected to run", &run);
+    print_buffer(client, "Expected run", &run);
     print_choice(client, explained);
     const char *better = helio_output_string(explained, "better_site");
     if (better[0])

@@ -1,4 +1,4 @@
-/*  `plan`: what would become of a job file, in a table. */
+/*  `plan`: where, when and at what cost a job would run. */
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -28,7 +28,7 @@ static void print_head(const helio_client_t *client, const json_t *job, const js
     if (goal[0])
         helio_buffer_printf(&text, "goal %.16s", goal);
     else
-        helio_buffer_text(&text, "prices of its own");
+        helio_buffer_text(&text, "own prices");
     if (helio_output_number(job, "flexible_s", 0) > 0) {
         helio_human_duration(helio_output_number(job, "flexible_s", 0), time);
         helio_buffer_printf(&text, ", may wait %s", time);
@@ -60,7 +60,7 @@ static int print_plan(helio_client_t *client, const json_t *plan)
     helio_why_run(plan, &run);
     if (run.size) {
         helio_safe_text(run.data, false, &safe_run);
-        fprintf(client->io->out, "Expected to run %s\n", safe_run.data);
+        fprintf(client->io->out, "Expected run   %s\n", safe_run.data);
     }
     HELIO_AUTO(helio_json_clear) json_t *rows = helio_why_rows(plan, helio_output_number(job, "flexible_s", 0));
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_plan);
@@ -89,7 +89,7 @@ int helio_cmd_plan(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     if (drafts.count != 1)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "%u jobs are in it; a plan is made of one",
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "a plan is made for one job, and the file has %u",
                                  drafts.count);
     helio_request_t request = {.method = "POST",
                                .path = "/v1/plans",
@@ -99,7 +99,7 @@ int helio_cmd_plan(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_array(json_object_get(plan, "candidates")))
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no plan; versions differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a plan; do the versions of helio and the broker differ?");
     if (client->output.format <= HELIO_FORMAT_WIDE)
         code = print_plan(client, plan);
     else
@@ -108,6 +108,6 @@ int helio_cmd_plan(helio_client_t *client)
                    : HELIO_EXIT_OWN;
     helio_drafts_note_home(client, &drafts);
     const char *reason = helio_output_string(plan, "reason");
-    bool never = strcmp(reason, "NeverFits") == 0 || strcmp(reason, "Deadline") == 0; /* as a submission of it */
+    bool never = strcmp(reason, "NeverFits") == 0 || strcmp(reason, "Deadline") == 0; /* the exit code that its submission would have */
     return code == HELIO_EXIT_OK && never ? HELIO_EXIT_INFEASIBLE : code;
 }

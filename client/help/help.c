@@ -67,12 +67,13 @@ static void command_line(helio_buffer_t *out, const helio_command_t *command)
 void helio_help_overview(const helio_command_table_t *table, helio_buffer_t *out)
 {
     helio_buffer_text(
-        out, "helio sends jobs to the site and the hour where they fit best\n\nusage: helio COMMAND …\n\n");
+        out, "helio submits jobs to a federation of GPU clusters; each runs at the site and hour that suit it "
+             "best\n\nusage: helio COMMAND …\n\n");
     for (size_t i = 0; i < table->count; i++)
         command_line(out, &table->items[i]);
-    helio_buffer_text(out, "\nEverywhere:\n");
+    helio_buffer_text(out, "\nOptions of every command:\n");
     helio_option_lines(&helio_client_options, HELIO_OPTIONS_EVERYWHERE, out);
-    helio_buffer_text(out, "\n`helio help COMMAND` explains one, `helio doctor` checks the settings.\n");
+    helio_buffer_text(out, "\n`helio help COMMAND` explains a command; `helio doctor` checks the settings.\n");
 }
 
 void helio_help_group(const helio_command_table_t *table, const char *word, helio_buffer_t *out)
@@ -97,7 +98,7 @@ void helio_help_command(const helio_command_t *command, helio_buffer_t *out)
         helio_buffer_text(out, "\nOptions:\n");
         helio_option_lines(&helio_client_options, command->options, out);
     }
-    helio_buffer_text(out, "\nEverywhere:\n");
+    helio_buffer_text(out, "\nOptions of every command:\n");
     helio_option_lines(&helio_client_options, HELIO_OPTIONS_EVERYWHERE, out);
     if (command->example[0])
         helio_buffer_printf(out, "\nExample:\n  $ %s\n", command->example);

@@ -89,7 +89,7 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
     helio_buffer_text(out, ".SH COMMANDS\n");
     for (size_t i = 0; i < table->count; i++)
         roff_command(out, &table->items[i]);
-    helio_buffer_text(out, ".SH EXIT STATUS\n.B run\nand\n.B wait\nexit with the job's own code. Else:\n");
+    helio_buffer_text(out, ".SH EXIT STATUS\n.B run\nand\n.B wait\nexit with the job's own code. Otherwise:\n");
 #define ROFF_EXIT(name, code, meaning) helio_buffer_text(out, ".TP\n.B " #code "\n" meaning "\n");
     HELIO_EXIT_TABLE(ROFF_EXIT)
 #undef ROFF_EXIT

@@ -54,11 +54,10 @@ static void command_section(helio_buffer_t *out, const helio_command_t *command)
 void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out)
 {
     helio_buffer_text(
-        out, "# The command line `helio`\n\n"
-             "<!-- Generated from client/commands/commands.c; the test of the commands writes it. -->\n\n"
-             "The same is in `helio help COMMAND` and in the manual page helio(1). Data goes to standard "
-             "output, progress and\nprompts to standard error. Brokers, tokens and defaults are [settings](config.md).\n\n"
-             "| command | |\n|---|---|\n");
+        out, "# The command line `helio`\n\n<!-- Generated from client/commands/commands.c; the test of the commands "
+             "writes it. -->\n\n`helio help COMMAND` and the manual page helio(1) say the same. Data goes to "
+             "standard output, progress and\nprompts to standard error. [Settings](config.md) hold brokers, tokens "
+             "and defaults.\n\n| command | |\n|---|---|\n");
     for (size_t i = 0; i < table->count; i++) {
         helio_buffer_printf(out, "| [`%s`](#", table->items[i].name);
         anchor(out, table->items[i].name);
@@ -68,8 +67,8 @@ void helio_help_page(const helio_command_table_t *table, helio_buffer_t *out)
     }
     helio_buffer_text(out, "\n## Every command\n\n");
     options_table(out, HELIO_OPTIONS_EVERYWHERE);
-    helio_buffer_text(out, "\n## Exit codes\n\n`run` and `wait` exit with the job's own code. Else:\n\n"
-                           "| code | meaning |\n|---|---|\n");
+    helio_buffer_text(out, "\n## Exit codes\n\n`run` and `wait` exit with the job's own code. Otherwise:\n\n| code | "
+                           "meaning |\n|---|---|\n");
 #define EXIT_ROW(name, code, meaning) helio_buffer_text(out, "| " #code " | " meaning " |\n");
     HELIO_EXIT_TABLE(EXIT_ROW)
 #undef EXIT_ROW

@@ -14,17 +14,17 @@
 #include "federation/base/memory.h"
 
 /*  name, code, meaning */
-#define HELIO_EXIT_TABLE(X)                                                                    \
-    X(OK, 0, "Done.")                                                                          \
-    X(FAILURE, 1, "It failed; standard error says why.")                                       \
-    X(USAGE, 2, "The command line, a settings file or a job file is wrong; nothing was sent.") \
-    X(NOT_FOUND, 3, "No such job, site or token.")                                             \
-    X(FORBIDDEN, 4, "Not allowed: no token, an invalid one, or not enough of a role.")         \
-    X(INFEASIBLE, 5, "No site can ever run the job, or not before its deadline.")             \
-    X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")      \
-    X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                         \
-    X(TIMEOUT, 8, "Not over: --timeout or a request's time has passed, or the job is held.")   \
-    X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")   \
+#define HELIO_EXIT_TABLE(X)                                                                         \
+    X(OK, 0, "Success.")                                                                            \
+    X(FAILURE, 1, "Failure; standard error says why.")                                              \
+    X(USAGE, 2, "The command line, a settings file or a job file is invalid; nothing was sent.")    \
+    X(NOT_FOUND, 3, "No such job, site or token.")                                                  \
+    X(FORBIDDEN, 4, "Not allowed: no token, an invalid token, or a role that is not enough.")       \
+    X(INFEASIBLE, 5, "No site can ever run the job, or none before its deadline.")                  \
+    X(CONFLICT, 6, "Conflict, such as an idempotency key that was used for another job.")           \
+    X(UNREACHABLE, 7, "The broker cannot be reached or is not ready.")                              \
+    X(TIMEOUT, 8, "Timed out: --timeout or the limit of a request has passed, or the job is held.") \
+    X(OWN, 125, "helio itself failed, or the job was lost and has no exit code of its own.")        \
     X(INTERRUPTED, 130, "Interrupted with Ctrl-C, or the job was cancelled.")
 
 typedef enum helio_exit {

@@ -12,13 +12,13 @@
     X(CONTEXT, "HELIO_CONTEXT", "As --context")                                                             \
     X(OUTPUT, "HELIO_OUTPUT", "As --output")                                                                \
     X(COLOR, "HELIO_COLOR", "As --color")                                                                   \
-    X(NO_COLOR, "NO_COLOR", "Set and not empty: no colour, unless --color or a setting says always")        \
-    X(TERM, "TERM", "The value dumb: no colour, in the same way")                                           \
-    X(TZ, "TZ", "The time zone in which instants are printed; without it that of the machine")              \
-    X(XDG_CONFIG_HOME, "XDG_CONFIG_HOME", "The folder of helio/config.yaml; without it $HOME/.config")      \
-    X(HOME, "HOME", "Your home, where XDG_CONFIG_HOME is not set")                                          \
-    X(PATH, "PATH", "sbatch and convert: the folders searched for a script that is not in the current one") \
-    X(PWD, "PWD", "sbatch and convert: the current folder, by the name that the shell has for it")
+    X(NO_COLOR, "NO_COLOR", "When not empty: no colour, unless --color or a setting is `always`")           \
+    X(TERM, "TERM", "With the value `dumb`: no colour, like NO_COLOR")                                      \
+    X(TZ, "TZ", "Time zone of the printed times; without it, the machine's")                                \
+    X(XDG_CONFIG_HOME, "XDG_CONFIG_HOME", "Folder of helio/config.yaml; without it, $HOME/.config")         \
+    X(HOME, "HOME", "Your home directory, used when XDG_CONFIG_HOME is not set")                            \
+    X(PATH, "PATH", "sbatch and convert: folders to search for a script that is not in the current folder") \
+    X(PWD, "PWD", "sbatch and convert: the current folder, as the shell names it")
 
 typedef enum helio_variable {
 #define HELIO_VARIABLE_ENUMERATOR(id, name, doc) HELIO_VARIABLE_##id,

@@ -62,18 +62,22 @@ static int check_words(const helio_client_t *self)
     const helio_command_t *command = self->command;
     const helio_command_line_t *arguments = self->arguments;
     helio_options_t allowed = command->options | HELIO_OPTIONS_EVERYWHERE;
+    char what[160];
     for (uint32_t id = 0; id < HELIO_OPTION_COUNT; id++) {
-        char what[160];
         if ((allowed & (UINT64_C(1) << id)) || !helio_command_line_has(arguments, id))
             continue;
         (void)snprintf(what, sizeof what, "`helio %s` does not take --%s", command->name,
                        helio_client_options.items[id].name);
         return usage(self, command, what);
     }
-    if (arguments->word_count < command->least)
-        return usage(self, command, "a word is missing");
-    if (arguments->word_count > command->most)
-        return usage(self, command, "there is a word too many");
+    if (arguments->word_count < command->least) {
+        (void)snprintf(what, sizeof what, "`helio %s` needs %s", command->name, command->synopsis);
+        return usage(self, command, what);
+    }
+    if (arguments->word_count > command->most) {
+        (void)snprintf(what, sizeof what, "unexpected argument '%.64s'", arguments->words[command->most]);
+        return usage(self, command, what);
+    }
     return HELIO_EXIT_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "client/output/humanise.h"
 #include "client/output/instant.h"
+#include "client/reasons/reply_details.h"
 
 void helio_print_line(const helio_client_t *client, const char *title, const char *text)
 {
@@ -26,9 +27,9 @@ static void print_expected(const helio_client_t *client, const json_t *expected)
     helio_human_time(helio_output_string(expected, "latest"), latest);
     const char *basis = helio_output_string(expected, "basis");
     if (!earliest[0])
-        helio_buffer_text(&text, "not known");
+        helio_buffer_text(&text, "unknown");
     else if (!latest[0])
-        helio_buffer_printf(&text, "%s at the earliest, latest not known", earliest);
+        helio_buffer_printf(&text, "%s at the earliest, latest unknown", earliest);
     else if (strcmp(earliest, latest) == 0)
         helio_buffer_printf(&text, "%s", earliest);
     else
@@ -60,54 +61,52 @@ static void print_ahead(const helio_client_t *client, const json_t *ahead)
         const char *tenant = helio_output_string(row, "tenant");
         helio_buffer_text(&text, i ? ", then " : ": first ");
         amount(&text, row);
-        helio_buffer_printf(&text, " of %.32s in %.32s", tenant[0] ? tenant : "another tenant",
+        helio_buffer_printf(&text, " of %.32s in queue %.32s", tenant[0] ? tenant : "another tenant",
                             helio_output_string(row, "queue"));
         shown += whole(row, "jobs");
     }
     if (shown && shown < all)
         helio_buffer_printf(&text, ", and %lld more", all - shown);
-    helio_print_line(client, "Before it", text.data);
+    helio_print_line(client, "Jobs ahead", text.data);
 }
 
-/*  What stands behind `mark` in a text, up to a back quote or the end. */
-static bool behind(const char *text, const char *mark, char ret_value[64])
+/*  Hints that `helio edit` can carry out: the option, and the parameter of the hint's details that is its value. A hint
+ *  without a parameter drops a bound. */
+static const struct {
+    const char *kind, *option, *param, *unit;
+} edits[] = {
+    {"flexible", "flexible", NULL, ""},
+    {"deadline", "deadline", NULL, ""},
+    {"max_cost", "max-cost", "max_cost_usd", " USD"},
+    {"max_carbon", "max-carbon", "max_carbon_g_per_kwh", " g/kWh"},
+    {"queue", "queue", "queue", ""},
+    {"priority", "priority", "priority", ""},
+};
+
+/*  Money to the cent, whole numbers and names as they are. False = the hint does not tell the value. */
+static bool edit_value(const json_t *hint, size_t edit, char ret_value[64])
 {
-    const char *at = strstr(text, mark);
-    size_t size = at ? strcspn(at + strlen(mark), "`") : 0;
-    if (!size || size >= 64)
-        return false;
-    memcpy(ret_value, at + strlen(mark), size);
-    ret_value[size] = '\0';
-    return true;
+    const char *param = edits[edit].param, *unit = edits[edit].unit;
+    const json_t *value = param ? helio_reply_param(hint, param) : NULL;
+    if (!param)
+        (void)snprintf(ret_value, 64, "none");
+    else if (json_is_string(value))
+        (void)snprintf(ret_value, 64, "%.40s%s", json_string_value(value), unit);
+    else if (json_is_number(value))
+        (void)snprintf(ret_value, 64, "%.*f%s", strcmp(unit, " USD") == 0 ? 2 : 0, json_number_value(value), unit);
+    return !param || json_is_string(value) || json_is_number(value);
 }
 
-/*  The same change as a command, where a job that waits can be edited so. `mark`: behind it stands the value
- * in the hint's words; NULL = the value is `value`. */
+/*  The same change as a command, where a waiting job can be edited so. */
 static void print_edit(const json_t *hint, const char *id, helio_buffer_t *out)
 {
-    static const struct {
-        const char *kind, *option, *mark, *value;
-    } edits[] = {
-        {"flexible", "flexible", NULL, "none"},
-        {"deadline", "deadline", NULL, "none"},
-        {"max_cost", "max-cost", "`max_cost` to ", ""},
-        {"max_carbon", "max-carbon", "`max_carbon` to ", ""},
-        {"queue", "queue", "queue `", ""},
-        {"priority", "priority", "`priority` ", ""},
-    };
     char value[64], short_id[HELIO_HUMAN_SIZE];
     for (size_t i = 0; id[0] && i < sizeof edits / sizeof edits[0]; i++) {
-        if (strcmp(helio_output_string(hint, "kind"), edits[i].kind) != 0)
+        if (strcmp(helio_output_string(hint, "kind"), edits[i].kind) != 0 || !edit_value(hint, i, value))
             continue;
-        (void)snprintf(value, sizeof value, "%s", edits[i].value);
-        if (edits[i].mark && !behind(helio_output_string(hint, "change"), edits[i].mark, value))
-            return;
-        if (strcmp(edits[i].kind, "priority") == 0)
-            value[strcspn(value, " ")] = '\0';
-        bool quoted = strchr(value, ' ') != NULL;
+        const char *quote = strchr(value, ' ') ? "'" : "";
         helio_short_id(id, short_id);
-        helio_buffer_printf(out, " (`helio edit %s --%s %s%s%s`)", short_id, edits[i].option,
-                            quoted ? "'" : "", value, quoted ? "'" : "");
+        helio_buffer_printf(out, " (`helio edit %s --%s %s%s%s`)", short_id, edits[i].option, quote, value, quote);
     }
 }
 

@@ -1,4 +1,4 @@
-/*  start_estimate.h -- what the broker foresees of a job that has not started, as lines for people. */
+/*  start_estimate.h -- lines about when a waiting job is expected to start, and what would let it start sooner. */
 #ifndef HELIO_CLIENT_START_ESTIMATE_H
 #define HELIO_CLIENT_START_ESTIMATE_H
 
@@ -6,11 +6,11 @@
 
 #include "client/invocation/client.h"
 
-/*  "Title             text": what comes from the broker never drives the terminal. */
+/*  Prints "Title             text". Control characters of the broker's text never reach the terminal. */
 void helio_print_line(const helio_client_t *client, const char *title, const char *text);
 
-/*  "expected", "ahead" and "hints" of an answer, as far as they are there. True when hints were printed. id:
- * of a job that waits, so that a hint may name the edit that does it; "" = none. */
+/*  Prints "expected", "ahead" and "hints" of a reply, where it has them. True when it printed hints. id: of a waiting job,
+ *  for the `helio edit` command that carries out a hint; "" = there is none. */
 bool helio_start_estimate_print(const helio_client_t *client, const json_t *reply, const char *id);
 
 #endif

@@ -7,7 +7,9 @@
 
 #include "client/output/humanise.h"
 #include "client/output/output.h"
+#include "client/reasons/reply_details.h"
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 
 static const json_t *candidates_of(const json_t *reply)
 {
@@ -38,7 +40,7 @@ const json_t *helio_why_chosen(const json_t *reply)
     return NULL;
 }
 
-/*  Comes before where it is, and was full: jobs like it that were placed with it went there. */
+/*  A better place than the chosen one: similar jobs that were placed in the same round took its capacity. */
 static bool is_taken(const json_t *reply, const json_t *candidate)
 {
     const char *first = helio_output_string(reply, "first_choice");
@@ -70,8 +72,8 @@ const json_t *helio_why_next_best(const json_t *reply)
 
 typedef void human_fn(double value, char ret_text[HELIO_HUMAN_SIZE]);
 
-/*  A difference is easier to read with its direction as a word than with a sign. Below `least` it is nothing
- * that a table would show. */
+/*  In a sentence, a difference is easier to read with a word for its direction than with a sign. Tables show nothing
+ *  smaller than `least`. */
 static void difference_text(double value, double least, const char *what, human_fn *human,
                             helio_buffer_t *out)
 {
@@ -95,7 +97,7 @@ void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out)
     difference_text(carbon, 1e-3, " CO2e", helio_human_mass, out);
 }
 
-/*  "+$43", "-9.9 kg"; nothing below `least`. */
+/*  "+$43", "-9.9 kg"; nothing when it is below `least`. */
 static void signed_text(double value, double least, human_fn *human, const char *before, helio_buffer_t *out)
 {
     char amount[HELIO_HUMAN_SIZE];
@@ -105,13 +107,21 @@ static void signed_text(double value, double least, human_fn *human, const char 
     helio_buffer_printf(out, "%s%s%c%s", out->size ? ", " : "", before, value < 0 ? '-' : '+', amount);
 }
 
-/*  Names of terms that would not say what they are to whoever reads them first. */
+/*  Names of score terms that a first reader would not understand. */
+static const struct {
+    const char *name, *label;
+} terms[] = {{"shadow", "scarce GPUs"}, {"move", "disruption"}, {"wait", "waiting"}};
+
 static const char *term_label(const char *name)
 {
-    return strcmp(name, "shadow") ? name : "scarce GPUs";
+    for (size_t i = 0; i < sizeof terms / sizeof terms[0]; i++)
+        if (strcmp(name, terms[i].name) == 0)
+            return terms[i].label;
+    return name;
 }
 
-void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
+/*  "money +$43.00, carbon +$1.98": the terms of the score in which `a` differs from `b`; empty when none is told. */
+static void term_differences(const json_t *a, const json_t *b, helio_buffer_t *out)
 {
     const json_t *other = json_object_get(b, "terms");
     const char *name;
@@ -125,27 +135,34 @@ void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out)
     }
 }
 
-void helio_why_change(const json_t *reply, helio_buffer_t *out)
+void helio_why_behind(const json_t *reply, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply), *other = helio_why_next_best(reply);
     double gap = other && chosen
                      ? helio_output_number(other, "score_usd", NAN) - helio_output_number(chosen, "score_usd", NAN)
                      : NAN;
     char amount[HELIO_HUMAN_SIZE];
-    if (isnan(gap) || gap < 0)
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t differences = {0};
+    if (isnan(gap))
         return;
-    if (gap < 0.005) {
-        helio_buffer_printf(out, "any change: %.64s is as good", helio_output_string(other, "site"));
-        return;
-    }
-    helio_human_money(gap, amount);
-    helio_buffer_printf(out, "%.64s, were it %s better in money, carbon and waiting together",
-                        helio_output_string(other, "site"), amount);
+    helio_human_money(fabs(gap), amount);
+    helio_buffer_printf(out, "%.64s, ", helio_output_string(other, "site"));
+    if (fabs(gap) < 0.005)
+        helio_buffer_text(out, "equal in score");
+    else
+        helio_buffer_printf(out, "%s %s in score", amount, gap > 0 ? "behind" : "ahead");
+    term_differences(other, chosen, &differences);
+    if (differences.size)
+        helio_buffer_printf(out, ": %s", differences.data);
+    else
+        helio_buffer_text(out, " (money, carbon and waiting together)");
+    if (gap <= -0.005)
+        helio_buffer_text(out, "; the table says why it was not chosen");
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
 
-/*  The least of what is not rejected. */
+/*  Of the candidates that are not rejected. */
 static bool is_least(const json_t *reply, const json_t *candidate, const char *key)
 {
     double value = helio_output_number(candidate, key, NAN);
@@ -159,8 +176,8 @@ static bool is_least(const json_t *reply, const json_t *candidate, const char *k
     return !isnan(value);
 }
 
-/*  Neither cheapest nor cleanest: the term in which it is so much better. */
-static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t *out)
+/*  Neither cheapest nor cleanest: names the term of the score that it wins most by. */
+static void best_overall(const json_t *candidate, const json_t *other, helio_buffer_t *out)
 {
     const json_t *theirs = json_object_get(other, "terms");
     const char *name, *best = NULL;
@@ -176,10 +193,19 @@ static void in_all(const json_t *candidate, const json_t *other, helio_buffer_t 
     }
     char amount[HELIO_HUMAN_SIZE];
     helio_human_money(most, amount);
-    helio_buffer_text(out, "best in all");
+    helio_buffer_text(out, "best overall");
     if (best)
-        helio_buffer_printf(out, ": %.24s weigh%s %s less", term_label(best),
-                            strcmp(best, "shadow") ? "s" : "", amount);
+        helio_buffer_printf(out, ": %.24s count%s %s less", term_label(best), strcmp(best, "shadow") ? "s" : "",
+                            amount);
+}
+
+/*  The other candidate has a lower score and was not chosen. */
+static const char *despite_score(const json_t *other)
+{
+    if (helio_reply_has_detail(other, HELIO_DETAIL_PASSED_OVER))
+        return "best of those not passed over";
+    bool is_sentence_alone = !json_object_get(other, "details") && helio_output_string(other, "detail")[0];
+    return is_sentence_alone ? "ranked first" : "its GPU model comes first in `gpu`";
 }
 
 static void why_chosen(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
@@ -188,21 +214,19 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
     bool cheapest = is_least(reply, candidate, "cost_usd"),
          cleanest = is_least(reply, candidate, "carbon_g");
     if (helio_output_string(reply, "first_choice")[0])
-        helio_buffer_text(out, "the best that was left");
+        helio_buffer_text(out, "best of those with capacity left");
     else if (!other)
-        helio_buffer_text(out, "the only one that can");
+        helio_buffer_text(out, "the only one that can run it");
     else if (helio_output_number(other, "score_usd", NAN) < helio_output_number(candidate, "score_usd", NAN))
-        helio_buffer_text(out, strncmp(helio_output_string(other, "detail"), "passed over", 11) == 0
-                                   ? "the best that may be relied on"
-                                   : "its GPU comes first in `gpu`");
+        helio_buffer_text(out, despite_score(other));
     else if (helio_output_number(other, "score_usd", NAN) == helio_output_number(candidate, "score_usd", NAN))
-        helio_buffer_text(out, "as good as any");
+        helio_buffer_text(out, "equal to the next best");
     else if (cheapest && cleanest)
         helio_buffer_text(out, "cheapest and cleanest");
     else if (cheapest || cleanest)
         helio_buffer_text(out, cheapest ? "cheapest" : "cleanest");
     else
-        in_all(candidate, other, out);
+        best_overall(candidate, other, out);
     bool waits = strcmp(helio_output_string(reply, "reason"), "WaitingForWindow") == 0;
     if (waits && flexible_s > 0) {
         char time[HELIO_HUMAN_SIZE];
@@ -211,7 +235,7 @@ static void why_chosen(const json_t *reply, const json_t *candidate, double flex
     }
 }
 
-/*  The time for which an answer of a job that has no place holds; INT64_MIN = it is not of one. */
+/*  The time of a reply about a job that waits; INT64_MIN = the job does not wait. */
 static int64_t waits_at_ms(const json_t *reply)
 {
     int64_t at_ms = INT64_MIN;
@@ -222,23 +246,26 @@ static int64_t waits_at_ms(const json_t *reply)
     return at_ms;
 }
 
-/*  True: " until 2026-03-01T14:00Z" at its end is past, since it is of an older decision, and is cut off. */
-static bool without_past(const json_t *reply, const char *detail, helio_buffer_t *out)
+/*  Rejections whose details say until when they were expected to last. The decision may be old, and that time over. */
+static bool is_forecast(const char *rejection)
 {
-    static const char form[] = " until 2026-03-01T14:00Z";
-    size_t size = strlen(detail), tail = sizeof form - 1;
-    char whole[24];
-    int64_t until_ms;
-    if (size < tail || strncmp(detail + size - tail, " until ", 7) != 0)
-        return false;
-    (void)snprintf(whole, sizeof whole, "%.16s:00Z", detail + size - tail + 7);
-    if (helio_rfc3339_parse(helio_text_of(whole), &until_ms) != HELIO_OK || until_ms > waits_at_ms(reply))
-        return false;
-    helio_buffer_append(out, detail, size - tail);
-    return true;
+    static const helio_rejection_t of_a_forecast[] = {HELIO_REJECTION_NO_CAPACITY, HELIO_REJECTION_COST_CAP,
+                                                      HELIO_REJECTION_CARBON_CAP};
+    for (size_t i = 0; i < sizeof of_a_forecast / sizeof of_a_forecast[0]; i++)
+        if (strcmp(rejection, helio_rejection_name(of_a_forecast[i])) == 0)
+            return true;
+    return false;
 }
 
-/*  A start that was foreseen by an older decision and has not come. */
+/*  The sentence of a candidate, without times that have passed for a job that still waits. */
+static void detail_text(const json_t *reply, const json_t *candidate, helio_buffer_t *out)
+{
+    if (!is_forecast(helio_output_string(candidate, "reason")) ||
+        !helio_reply_sentence_without_past(candidate, waits_at_ms(reply), out))
+        helio_buffer_text(out, helio_output_string(candidate, "detail"));
+}
+
+/*  A start that an older decision expected and that has not come. */
 static void without_past_start(const json_t *reply, json_t *row)
 {
     int64_t start_ms;
@@ -247,48 +274,42 @@ static void without_past_start(const json_t *reply, json_t *row)
         (void)json_object_del(row, "start");
 }
 
-/*  Words that stand above the table need not be said again in every row. */
-static bool is_said_above(const json_t *reply, const char *detail)
+/*  The place itself could take the job, and yet nothing was chosen: a limit that holds everywhere keeps it waiting. */
+static const char *blocked_by(const json_t *reply)
 {
-    return strcmp(helio_output_string(reply, "detail"), detail) == 0;
-}
-
-/*  Nothing is against a place, and yet nothing was chosen: what the headline says holds there, too. */
-static const char *held_by(const json_t *reply)
-{
-    const char *detail = helio_output_string(reply, "detail");
-    if (strcmp(helio_output_string(reply, "reason"), "PolicyCap") != 0)
-        return "could run it";
-    return strncmp(detail, "quota of ", 9) == 0     ? "Quota"
-           : strncmp(detail, "budget of ", 10) == 0 ? "Budget"
-                                                    : "could run it";
+    if (helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_IN_USE) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_QUOTA_TOO_SMALL))
+        return helio_rejection_name(HELIO_REJECTION_QUOTA);
+    if (helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_USED) ||
+        helio_reply_has_detail(reply, HELIO_DETAIL_BUDGET_TOO_SMALL))
+        return helio_rejection_name(HELIO_REJECTION_BUDGET);
+    return "could run it";
 }
 
 static void why(const json_t *reply, const json_t *candidate, double flexible_s, helio_buffer_t *out)
 {
     const json_t *chosen = helio_why_chosen(reply);
-    const char *reason = helio_output_string(candidate, "reason"),
-               *detail = helio_output_string(candidate, "detail");
-    HELIO_AUTO(helio_buffer_clear) helio_buffer_t ahead = {0};
-    if (without_past(reply, detail, &ahead))
-        detail = ahead.data ? ahead.data : "";
-    if (reason[0] && is_said_above(reply, detail))
-        detail = "";
+    const char *reason = helio_output_string(candidate, "reason");
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    bool is_in_headline = reason[0] && helio_reply_details_equal(reply, candidate);
+    if (!is_in_headline)
+        detail_text(reply, candidate, &text);
+    const char *detail = text.data ? text.data : "";
     if (reason[0])
         helio_buffer_printf(out, "%s%s%s", reason, detail[0] ? ": " : "", detail);
     else if (candidate == chosen)
         why_chosen(reply, candidate, flexible_s, out);
     else if (is_taken(reply, candidate))
-        helio_buffer_text(out, "taken by jobs like it");
+        helio_buffer_text(out, "taken by similar jobs");
     else if (chosen) {
         signed_text(helio_output_number(candidate, "cost_usd", NAN) - helio_output_number(chosen, "cost_usd", NAN),
                     0.005, helio_human_money, "", out);
         signed_text(helio_output_number(candidate, "carbon_g", NAN) - helio_output_number(chosen, "carbon_g", NAN),
                     0.5, helio_human_mass, "", out);
-        helio_buffer_text(out, out->size ? "" : "as good");
+        helio_buffer_text(out, out->size ? "" : "same cost, same CO2e");
     }
     if (!reason[0] && !chosen && helio_output_string(reply, "reason")[0])
-        helio_buffer_text(out, held_by(reply));
+        helio_buffer_text(out, blocked_by(reply));
     if (!reason[0] && detail[0]) /* what its data takes */
         helio_buffer_printf(out, "%s%s", out->size ? "; " : "", detail);
 }
@@ -341,7 +362,7 @@ void helio_why_run(const json_t *reply, helio_buffer_t *out)
     helio_human_run(expected, text);
     helio_human_run(high, high_text);
     const char *basis = helio_output_string(run, "basis"), *of = helio_output_string(run, "of");
-    helio_buffer_printf(out, "%s (p90 %s) from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
+    helio_buffer_printf(out, "%s (90%% of runs within %s), from %.0f run%s of ", text, high_text, runs, runs == 1 ? "" : "s");
     if (strcmp(basis, "user") == 0)
         helio_buffer_printf(out, "user %.64s", of[0] ? of : "-");
     else if (strcmp(basis, "kind") == 0)
@@ -349,9 +370,10 @@ void helio_why_run(const json_t *reply, helio_buffer_t *out)
     else
         helio_buffer_printf(out, "%.64s", of);
     if (failed > 0)
-        helio_buffer_printf(out, "; %.0f like it failed or were cancelled lately", failed);
+        helio_buffer_printf(out, "; %.0f similar run%s failed or %s cancelled recently", failed, failed == 1 ? "" : "s",
+                            failed == 1 ? "was" : "were");
     if (!isnan(limit) && limit > 0) {
         helio_human_duration(limit, text);
-        helio_buffer_printf(out, "; limit %s", text);
+        helio_buffer_printf(out, "; time limit %s", text);
     }
 }

@@ -1,4 +1,4 @@
-/*  why.h -- candidates of a decision in words, for `plan` and `explain`: the one place of these sentences. */
+/*  why.h -- sentences about the candidates of a decision, for `plan` and `explain`. */
 #ifndef HELIO_CLIENT_WHY_H
 #define HELIO_CLIENT_WHY_H
 
@@ -6,26 +6,24 @@
 
 #include "federation/base/memory.h"
 
-/*  In an answer with "chosen", "chosen_pool" and "candidates" (site, pool, start, score_usd, cost_usd,
- * energy_kwh, carbon_g, terms, reason, detail). Borrowed; NULL = none. */
+/*  The chosen candidate of a reply with "chosen", "chosen_pool" and "candidates" (site, pool, start, score_usd, cost_usd,
+ *  energy_kwh, carbon_g, terms, reason, detail, details). Borrowed; NULL = none. */
 const json_t *helio_why_chosen(const json_t *reply);
-/*  The best that was not taken though it could have been: what the choice is compared with. */
+/*  The best candidate that could have been chosen and was not: the choice is compared with it. */
 const json_t *helio_why_next_best(const json_t *reply);
 
-/*  "$43.00 less, 9.9 kg CO2e more" of `a` against `b`; empty when one has no figures. */
+/*  "$43.00 less, 9.9 kg CO2e more" of `a` compared with `b`; empty when one has no figures. */
 void helio_why_difference(const json_t *a, const json_t *b, helio_buffer_t *out);
-/*  "money -$43.00, carbon -$1.98": the terms of the score that differ; empty when none is told. */
-void helio_why_terms(const json_t *a, const json_t *b, helio_buffer_t *out);
-/*  What the next best would need to be taken instead; empty when there is none. */
-void helio_why_change(const json_t *reply, helio_buffer_t *out);
+/*  "oregon, $45.00 behind in score: money +$43.00, carbon +$2.00": the next best candidate; empty when there is none. */
+void helio_why_behind(const json_t *reply, helio_buffer_t *out);
 
-/*  "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m": of an answer with "run" and "time_limit_s"; empty
- * when it tells nothing of runs. */
+/*  "42m (90% of runs within 1h10m), from 17 runs of finetune; time limit 6h00m": of a reply with "run" and
+ *  "time_limit_s"; empty when the broker knows no similar runs. */
 void helio_why_run(const json_t *reply, helio_buffer_t *out);
 
-/*  The candidates as rows of a table, with "chosen" (a mark) and "why". The caller's. A rejected one has no
- * start; its figures stay when they were worked out, and are left out when the filter came first: nothing
- * costs $0.00 for being impossible. flexible_s: what the job may wait for free, 0 = not known. */
+/*  The candidates as rows of a table, with "chosen" (a mark) and "why"; the caller owns them. A rejected candidate has no
+ *  start. It has figures only if the broker computed them: an impossible start does not cost $0.00. flexible_s: how long
+ *  the job may wait for a better hour, 0 = unknown. */
 json_t *helio_why_rows(const json_t *reply, double flexible_s);
 
 #endif

@@ -99,8 +99,9 @@ static const char *where_listed(const char *command)
     return "\nhelp: `helio ls` and `helio sites` show what there is";
 }
 
-/*  `said`: the broker's own words, which may name where to look. */
-static const char *remedy(const helio_client_t *client, long status, const char *said)
+/*  What to do about a failed request, where the problem itself does not say it: sentences of the catalogue, which come
+ *  with details, name where unknown names are listed. */
+static const char *remedy(const helio_client_t *client, long status, const json_t *problem)
 {
     const helio_settings_t *settings = client->settings;
     if (status == 401 && settings->withheld_from[0])
@@ -115,7 +116,8 @@ static const char *remedy(const helio_client_t *client, long status, const char 
         return "\nhelp: the token is wrong, expired or revoked; `helio doctor` says where it comes from";
     if (status == 403)
         return "\nhelp: this needs another role; `helio doctor` says which one your token has";
-    if (status == 404 && client->arguments->word_count && !strstr(said, "`helio "))
+    bool has_details = json_array_size(json_object_get(problem, "details")) > 0;
+    if (status == 404 && client->arguments->word_count && !has_details)
         return where_listed(client->command->name);
     if (status == 503)
         return "\nhelp: the broker is up but not ready (starting, or without its database); try again "
@@ -166,12 +168,12 @@ int helio_response_print_error(const helio_client_t *client, long status, helio_
     }
     if (!detail[0])
         return helio_client_fail(client, code, "the broker answers %ld%s%s%s%s", status, reason[0] ? " " : "",
-                                 reason, remedy(client, status, ""), wait);
+                                 reason, remedy(client, status, problem), wait);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t told = {0};
     helio_instants_in(client->output.zone, client->output.wall_ms, detail, &told);
     return helio_client_fail(client, code, "%s%s%s%s%s%s", told.data, reason[0] ? " (" : "", reason,
                              reason[0] ? ")" : "",
-                                 wait[0] ? wait : remedy(client, status, told.data ? told.data : ""), "");
+                             wait[0] ? wait : remedy(client, status, problem), "");
 }
 
 int helio_ask(const helio_client_t *client, const helio_request_t *request, json_t **ret_json)

@@ -106,7 +106,8 @@ static void explain__shows_no_time_that_is_past_of_a_job_that_waits(void **state
                        "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},\"candidates\":["
                        "{\"site\":\"frankfurt\",\"start\":\"2026-03-01T11:59:38.000Z\",\"score_usd\":1},"
                        "{\"site\":\"california\",\"reason\":\"NoCapacity\","
-                       "\"detail\":\"0 GPUs free until 2026-03-01T11:54Z\"}]}",
+                       "\"detail\":\"0 GPUs free until 2026-03-01T11:54Z\",\"details\":[{\"code\":\"GPUsFree\","
+                       "\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}}]}]}",
                        states[i]);
         outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
                                  WORDS("explain", "abcdefgh"));
@@ -114,6 +115,130 @@ static void explain__shows_no_time_that_is_past_of_a_job_that_waits(void **state
         assert_int_equal(strstr(outcome.out, "ago)") != NULL, i == 2);
         assert_non_null(strstr(outcome.out, "could run it"));
         assert_non_null(strstr(outcome.out, "NoCapacity: 0 GPUs free"));
+        end(&outcome);
+    }
+}
+
+static outcome_t explain_of(const char *body)
+{
+    outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
+                             WORDS("explain", "abcdefgh"));
+    assert_int_equal(outcome.code, 0);
+    return outcome;
+}
+
+#define CAPACITY_HEAD                                                                                   \
+    "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"WaitingForCapacity\"," \
+    "\"expected\":{\"at\":\"2026-03-01T12:00:00.000Z\",\"basis\":\"b\"},"
+
+static void explain__prints_a_sentence_as_it_came_unless_it_knows_all_its_details(void **state)
+{
+    (void)state;
+    static const char *const details[] = {
+        "", /* a broker of release 0.1 */
+        ",\"details\":null",
+        ",\"details\":[{\"code\":\"GPUsFree\",\"params\":{\"free_gpus\":0,\"until\":\"2026-03-01T11:54:00.000Z\"}},"
+        "{\"code\":\"OfANewerRelease\",\"params\":{}}]",
+    };
+    for (size_t i = 0; i < sizeof details / sizeof details[0]; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       CAPACITY_HEAD "\"candidates\":[{\"site\":\"a\",\"reason\":\"NoCapacity\",\"detail\":"
+                                     "\"none free until 2026-03-01T11:54Z\"%s}]}",
+                       details[i]);
+        outcome_t outcome = explain_of(body);
+        assert_non_null(strstr(outcome.out, "NoCapacity: none free until 2026-03-01T11:54Z (6m ago)"));
+        end(&outcome);
+    }
+}
+
+static void explain__repeats_no_details_of_its_headline_in_a_row(void **state)
+{
+    (void)state;
+    static const char *const pools[] = {"2", "3"};
+    for (size_t i = 0; i < 2; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       CAPACITY_HEAD "\"detail\":\"2 pools\",\"details\":[{\"code\":\"PoolsFull\",\"params\":"
+                                     "{\"pools\":2}}],\"candidates\":[{\"site\":\"a\",\"reason\":\"NoCapacity\","
+                                     "\"detail\":\"pools\",\"details\":[{\"code\":\"PoolsFull\",\"params\":"
+                                     "{\"pools\":%s}}]}]}",
+                       pools[i]);
+        outcome_t outcome = explain_of(body);
+        assert_int_equal(strstr(outcome.out, "NoCapacity: pools") != NULL, i == 1);
+        end(&outcome);
+    }
+}
+
+static void explain__makes_a_command_of_each_hint_that_an_edit_carries_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *kind, *details, *command;
+    } cases[] = {
+        {"flexible", "[]", "(`helio edit abcdefgh --flexible none`)"},
+        {"deadline", "null", "(`helio edit abcdefgh --deadline none`)"},
+        {"max_cost", "[{\"code\":\"C\",\"params\":{\"max_cost_usd\":12.5}}]", "--max-cost '12.50 USD'`)"},
+        {"max_carbon", "[{\"code\":\"C\",\"params\":{\"max_carbon_g_per_kwh\":250}}]", "--max-carbon '250 g/kWh'`)"},
+        {"queue", "[{\"code\":\"C\",\"params\":{\"queue\":\"express\"}}]", "--queue express`)"},
+        {"priority", "[{\"code\":\"C\",\"params\":{\"tenant\":\"acme\",\"priority\":1}}]", "--priority 1`)"},
+        {"priority", "[]", NULL}, /* the value is not told */
+        {"max_cost", "null", NULL},
+        {"gpu", "[{\"code\":\"C\",\"params\":{\"gpu\":\"A100:8\"}}]", NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       CAPACITY_HEAD "\"candidates\":[],\"hints\":[{\"kind\":\"%s\",\"change\":\"change it\","
+                                     "\"effect\":\"starts at once\",\"details\":%s}]}",
+                       cases[i].kind, cases[i].details);
+        outcome_t outcome = explain_of(body);
+        assert_non_null(strstr(outcome.out, "change it: starts at once"));
+        if (cases[i].command)
+            assert_non_null(strstr(outcome.out, cases[i].command));
+        else
+            assert_null(strstr(outcome.out, "helio edit"));
+        end(&outcome);
+    }
+}
+
+static void explain__says_why_a_lower_score_was_not_chosen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *other, *text;
+    } cases[] = {
+        {"\"details\":[{\"code\":\"PassedOver\",\"params\":{}}],\"detail\":\"passed over\"", "best of those not passed over"},
+        {"\"details\":[],\"detail\":null", "its GPU model comes first in `gpu`"},
+        {"\"detail\":null", "its GPU model comes first in `gpu`"},
+        {"\"detail\":\"passed over: it is late\"", "ranked first"}, /* a broker of release 0.1 */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char body[1024];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"running\",\"chosen\":\"a\",\"candidates\":["
+                       "{\"site\":\"a\",\"score_usd\":2,\"cost_usd\":2,\"carbon_g\":1},"
+                       "{\"site\":\"b\",\"score_usd\":1,\"cost_usd\":1,\"carbon_g\":1,%s}]}",
+                       cases[i].other);
+        outcome_t outcome = explain_of(body);
+        assert_non_null(strstr(outcome.out, cases[i].text));
+        end(&outcome);
+    }
+}
+
+static void explain__of_what_waits_in_its_cluster_says_so(void **state)
+{
+    (void)state;
+    static const char *const causes[] = {"WaitsInCluster", "NodeFailed"};
+    for (size_t i = 0; i < 2; i++) {
+        char body[512];
+        (void)snprintf(body, sizeof body,
+                       "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"accepted\",\"site\":\"s\",\"detail\":\"as told\","
+                       "\"details\":[{\"code\":\"SiteSays\",\"params\":{\"site\":\"s\",\"cause\":\"%s\"}}]}",
+                       causes[i]);
+        outcome_t outcome = explain_of(body);
+        assert_int_equal(strstr(outcome.out, "Why it waits      as told") != NULL, i == 0);
+        assert_int_equal(strstr(outcome.out, "Reason            as told") != NULL, i == 1);
         end(&outcome);
     }
 }
@@ -131,7 +256,7 @@ static void plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decid
                WHOLE, 0}),
         WORDS("plan", "-"), "name: a\nrun: b\n");
     assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "best in all: scarce GPUs weigh $2.70 less"));
+    assert_non_null(strstr(outcome.out, "best overall: scarce GPUs count $2.70 less"));
     end(&outcome);
 }
 
@@ -159,12 +284,11 @@ static void explain__says_it_in_sentences(void **state)
         WORDS("explain", "bbccccdd"));
     expect(&outcome, 0,
            "train (" ID_A ") is queued, expected to start 2026-11-22T14:20:00Z\n"
-           "Now waiting for   WaitingForCapacity: 2 nodes of 8\n"
-           "Chosen            lulea rather than oregon, the next best: $43.00 less, 9.9 kg CO2e less\n"
-           "Weighed           money -$43.00, carbon -$2.00\n"
-           "Would change it   oregon, were it $50.00 better in money, carbon and waiting together\n"
-           "To start sooner   allow more sites, another GPU model or fewer nodes; a shorter `time` may pass "
-           "who waits\n"
+           "Why it waits      WaitingForCapacity: 2 nodes of 8\n"
+           "Chosen            lulea, compared with oregon: $43.00 less, 9.9 kg CO2e less\n"
+           "Next best         oregon, $50.00 behind in score: money +$43.00, carbon +$2.00\n"
+           "To start sooner   allow more sites, another GPU model or fewer nodes; with a shorter `time` it may start "
+           "before jobs ahead of it\n"
            "\n"
            "   SITE    POOL  START                 COST  ENERGY     CO2E  SCORE  WHY\n"
            "✔  lulea   h100  2026-11-22T14:20:00Z  $312  71 kWh   1.9 kg   $300  cheapest and cleanest\n"
@@ -214,7 +338,7 @@ static void plan__is_a_table_of_sites_with_starts_and_figures(void **state)
         "✔  lulea      h100  2026-03-01T14:00:00Z (in 2h00m)   $312  71 kWh   1.9 kg   $312  cheapest and cleanest "
         "within the 12h00m that it may wait\n"
         "   oregon     h100  2026-03-01T12:00:00Z (now)        $355  70 kWh  11.8 kg   $357  +$43.00, +9.9 kg\n"
-        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  as good\n"
+        "   tokyo      h100  2026-03-02T03:00:00Z (in 15h00m)  $312  71 kWh   1.9 kg   $360  same cost, same CO2e\n"
         "   frankfurt  a     -                                 $298  73 kWh    27 kg   $298  CarbonCap: 412 g/kWh > "
         "max_carbon until 2026-03-01T21:00Z (in 9h00m)\n"
         "WaitingForWindow: lulea/h100 from 2026-03-01T14:00Z (in 2h00m): worth $52.00 more than oregon/h100 now\n",
@@ -231,11 +355,13 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
     } cases[] = {
         {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":17,\"failed\":0,\"basis\":\"name\",\"of\":"
          "\"finetune\"}",
-         "42m (p90 1h10m) from 17 runs of finetune; limit 6h00m\n"},
+         "42m (90% of runs within 1h10m), from 17 runs of finetune; time limit 6h00m\n"},
         {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":3,\"failed\":2,\"basis\":\"user\",\"of\":\"ada\"}",
-         "42m (p90 1h10m) from 3 runs of user ada; 2 like it failed or were cancelled lately; limit 6h00m\n"},
-        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":4,\"failed\":0,\"basis\":\"kind\",\"of\":\"train\"}",
-         "42m (p90 1h10m) from 4 runs of kind train; limit 6h00m\n"},
+         "42m (90% of runs within 1h10m), from 3 runs of user ada; 2 similar runs failed or were cancelled recently; "
+         "time limit 6h00m\n"},
+        {"{\"duration_s\":2520,\"duration_p90_s\":4200,\"runs\":1,\"failed\":1,\"basis\":\"kind\",\"of\":\"train\"}",
+         "42m (90% of runs within 1h10m), from 1 run of kind train; 1 similar run failed or was cancelled recently; "
+         "time limit 6h00m\n"},
         {"null", ""},
         {"{\"duration_s\":null}", ""},
     };
@@ -245,7 +371,7 @@ static void plan__and_explain_say_how_long_it_is_expected_to_run(void **state)
                        cases[i].run);
         outcome_t outcome = play_with(RULES({"POST /v1/plans ", 0, 200, NULL, body, WHOLE, 0}), WORDS("plan", "-"),
                                       "name: a\nrun: b\n");
-        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected to run " : "", cases[i].text);
+        (void)snprintf(expected, sizeof expected, "%s%s", cases[i].text[0] ? "Expected run   " : "", cases[i].text);
         assert_int_equal(outcome.code, 0);
         if (cases[i].text[0])
             assert_non_null(strstr(outcome.out, expected));
@@ -260,11 +386,13 @@ static void explain__of_a_job_that_its_quota_holds_says_who_raises_that(void **s
     (void)state;
     static const char body[] =
         "{\"id\":\"abcdefgh\",\"name\":\"a\",\"state\":\"queued\",\"reason\":\"PolicyCap\","
-        "\"detail\":\"quota of nlp: 8 of 8 GPUs in use, it needs 4\",\"candidates\":[]}";
+        "\"detail\":\"as told\",\"details\":[{\"code\":\"QuotaInUse\",\"params\":{\"tenant\":\"nlp\","
+        "\"used_gpus\":8,\"limit_gpus\":8,\"needed_gpus\":4}}],\"candidates\":[{\"site\":\"a\",\"score_usd\":1}]}";
     outcome_t outcome = play(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
                              WORDS("explain", "abcdefgh"));
-    assert_non_null(strstr(outcome.out, "an operator raises the quota with `helio quota set`"));
+    assert_non_null(strstr(outcome.out, "an operator can raise the quota: `helio quota set`"));
     assert_null(strstr(outcome.out, "max_cost"));
+    assert_non_null(strstr(outcome.out, "  Quota\n")); /* of the site that could run it */
     end(&outcome);
 }
 
@@ -283,6 +411,13 @@ static void not_found__says_where_the_known_ones_are_listed(void **state)
                    WORDS("release", "abcdefgh"));
     expect(&outcome, 3, "", "`helio ls` and `helio sites` show what there is");
     end(&outcome);
+    outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL,
+                          "{\"detail\":\"no such link\",\"details\":[{\"code\":\"LinkUnknown\",\"params\":{}}]}",
+                          WHOLE, 0}),
+                   WORDS("links", "rm", "a", "b"));
+    expect(&outcome, 3, "", "no such link");
+    assert_null(strstr(outcome.err, "help:")); /* sentences of the catalogue say where to look */
+    end(&outcome);
 }
 
 static void explain__of_what_fits_nowhere_expects_no_run(void **state)
@@ -299,7 +434,7 @@ static void explain__of_what_fits_nowhere_expects_no_run(void **state)
         outcome_t outcome = play_with(RULES({"GET /v1/jobs/abcdefgh/explain ", 0, 200, NULL, body, WHOLE, 0}),
                                       WORDS("explain", "abcdefgh"), "");
         assert_int_equal(outcome.code, 0);
-        assert_int_equal(strstr(outcome.out, "Expected to run") != NULL, i == 1);
+        assert_int_equal(strstr(outcome.out, "Expected run") != NULL, i == 1);
         end(&outcome);
     }
 }
@@ -334,13 +469,13 @@ static void plan__is_made_of_one_good_job(void **state)
     (void)state;
     outcome_t outcome =
         play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n---\nrun: b\n");
-    expect(&outcome, 2, "", "a plan is made of one");
+    expect(&outcome, 2, "", "a plan is made for one job");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "runn: a\n");
     expect(&outcome, 2, "", "did you mean");
     end(&outcome);
     outcome = play_with(RULES({"POST", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("plan", "-"), "run: a\n");
-    expect(&outcome, 125, "", "versions differ");
+    expect(&outcome, 125, "", "do the versions of helio and the broker differ?");
     end(&outcome);
 }
 
@@ -353,19 +488,18 @@ static void explain__has_a_sentence_for_every_state(void **state)
         {"queued", "", "t (" ID_A ") is queued\n"},
         {"held", "",
          "t (" ID_A ") is held\n"
-         "Way out           an operator lets it be placed again with `helio release ID` once its cause is mended; "
+         "What to do        once the cause is fixed, an operator runs `helio release ID`, and the job is placed again; "
          "`helio cancel ID` ends it\n"},
         {"offered", "lulea", "t (" ID_A ") is offered to lulea\n"},
         {"running", "lulea", "t (" ID_A ") is running at lulea\n"},
         {"stopping", "lulea", "t (" ID_A ") is stopping at lulea\n"},
         {"suspect", "lulea",
          "t (" ID_A ") is suspect, last known at lulea\n"
-         "Way out           its site is silent: if it is known to run nothing any more, an operator says so "
-         "with "
-         "`helio attest SITE --dead --reason WHY`; jobs that may be started again say `on_site_loss: lease`\n"},
+         "What to do        its site is silent; once it is certain that nothing runs there, an operator runs "
+         "`helio attest SITE --dead --reason WHY`; a job with `on_site_loss: lease` restarts elsewhere without that\n"},
         {"succeeded", "lulea", "t (" ID_A ") succeeded at lulea\n"},
         {"failed", "lulea", "t (" ID_A ") failed at lulea\n"},
-        {"timeout", "lulea", "t (" ID_A ") ran into its time limit at lulea\n"},
+        {"timeout", "lulea", "t (" ID_A ") reached its time limit at lulea\n"},
         {"cancelled", "", "t (" ID_A ") was cancelled\n"},
         {"lost", "lulea", "t (" ID_A ") was lost at lulea\n"},
         {"novel", "lulea", "t (" ID_A ") is novel at lulea\n"},
@@ -406,6 +540,11 @@ int main(void)
         cmocka_unit_test(report__says_how_many_jobs_are_not_held_against_home),
         cmocka_unit_test(report__says_what_fenced_attempts_used_beside_its_sums),
         cmocka_unit_test(explain__shows_no_time_that_is_past_of_a_job_that_waits),
+        cmocka_unit_test(explain__prints_a_sentence_as_it_came_unless_it_knows_all_its_details),
+        cmocka_unit_test(explain__repeats_no_details_of_its_headline_in_a_row),
+        cmocka_unit_test(explain__makes_a_command_of_each_hint_that_an_edit_carries_out),
+        cmocka_unit_test(explain__says_why_a_lower_score_was_not_chosen),
+        cmocka_unit_test(explain__of_what_waits_in_its_cluster_says_so),
         cmocka_unit_test(plan__of_the_neither_cheapest_nor_cleanest_names_the_term_that_decided),
         cmocka_unit_test(explain__says_it_in_sentences),
         cmocka_unit_test(plan__is_a_table_of_sites_with_starts_and_figures),
