@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "federation/base/rng.h"
-#include "federation/energy/forecast_error.h"
+#include "tests/support/forecast_error.h"
 #include "tests/support/one_arena.h"
 
 static bool near(double a, double b)

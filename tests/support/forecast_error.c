@@ -1,7 +1,8 @@
-#include "federation/base/number.h"
-#include "federation/energy/forecast_error.h"
+#include "tests/support/forecast_error.h"
 
 #include <math.h>
+
+#include "federation/base/number.h"
 
 static const int64_t HOUR_MS = 3600000;
 

@@ -1,11 +1,11 @@
-/*  forecast_error.h -- compares forecasts as issued with actual values, by horizon. Pure.
+/*  forecast_error.h -- compares forecasts as issued with actual values, by horizon, as the view forecast_error does.
  *
  *  A forecast is never corrected afterwards: the issued values are compared. The horizon is the number of whole hours
  *  from the issue to the beginning of the hour; hours that had begun at the issue are not forecasts and are skipped.
  *  The columns are those of the view forecast_error.
  */
-#ifndef HELIO_ENERGY_FORECAST_ERROR_H
-#define HELIO_ENERGY_FORECAST_ERROR_H
+#ifndef HELIO_TESTS_FORECAST_ERROR_H
+#define HELIO_TESTS_FORECAST_ERROR_H
 
 #include "federation/energy/forecast.h"
 #include "federation/model/site.h"
