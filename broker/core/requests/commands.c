@@ -9,6 +9,7 @@
 #include "broker/core/state/sites.h"
 #include "broker/core/state/submissions.h"
 #include "broker/core/state/tenants.h"
+#include "broker/core/state/why.h"
 
 static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 {
@@ -18,16 +19,18 @@ static bool may_touch(const helio_ev_command_t *event, const job_t *job)
 /*  Returns true: whatever its state, the wish is heard. */
 static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
 {
+    helio_details_t why = CORE_WHY0(self, HELIO_DETAIL_CANCELLED);
     switch ((helio_job_state_t)job->state) {
     case HELIO_JOB_QUEUED:
     case HELIO_JOB_HELD:
         job->exit_code = 130;
-        core_job_change_state(self, job, HELIO_JOB_CANCELLED, "cancelled", actor);
+        core_job_change_state(self, job, HELIO_JOB_CANCELLED, why, actor);
         break;
     case HELIO_JOB_SUSPECT: /* nobody can be asked to stop it: the wish is kept for the site's return */
         job->intent = HELIO_INTENT_CANCEL;
         job->before = HELIO_JOB_STOPPING;
-        core_job_set_reason(job, "cancelled; waiting for its site to say so");
+        core_why_add(self, &why, HELIO_DETAIL0(HELIO_DETAIL_SITE_SILENT));
+        core_job_set_why(job, &why);
         core_job_mark_dirty(self, job);
         break;
     case HELIO_JOB_STOPPING:
@@ -41,8 +44,8 @@ static bool cancel_one(helio_broker_core_t *self, job_t *job, const char *actor)
     case HELIO_JOB_RUNNING:
     case HELIO_JOB_SUSPENDED:
         job->intent = HELIO_INTENT_CANCEL;
-        core_job_change_state(self, job, HELIO_JOB_STOPPING, "cancelled", actor);
-        core_stop(self, job, HELIO_STOP_MODE_GRACE, "cancelled");
+        core_job_change_state(self, job, HELIO_JOB_STOPPING, why, actor);
+        core_stop(self, job, HELIO_STOP_MODE_GRACE, &why);
         break;
     case HELIO_JOB_SUCCEEDED:
     case HELIO_JOB_FAILED:
@@ -91,7 +94,7 @@ static bool release_one(helio_broker_core_t *self, job_t *job, const char *actor
     if (job->state != HELIO_JOB_HELD)
         return false;
     job->site_failures = 0;
-    core_job_change_state(self, job, HELIO_JOB_QUEUED, "released", actor);
+    core_job_change_state(self, job, HELIO_JOB_QUEUED, CORE_WHY0(self, HELIO_DETAIL_RELEASED), actor);
     return true;
 }
 

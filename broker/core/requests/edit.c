@@ -15,6 +15,7 @@
 #include "broker/core/state/jobs.h"
 #include "broker/core/state/queues.h"
 #include "broker/core/state/submissions.h"
+#include "broker/core/state/why.h"
 #include "federation/base/clock.h"
 
 /*  All that can be edited, as it holds. */
@@ -268,7 +269,7 @@ static void tell(helio_broker_core_t *self, const helio_ev_edit_t *event, const 
         .epoch = one ? subject->first->epoch : 0,
         .from = state,
         .to = state,
-        .reason = core_text_cut(text, 256),
+        .why = core_stated(self, text),
         .actor = actor,
     };
     core_emit(self, HELIO_BROKER_FX_ROW_TRANSITION, &row);

@@ -37,7 +37,7 @@ void core_on_site_command(helio_broker_core_t *self, uint32_t kind, const helio_
         return;
     }
     if (kind == HELIO_BROKER_EV_ATTEST) {
-        core_site_attest(self, site, core_actor(self, event->user));
+        core_site_attest(self, site, event->user, event->reason);
     } else {
         site->draining = kind == HELIO_BROKER_EV_DRAIN;
         (void)helio_text_copy(site->draining ? event->reason : (helio_text_t){0}, site->drain_reason,

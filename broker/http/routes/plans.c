@@ -7,6 +7,8 @@
 #include "broker/http/routes/submit.h"
 #include "federation/base/clock.h"
 #include "federation/base/duration.h"
+#include "federation/reason/detail_json.h"
+#include "federation/reason/sentence.h"
 
 static void put_usd(helio_json_writer_t *json, const char *name, int64_t micro_usd)
 {
@@ -31,6 +33,18 @@ static void put_terms(helio_json_writer_t *json, const helio_row_candidate_t *ro
     helio_json_end(json);
 }
 
+/*  The sentences of the details, and the details themselves; null: none. */
+static void put_detail(helio_json_writer_t *json, const helio_details_t *details)
+{
+    HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
+    helio_sentences(details, &text);
+    helio_json_put_text_or_null(json, "detail", helio_buffer_view(&text));
+    if (details->items.count)
+        helio_details_write(json, "details", details);
+    else
+        helio_json_put_null(json, "details");
+}
+
 static void put_candidate(helio_json_writer_t *json, const helio_planned_candidate_t *candidate)
 {
     const helio_row_candidate_t *row = &candidate->row;
@@ -49,7 +63,7 @@ static void put_candidate(helio_json_writer_t *json, const helio_planned_candida
     put_usd(json, "egress_usd", row->egress_micro_usd);
     put_terms(json, row);
     helio_json_put_text_or_null(json, "reason", row->rejected_reason);
-    helio_json_put_text_or_null(json, "detail", row->detail);
+    put_detail(json, &row->details);
     helio_json_end(json);
 }
 
@@ -164,8 +178,10 @@ static verdict_t verdict_of(const helio_planned_t *plan, const helio_start_estim
     int64_t end_ms;
     uint64_t run_ms;
     char deadline[HELIO_RFC3339_SIZE], end[HELIO_RFC3339_SIZE], run[HELIO_DURATION_SIZE];
-    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms))
-        return (verdict_t){plan->decision.reason, plan->decision.detail};
+    if (!is_too_late(plan, start_estimate, &end_ms, &run_ms)) {
+        helio_sentences(&plan->decision.details, text);
+        return (verdict_t){plan->decision.reason, helio_buffer_view(text)};
+    }
     helio_rfc3339(plan->deadline_wall_ms + 999, deadline); /* whole seconds, as the core's words have them */
     helio_rfc3339(end_ms + 999, end);
     helio_duration_text_up(run_ms, run);

@@ -125,6 +125,7 @@ static inline bool openapi_is_type(const json_t *value, const char *type)
 }
 
 /*  What is wrong, with its place; false. */
+HELIO_PRINTF(3, 4)
 static inline bool openapi_wrong(char *why, const char *place, const char *format, ...)
 {
     char text[300];
