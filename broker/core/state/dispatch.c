@@ -4,6 +4,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "federation/reason/codes.h"
 
 void core_order(helio_broker_core_t *self, job_t *job)
 {
@@ -42,6 +43,6 @@ void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, co
 {
     if (!job->site->peer || !job->site->inventory_closed)
         return; /* the close of the next inventory says it again */
-    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, helio_text_of(reason)}};
+    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, helio_text_of(reason), HELIO_CAUSE_STOPPED}};
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }
