@@ -65,7 +65,6 @@ static helio_pending_t *append(helio_reports_t *self, const helio_report_t *repo
 {
     helio_pending_t *pending = helio_new(1, sizeof *pending);
     pending->report = *report;
-    helio_cause_derive(report->reason, &pending->report.cause, &pending->report.explanation);
     keep_text(&pending->report.explanation, pending->explanation, sizeof pending->explanation);
     pending->report.reason = helio_cause_text(pending->report.cause, pending->report.explanation, pending->reason,
                                               sizeof pending->reason);
@@ -95,7 +94,9 @@ void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
 {
     assert(!self->reports->last ||
            self->reports->last->report.seq < report->seq); /* the journal loads in order */
-    append(self->reports, report);
+    helio_report_t whole = *report;
+    helio_cause_derive(report->reason, &whole.cause, &whole.explanation); /* written by an agent before version 4 */
+    append(self->reports, &whole);
     if (report->seq > self->meta.report_seq)
         self->meta.report_seq = report->seq;
 }
