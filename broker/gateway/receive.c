@@ -5,6 +5,7 @@
 
 #include "broker/gateway/internal.h"
 #include "federation/base/utf8.h"
+#include "federation/reason/codes.h"
 #include "federation/wire/codec.h"
 
 /*  The sender cannot know why otherwise, and the core tells people. */
@@ -90,6 +91,19 @@ static void on_hello(helio_sessions_t *self, helio_text_t site, uint64_t peer, c
     self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_HELLO, &event);
 }
 
+/*  From here on a report has its cause: agents before version 4 send the text alone. */
+static void on_reports(helio_sessions_t *self, uint64_t peer, const helio_msg_reports_t *reports)
+{
+    helio_ev_site_reports_t event = {.peer = peer};
+    event.reports.items = reports->reports.items;
+    event.reports.count = reports->reports.count;
+    for (uint32_t i = 0; i < event.reports.count; i++) {
+        helio_report_t *report = &event.reports.items[i];
+        helio_cause_derive(report->reason, &report->cause, &report->explanation);
+    }
+    self->ports.emit(self->ports.emit_arg, HELIO_BROKER_EV_SITE_REPORTS, &event);
+}
+
 /*  Messages within a session. `site` lives as long as the frame; the session may end while an event is
  * carried out. */
 static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_t *session, uint32_t message,
@@ -115,14 +129,9 @@ static void on_message(helio_sessions_t *self, helio_text_t site, helio_session_
         self->ports.emit(arg, HELIO_BROKER_EV_SITE_SUMMARY, &event);
         break;
     }
-    case HELIO_MSG_REPORTS: {
-        const helio_msg_reports_t *reports = record;
-        helio_ev_site_reports_t event = {.peer = peer};
-        event.reports.items = reports->reports.items;
-        event.reports.count = reports->reports.count;
-        self->ports.emit(arg, HELIO_BROKER_EV_SITE_REPORTS, &event);
+    case HELIO_MSG_REPORTS:
+        on_reports(self, peer, record);
         break;
-    }
     case HELIO_MSG_RENEW: {
         helio_ev_site_renew_t event = {peer, ((const helio_msg_renew_t *)record)->sent_boot_ms};
         self->ports.emit(arg, HELIO_BROKER_EV_SITE_RENEW, &event);

@@ -70,10 +70,12 @@ HELIO_ENUM_DECLARE(helio_report_kind, HELIO_REPORT_KIND, HELIO_REPORT_KIND_TABLE
     F(R, U64, gpu_ms, 0, _)                                                                                  \
     F(R, U64, energy_j, 0, _)                                                                                \
     F(R, U64, units_done, 0, _)                                                                              \
-    F(R, TEXT, reason, 256, _)       /* REFUSED, LOST, STOPPED: a word of the closed list, then detail;      \
-                                      * STARTING, said again: what it waits for at the site */               \
+    F(R, TEXT, reason, 256, _)       /* cause and explanation as one text, for brokers before version 4 */   \
     F(R, TEXT, local_id, 64, _)      /* the backend's own name for it */                                     \
-    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = unknown */
+    F(R, U64, saved_run_ms, 0, _, 3) /* of run_ms, what a later attempt need not run again; 0 = unknown */ \
+    F(R, U32, cause, 0, _, 4)        /* helio_cause_t, or one of a newer release: why it was refused, lost   \
+                                      * or stopped, or what it waits for at the site */                      \
+    F(R, TEXT, explanation, 256, _, 4) /* what the system or the scheduler said, for people */
 HELIO_RECORD_DECLARE(helio_report, HELIO_REPORT_FIELDS)
 
 /*  One entry of an agent's inventory: an attempt in its journal or backend. `state` is a job state. */
@@ -106,7 +108,8 @@ HELIO_ENUM_DECLARE(helio_stop_mode, HELIO_STOP_MODE, HELIO_STOP_MODE_TABLE)
     F(R, KEY, key, 0, _)                                                                                     \
     F(R, U32, epoch, 0, _)                                                                                   \
     F(R, U32, mode, HELIO_STOP_MODE_COUNT - 1, _)                                                            \
-    F(R, TEXT, reason, 64, _)
+    F(R, TEXT, reason, 64, _)   /* for people */                                                             \
+    F(R, U32, cause, 0, _, 4)   /* helio_cause_t; the report of the end repeats both */
 HELIO_RECORD_DECLARE(helio_stop, HELIO_STOP_FIELDS)
 
 #endif

@@ -1,5 +1,6 @@
 #include "federation/reason/codes.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const struct {
@@ -67,4 +68,19 @@ helio_cause_t helio_cause_of_text(helio_text_t text, helio_text_t *ret_rest)
         return (helio_cause_t)i;
     }
     return HELIO_CAUSE_NONE;
+}
+
+void helio_cause_derive(helio_text_t text, uint32_t *cause, helio_text_t *explanation)
+{
+    if (*cause == HELIO_CAUSE_NONE && !explanation->size)
+        *cause = helio_cause_of_text(text, explanation);
+}
+
+helio_text_t helio_cause_text(uint32_t cause, helio_text_t explanation, char *into, size_t capacity)
+{
+    bool bare = cause == HELIO_CAUSE_NONE || cause >= HELIO_CAUSE_COUNT ||
+                (cause == HELIO_CAUSE_STOPPED && explanation.size);
+    (void)snprintf(into, capacity, "%s%s%.*s", bare ? "" : causes[cause].word, !bare && explanation.size ? ": " : "",
+                   HELIO_TEXT_ARGS(explanation));
+    return helio_text_of(into);
 }

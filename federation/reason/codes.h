@@ -92,5 +92,11 @@ helio_blame_t helio_cause_blame(uint32_t cause);
 /*  The cause whose word the text begins with, followed by its end or ": "; *ret_rest is what comes after that. Peers of
  *  release 0.1 send such texts alone. NONE: no word of the list; *ret_rest is the whole text. */
 helio_cause_t helio_cause_of_text(helio_text_t text, helio_text_t *ret_rest);
+/*  Sets both from the text where a record has neither: peers and journals before protocol version 4 have the text alone.
+ *  Goes, with the two around it, when the oldest supported version reaches 4. */
+void helio_cause_derive(helio_text_t text, uint32_t *cause, helio_text_t *explanation);
+/*  The inverse, for those peers: "StartFailed: cannot run helio-shim", in `into`, cut to fit. The word is left out for
+ *  NONE, for a cause outside the list, and for STOPPED with an explanation: that one is the broker's own. */
+helio_text_t helio_cause_text(uint32_t cause, helio_text_t explanation, char *into, size_t capacity);
 
 #endif

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/codes.h"
+
 enum { LIMIT_EXIT_CODE = 124, STOPPED_EXIT_CODE = 143 };
 
 struct sim_backend {
@@ -101,7 +103,8 @@ static void tell_of(sim_backend_t *self, const sim_run_t *run)
     helio_aev_backend_t event = {.key = run->id.key, .epoch = run->id.epoch, .started_wall_ms = run->started_wall_ms};
     if (run->failed_to_start) {
         event.word = HELIO_BACKEND_REPORT_FAILED_TO_START;
-        event.reason = HELIO_TEXT("StartFailed: drawn");
+        event.cause = HELIO_CAUSE_START_FAILED;
+        event.explanation = HELIO_TEXT("drawn");
     } else if (run->lost) {
         event.word = HELIO_BACKEND_REPORT_VANISHED;
         event.run_ms = run->run_ms;

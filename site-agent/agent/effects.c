@@ -1,5 +1,6 @@
 /*  effects.c -- a step of the core, and what it wants done: rows into the journal, the rest once they are committed. */
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 #include "site-agent/agent/internal.h"
 
 void agent_fault(helio_agent_t *self, const helio_error_t *err)
@@ -10,7 +11,7 @@ void agent_fault(helio_agent_t *self, const helio_error_t *err)
 
 static void log_report(helio_agent_t *self, const helio_report_t *report)
 {
-    char key[HELIO_KEY_SIZE], reason[300];
+    char key[HELIO_KEY_SIZE], reason[300]; /* cause and explanation in one, as operators search for it */
     helio_job_key_text(report->key, key);
     helio_level_t level = report->kind == HELIO_REPORT_KIND_LOST || report->kind == HELIO_REPORT_KIND_REFUSED
                               ? HELIO_WARN
@@ -41,7 +42,7 @@ static helio_rc parse_spec(helio_agent_t *self, const helio_order_t *order, heli
     helio_diagnostic_t diagnostic;
     helio_spec_source_t source = {.text = order->source, .name = "job"};
     helio_rc rc = helio_spec_parse_job(source, self->spec_arena, ret_spec, &diagnostic);
-    return rc == HELIO_OK ? rc : helio_fail(err, rc, "BadDocument: %s", diagnostic.message);
+    return rc == HELIO_OK ? rc : helio_fail(err, rc, "%s", diagnostic.message);
 }
 
 static void start_or_adopt(helio_agent_t *self, const helio_effect_t *effect)
@@ -55,9 +56,10 @@ static void start_or_adopt(helio_agent_t *self, const helio_effect_t *effect)
         helio_aev_backend_t failed = {.key = call->order.key,
                                       .epoch = call->order.epoch,
                                       .word = HELIO_BACKEND_REPORT_FAILED_TO_START,
-                                      .reason = helio_text_of(err.text)};
-        if (failed.reason.size > 256)
-            failed.reason.size = 256;
+                                      .cause = HELIO_CAUSE_BAD_DOCUMENT,
+                                      .explanation = helio_text_of(err.text)};
+        if (failed.explanation.size > 256)
+            failed.explanation.size = 256;
         agent_step(self, HELIO_AGENT_EV_BACKEND, &failed);
         return;
     }

@@ -17,8 +17,8 @@
  *     one of ENDED, FAILED_TO_START, VANISHED, ABSENT, for one start or adopt of one backend object. A new object
  *     (the agent restarted) says all that again when asked.
  *   - FAILED_TO_START: not one instruction of the job ran. VANISHED: it ran, its end is unknown, and nothing
- * of it runs any more. Both are the site's fault; the reason begins with a word of the closed list, then ":
- * detail".
+ * of it runs any more. Both have a cause (federation/reason/codes.h), and an explanation of what the system or
+ * the scheduler said.
  *   - ENDED with `stopped`: it ended because of a stop or of its lease, whatever its exit code then was.
  *   - destroy ends no attempt: they run on and can be adopted by a new object.
  */

@@ -40,7 +40,9 @@ HELIO_RECORD_DECLARE(helio_slot, HELIO_SLOT_FIELDS)
     F(R, BOOL, fenced, 0, _)                                                   \
     F(R, I64, started_wall_ms, 0, _)                                           \
     F(R, LIST, slots, HELIO_JOB_NODES_MAX, helio_slot)                         \
-    F(R, TEXT, stop_reason, 64, _) /* STOPPING: what the STOPPED report will say */
+    F(R, TEXT, stop_reason, 64, _) /* STOPPING: both below as one text, for agents before version 4 */         \
+    F(R, U32, stop_cause, 0, _, 4) /* STOPPING: what the STOPPED report will say; helio_cause_t */             \
+    F(R, TEXT, stop_explanation, 64, _, 4)
 HELIO_RECORD_DECLARE(helio_jrow_attempt, HELIO_JROW_ATTEMPT_FIELDS)
 
 /*  The highest epoch of a job ever accepted or refused here: older ones are replays. Kept 30 days. */
@@ -111,7 +113,7 @@ HELIO_RECORD_DECLARE(helio_aev_renewed, HELIO_AEV_RENEWED_FIELDS)
     X(ENDED, "ended")                                                                                        \
     X(FAILED_TO_START, "failed-to-start")                                                                    \
     X(VANISHED, "vanished") X(ABSENT, "absent") /* answer to a look-up: the backend has never heard of it */ \
-        X(WAITING, "waiting") /* handed in, not begun; `reason` says for what; again when that changes */    \
+        X(WAITING, "waiting") /* handed in, not begun; `explanation` says for what; again when that changes */    \
         X(SUSPENDED, "suspended") /* has started, and stands still by the site's doing */                    \
         X(RESUMED, "resumed")
 #define HELIO_BACKEND_REPORT_ENUMERATOR(name, word) HELIO_BACKEND_REPORT_##name,
@@ -129,7 +131,8 @@ HELIO_ENUM_DECLARE(helio_backend_report, HELIO_BACKEND_REPORT, HELIO_BACKEND_REP
     F(R, U64, run_ms, 0, _)                                                             \
     F(R, U64, energy_j, 0, _)                                                           \
     F(R, U64, units_done, 0, _)                                                         \
-    F(R, TEXT, reason, 256, _)                                                          \
+    F(R, U32, cause, 0, _) /* helio_cause_t; NONE = the end needs none */               \
+    F(R, TEXT, explanation, 256, _)                                                     \
     F(R, TEXT, local_id, 64, _)                                                         \
     F(R, U64, saved_run_ms, 0, _) /* of run_ms; 0 = not known */
 HELIO_RECORD_DECLARE(helio_aev_backend, HELIO_AEV_BACKEND_FIELDS)

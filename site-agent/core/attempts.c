@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "federation/reason/codes.h"
+
 static const struct {
     uint32_t from, to;
 } edges[] = {
@@ -123,6 +125,8 @@ void helio_attempt_remove(helio_agent_core_t *self, helio_attempt_t *attempt)
 
 void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
 {
+    char stop_reason[65];
+    helio_text_t explanation = helio_text_of(attempt->stop_explanation);
     helio_jrow_attempt_t row = {
         .incarnation = attempt->incarnation,
         .order = attempt->order,
@@ -131,9 +135,22 @@ void helio_attempt_row(helio_agent_core_t *self, const helio_attempt_t *attempt)
         .fenced = attempt->fenced,
         .started_wall_ms = attempt->started_wall_ms,
         .slots = {attempt->slots, attempt->slot_count},
-        .stop_reason = helio_text_of(attempt->stop_reason),
+        .stop_reason = helio_cause_text(attempt->stop_cause, explanation, stop_reason, sizeof stop_reason),
+        .stop_cause = attempt->stop_cause,
+        .stop_explanation = explanation,
     };
     helio_agent_emit(self, HELIO_AGENT_FX_ROW_ATTEMPT, &row);
+}
+
+/*  A row of an agent before version 4 has the text alone: a word of the agent's own, or what the broker gave. */
+static void load_stop(helio_attempt_t *attempt, const helio_jrow_attempt_t *row)
+{
+    helio_text_t explanation = row->stop_explanation;
+    attempt->stop_cause = row->stop_cause;
+    helio_cause_derive(row->stop_reason, &attempt->stop_cause, &explanation);
+    if (row->state == HELIO_JOB_STOPPING && attempt->stop_cause == HELIO_CAUSE_NONE)
+        attempt->stop_cause = HELIO_CAUSE_STOPPED;
+    (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
 }
 
 void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *row)
@@ -146,7 +163,7 @@ void helio_attempt_load(helio_agent_core_t *self, const helio_jrow_attempt_t *ro
     attempt->stop_mode = row->stop_mode;
     attempt->fenced = row->fenced;
     attempt->started_wall_ms = row->started_wall_ms;
-    (void)helio_text_copy(row->stop_reason, attempt->stop_reason, sizeof attempt->stop_reason);
+    load_stop(attempt, row);
     attempt->found = row->order.pool.size == 0;
     self->attempts.found += attempt->found;
     helio_known_raise(attempt->known, row->order.epoch);
@@ -171,7 +188,7 @@ static void check_one(const helio_agent_core_t *self, const helio_attempt_t *att
     assert(helio_attempt_find(self, attempt->order.key, attempt->order.epoch) == attempt);
     assert(attempt->known->epoch >= attempt->order.epoch);
     assert(attempt->state >= HELIO_JOB_ACCEPTED && attempt->state <= HELIO_JOB_STOPPING);
-    assert((attempt->state == HELIO_JOB_STOPPING) == (attempt->stop_reason[0] != '\0'));
+    assert((attempt->state == HELIO_JOB_STOPPING) == (attempt->stop_cause != HELIO_CAUSE_NONE));
     assert(!attempt->over || !attempt->start_due);
     assert(!attempt->start_due || attempt->state <= HELIO_JOB_STARTING);
     if (self->capacity && self->loaded && !attempt->over)

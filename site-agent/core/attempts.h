@@ -18,7 +18,8 @@ struct helio_attempt {
     bool found;     /* told by the backend, not by the journal: its size is unknown */
     bool fenced;
     uint32_t stop_mode;
-    char stop_reason[65];
+    uint32_t stop_cause; /* helio_cause_t; NONE unless STOPPING */
+    char stop_explanation[65];
     int64_t started_wall_ms;
     char bytes[];
 };

@@ -6,6 +6,7 @@
 
 #include <assert.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/core/lease.h"
 #include "site-agent/core/reports.h"
 
@@ -60,18 +61,21 @@ static void tell_stop(helio_agent_core_t *self, const helio_attempt_t *attempt)
     helio_stop_t stop = {.key = attempt->order.key,
                          .epoch = attempt->order.epoch,
                          .mode = attempt->stop_mode,
-                         .reason = helio_text_of(attempt->stop_reason)};
+                         .reason = helio_text_of(attempt->stop_explanation),
+                         .cause = attempt->stop_cause};
     helio_agent_emit(self, HELIO_AGENT_FX_STOP, &stop);
 }
 
-void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason)
+void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, uint32_t cause,
+                        helio_text_t explanation)
 {
-    assert(mode < HELIO_STOP_MODE_COUNT && reason[0]);
+    assert(mode < HELIO_STOP_MODE_COUNT && cause != HELIO_CAUSE_NONE);
     if (attempt->over)
         return;
     if (attempt->start_due) { /* the backend has nothing of it, and never will */
         helio_report_t report = report_of(attempt, HELIO_REPORT_KIND_STOPPED);
-        report.reason = helio_text_of(reason);
+        report.cause = cause;
+        report.explanation = explanation;
         finish(self, attempt, &report);
         return;
     }
@@ -80,7 +84,8 @@ void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint
         return;
     attempt->stop_mode = mode;
     if (!stopping) {
-        (void)helio_text_copy(helio_text_of(reason), attempt->stop_reason, sizeof attempt->stop_reason);
+        attempt->stop_cause = cause;
+        (void)helio_text_copy(explanation, attempt->stop_explanation, sizeof attempt->stop_explanation);
         advance(self, attempt, HELIO_JOB_STOPPING);
     } else {
         helio_attempt_row(self, attempt);
@@ -96,8 +101,10 @@ static void tell(helio_agent_core_t *self, const helio_attempt_t *attempt, uint3
 {
     helio_report_t report = report_of(attempt, kind);
     report.local_id = event->local_id;
-    if (kind != HELIO_REPORT_KIND_RUNNING)
-        report.reason = event->reason;
+    if (kind != HELIO_REPORT_KIND_RUNNING) {
+        report.cause = event->cause;
+        report.explanation = event->explanation;
+    }
     helio_reports_add(self, &report);
 }
 
@@ -163,17 +170,19 @@ static uint32_t end_kind(const helio_attempt_t *attempt, const helio_aev_backend
     return stopping ? HELIO_REPORT_KIND_STOPPED : HELIO_REPORT_KIND_LOST;
 }
 
-static helio_text_t end_reason(const helio_attempt_t *attempt, const helio_aev_backend_t *event,
-                               uint32_t kind)
+/*  A stop that was ordered is the cause, whatever the backend makes of the end. */
+static void explain_end(const helio_attempt_t *attempt, const helio_aev_backend_t *event, helio_report_t *report)
 {
-    if (kind == HELIO_REPORT_KIND_STOPPED && attempt->stop_reason[0])
-        return helio_text_of(attempt->stop_reason);
-    if (event->reason.size)
-        return event->reason;
-    if (kind != HELIO_REPORT_KIND_LOST)
-        return (helio_text_t){0};
-    return event->word == HELIO_BACKEND_REPORT_FAILED_TO_START ? HELIO_TEXT("StartFailed")
-                                                             : HELIO_TEXT("Vanished");
+    if (report->kind == HELIO_REPORT_KIND_STOPPED && attempt->stop_cause != HELIO_CAUSE_NONE) {
+        report->cause = attempt->stop_cause;
+        report->explanation = helio_text_of(attempt->stop_explanation);
+        return;
+    }
+    report->cause = event->cause;
+    report->explanation = event->explanation;
+    if (report->kind == HELIO_REPORT_KIND_LOST && event->cause == HELIO_CAUSE_NONE)
+        report->cause = event->word == HELIO_BACKEND_REPORT_FAILED_TO_START ? HELIO_CAUSE_START_FAILED
+                                                                            : HELIO_CAUSE_VANISHED;
 }
 
 static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const helio_aev_backend_t *event)
@@ -194,7 +203,7 @@ static void on_end(helio_agent_core_t *self, helio_attempt_t *attempt, const hel
     report.energy_j = event->energy_j;
     report.units_done = event->units_done;
     report.saved_run_ms = event->saved_run_ms < event->run_ms ? event->saved_run_ms : event->run_ms;
-    report.reason = end_reason(attempt, event, kind);
+    explain_end(attempt, event, &report);
     report.local_id = event->local_id;
     finish(self, attempt, &report);
 }
@@ -276,5 +285,5 @@ void helio_attempts_stop_leased(helio_agent_core_t *self, uint32_t mode)
 {
     for (helio_attempt_t *attempt = self->attempts.first; attempt; attempt = attempt->next)
         if (!attempt->over && !attempt->start_due && helio_attempt_leased(attempt))
-            helio_attempt_stop(self, attempt, mode, "LeaseExpired");
+            helio_attempt_stop(self, attempt, mode, HELIO_CAUSE_LEASE_EXPIRED, (helio_text_t){0});
 }

@@ -7,7 +7,8 @@
 
 void helio_attempt_start(helio_agent_core_t *self, helio_attempt_t *attempt);
 /*  Nothing happens to one that is over, or is stopped no less firmly already. */
-void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, const char *reason);
+void helio_attempt_stop(helio_agent_core_t *self, helio_attempt_t *attempt, uint32_t mode, uint32_t cause,
+                        helio_text_t explanation);
 void helio_attempt_backend(helio_agent_core_t *self, const helio_aev_backend_t *event);
 
 void helio_attempts_loaded(helio_agent_core_t *self); /* adopts what may still run */

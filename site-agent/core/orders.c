@@ -3,8 +3,7 @@
  */
 #include "site-agent/core/orders.h"
 
-#include <stdio.h>
-
+#include "federation/reason/codes.h"
 #include "site-agent/core/lease.h"
 #include "site-agent/core/life.h"
 #include "site-agent/core/reports.h"
@@ -13,31 +12,34 @@
  */
 enum { PENDING_MAX = 200000 };
 
-static void refuse(helio_agent_core_t *self, const helio_order_t *order, const char *reason)
+static void refuse(helio_agent_core_t *self, const helio_order_t *order, helio_cause_t cause, const char *explanation)
 {
     self->figures.refusals_total++;
     helio_epoch_seen(self, helio_known_get(self->known, order->key), order->epoch);
     helio_report_t report = {.key = order->key,
                              .epoch = order->epoch,
                              .kind = HELIO_REPORT_KIND_REFUSED,
-                             .reason = helio_text_of(reason)};
+                             .cause = cause,
+                             .explanation = helio_text_of(explanation)};
     helio_reports_add(self, &report);
 }
 
-/*  Why nothing may start now; NULL = it may. */
-static const char *not_ready(const helio_agent_core_t *self, const helio_order_t *order)
+/*  Why nothing can start now; NONE = it can. */
+static helio_cause_t not_ready(const helio_agent_core_t *self, const helio_order_t *order, const char **ret_explanation)
 {
+    *ret_explanation = NULL;
     if (self->reconcile_only)
-        return "NotReady: the site's journal was damaged and is being reconciled";
-    if (!helio_session_is_open(self))
-        return "NotReady: the inventory is not closed";
-    if (self->attempts.found)
-        return "NotReady: an attempt of unknown size runs here";
-    if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
-        return "NotReady: the site holds no lease";
-    if (self->attempts.count >= self->options.attempts_max)
-        return "TooMany: this site holds as many attempts as it may";
-    return NULL;
+        *ret_explanation = "the site's journal was damaged and is being reconciled";
+    else if (!helio_session_is_open(self))
+        *ret_explanation = "the inventory is not closed";
+    else if (self->attempts.found)
+        *ret_explanation = "an attempt of unknown size runs here";
+    else if (order->on_site_loss != HELIO_SITE_LOSS_STRICT && !helio_lease_is_valid(self))
+        *ret_explanation = "the site holds no lease";
+    if (*ret_explanation)
+        return HELIO_CAUSE_NOT_READY;
+    *ret_explanation = "the site holds as many attempts as it can";
+    return self->attempts.count >= self->options.attempts_max ? HELIO_CAUSE_TOO_MANY : HELIO_CAUSE_NONE;
 }
 
 /*  Room where we place; else only what the pool can never hold is refused, for its own scheduler has a queue.
@@ -65,10 +67,7 @@ static void accept(helio_agent_core_t *self, uint64_t incarnation, const helio_o
     helio_error_t err;
     helio_rc rc = place(self, order, &slots, &slot_count, &err);
     if (rc != HELIO_OK) {
-        char reason[257];
-        (void)snprintf(reason, sizeof reason, "%s: %.200s",
-                       rc == HELIO_NOT_FOUND ? "NoSuchPool" : "NoCapacity", err.text);
-        refuse(self, order, reason);
+        refuse(self, order, rc == HELIO_NOT_FOUND ? HELIO_CAUSE_NO_SUCH_POOL : HELIO_CAUSE_NO_CAPACITY, err.text);
         return;
     }
     helio_attempt_t *attempt = helio_attempt_add(self, incarnation, order, slots, slot_count);
@@ -90,18 +89,19 @@ static void take_order(helio_agent_core_t *self, uint64_t incarnation, const hel
         /* Over, and acknowledged: only a broker whose database went back asks for it, and it wants another epoch. */
         if (!helio_reports_resend(self, order->key, order->epoch) &&
             !helio_attempt_find(self, order->key, order->epoch))
-            refuse(self, order, "StaleEpoch: that attempt is over here");
+            refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "that attempt is over here");
         return;
     }
 #ifndef HELIO_MUTANT_epoch_ignored
     if (known && order->epoch < known->epoch) {
-        refuse(self, order, "StaleEpoch");
+        refuse(self, order, HELIO_CAUSE_STALE_EPOCH, "");
         return;
     }
 #endif
-    const char *reason = not_ready(self, order);
-    if (reason)
-        refuse(self, order, reason);
+    const char *explanation;
+    helio_cause_t cause = not_ready(self, order, &explanation);
+    if (cause != HELIO_CAUSE_NONE)
+        refuse(self, order, cause, explanation);
     else
         accept(self, incarnation, order);
 }
@@ -129,7 +129,7 @@ static void stop_unknown(helio_agent_core_t *self, const helio_stop_t *stop)
     helio_report_t report = {.key = stop->key,
                              .epoch = stop->epoch,
                              .kind = HELIO_REPORT_KIND_STOPPED,
-                             .reason = HELIO_TEXT("NotHere")};
+                             .cause = HELIO_CAUSE_NOT_HERE};
     helio_reports_add(self, &report);
 }
 
@@ -144,9 +144,8 @@ void helio_stops_take(helio_agent_core_t *self, const helio_aev_stops_t *stops)
             if (helio_session_is_open(self))
                 (void)helio_reports_resend(self, stop->key, stop->epoch);
         } else {
-            char reason[65];
-            (void)helio_text_copy(stop->reason, reason, sizeof reason);
-            helio_attempt_stop(self, attempt, stop->mode, reason[0] ? reason : "Stopped");
+            uint32_t cause = stop->cause == HELIO_CAUSE_NONE ? HELIO_CAUSE_STOPPED : stop->cause; /* an older broker */
+            helio_attempt_stop(self, attempt, stop->mode, cause, stop->reason);
         }
     }
 }

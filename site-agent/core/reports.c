@@ -4,9 +4,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "federation/reason/codes.h"
+
 /*  A report that is not yet acknowledged. */
 typedef struct helio_pending {
     helio_report_t report; /* its texts are the arrays below */
+    char explanation[257];
     char reason[257];
     char local_id[65];
     struct helio_pending *next;
@@ -62,7 +65,9 @@ static helio_pending_t *append(helio_reports_t *self, const helio_report_t *repo
 {
     helio_pending_t *pending = helio_new(1, sizeof *pending);
     pending->report = *report;
-    keep_text(&pending->report.reason, pending->reason, sizeof pending->reason);
+    keep_text(&pending->report.explanation, pending->explanation, sizeof pending->explanation);
+    pending->report.reason = helio_cause_text(pending->report.cause, pending->report.explanation, pending->reason,
+                                              sizeof pending->reason);
     keep_text(&pending->report.local_id, pending->local_id, sizeof pending->local_id);
     if (self->last)
         self->last->next = pending;
@@ -89,7 +94,9 @@ void helio_reports_load(helio_agent_core_t *self, const helio_report_t *report)
 {
     assert(!self->reports->last ||
            self->reports->last->report.seq < report->seq); /* the journal loads in order */
-    append(self->reports, report);
+    helio_report_t whole = *report;
+    helio_cause_derive(report->reason, &whole.cause, &whole.explanation); /* written by an agent before version 4 */
+    append(self->reports, &whole);
     if (report->seq > self->meta.report_seq)
         self->meta.report_seq = report->seq;
 }

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/core/lease.h"
 #include "site-agent/core/life.h"
 #include "site-agent/core/reports.h"
@@ -117,9 +118,9 @@ static void rule(helio_agent_core_t *self, const helio_attempt_verdict_t *attemp
     if (attempt_verdict->verdict == HELIO_VERDICT_FENCED) {
         attempt->fenced = true;
         /* A newer copy runs or may run elsewhere: this one must not write beside it. */
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, "Fenced");
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_KILL, HELIO_CAUSE_FENCED, (helio_text_t){0});
     } else {
-        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, "Ruled");
+        helio_attempt_stop(self, attempt, HELIO_STOP_MODE_GRACE, HELIO_CAUSE_RULED, (helio_text_t){0});
     }
 }
 

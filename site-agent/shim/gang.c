@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/shim/plan.h"
 
 enum {
@@ -134,10 +135,13 @@ static void add_done(helio_gang_end_t *end, firsts_t *firsts, uint32_t rank, con
 {
     if (done->max_rss_kib > end->max_rss_kib)
         end->max_rss_kib = done->max_rss_kib;
-    end->lease_expired |= strcmp(done->reason, "LeaseExpired") == 0;
+    end->lease_expired |= done->cause == HELIO_CAUSE_LEASE_EXPIRED;
     if (done->failed) {
-        if (!end->refused++)
-            (void)snprintf(end->reason, sizeof end->reason, "%.150s (rank %u)", done->reason, rank);
+        if (!end->refused++) {
+            end->cause = done->cause;
+            (void)snprintf(end->explanation, sizeof end->explanation, "%.150s%s(rank %u)", done->explanation,
+                           done->explanation[0] ? " " : "", rank);
+        }
         return;
     }
     end->ran++;

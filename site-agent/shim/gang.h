@@ -44,7 +44,8 @@ typedef struct helio_gang_end {
         exit_code; /* of the first to fail by itself; else of the first that was stopped; 0 = none failed */
     bool lease_expired; /* of a rank */
     uint64_t max_rss_kib;
-    char reason[200]; /* of the first that could not start */
+    uint32_t cause;        /* of the first that could not start, */
+    char explanation[200]; /* with its rank */
 } helio_gang_end_t;
 /*  After srun is gone. Closes what no rank has claimed, so that none can start late. */
 void helio_gang_gather(int folder, uint32_t nodes, helio_gang_end_t *ret_end);

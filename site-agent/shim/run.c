@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 #include "site-agent/shim/inner.h"
 #include "site-agent/shim/slurm.h"
 
@@ -166,7 +167,7 @@ static void look_at_clocks(helio_shim_t *self, int64_t now_ms)
         helio_shim_read_lease(self, now_ms);
         if (self->phase == HELIO_SHIM_RUNNING && now_ms >= self->lease.stop_boot_ms) {
             self->done.stopped = true;
-            (void)snprintf(self->done.reason, sizeof self->done.reason, "LeaseExpired");
+            self->done.cause = HELIO_CAUSE_LEASE_EXPIRED;
             stop_politely(self, now_ms, self->plan.grace_ms);
         }
         if (self->phase == HELIO_SHIM_STOPPING && now_ms >= self->lease.kill_boot_ms)
@@ -301,9 +302,8 @@ static void run(helio_shim_t *self)
 static void end_failed(helio_shim_t *self, const helio_error_t *why)
 {
     self->done.failed = true;
-    bool word = strcmp(why->text, "LeaseExpired") == 0;
-    (void)snprintf(self->done.reason, sizeof self->done.reason, "%s%.180s",
-                   word ? "" : "StartFailed: ", why->text);
+    self->done.cause = why->code == HELIO_FENCED ? HELIO_CAUSE_LEASE_EXPIRED : HELIO_CAUSE_START_FAILED;
+    (void)snprintf(self->done.explanation, sizeof self->done.explanation, "%.180s", why->text);
     self->head = false; /* there is no srun, or none that got beyond its gate */
     for (;;) {
         kill_now(self, helio_clock_boot_ms());
@@ -313,6 +313,12 @@ static void end_failed(helio_shim_t *self, const helio_error_t *why)
         (void)poll(NULL, 0, KILL_AGAIN_MS);
     }
     helio_output_close(&self->output);
+}
+
+static void explain_refusal(helio_shim_t *self, const helio_gang_end_t *end)
+{
+    self->done.cause = end->cause == HELIO_CAUSE_NONE ? HELIO_CAUSE_START_FAILED : end->cause;
+    memcpy(self->done.explanation, end->explanation, sizeof self->done.explanation);
 }
 
 /*  What srun's tasks came to. UNAVAILABLE: one of them began and left no end: it may still run. */
@@ -327,22 +333,19 @@ static helio_rc end_gang(helio_shim_t *self, helio_error_t *err)
                           self->plan.nodes, srun_code);
     if (!end.ran && !self->done.stopped) {
         self->done.failed = true;
-        if (end.refused)
-            (void)snprintf(self->done.reason, sizeof self->done.reason, "%s", end.reason);
-        else
-            (void)snprintf(
-                self->done.reason, sizeof self->done.reason,
-                "StartFailed: srun ended with %d before any rank began; the job's log has its words",
-                srun_code);
+        explain_refusal(self, &end);
+        if (!end.refused)
+            (void)snprintf(self->done.explanation, sizeof self->done.explanation,
+                           "srun ended with %d before any rank began; the job's log has its message", srun_code);
         return HELIO_OK;
     }
     self->done.max_rss_kib =
         end.max_rss_kib > self->done.max_rss_kib ? end.max_rss_kib : self->done.max_rss_kib;
     if (end.lease_expired) {
         self->done.stopped = true;
-        (void)snprintf(self->done.reason, sizeof self->done.reason, "LeaseExpired");
+        self->done.cause = HELIO_CAUSE_LEASE_EXPIRED;
     } else if (end.refused && !self->done.stopped)
-        (void)snprintf(self->done.reason, sizeof self->done.reason, "%s", end.reason);
+        explain_refusal(self, &end);
     self->done.exit_code = end.exit_code;
     if (!end.ran)
         self->done.exit_code = 128 + SIGTERM;

@@ -169,7 +169,7 @@ static helio_rc may_start(helio_shim_t *self, helio_error_t *err)
 {
     helio_shim_read_lease(self, helio_clock_boot_ms());
     if (self->plan.lease.size && helio_clock_boot_ms() >= self->lease.stop_boot_ms)
-        return helio_fail(err, HELIO_TIMEOUT, "LeaseExpired");
+        return helio_fail(err, HELIO_FENCED, "the lease ended before the job began");
     uint64_t grace_ms;
     if (self->call->mode == HELIO_SHIM_RANK && helio_gang_hear(self->folder, &grace_ms) != HELIO_GANG_GO)
         return helio_fail(err, HELIO_TIMEOUT, "stopped before it began");

@@ -8,6 +8,9 @@
 #include <unistd.h>
 
 #include "federation/base/file.h"
+#include "federation/reason/codes.h"
+
+enum { REASON_SIZE = sizeof((helio_done_t *)0)->explanation + 32 }; /* with the word of its cause */
 
 static helio_rc failed(helio_error_t *err, const char *what, const char *name)
 {
@@ -148,19 +151,25 @@ void helio_done_text(const helio_done_t *self, helio_buffer_t *out)
                         (long long)self->started_wall_ms, (long long)self->ended_wall_ms,
                         (unsigned long long)self->run_ms, (unsigned long long)self->max_rss_kib,
                         (unsigned long long)self->log_dropped_bytes);
+    char reason[REASON_SIZE];
+    (void)helio_cause_text(self->cause, helio_text_of(self->explanation), reason, sizeof reason);
     helio_buffer_text(out, "reason=");
-    for (const char *c = self->reason; *c; c++)
+    for (const char *c = reason; *c; c++)
         helio_buffer_append(out, (unsigned char)*c < ' ' ? " " : c, 1);
     helio_buffer_text(out, "\nend=1\n");
 }
 
 /*  It ends on terminals and in documents, and the mark may be a user's work: plain characters alone. */
-static void read_reason(helio_text_t text, char *reason, size_t capacity)
+static void read_reason(helio_text_t text, helio_done_t *done)
 {
-    (void)helio_text_copy(text, reason, capacity);
+    char reason[REASON_SIZE];
+    helio_text_t explanation;
+    (void)helio_text_copy(text, reason, sizeof reason);
     for (char *c = reason; *c; c++)
         if (*c < ' ' || *c > '~')
             *c = '?';
+    done->cause = helio_cause_of_text(helio_text_of(reason), &explanation);
+    (void)helio_text_copy(explanation, done->explanation, sizeof done->explanation);
 }
 
 helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
@@ -171,7 +180,7 @@ helio_rc helio_done_parse(helio_text_t text, helio_done_t *ret_done)
     while (helio_status_file_line(&text, &key, &value)) {
         int64_t number = 0;
         if (helio_text_is(key, "reason")) {
-            read_reason(value, done.reason, sizeof done.reason);
+            read_reason(value, &done);
             continue;
         }
         if (!helio_status_file_number(value, INT64_MIN + 1, INT64_MAX, &number))

@@ -56,7 +56,7 @@ bool helio_status_file_number(helio_text_t text, int64_t least, int64_t most, in
 
 /*  How an attempt ended, as `done` says it. */
 typedef struct helio_done {
-    bool failed; /* not one instruction of the job ran; reason says why */
+    bool failed; /* not one instruction of the job ran; cause says why */
     int32_t exit_code;
     bool limit_reached;
     bool stopped;
@@ -65,7 +65,8 @@ typedef struct helio_done {
     uint64_t run_ms;
     uint64_t max_rss_kib;
     uint64_t log_dropped_bytes;
-    char reason[200]; /* "StartFailed: …", "LeaseExpired"; one line */
+    uint32_t cause; /* helio_cause_t; in the file the line `reason` is its word, ": " and the explanation */
+    char explanation[200]; /* one line */
 } helio_done_t;
 
 void helio_done_text(const helio_done_t *self, helio_buffer_t *out);

@@ -23,7 +23,7 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
     assert_true(site->heard_count < SITE_EVENTS_MAX);
     heard_t *heard = &site->heard[site->heard_count++];
     heard->event = *event;
-    (void)helio_text_copy(event->reason, heard->reason, sizeof heard->reason);
+    (void)helio_text_copy(event->explanation, heard->explanation, sizeof heard->explanation);
     (void)helio_text_copy(event->local_id, heard->local_id, sizeof heard->local_id);
 }
 

@@ -2,13 +2,14 @@
 #ifndef HELIO_TESTS_LOCAL_FIXTURE_H
 #define HELIO_TESTS_LOCAL_FIXTURE_H
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/local/local.h"
 
 enum { SITE_EVENTS_MAX = 64, SITE_USERS_MAX = 4 };
 
 typedef struct heard {
     helio_aev_backend_t event; /* its texts are below */
-    char reason[256];
+    char explanation[257];
     char local_id[64];
 } heard_t;
 

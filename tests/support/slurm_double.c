@@ -22,14 +22,15 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
     lab_t *lab = arg;
     if (event->word == HELIO_BACKEND_REPORT_WAITING) {
         lab->waitings++;
-        (void)helio_text_copy(event->reason, lab->waits, sizeof lab->waits);
+        assert_int_equal(event->cause, HELIO_CAUSE_WAITS_IN_CLUSTER);
+        (void)helio_text_copy(event->explanation, lab->waits, sizeof lab->waits);
         return;
     }
     assert_true(lab->heard_count < LAB_EVENTS_MAX);
     lab_event_t *heard = &lab->heard[lab->heard_count++];
     heard->event = *event;
-    assert_true(event->reason.size <= 256 && event->local_id.size <= 64);
-    (void)helio_text_copy(event->reason, heard->reason, sizeof heard->reason);
+    assert_true(event->explanation.size <= 256 && event->local_id.size <= 64);
+    (void)helio_text_copy(event->explanation, heard->explanation, sizeof heard->explanation);
     (void)helio_text_copy(event->local_id, heard->local_id, sizeof heard->local_id);
 }
 
@@ -435,12 +436,20 @@ const lab_event_t *lab_last(const lab_t *lab)
     return lab->heard_count ? &lab->heard[lab->heard_count - 1] : NULL;
 }
 
-void lab_expect(const lab_t *lab, uint32_t n, uint32_t word, const char *reason)
+void lab_expect_word(const lab_t *lab, uint32_t n, uint32_t word)
+{
+    assert_true(lab->heard_count > n);
+    lab_expect(lab, n, word, lab->heard[n].event.cause, "");
+}
+
+void lab_expect(const lab_t *lab, uint32_t n, uint32_t word, uint32_t cause, const char *explanation)
 {
     if (lab->heard_count <= n)
         fail_msg("%u events were heard, not %u", lab->heard_count, n + 1);
     const lab_event_t *heard = &lab->heard[n];
-    if (heard->event.word != word || strncmp(heard->reason, reason, strlen(reason)) != 0)
-        fail_msg("event %u is %s '%s', not %s '%s'", n, helio_backend_report_name(heard->event.word),
-                 heard->reason, helio_backend_report_name(word), reason);
+    if (heard->event.word != word || heard->event.cause != cause ||
+        strncmp(heard->explanation, explanation, strlen(explanation)) != 0)
+        fail_msg("event %u is %s %s '%s', not %s %s '%s'", n, helio_backend_report_name(heard->event.word),
+                 helio_cause_name(heard->event.cause), heard->explanation, helio_backend_report_name(word),
+                 helio_cause_name(cause), explanation);
 }

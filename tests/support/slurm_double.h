@@ -4,6 +4,7 @@
 #ifndef HELIO_TESTS_SLURM_DOUBLE_H
 #define HELIO_TESTS_SLURM_DOUBLE_H
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/slurm.h"
 
@@ -11,7 +12,7 @@ enum { LAB_EVENTS_MAX = 64 };
 
 typedef struct lab_event {
     helio_aev_backend_t event; /* its texts are below */
-    char reason[257];
+    char explanation[257];
     char local_id[65];
 } lab_event_t;
 
@@ -29,7 +30,7 @@ typedef struct lab {
     lab_event_t heard[LAB_EVENTS_MAX];
     uint32_t heard_count, capacities, series;
     uint32_t waitings; /* how often WAITING was said; it is not among those heard */
-    char waits[257];   /* the reason that came last */
+    char waits[257];   /* the explanation of the WAITING that came last */
     uint32_t silences, returns;
     uint64_t silent_ms;     /* as the last of them said */
     uint32_t free_nodes[9]; /* of the last capacity */
@@ -82,7 +83,9 @@ void lab_account(const lab_t *lab, const lab_job_t *job, const char *id, const c
                  int64_t start_s, int64_t end_s);
 
 const lab_event_t *lab_last(const lab_t *lab); /* NULL = nothing was heard */
-/*  The n-th event is this word, and its reason begins so. */
-void lab_expect(const lab_t *lab, uint32_t n, uint32_t word, const char *reason);
+/*  The n-th event is this word, whatever its cause. */
+void lab_expect_word(const lab_t *lab, uint32_t n, uint32_t word);
+/*  The n-th event is this word with this cause, and its explanation begins so. */
+void lab_expect(const lab_t *lab, uint32_t n, uint32_t word, uint32_t cause, const char *explanation);
 
 #endif

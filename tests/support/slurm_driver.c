@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "federation/reason/codes.h"
 #include "federation/base/clock.h"
 #include "site-agent/backends/slurm/slurm.h"
 
@@ -25,10 +26,11 @@ typedef struct driver {
 static void on_event(void *arg, const helio_aev_backend_t *event)
 {
     (void)arg;
+    char why[300];
     (void)printf("%s %u id=%.*s exit=%d stopped=%d limit=%d started=%d run_ms=%llu reason=%.*s\n",
                  helio_backend_report_name(event->word), event->epoch, HELIO_TEXT_ARGS(event->local_id),
                  event->exit_code, event->stopped, event->limit_reached, event->started_wall_ms != 0,
-                 (unsigned long long)event->run_ms, HELIO_TEXT_ARGS(event->reason));
+                 (unsigned long long)event->run_ms, HELIO_TEXT_ARGS(helio_cause_text(event->cause, event->explanation, why, sizeof why)));
     (void)fflush(stdout);
 }
 

@@ -18,6 +18,7 @@
 #include "broker/core/state/preemptible.h"
 #include "broker/core/state/sites.h"
 #include "broker/core/state/why.h"
+#include "federation/reason/codes.h"
 
 enum {
     SITE_FAILURES_MAX = 2, /* attempts that sites could not run: then HELD, with the evidence */
@@ -337,40 +338,19 @@ static void on_stopped(helio_broker_core_t *self, site_t *site, job_t *job, cons
     }
 }
 
-/*  Begins with a word that says that it was this job, or somebody's wish, and not the pool's health. */
-static bool is_about_the_job(helio_text_t reason)
-{
-    static const char *const words[] = {"SubmitRefused", "BadOption", "SiteCancelled", "Preempted", "NoUserMapping",
-                                        "MissingSecret", "Doubted",
-                                        "Withdrawn"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        size_t size = strlen(words[i]);
-        if (reason.size >= size && memcmp(reason.data, words[i], size) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, helio_text_t reason)
+static void doubt(const helio_broker_core_t *self, job_class_t *class, pool_t *pool, uint32_t cause)
 {
     if (!pool)
         return;
     class->doubtful = pool;
     class->doubtful_until_ms = self->now_ms + DOUBT_MOST_MS;
-    if (is_about_the_job(reason))
+    if (helio_cause_blame(cause) == HELIO_BLAME_JOB)
         return;
     int64_t for_ms = DOUBT_MS;
     for (uint32_t i = 0; i < pool->failures_in_row && for_ms < DOUBT_MOST_MS; i++)
         for_ms *= 2;
     pool->failures_in_row++;
     pool->doubtful_until_ms = self->now_ms + (for_ms < DOUBT_MOST_MS ? for_ms : DOUBT_MOST_MS);
-}
-
-/*  Taken back from a queue that did not move: nothing failed, and another site may be quicker. */
-static bool was_withdrawn(helio_text_t reason)
-{
-    static const char word[] = "Withdrawn";
-    return reason.size >= sizeof word - 1 && memcmp(reason.data, word, sizeof word - 1) == 0;
 }
 
 /*  The site could not run it, or lost it: not the job's own doing. Twice, and a person should look. */
@@ -390,8 +370,8 @@ static void on_lost(helio_broker_core_t *self, site_t *site, job_t *job, const h
     if (job->state == HELIO_JOB_SUSPENDED)
         core_job_change_state(self, job, HELIO_JOB_RUNNING, CORE_WHY0(self, HELIO_DETAIL_SEEN_BY_ITS_END), actor);
     if (report->run_ms < QUICK_FAILURE_MS) {
-        job->site_failures += !was_withdrawn(report->reason);
-        doubt(self, job->submission->class, job->pool, report->reason);
+        job->site_failures += report->cause != HELIO_CAUSE_WITHDRAWN;
+        doubt(self, job->submission->class, job->pool, report->cause);
     }
     if (job->site_failures < SITE_FAILURES_MAX) {
         core_job_change_state(self, job, HELIO_JOB_QUEUED, core_stated(self, reason), actor);

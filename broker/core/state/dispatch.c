@@ -4,6 +4,7 @@
 #include "broker/core/state/core.h"
 #include "broker/core/state/emit.h"
 #include "broker/core/state/jobs.h"
+#include "federation/reason/codes.h"
 #include "federation/reason/sentence.h"
 
 void core_order(helio_broker_core_t *self, job_t *job)
@@ -46,6 +47,7 @@ void core_stop(helio_broker_core_t *self, job_t *job, helio_stop_mode_t mode, co
     if (!job->site->peer || !job->site->inventory_closed)
         return; /* the close of the next inventory says it again */
     const char *sentences = helio_arena_string(self->effects->arena, helio_sentences_text(reason, self->effects->arena));
-    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, core_text_cut(sentences, STOP_REASON_MAX)}};
+    helio_fx_stop_t fx = {job->site->peer, {job->key, job->epoch, mode, core_text_cut(sentences, STOP_REASON_MAX),
+                                            HELIO_CAUSE_STOPPED}};
     core_emit(self, HELIO_BROKER_FX_STOP, &fx);
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/folder/inner.h"
 #include "site-agent/shim/variables.h"
 
@@ -36,13 +37,13 @@ static bool is_name(helio_text_t name)
 static helio_rc set(environment_t *self, helio_text_t name, helio_text_t value, helio_error_t *err)
 {
     if (!is_name(name) || (value.size && memchr(value.data, '\0', value.size)))
-        return helio_fail(err, HELIO_INVALID, "StartFailed: '%.*s' cannot be an environment variable",
+        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be an environment variable",
                           HELIO_TEXT_ARGS(name));
     uint32_t at = 0;
     while (at < self->count && !helio_text_equal(self->items[at].name, name))
         at++;
     if (at == ENV_NAMES_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "StartFailed: more than %d environment variables",
+        return helio_fail(err, HELIO_TOO_BIG, "more than %d environment variables",
                           ENV_NAMES_MAX);
     self->items[at] = (variable_t){helio_arena_text(self->arena, name), helio_arena_text(self->arena, value)};
     self->count += at == self->count;
@@ -65,7 +66,7 @@ static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_us
 {
     if (!is_name(name) || !unix_user.size || unix_user.data[0] == '.' ||
         memchr(unix_user.data, '/', unix_user.size))
-        return helio_fail(err, HELIO_INVALID, "MissingSecret: '%.*s' cannot be a secret's name",
+        return helio_fail(err, HELIO_INVALID, "'%.*s' cannot be a secret's name",
                           HELIO_TEXT_ARGS(name));
     char path[HELIO_FOLDER_PATH_SIZE];
     (void)snprintf(path, sizeof path, "%.*s/%.*s", HELIO_TEXT_ARGS(rules->secrets),
@@ -73,11 +74,11 @@ static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_us
     struct stat top;
     char root[HELIO_FOLDER_PATH_SIZE];
     if (!rules->secrets.size || !helio_text_copy(rules->secrets, root, sizeof root) || stat(root, &top))
-        return helio_fail(err, HELIO_NOT_FOUND, "MissingSecret: '%.*s' (the site keeps none)",
+        return helio_fail(err, HELIO_NOT_FOUND, "'%.*s': the site keeps no secrets",
                           HELIO_TEXT_ARGS(name));
     if (top.st_mode & 077 || top.st_uid != geteuid())
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "MissingSecret: the site's folder of secrets is open to others");
+                          "the site's folder of secrets is open to others");
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     char file[257];
     helio_rc rc = HELIO_NOT_FOUND;
@@ -87,14 +88,14 @@ static helio_rc read_secret(const helio_job_rules_t *rules, helio_text_t unix_us
     if (folder >= 0)
         (void)close(folder);
     if (rc)
-        return helio_fail(err, rc, "MissingSecret: '%.*s' is not kept here for this user",
+        return helio_fail(err, rc, "'%.*s' is not kept here for this user",
                           HELIO_TEXT_ARGS(name));
     if (out->size > before && out->data[out->size - 1] == '\n') /* as editors leave it */
         out->data[--out->size] = '\0';
     return HELIO_OK;
 }
 
-static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
+static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, uint32_t *ret_cause, helio_error_t *err)
 {
     const helio_job_rules_t *rules = &job->folders->rules;
     const helio_backend_task_t *task = job->task;
@@ -109,7 +110,9 @@ static helio_rc set_asked(const helio_folder_job_t *job, environment_t *env, hel
         HELIO_AUTO(helio_buffer_clear) helio_buffer_t value = {0};
         helio_text_t name = task->spec->secrets.items[i].text;
         helio_rc rc = read_secret(rules, unix_user, name, &value, err);
-        if (!rc && !helio_variable_is_ours(name))
+        if (rc)
+            *ret_cause = HELIO_CAUSE_MISSING_SECRET;
+        else if (!helio_variable_is_ours(name))
             rc = set(env, name, helio_buffer_view(&value), err);
         if (value.size)
             explicit_bzero(value.data, value.size);
@@ -232,7 +235,7 @@ static helio_rc set_batch(const helio_folder_job_t *job, environment_t *env, hel
 
 /* ---- all of it -------------------------------------------------------------------------------------- */
 
-static helio_rc fill(const helio_folder_job_t *job, environment_t *env, helio_error_t *err)
+static helio_rc fill(const helio_folder_job_t *job, environment_t *env, uint32_t *ret_cause, helio_error_t *err)
 {
     const given_t base[] = {{HELIO_VARIABLE_PATH, job->folders->rules.path},
                                {HELIO_VARIABLE_HOME, helio_text_of(job->account->home)},
@@ -240,17 +243,18 @@ static helio_rc fill(const helio_folder_job_t *job, environment_t *env, helio_er
                                {HELIO_VARIABLE_LANG, HELIO_TEXT("C.UTF-8")}};
     helio_rc rc = give_all(env, base, COUNT(base), err);
     if (!rc)
-        rc = set_asked(job, env, err);
+        rc = set_asked(job, env, ret_cause, err);
     if (!rc && job->how->batch_script)
         rc = set_batch(job, env, err);
     return rc ? rc : set_helio(job, env, err);
 }
 
-helio_rc helio_folder_environment(const helio_folder_job_t *job, helio_buffer_t *out, helio_error_t *err)
+helio_rc helio_folder_environment(const helio_folder_job_t *job, helio_buffer_t *out, uint32_t *ret_cause,
+                                  helio_error_t *err)
 {
     environment_t *env = helio_new(1, sizeof *env);
     env->arena = helio_arena_new();
-    helio_rc rc = fill(job, env, err);
+    helio_rc rc = fill(job, env, ret_cause, err);
     for (uint32_t i = 0; i < env->count && !rc; i++) {
         helio_buffer_append(out, env->items[i].name.data, env->items[i].name.size);
         helio_buffer_append(out, "=", 1);

@@ -42,7 +42,7 @@ typedef struct helio_unix_account {
     helio_text_t slurm_account; /* of the rules' line; view into the rules; "" = none */
 } helio_unix_account_t;
 
-/*  By the rules' table of users. The error's text is a reason: NoUserMapping, … */
+/*  By the rules' table of users. Failure: NO_USER_MAPPING, explained by the error's text. */
 HELIO_MUST_CHECK helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t *order,
                                                 helio_unix_account_t *ret_account, helio_error_t *err);
 
@@ -64,10 +64,10 @@ typedef struct helio_folder_how {
 } helio_folder_how_t;
 
 /*  Makes the attempt's folder, ready for a shim, durable before it returns. On failure there is no folder,
- * and the error's text is a reason for FAILED_TO_START. */
+ * *ret_cause is why (helio_cause_t), and the error's text explains it. */
 HELIO_MUST_CHECK helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t *task,
                                                 const char *name, const helio_folder_how_t *how,
-                                                helio_error_t *err);
+                                                uint32_t *ret_cause, helio_error_t *err);
 
 /*  The job's part `slurm` says launch=batch: it came through `helio sbatch`. */
 bool helio_job_is_batch_script(const helio_job_spec_t *spec);

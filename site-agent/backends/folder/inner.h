@@ -38,8 +38,8 @@ typedef struct helio_folder_job {
 bool helio_folders_is_forgotten(const helio_folders_t *self, const char *name);
 
 /*  environment.c: appends the NUL-terminated "NAME=value" entries of every rank. They may hold
- * secrets: wipe them. On failure the error's text is a reason. */
+ * secrets: wipe them. *ret_cause becomes MISSING_SECRET where that is the failure, and else stays. */
 HELIO_MUST_CHECK helio_rc helio_folder_environment(const helio_folder_job_t *job, helio_buffer_t *out,
-                                                   helio_error_t *err);
+                                                   uint32_t *ret_cause, helio_error_t *err);
 
 #endif

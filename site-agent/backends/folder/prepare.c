@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/folder/inner.h"
 
 /* ---- the user ------------------------------------------------------------------------------------------ */
@@ -30,7 +31,7 @@ static helio_rc look_up_account(helio_text_t unix_user, helio_unix_account_t *re
     if (found)
         return HELIO_OK;
     return helio_fail(err, HELIO_NOT_FOUND,
-                      "NoUserMapping: the Unix user '%.63s' cannot be looked up here%s%s", name,
+                      "the Unix user '%.63s' cannot be looked up here%s%s", name,
                       rc ? ": " : "", rc ? strerror(rc) : "");
 }
 
@@ -40,17 +41,17 @@ helio_rc helio_folders_account(const helio_folders_t *self, const helio_order_t 
     helio_user_rule_t line;
     if (helio_job_rules_user(&self->rules, order->tenant, order->user, &line))
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "NoUserMapping: the site names no Unix user for '%.*s' of tenant '%.*s'",
+                          "the site names no Unix user for '%.*s' of tenant '%.*s'",
                           HELIO_TEXT_ARGS(order->user), HELIO_TEXT_ARGS(order->tenant));
     helio_unix_account_t account;
     helio_rc rc = look_up_account(line.unix_user, &account, err);
     if (rc)
         return rc;
     if (account.uid == 0 && !(line.allow_root && helio_text_is(line.unix_user, "root")))
-        return helio_fail(err, HELIO_FORBIDDEN, "NoUserMapping: '%s' is root, which needs allow_root",
+        return helio_fail(err, HELIO_FORBIDDEN, "'%s' is root, which needs allow_root",
                           account.name);
     if (geteuid() != 0 && account.uid != geteuid())
-        return helio_fail(err, HELIO_FORBIDDEN, "NoUserMapping: an agent that is not root cannot become '%s'",
+        return helio_fail(err, HELIO_FORBIDDEN, "an agent that is not root cannot become '%s'",
                           account.name);
     account.slurm_account = line.account;
     *ret_account = account;
@@ -120,7 +121,7 @@ static void fill_plan(const helio_folder_job_t *job, helio_arena_t *arena, helio
 static helio_rc not_given(const helio_folders_t *self, const char *what, const char *user, helio_error_t *err)
 {
     bool squashed = self->users_own && errno == EPERM;
-    return helio_fail(err, HELIO_IO, "StartFailed: cannot give %s to '%s': %s%s", what, user, strerror(errno),
+    return helio_fail(err, HELIO_IO, "cannot give %s to '%s': %s%s", what, user, strerror(errno),
                       squashed ? " (does the file server turn root into nobody? export the shared folder to "
                                  "this host with no_root_squash, or run the agent as that user)"
                                : "");
@@ -142,10 +143,10 @@ static helio_rc make_user_folder(const helio_folder_job_t *job, helio_text_t pat
     }
     struct stat status;
     if (errno != EEXIST || lstat(name, &status))
-        return helio_fail(err, HELIO_IO, "StartFailed: cannot make a folder: %s", strerror(errno));
+        return helio_fail(err, HELIO_IO, "cannot make a folder: %s", strerror(errno));
     if (!S_ISDIR(status.st_mode) || status.st_uid != account->uid)
         return helio_fail(err, HELIO_FORBIDDEN,
-                          "StartFailed: the job's checkpoints belong to another Unix user than '%s'",
+                          "the job's checkpoints belong to another Unix user than '%s'",
                           account->name);
     return HELIO_OK;
 }
@@ -157,7 +158,7 @@ static helio_rc put(const helio_folder_job_t *job, int folder, const char *name,
     helio_error_t why = {0};
     helio_rc rc = helio_status_file_write(folder, name, text, mode, &why);
     if (rc)
-        return helio_fail(err, rc, "StartFailed: %s", why.text);
+        return helio_fail(err, rc, "%s", why.text);
     if (theirs && geteuid() == 0 &&
         fchownat(folder, name, job->account->uid, job->account->gid, AT_SYMLINK_NOFOLLOW))
         return not_given(job->folders, name, job->account->name, err);
@@ -181,7 +182,7 @@ static helio_rc fill_folder(const helio_folder_job_t *job, int folder, helio_tex
     if (!rc && users_own && geteuid() == 0 && fchown(folder, job->account->uid, job->account->gid))
         rc = not_given(job->folders, "the attempt's folder", job->account->name, err);
     if (!rc && fsync(folder))
-        rc = helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder: %s", strerror(errno));
+        rc = helio_fail(err, HELIO_IO, "the attempt's folder: %s", strerror(errno));
     return rc;
 }
 
@@ -190,11 +191,11 @@ static helio_rc make_attempt_folder(const helio_folders_t *self, const char *nam
 {
     mode_t mode = self->users_own ? 0700 : 0711;
     if (mkdirat(self->attempts_fd, name, mode))
-        return helio_fail(err, HELIO_IO, "StartFailed: cannot make the attempt's folder: %s",
+        return helio_fail(err, HELIO_IO, "cannot make the attempt's folder: %s",
                           strerror(errno));
     int folder = openat(self->attempts_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (folder < 0 || fchmod(folder, mode) || fsync(self->attempts_fd)) {
-        helio_rc rc = helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder: %s", strerror(errno));
+        helio_rc rc = helio_fail(err, HELIO_IO, "the attempt's folder: %s", strerror(errno));
         if (folder >= 0)
             (void)close(folder);
         (void)unlinkat(self->attempts_fd, name, AT_REMOVEDIR);
@@ -243,29 +244,36 @@ static bool is_one_line(helio_text_t path)
     return path.size < HELIO_FOLDER_PATH_SIZE;
 }
 
-static helio_rc check(const helio_backend_task_t *task, const helio_folder_how_t *how, helio_error_t *err)
+static helio_rc check(const helio_backend_task_t *task, const helio_folder_how_t *how, uint32_t *ret_cause,
+                      helio_error_t *err)
 {
-    if (task->spec->image.size)
-        return helio_fail(err, HELIO_INFEASIBLE, "NoContainerRuntime: this site runs no container images");
+    if (task->spec->image.size) {
+        *ret_cause = HELIO_CAUSE_NO_CONTAINER_RUNTIME;
+        return helio_fail(err, HELIO_INFEASIBLE, "this site runs no container images");
+    }
     if (ranks_of(task, how) > HELIO_PLAN_RANKS_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "StartFailed: more than %d nodes on one machine",
+        return helio_fail(err, HELIO_TOO_BIG, "more than %d nodes on one machine",
                           HELIO_PLAN_RANKS_MAX);
     if (how->workdir.size && how->workdir.data[0] != '/')
-        return helio_fail(err, HELIO_INVALID, "StartFailed: the working directory must be an absolute path");
+        return helio_fail(err, HELIO_INVALID, "the working directory must be an absolute path");
     if (!is_one_line(how->workdir) || !is_one_line(how->stdout_path) || !is_one_line(how->stderr_path))
-        return helio_fail(err, HELIO_INVALID, "StartFailed: a path of the job has control characters");
+        return helio_fail(err, HELIO_INVALID, "a path of the job has control characters");
     return HELIO_OK;
 }
 
 helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t *task, const char *name,
-                               const helio_folder_how_t *how, helio_error_t *err)
+                               const helio_folder_how_t *how, uint32_t *ret_cause, helio_error_t *err)
 {
     helio_unix_account_t account;
-    helio_rc rc = check(task, how, err);
-    if (!rc)
-        rc = helio_folders_account(self, task->order, &account, err);
+    *ret_cause = HELIO_CAUSE_START_FAILED; /* what most of it would be */
+    helio_rc rc = check(task, how, ret_cause, err);
     if (rc)
         return rc;
+    rc = helio_folders_account(self, task->order, &account, err);
+    if (rc) {
+        *ret_cause = HELIO_CAUSE_NO_USER_MAPPING;
+        return rc;
+    }
     helio_arena_t *arena = helio_arena_new();
     int job_chars = (int)(strrchr(name, '-') - name); /* without the epoch */
     helio_folder_job_t job = {
@@ -283,7 +291,7 @@ helio_rc helio_folders_prepare(helio_folders_t *self, const helio_backend_task_t
     if (!how->workdir.size)
         job.places.workdir = job.places.output;
     helio_buffer_t env = {0};
-    rc = helio_folder_environment(&job, &env, err);
+    rc = helio_folder_environment(&job, &env, ret_cause, err);
     if (!rc)
         rc = prepare_with(self, &job, helio_buffer_view(&env), arena, err);
     if (env.size) /* secrets may be among it */

@@ -29,7 +29,7 @@ typedef struct helio_local_attempt {
     bool said_started;
     uint32_t looks; /* for the `started` mark */
     helio_aev_backend_t end;
-    char reason[256];
+    char explanation[256];
 } helio_local_attempt_t;
 
 enum { HELIO_LOCAL_BUCKETS = 1024 };
@@ -81,7 +81,8 @@ void helio_local_unlink(helio_local_t *self, helio_local_attempt_t *attempt);
 void helio_local_free(helio_local_attempt_t *attempt);
 /*  Takes up what was found; look's folder passes to the attempt. */
 void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const helio_local_inspect_t *look);
-void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, const char *reason);
+void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, uint32_t cause,
+                         const char *explanation);
 HELIO_MUST_CHECK helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt,
                                             helio_error_t *err);
 void helio_local_signal(helio_local_attempt_t *attempt, uint32_t stop_mode);

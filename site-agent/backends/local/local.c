@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "federation/base/clock.h"
+#include "federation/reason/codes.h"
 #include "site-agent/backends/local/inner.h"
 
 enum { PATH_SIZE = 4096, EVENTS_MAX = 256 };
@@ -62,15 +63,17 @@ static void local_start(helio_backend_t *base, const helio_backend_task_t *task)
                               .slots = task->slots,
                               .slot_count = task->slot_count,
                               .batch_script = helio_job_is_batch_script(task->spec)};
-    helio_rc rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &why);
+    uint32_t cause;
+    helio_rc rc = helio_folders_prepare(self->folders, task, attempt->name, &how, &cause, &why);
     if (!rc) {
         take_energy(self, attempt, task);
+        cause = HELIO_CAUSE_START_FAILED;
         rc = helio_local_spawn(self, attempt, &why);
         if (rc)
             helio_folders_remove(self->folders, attempt->name);
     }
     if (rc)
-        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, why.text);
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, why.text);
 }
 
 static void local_adopt(helio_backend_t *base, const helio_backend_task_t *task)

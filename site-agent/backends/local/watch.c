@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/local/inner.h"
 
 enum {
@@ -84,13 +85,13 @@ void helio_local_free(helio_local_attempt_t *attempt)
 
 /* ---- what there is to say ------------------------------------------------------------------------------ */
 
-void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, const char *reason)
+void helio_local_say_end(helio_local_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation)
 {
     attempt->state = HELIO_LOCAL_OVER;
     attempt->due_ms = 0;
     attempt->end.word = word;
-    if (reason)
-        (void)snprintf(attempt->reason, sizeof attempt->reason, "%s", reason);
+    attempt->end.cause = cause;
+    (void)snprintf(attempt->explanation, sizeof attempt->explanation, "%s", explanation);
 }
 
 static void say_done(helio_local_attempt_t *attempt, const helio_done_t *done)
@@ -109,7 +110,7 @@ static void say_done(helio_local_attempt_t *attempt, const helio_done_t *done)
         attempt->end.saved_run_ms = progress.saved_run_ms;
     }
     helio_local_say_end(attempt, done->failed ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ENDED,
-                        done->reason);
+                        done->cause, done->explanation);
     attempt->end.ended_wall_ms = done->ended_wall_ms;
 }
 
@@ -117,7 +118,6 @@ static void say(helio_local_t *self, helio_local_attempt_t *attempt, helio_aev_b
 {
     event.key = attempt->key;
     event.epoch = attempt->epoch;
-    event.reason = helio_text_of(attempt->reason);
     event.local_id = helio_text_of(attempt->name);
     self->options.sink.on_event(self->options.sink.arg, &event);
 }
@@ -147,7 +147,7 @@ void helio_local_take(helio_local_t *self, helio_local_attempt_t *attempt, const
     self->next_ms = 0;
     switch (look->found) {
     case HELIO_LOCAL_ABSENT:
-        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_ABSENT, NULL);
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_ABSENT, HELIO_CAUSE_NONE, "");
         break;
     case HELIO_LOCAL_ALIVE:
         attempt->state = HELIO_LOCAL_SPAWNED;
@@ -190,7 +190,7 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt,
     pid_t pid;
     int rc = posix_spawn(&pid, self->options.shim, actions, attributes, argv, env);
     if (rc)
-        return helio_fail(err, HELIO_IO, "StartFailed: cannot run helio-shim: %s", strerror(rc));
+        return helio_fail(err, HELIO_IO, "cannot run helio-shim: %s", strerror(rc));
     helio_process_info_t info = {.process = {.pid = pid}};
     (void)!helio_process_inspect(pid, &info); /* our child: there until we reap it */
     attempt->shim = info.process;
@@ -200,7 +200,7 @@ static helio_rc spawn_with(helio_local_t *self, helio_local_attempt_t *attempt,
 helio_rc helio_local_spawn(helio_local_t *self, helio_local_attempt_t *attempt, helio_error_t *err)
 {
     if (helio_folders_open(self->folders, attempt->name, &attempt->folder, NULL) || attempt->folder < 0)
-        return helio_fail(err, HELIO_IO, "StartFailed: the attempt's folder cannot be opened");
+        return helio_fail(err, HELIO_IO, "the attempt's folder cannot be opened");
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     (void)posix_spawn_file_actions_init(&actions);
@@ -256,9 +256,11 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
     attempt->folder = look.folder;
     switch (look.found) {
     case HELIO_LOCAL_ABSENT:
-        helio_local_say_end(attempt,
-                            attempt->spawned ? HELIO_BACKEND_REPORT_FAILED_TO_START : HELIO_BACKEND_REPORT_ABSENT,
-                            attempt->spawned ? "StartFailed: helio-shim ended before it began" : NULL);
+        if (attempt->spawned)
+            helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
+                                "helio-shim ended before it began");
+        else
+            helio_local_say_end(attempt, HELIO_BACKEND_REPORT_ABSENT, HELIO_CAUSE_NONE, "");
         return;
     case HELIO_LOCAL_DONE:
         say_done(attempt, &look.done);
@@ -277,12 +279,11 @@ static void look_again(helio_local_t *self, helio_local_attempt_t *attempt, int6
     }
     attempt->end.started_wall_ms = helio_local_started_wall_ms(attempt->folder);
     if (attempt->end.started_wall_ms)
-        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                            look.other_boot ? "Vanished: the machine was restarted"
-                                            : "Vanished: helio-shim was killed");
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                            look.other_boot ? "the machine was restarted" : "helio-shim was killed");
     else
-        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
-                            "StartFailed: helio-shim was killed");
+        helio_local_say_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
+                            "helio-shim was killed");
 }
 
 /*  STARTED is said before any end of an attempt that ran. */
@@ -310,19 +311,15 @@ static void finish(helio_local_t *self, helio_local_attempt_t *attempt, int64_t 
 {
     bool ran =
         attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
-    if (ran && !attempt->said_started) {
-        char reason[sizeof attempt->reason]; /* is the end's alone */
-        memcpy(reason, attempt->reason, sizeof reason);
-        attempt->reason[0] = '\0';
+    if (ran && !attempt->said_started)
         say_started(self, attempt, attempt->end.started_wall_ms);
-        memcpy(attempt->reason, reason, sizeof reason);
-    }
     if (self->options.energy_give) {
         bool known = attempt->end.word == HELIO_BACKEND_REPORT_ENDED;
         int64_t ended_ms = attempt->end.ended_wall_ms ? attempt->end.ended_wall_ms : now_wall_ms;
         attempt->end.energy_j = self->options.energy_give(self->options.energy_arg, attempt->name, known, ended_ms);
     }
     helio_local_unlink(self, attempt); /* before it is said: the answer may be another start of it */
+    attempt->end.explanation = helio_text_of(attempt->explanation);
     say(self, attempt, attempt->end);
     helio_local_free(attempt);
 }

@@ -3,7 +3,7 @@
  *  The folder is the job's user's, and whoever wants to pay less, or somebody else's time, may write there
  * what they like. So the times of the status files are held against what users cannot write: when sbatch was called,
  * in which lists Slurm showed the job on its nodes, and Slurm's own start and end of it. A figure outside of
- * that is replaced by the nearest one inside, and the attempt's reason says so.
+ * that is replaced by the nearest one inside, and the attempt's explanation says so.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -155,25 +155,28 @@ bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t
 
 static void say_doubt(helio_slurm_attempt_t *attempt, const char *doubt)
 {
-    char before[sizeof attempt->reason];
-    (void)snprintf(before, sizeof before, "%s", attempt->reason);
-    int size = before[0] ? snprintf(attempt->reason, sizeof attempt->reason, "%.110s; %s", before, doubt)
-                         : snprintf(attempt->reason, sizeof attempt->reason, "Doubted: %s", doubt);
-    assert(size < (int)sizeof attempt->reason);
+    char before[sizeof attempt->explanation];
+    (void)snprintf(before, sizeof before, "%s", attempt->explanation);
+    if (attempt->end.cause == HELIO_CAUSE_NONE)
+        attempt->end.cause = HELIO_CAUSE_DOUBTED;
+    int size = snprintf(attempt->explanation, sizeof attempt->explanation, "%.110s%s%s", before, before[0] ? "; " : "",
+                        doubt);
+    assert(size < (int)sizeof attempt->explanation);
+    (void)size;
 }
 
 /*  It claims that nothing of it ran. */
 static void doubt_unstarted(helio_slurm_attempt_t *attempt)
 {
     uint64_t ran_ms = earliest_ms(attempt);
-    char reason[sizeof attempt->reason];
+    char said[sizeof attempt->explanation];
     if (!attempt->claimed || !ran_ms)
         return;
-    (void)snprintf(reason, sizeof reason, "%s", attempt->reason);
-    (void)snprintf(
-        attempt->reason, sizeof attempt->reason,
-        "Doubted: said not to have run, but Slurm showed it on its nodes: booked are %llu ms (%.120s)",
-        (unsigned long long)ran_ms, reason);
+    (void)helio_cause_text(attempt->end.cause, helio_text_of(attempt->explanation), said, sizeof said);
+    (void)snprintf(attempt->explanation, sizeof attempt->explanation,
+                   "its mark says that it did not run, but Slurm showed it on its nodes: %llu ms are charged (%.120s)",
+                   (unsigned long long)ran_ms, said);
+    attempt->end.cause = HELIO_CAUSE_DOUBTED;
     attempt->end.word = HELIO_BACKEND_REPORT_VANISHED;
     attempt->end.run_ms = ran_ms;
     attempt->end.ended_wall_ms = attempt->backend->now_wall_ms;

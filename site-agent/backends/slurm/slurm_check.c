@@ -156,7 +156,7 @@ static void check_prolog(const check_t *self, const helio_slurm_settings_t *sett
 typedef struct probe {
     bool over;
     helio_aev_backend_t end;
-    char reason[257], id[65];
+    char explanation[257], id[65];
 } probe_t;
 
 static void on_event(void *arg, const helio_aev_backend_t *event)
@@ -166,7 +166,7 @@ static void on_event(void *arg, const helio_aev_backend_t *event)
         return;
     probe->over = true;
     probe->end = *event;
-    (void)helio_text_copy(event->reason, probe->reason, sizeof probe->reason);
+    (void)helio_text_copy(event->explanation, probe->explanation, sizeof probe->explanation);
     (void)helio_text_copy(event->local_id, probe->id, sizeof probe->id);
 }
 
@@ -258,8 +258,10 @@ static void probe_pool(const check_t *self, helio_backend_t *backend, probe_t *p
         (void)snprintf(detail, sizeof detail,
                        "a job of one minute did not end within two: is the pool busy, or held?");
     } else if (probe->end.word != HELIO_BACKEND_REPORT_ENDED || probe->end.exit_code) {
+        char why[300];
+        (void)helio_cause_text(probe->end.cause, helio_text_of(probe->explanation), why, sizeof why);
         (void)snprintf(detail, sizeof detail, "%s, exit code %d: %s",
-                       helio_backend_report_name(probe->end.word), probe->end.exit_code, probe->reason);
+                       helio_backend_report_name(probe->end.word), probe->end.exit_code, why);
         rc = HELIO_UNAVAILABLE;
     } else {
         rc = judge(self, backend, &order, probe, detail);

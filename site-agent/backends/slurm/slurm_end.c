@@ -69,21 +69,24 @@ static void never_ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
     else if (fact->state == HELIO_SLURM_CANCELLED || fact->state == HELIO_SLURM_REVOKED)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
-                        "SiteCancelled: cancelled at the site%s before it began", whom);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_SITE_CANCELLED,
+                        "cancelled at the site%s before it began", whom);
     else if (helio_text_is(fact->reason, "BadConstraints"))
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "SubmitRefused: BadConstraints%s%s",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_SUBMIT_REFUSED,
+                        "BadConstraints%s%s",
                         attempt->trouble[0] ? ", " : "", attempt->trouble);
     else if (fact->state == HELIO_SLURM_NODE_FAIL && had_no_node(fact))
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
-                        "Withdrawn: Slurm ended it in its queue, as it does when the partition is removed");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_WITHDRAWN,
+                        "Slurm ended it in its queue, as it does when the partition is removed");
     else if (fact->state == HELIO_SLURM_NODE_FAIL || fact->state == HELIO_SLURM_BOOT_FAIL)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "NodeFailed: before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_NODE_FAILED,
+                        "before it began");
     else if (fact->state == HELIO_SLURM_PREEMPTED)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "Preempted: before it began");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_PREEMPTED,
+                        "before it began");
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
-                        "StartFailed: Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
+                        "Slurm says %s%s%.*s, exit code %u:%u, before helio-shim began", word,
                         fact->reason.size ? ", " : "", HELIO_TEXT_ARGS(fact->reason), fact->exit_code,
                         fact->exit_signal);
 }
@@ -95,46 +98,51 @@ static void vanished(helio_slurm_attempt_t *attempt, const fact_t *fact)
     switch ((int)fact->state) {
     case HELIO_SLURM_CANCELLED:
     case HELIO_SLURM_REVOKED:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "SiteCancelled: cancelled at the site%s", whom);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
+                        "cancelled at the site%s", whom);
         return;
     case HELIO_SLURM_PREEMPTED:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "Preempted: by another job of the site");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_PREEMPTED,
+                        "by another job of the site");
         return;
     case HELIO_SLURM_NODE_FAIL:
     case HELIO_SLURM_BOOT_FAIL:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "NodeFailed: Slurm lost a node of it");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_NODE_FAILED,
+                        "Slurm lost a node of it");
         return;
     case HELIO_SLURM_DEADLINE:
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "SiteCancelled: by a deadline of the site's");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
+                        "by a deadline of the site's");
         return;
     default:
         break;
     }
     if (attempt->leaving.signalled)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "Vanished: killed at the site, and Slurm does not say that it ended by itself");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "killed at the site, and Slurm does not say that it ended by itself");
     else if (attempt->leaving.done_read)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "SiteCancelled: it was told to stop at the site");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_SITE_CANCELLED,
+                        "it was told to stop at the site");
     else if (attempt->locked)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "Vanished: Slurm says %s, and its folder cannot be opened and is left: attempts/%s",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "Slurm says %s, and its folder cannot be opened and is left: attempts/%s",
                         helio_slurm_state_name(fact->state), attempt->name);
     else if (by_itself(fact))
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "Vanished: Slurm says %s, exit code %u, but helio-shim left no end",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "Slurm says %s, exit code %u, but helio-shim left no end",
                         helio_slurm_state_name(fact->state), fact->exit_code);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, "Vanished: helio-shim was killed by signal %u",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "helio-shim was killed by signal %u",
                         fact->exit_signal);
 }
 
-static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, const char *reason)
+static void ended(helio_slurm_attempt_t *attempt, int exit_code, bool limit, helio_cause_t cause)
 {
     attempt->end.exit_code = exit_code;
     attempt->end.limit_reached = limit;
     attempt->end.stopped = attempt->stop_mode != HELIO_SLURM_NO_STOP && !limit;
-    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, "%s", reason);
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, cause, "%s", "");
 }
 
 /*  The shim ends with its job's exit code, of which sacct leaves out 128. */
@@ -154,13 +162,13 @@ static void ran(helio_slurm_attempt_t *attempt, const fact_t *fact)
     set_times(attempt, fact);
     attempt->end.stopped = false;
     if (fact->state == HELIO_SLURM_TIMEOUT)
-        ended(attempt, 124, true, "");
+        ended(attempt, 124, true, HELIO_CAUSE_NONE);
     else if (stopping)
-        ended(attempt, fact->exit_signal ? (int)(128 + fact->exit_signal) : 128 + 15, false, "");
+        ended(attempt, fact->exit_signal ? (int)(128 + fact->exit_signal) : 128 + 15, false, HELIO_CAUSE_NONE);
     else if (fact->state == HELIO_SLURM_OUT_OF_MEMORY)
-        ended(attempt, 137, false, "OutOfMemory");
+        ended(attempt, 137, false, HELIO_CAUSE_OUT_OF_MEMORY);
     else if (attempt->leaving.signalled && is_its_own(attempt, fact))
-        ended(attempt, attempt->end.exit_code, false, ""); /* it said so to Slurm too */
+        ended(attempt, attempt->end.exit_code, false, HELIO_CAUSE_NONE); /* it said so to Slurm too */
     else
         vanished(attempt, fact);
 }
@@ -171,10 +179,10 @@ void helio_slurm_end_requeued(helio_slurm_attempt_t *attempt)
     bool started = attempt->started_wall_ms != 0;
     set_times(attempt, &fact);
     if (attempt->stop_mode != HELIO_SLURM_NO_STOP && started)
-        ended(attempt, 128 + 15, false, "");
+        ended(attempt, 128 + 15, false, HELIO_CAUSE_NONE);
     else
         helio_slurm_end(attempt, started ? HELIO_BACKEND_REPORT_VANISHED : HELIO_BACKEND_REPORT_FAILED_TO_START,
-                        "SiteCancelled: queued again at the site");
+                        HELIO_CAUSE_SITE_CANCELLED, "queued again at the site");
 }
 
 static bool may_have_run(const helio_slurm_attempt_t *attempt)
@@ -218,19 +226,19 @@ static void nobody_knows(helio_slurm_attempt_t *attempt)
     }
     set_times(attempt, &fact);
     if (started && attempt->stop_mode != HELIO_SLURM_NO_STOP)
-        ended(attempt, 128 + 9, false, "");
+        ended(attempt, 128 + 9, false, HELIO_CAUSE_NONE);
     else if (attempt->locked)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "Vanished: Slurm knows nothing of it, and its folder cannot be opened and is left: attempts/%s",
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "Slurm knows nothing of it, and its folder cannot be opened and is left: attempts/%s",
                         attempt->name);
     else if (started)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED,
-                        "Vanished: Slurm knows nothing of its job %s any more", attempt->id);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_VANISHED, HELIO_CAUSE_VANISHED,
+                        "Slurm knows nothing of its job %s any more", attempt->id);
     else if (attempt->stop_mode != HELIO_SLURM_NO_STOP)
         helio_slurm_end_unstarted(attempt);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START,
-                        "StartFailed: Slurm knows nothing of its job %s any more", attempt->id);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, HELIO_CAUSE_START_FAILED,
+                        "Slurm knows nothing of its job %s any more", attempt->id);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------------- */

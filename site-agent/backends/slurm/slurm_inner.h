@@ -23,6 +23,7 @@
 
 #include <string.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/command.h"
 #include "site-agent/backends/folder/folder.h"
 #include "site-agent/backends/slurm/capacity.h"
@@ -150,7 +151,7 @@ typedef struct helio_slurm_attempt {
     int64_t gone_ms;
     bool gone_killed;
     helio_aev_backend_t end;
-    char reason[256];
+    char explanation[256]; /* of the end */
 } helio_slurm_attempt_t;
 
 /*  One of the cluster's lists, as last had. */
@@ -251,10 +252,10 @@ void helio_slurm_remove(helio_slurm_attempt_t *attempt); /* frees */
 /*  Along an edge of slurm_state.def. */
 void helio_slurm_advance(helio_slurm_attempt_t *attempt, helio_slurm_phase_t phase);
 /*  Notes its end, OVER; a figure that `end` has already (from `done`, from Slurm) stays. */
-void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)
-    HELIO_PRINTF(3, 4);
+void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *format, ...)
+    HELIO_PRINTF(4, 5);
 /*  Says WAITING, SUSPENDED or RESUMED. */
-void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, const char *reason);
+void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation);
 /*  Says STARTED, once. */
 void helio_slurm_say_started(helio_slurm_attempt_t *attempt);
 /*  Says the end; the attempt is GONE or freed then. */
@@ -319,7 +320,7 @@ typedef struct helio_slurm_launch {
     helio_folder_how_t how;
     const char **argv; /* in the arena */
 } helio_slurm_launch_t;
-/*  From an order to sbatch's arguments. The error's text is a reason: BadOption: … */
+/*  From an order to sbatch's arguments. Failure: BAD_OPTION, explained by the error's text. */
 HELIO_MUST_CHECK helio_rc helio_slurm_launch(const helio_slurm_t *self, const helio_slurm_attempt_t *attempt,
                                              const helio_unix_account_t *account, helio_arena_t *arena,
                                              helio_slurm_launch_t *ret_launch, helio_error_t *err);
@@ -369,7 +370,7 @@ void helio_slurm_witness_end(helio_slurm_attempt_t *attempt, int64_t start_s,
 bool helio_slurm_awaits_slurm(helio_slurm_attempt_t *attempt, const helio_done_t *done);
 /*  Its start as a mark says it, if it can be. */
 int64_t helio_slurm_begun_wall_ms(const helio_slurm_attempt_t *attempt, int64_t said_ms);
-/*  Before its end is said: the times that can be, and the difference in its reason. */
+/*  Before its end is said: the times that can be, and the difference in its explanation. */
 void helio_slurm_charge(helio_slurm_attempt_t *attempt);
 
 /* ---- slurm_stop.c */

@@ -108,7 +108,7 @@ static helio_rc check_name(const helio_slurm_t *self, helio_text_t name, helio_e
     if (AMONG(never, name))
         return helio_fail(
             err, HELIO_FORBIDDEN,
-            "BadOption: --%.*s is said by the job file itself or kept by the federation; take it out of "
+            "--%.*s is said by the job file itself or kept by the federation; take it out of "
             "`slurm`",
             HELIO_TEXT_ARGS(name));
     if (AMONG(allowed, name) || site_allows(&self->settings, name))
@@ -116,7 +116,7 @@ static helio_rc check_name(const helio_slurm_t *self, helio_text_t name, helio_e
     if (name.size > 64)
         name.size = 64;
     return helio_fail(err, HELIO_FORBIDDEN,
-                      "BadOption: --%.*s is not passed on at this site; the operator can allow it under "
+                      "--%.*s is not passed on at this site; the operator can allow it under "
                       "agent.slurm.options",
                       HELIO_TEXT_ARGS(name));
 }
@@ -129,7 +129,7 @@ static helio_rc check_value(helio_text_t name, helio_text_t value, helio_error_t
     for (uint32_t i = 0; i < value.size && !fault; i++)
         if ((unsigned char)value.data[i] < 0x20 || value.data[i] == 0x7f)
             fault = "has a control character";
-    return fault ? helio_fail(err, HELIO_FORBIDDEN, "BadOption: the value of --%.*s %s",
+    return fault ? helio_fail(err, HELIO_FORBIDDEN, "the value of --%.*s %s",
                               HELIO_TEXT_ARGS(name), fault)
                  : HELIO_OK;
 }
@@ -276,7 +276,7 @@ helio_rc helio_slurm_launch(const helio_slurm_t *self, const helio_slurm_attempt
 {
     arguments_t args = {.arena = arena};
     if (attempt->spec.slurm.count > HELIO_COMMAND_ARGS_MAX - OWN_ARGS_MAX)
-        return helio_fail(err, HELIO_TOO_BIG, "BadOption: too many options in `slurm`");
+        return helio_fail(err, HELIO_TOO_BIG, "too many options in `slurm`");
     args.items = helio_arena_alloc(arena, HELIO_COMMAND_ARGS_MAX + 1, sizeof *args.items);
     ADD(&args, "sbatch");
     helio_rc rc = add_passed(self, &attempt->spec, account->slurm_account.size > 0, &args, err);

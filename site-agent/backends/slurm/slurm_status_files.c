@@ -86,14 +86,14 @@ static void end_by_done(helio_slurm_attempt_t *attempt, const helio_done_t *done
                                          .units_done = done->failed ? 0 : progress->units,
                                          .saved_run_ms = done->failed ? 0 : progress->saved_run_ms};
     if (done->failed) {
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s", done->reason);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, done->cause, "%s", done->explanation);
         return;
     }
-    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || helio_slurm_begins(done->reason, "LeaseExpired");
+    bool asked = attempt->stop_mode != HELIO_SLURM_NO_STOP || done->cause == HELIO_CAUSE_LEASE_EXPIRED;
     /* Slurm kills process by process, and helio-shim may outlive its ranks by long enough to tell of it. */
     bool signalled = !done->stopped && (done->exit_code == 128 + SIGKILL || done->exit_code == 128 + SIGTERM);
     if ((!done->stopped && !signalled) || done->limit_reached || asked) {
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, "%s", done->reason);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, done->cause, "%s", done->explanation);
         return;
     }
     /* Told to stop, but not by us: whoever did it at the site, Slurm knows. */

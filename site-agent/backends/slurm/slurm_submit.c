@@ -46,12 +46,12 @@ static void wait_and_see(helio_slurm_attempt_t *attempt)
 }
 
 /*  Closes the folder and says why nothing of it ran; if a shim was faster, it did run. */
-static void fail(helio_slurm_attempt_t *attempt, const char *word)
+static void fail(helio_slurm_attempt_t *attempt, helio_cause_t cause)
 {
     helio_error_t err = {0};
     helio_rc rc = helio_slurm_close(attempt, &err);
     if (rc == HELIO_OK)
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s: %s", word,
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s",
                         attempt->trouble[0] ? attempt->trouble : "sbatch said nothing");
     else if (rc == HELIO_CONFLICT)
         helio_slurm_advance(attempt, HELIO_SLURM_AT_QUEUED);
@@ -106,7 +106,7 @@ static void on_reply(void *arg, const helio_command_result_t *result)
         (void)snprintf(attempt->trouble, sizeof attempt->trouble, "sbatch gave no answer in time");
     if (clear && result->exit_code && helio_slurm_trouble_of(result->complaint) == HELIO_SLURM_REFUSED &&
         !lacks_the_pools_partition(attempt))
-        fail(attempt, "SubmitRefused");
+        fail(attempt, HELIO_CAUSE_SUBMIT_REFUSED);
     else
         wait_and_see(attempt);
 }
@@ -117,7 +117,7 @@ void helio_slurm_never_submitted(helio_slurm_attempt_t *attempt)
         (void)snprintf(attempt->trouble, sizeof attempt->trouble,
                        "the controller could not be asked for a minute");
     attempt->due_ms = attempt->backend->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
-    fail(attempt, "SubmitFailed");
+    fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
 }
 
 static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *argv,
@@ -143,12 +143,13 @@ static helio_rc call_sbatch(helio_slurm_attempt_t *attempt, const char *const *a
 
 /*  A folder that is there is one that was closed, or that a former agent left half made: nothing of it ever
  * ran. */
-static helio_rc make_folder(helio_slurm_attempt_t *attempt, const helio_folder_how_t *how, helio_error_t *err)
+static helio_rc make_folder(helio_slurm_attempt_t *attempt, const helio_folder_how_t *how, uint32_t *ret_cause,
+                            helio_error_t *err)
 {
     helio_slurm_t *self = attempt->backend;
     helio_backend_task_t task = {.order = &attempt->order, .spec = &attempt->spec};
     helio_folders_remove(self->folders, attempt->name);
-    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->name, how, err);
+    helio_rc rc = helio_folders_prepare(self->folders, &task, attempt->name, how, ret_cause, err);
     attempt->closed = false;
     return rc;
 }
@@ -165,18 +166,21 @@ static void hand_in(helio_slurm_attempt_t *attempt, bool again)
     helio_unix_account_t *account = helio_new(1, sizeof *account);
     helio_slurm_launch_t launch;
     helio_error_t err = {0};
+    uint32_t cause = HELIO_CAUSE_NO_USER_MAPPING;
     helio_rc rc = helio_folders_account(self->folders, &attempt->order, account, &err);
-    if (!rc)
+    if (!rc) {
+        cause = HELIO_CAUSE_BAD_OPTION;
         rc = helio_slurm_launch(self, attempt, account, arena, &launch, &err);
+    }
     if (!rc)
         helio_slurm_owned_by(attempt, account->uid);
     if (!rc && !again)
-        rc = make_folder(attempt, &launch.how, &err);
+        rc = make_folder(attempt, &launch.how, &cause, &err);
     if (rc && again) { /* the account is gone, say: what was handed in before may still come */
         (void)snprintf(attempt->trouble, sizeof attempt->trouble, "%.190s", err.text);
-        fail(attempt, "SubmitFailed");
+        fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
     } else if (rc) {
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s", err.text);
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s", err.text);
     } else if (call_sbatch(attempt, launch.argv, account, &err)) {
         attempt->due_ms =
             self->now_boot_ms + AGAIN_MS; /* too many commands wait: from the look-up on, again */
@@ -200,7 +204,7 @@ void helio_slurm_unsure_serve(helio_slurm_attempt_t *attempt)
     attempt->due_ms = give_up_ms;
     if (self->now_boot_ms >= give_up_ms) {
         attempt->due_ms = self->now_boot_ms + AGAIN_MS; /* if the folder cannot be closed now */
-        fail(attempt, "SubmitFailed");
+        fail(attempt, HELIO_CAUSE_SUBMIT_FAILED);
     } else if (attempt->absent && self->now_boot_ms >= attempt->again_ms) {
         hand_in(attempt, true);
     } else if (attempt->absent) {

@@ -95,7 +95,7 @@ static void say(const helio_slurm_attempt_t *attempt, helio_aev_backend_t event)
     self->sink.on_event(self->sink.arg, &event);
 }
 
-/*  Reasons go into reports and logs: one line, and no byte that is not text. */
+/*  Explanations go into reports and logs: one line, and no byte that is not text. */
 static void flatten(char *text)
 {
     for (; *text; text++)
@@ -117,13 +117,13 @@ static void cut(char *text)
         text[at - 1] = '\0';
 }
 
-void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, const char *reason)
+void helio_slurm_say(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *explanation)
 {
-    char text[sizeof attempt->reason];
-    (void)snprintf(text, sizeof text, "%s", reason);
+    char text[sizeof attempt->explanation];
+    (void)snprintf(text, sizeof text, "%s", explanation);
     flatten(text);
     cut(text);
-    say(attempt, (helio_aev_backend_t){.word = word, .reason = helio_text_of(text)});
+    say(attempt, (helio_aev_backend_t){.word = word, .cause = cause, .explanation = helio_text_of(text)});
 }
 
 void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
@@ -136,15 +136,16 @@ void helio_slurm_say_started(helio_slurm_attempt_t *attempt)
                                        .started_wall_ms = attempt->started_wall_ms});
 }
 
-void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, const char *format, ...)
+void helio_slurm_end(helio_slurm_attempt_t *attempt, uint32_t word, uint32_t cause, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    (void)vsnprintf(attempt->reason, sizeof attempt->reason, format, args);
+    (void)vsnprintf(attempt->explanation, sizeof attempt->explanation, format, args);
     va_end(args);
-    flatten(attempt->reason);
-    cut(attempt->reason);
+    flatten(attempt->explanation);
+    cut(attempt->explanation);
     attempt->end.word = word;
+    attempt->end.cause = cause;
     if (!attempt->end.started_wall_ms && word != HELIO_BACKEND_REPORT_FAILED_TO_START)
         attempt->end.started_wall_ms = attempt->started_wall_ms;
     helio_slurm_advance(attempt, HELIO_SLURM_AT_OVER);
@@ -161,7 +162,7 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
 {
     helio_slurm_t *self = attempt->backend;
     helio_slurm_charge(attempt);
-    cut(attempt->reason);
+    cut(attempt->explanation);
     bool ran =
         attempt->end.word == HELIO_BACKEND_REPORT_ENDED || attempt->end.word == HELIO_BACKEND_REPORT_VANISHED;
     if (ran && attempt->end.started_wall_ms) {
@@ -170,12 +171,12 @@ void helio_slurm_say_end(helio_slurm_attempt_t *attempt)
     }
     /* Out of the way before it is said: the answer may be another start of it. */
     helio_aev_backend_t end = attempt->end;
-    char reason[sizeof attempt->reason], id[HELIO_SLURM_ID_SIZE];
-    memcpy(reason, attempt->reason, sizeof reason);
+    char explanation[sizeof attempt->explanation], id[HELIO_SLURM_ID_SIZE];
+    memcpy(explanation, attempt->explanation, sizeof explanation);
     memcpy(id, attempt->id, sizeof id);
     end.key = attempt->key;
     end.epoch = attempt->epoch;
-    end.reason = helio_text_of(reason);
+    end.explanation = helio_text_of(explanation);
     end.local_id = helio_text_of(id);
     self->poll.capacity_due = true;
     if (may_be_held(attempt)) {
@@ -198,5 +199,5 @@ void helio_slurm_end_unstarted(helio_slurm_attempt_t *attempt)
 {
     attempt->end = (helio_aev_backend_t){
         .exit_code = 128 + 15, .stopped = true, .ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, "%s", "");
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ENDED, HELIO_CAUSE_NONE, "%s", "");
 }

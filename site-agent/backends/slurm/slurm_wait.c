@@ -87,14 +87,14 @@ static bool lasts(int64_t *since_ms, bool is_so, int64_t now_ms, uint64_t for_ms
     return now_ms - *since_ms >= (int64_t)for_ms;
 }
 
-static void take_back(helio_slurm_attempt_t *attempt, const char *word, const char *why)
+static void take_back(helio_slurm_attempt_t *attempt, helio_cause_t cause, const char *why)
 {
     char reason[sizeof attempt->seen.reason];
     memcpy(reason, attempt->seen.reason, sizeof reason);
     if (helio_slurm_close(attempt, NULL))
         return; /* it runs, or the disk: the next list tells */
     attempt->end = (helio_aev_backend_t){.ended_wall_ms = attempt->backend->now_wall_ms};
-    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, "%s: %s%s%s", word, why,
+    helio_slurm_end(attempt, HELIO_BACKEND_REPORT_FAILED_TO_START, cause, "%s%s%s", why,
                     reason[0] ? ": " : "", reason);
 }
 
@@ -109,9 +109,9 @@ static bool takes_back(helio_slurm_attempt_t *attempt)
     bool stuck = lasts(&waits->stuck_ms, is_shut_out(reason) || no_nodes, self->now_boot_ms, withdraw_ms) &&
                  withdraw_ms;
     if (never)
-        take_back(attempt, "SubmitRefused", "the cluster took it, and would never start it");
+        take_back(attempt, HELIO_CAUSE_SUBMIT_REFUSED, "the cluster took it, and would never start it");
     else if (stuck)
-        take_back(attempt, "Withdrawn",
+        take_back(attempt, HELIO_CAUSE_WITHDRAWN,
                   no_nodes ? "the cluster has too few nodes that start jobs"
                            : "the cluster keeps it from starting");
     return attempt->phase != HELIO_SLURM_AT_QUEUED;
@@ -131,12 +131,10 @@ static void say_reason(helio_slurm_attempt_t *attempt)
     }
     if (!is_new || self->now_boot_ms < earliest_ms || self->poll.reasons_said >= SAY_MOST)
         return;
-    char text[sizeof attempt->seen.reason + 32];
-    (void)snprintf(text, sizeof text, "WaitsInCluster: %s", attempt->seen.reason);
     memcpy(waits->said, attempt->seen.reason, sizeof waits->said);
     waits->said_ms = self->now_boot_ms;
     self->poll.reasons_said++;
-    helio_slurm_say(attempt, HELIO_BACKEND_REPORT_WAITING, text);
+    helio_slurm_say(attempt, HELIO_BACKEND_REPORT_WAITING, HELIO_CAUSE_WAITS_IN_CLUSTER, attempt->seen.reason);
 }
 
 static void say_suspended(helio_slurm_attempt_t *attempt)
@@ -146,7 +144,7 @@ static void say_suspended(helio_slurm_attempt_t *attempt)
         return;
     attempt->suspended = stands;
     helio_slurm_say(attempt, stands ? HELIO_BACKEND_REPORT_SUSPENDED : HELIO_BACKEND_REPORT_RESUMED,
-                    stands ? "SiteSuspended: suspended at the site" : "");
+                    stands ? HELIO_CAUSE_SITE_SUSPENDED : HELIO_CAUSE_NONE, stands ? "suspended at the site" : "");
 }
 
 bool helio_slurm_wait_on_list(helio_slurm_attempt_t *attempt)

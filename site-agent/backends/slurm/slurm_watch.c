@@ -105,7 +105,7 @@ static void nowhere(helio_slurm_attempt_t *attempt, bool folder)
     if (attempt->to_start)
         helio_slurm_submit(attempt);
     else
-        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ABSENT, "%s", "");
+        helio_slurm_end(attempt, HELIO_BACKEND_REPORT_ABSENT, HELIO_CAUSE_NONE, "%s", "");
 }
 
 static void looking_on_list(helio_slurm_attempt_t *attempt)

@@ -1,6 +1,8 @@
 /*  test_life.c -- how jobs end, and what is held against sites that fail. */
 #include "tests/unit/broker/core/life_testing.h"
 
+#include "federation/reason/codes.h"
+
 /* ---- ends ---------------------------------------------------------------------------------------------- */
 
 static void end__an_exit_code_of_zero_succeeds_and_writes_attempt_ledger_and_state(void **state)
@@ -236,6 +238,7 @@ static void lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone(void
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.cause = HELIO_CAUSE_SUBMIT_REFUSED;
     report.reason = HELIO_TEXT("SubmitRefused: Invalid partition name specified");
     harness_report(h, NORTH, &report);
     harness_tick(h);
@@ -275,12 +278,27 @@ static void lost__counts_at_every_state_and_writes_an_attempt_that_does_not_comp
     }
 }
 
+static void lost__by_a_cause_of_a_newer_agent_is_held_against_the_pool(void **state)
+{
+    (void)state;
+    helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
+    helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
+    report.run_ms = 0;
+    report.cause = HELIO_CAUSE_COUNT + 7;
+    harness_report(h, NORTH, &report);
+    harness_tick(h);
+    helio_job_spec_t spec = harness_spec(h, "H100", 2);
+    helio_job_key_t other = job_in_state(&spec, HELIO_JOB_OFFERED);
+    assert_true(helio_text_is(harness_row(h, other)->site, "south"));
+}
+
 static void lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it(void **state)
 {
     (void)state;
     helio_job_key_t key = any_in_state(HELIO_JOB_STARTING);
     helio_report_t report = harness_report_of(h, key, 1, HELIO_REPORT_KIND_LOST);
     report.run_ms = 0;
+    report.cause = HELIO_CAUSE_WITHDRAWN;
     report.reason = HELIO_TEXT("Withdrawn: the cluster keeps it from starting: JobHeldAdmin");
     harness_report(h, NORTH, &report);
     assert_int_not_equal(harness_state(h, key), HELIO_JOB_HELD);
@@ -334,6 +352,7 @@ int main(void)
         CASE(lost__by_a_refusal_is_held_against_that_pool_by_such_jobs_alone),
         CASE(lost__after_it_ran_longer_is_the_misfortune_of_long_jobs_and_holds_nothing),
         CASE(lost__counts_at_every_state_and_writes_an_attempt_that_does_not_complete),
+        CASE(lost__by_a_cause_of_a_newer_agent_is_held_against_the_pool),
         CASE(lost__what_was_taken_back_from_a_queue_is_placed_again_and_never_held_for_it),
         CASE(starting__said_again_with_a_reason_is_shown_and_is_no_transition),
     };

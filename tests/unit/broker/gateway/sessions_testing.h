@@ -33,6 +33,7 @@ typedef struct world {
     uint32_t sent_count;
     uint32_t events[EVENTS_MAX];
     uint64_t event_peers[EVENTS_MAX];
+    uint32_t report_cause; /* of the last report */
     char event_texts[EVENTS_MAX][300]; /* HELLO: the site; GONE: the reason; REFUSED: why */
     uint32_t event_rcs[EVENTS_MAX];    /* REFUSED */
     uint32_t event_count;
@@ -64,6 +65,14 @@ static inline void record_event(void *arg, uint32_t kind, const void *payload)
         const helio_ev_site_hello_t *hello = payload;
         world->event_peers[at] = hello->peer;
         (void)helio_text_copy(hello->site, world->event_texts[at], sizeof world->event_texts[at]);
+        return;
+    }
+    if (kind == HELIO_BROKER_EV_SITE_REPORTS) {
+        const helio_ev_site_reports_t *reports = payload;
+        assert_int_equal(reports->reports.count, 1);
+        world->report_cause = reports->reports.items[0].cause;
+        (void)helio_text_copy(reports->reports.items[0].explanation, world->event_texts[at],
+                              sizeof world->event_texts[at]);
         return;
     }
     if (kind == HELIO_BROKER_EV_SITE_REFUSED) {

@@ -1,6 +1,8 @@
 /*  test_sessions.c -- sessions of sites: their beginning, what is collected for them, their logs. */
 #include "tests/unit/broker/gateway/sessions_testing.h"
 
+#include "federation/reason/codes.h"
+
 static void carry(world_t *world, uint32_t kind, void *record)
 {
     helio_effect_t effect = {kind, helio_broker_effects[kind].release, 1, record};
@@ -48,10 +50,10 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
     static const struct {
         uint32_t least, most;
         const char *said;
-    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 4 to 42: update the broker"},
+    } cases[] = {{HELIO_PROTOCOL_VERSION + 1, 42, "the agent 5 to 42: update the broker"},
                  {0, 0, "the agent 0 to 0"},
-                 {HELIO_PROTOCOL_VERSION, 1, "the agent 3 to 1: update the agent"}};
-    _Static_assert(HELIO_PROTOCOL_VERSION == 3 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
+                 {HELIO_PROTOCOL_VERSION, 1, "the agent 4 to 1: update the agent"}};
+    _Static_assert(HELIO_PROTOCOL_VERSION == 4 && HELIO_PROTOCOL_VERSION_MIN == 1, "the texts say so");
     for (uint32_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         helio_msg_hello_t hello = hello_of("lulea");
         hello.protocol_min = cases[i].least;
@@ -61,7 +63,7 @@ static void session__no_common_protocol_version_names_both_ranges(void **state)
         assert_int_equal(refusal->rc, HELIO_VERSION);
         char text[600];
         (void)helio_text_copy(refusal->text, text, sizeof text);
-        assert_non_null(strstr(text, "the broker speaks 1 to 3, "));
+        assert_non_null(strstr(text, "the broker speaks 1 to 4, "));
         assert_non_null(strstr(text, cases[i].said));
     }
     assert_int_equal(bad_of(world, HELIO_BAD_FRAME_VERSION), 2);
@@ -149,6 +151,40 @@ static void session__an_older_agent_is_spoken_to_in_its_version(void **state)
     carry(world, HELIO_BROKER_FX_WELCOME, &welcome);
     assert_int_equal(((const helio_msg_welcome_t *)sent_at(world, 0, 7, HELIO_MSG_WELCOME))->protocol,
                      HELIO_PROTOCOL_VERSION_MIN);
+}
+
+/* ---- reports ------------------------------------------------------------------------------------------- */
+
+static void report__of_an_agent_that_sends_the_text_alone_gets_its_cause(void **state)
+{
+    static const struct {
+        const char *reason;
+        uint32_t sent;
+        const char *explanation;
+        uint32_t cause;
+        const char *explained;
+    } rows[] = {
+        {"StartFailed: no disk", 0, "", HELIO_CAUSE_START_FAILED, "no disk"},
+        {"LeaseExpired", 0, "", HELIO_CAUSE_LEASE_EXPIRED, ""},
+        {"moved to oregon", 0, "", HELIO_CAUSE_NONE, "moved to oregon"},
+        {"", 0, "", HELIO_CAUSE_NONE, ""},
+        /* What was sent as data is not read again. */
+        {"StartFailed: no disk", HELIO_CAUSE_BAD_OPTION, "--gres", HELIO_CAUSE_BAD_OPTION, "--gres"},
+        {"Melted: the rack", HELIO_CAUSE_COUNT + 7, "the rack", HELIO_CAUSE_COUNT + 7, "the rack"},
+        {"Vanished", HELIO_CAUSE_NONE, "said so", HELIO_CAUSE_NONE, "said so"},
+    };
+    world_t *world = *state;
+    open_session(world, "lulea", 7);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        helio_report_t report = {.seq = i + 1,
+                                 .reason = helio_text_of(rows[i].reason),
+                                 .cause = rows[i].sent,
+                                 .explanation = helio_text_of(rows[i].explanation)};
+        helio_msg_reports_t reports = {.reports = {&report, 1}};
+        arrive(world, "lulea", 7, HELIO_MSG_REPORTS, &reports);
+        assert_int_equal(world->report_cause, rows[i].cause);
+        assert_string_equal(world->event_texts[world->event_count - 1], rows[i].explained);
+    }
 }
 
 /* ---- collecting ---------------------------------------------------------------------------------------- */
@@ -325,6 +361,7 @@ int main(void)
         CASE(session__hello_names_the_site_by_its_key),
         CASE(session__a_site_file_that_names_another_site_is_refused),
         CASE(session__no_common_protocol_version_names_both_ranges),
+        CASE(report__of_an_agent_that_sends_the_text_alone_gets_its_cause),
         CASE(session__a_newer_agent_is_spoken_to_in_our_version),
         CASE(session__a_newer_connection_of_the_site_replaces_the_older),
         CASE(session__a_hello_that_only_its_versions_can_be_read_of_is_told_of_them),

@@ -49,6 +49,26 @@ static void a_cause_is_read_from_the_texts_of_older_peers(void **state)
     assert_int_equal(helio_cause_of_text((helio_text_t){0}, &rest), HELIO_CAUSE_NONE);
     for (uint32_t i = HELIO_CAUSE_NONE + 1; i < HELIO_CAUSE_COUNT; i++)
         assert_int_equal(helio_cause_of_text(helio_text_of(helio_cause_name(i)), &rest), i);
+    static const struct {
+        uint32_t cause;
+        const char *explanation, *text;
+    } texts[] = {
+        {HELIO_CAUSE_START_FAILED, "no disk", "StartFailed: no disk"},
+        {HELIO_CAUSE_START_FAILED, "", "StartFailed"},
+        {HELIO_CAUSE_NONE, "no disk", "no disk"},
+        {HELIO_CAUSE_NONE, "", ""},
+        {HELIO_CAUSE_STOPPED, "cancelled", "cancelled"},
+        {HELIO_CAUSE_STOPPED, "", "Stopped"},
+        {HELIO_CAUSE_COUNT, "no disk", "no disk"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[32];
+        assert_true(helio_text_is(
+            helio_cause_text(texts[i].cause, helio_text_of(texts[i].explanation), text, sizeof text), texts[i].text));
+    }
+    char small[12];
+    assert_true(helio_text_is(helio_cause_text(HELIO_CAUSE_VANISHED, HELIO_TEXT("long ago"), small, sizeof small),
+                              "Vanished: l"));
     assert_string_equal(helio_cause_name(HELIO_CAUSE_COUNT), "unknown");
     assert_int_equal(helio_cause_blame(HELIO_CAUSE_COUNT), HELIO_BLAME_POOL);
 }

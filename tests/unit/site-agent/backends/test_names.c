@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/backends/backend.h"
 #include "site-agent/shim/plan.h"
 
@@ -62,11 +63,12 @@ static void marks__that_are_cut_anywhere_are_never_read_as_whole(void **state)
 {
     (void)state;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
-    helio_done_t done = {.exit_code = 3, .run_ms = 12, .reason = "two\nlines"}, again;
+    helio_done_t done = {.exit_code = 3, .run_ms = 12, .cause = HELIO_CAUSE_START_FAILED, .explanation = "two\nlines"}, again;
     helio_done_text(&done, &text);
     assert_int_equal(helio_done_parse(helio_buffer_view(&text), &again), HELIO_OK);
     assert_int_equal(again.exit_code, 3);
-    assert_string_equal(again.reason, "two lines");
+    assert_int_equal(again.cause, HELIO_CAUSE_START_FAILED);
+    assert_string_equal(again.explanation, "two lines");
     for (uint32_t cut = 0; cut + 5 < text.size; cut++)
         assert_int_equal(helio_done_parse((helio_text_t){text.data, cut}, &again), HELIO_INVALID);
 

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/core/agent_core.h"
 
 enum { ROWS_MAX = 4096, LOG_MAX = 20000 };
@@ -302,7 +303,7 @@ static inline void give(site_t *site, const helio_order_t *order)
 
 static inline void stop_it(site_t *site, uint8_t number, uint32_t epoch, uint32_t mode)
 {
-    helio_stop_t stop = {key_of(number), epoch, mode, HELIO_TEXT("Cancelled")};
+    helio_stop_t stop = {key_of(number), epoch, mode, HELIO_TEXT("Cancelled"), HELIO_CAUSE_STOPPED};
     helio_aev_stops_t stops = {.stops = {&stop, 1}};
     step(site, HELIO_AGENT_EV_STOPS, &stops);
 }

@@ -29,14 +29,16 @@ static inline void give_one(uint8_t number, uint32_t epoch, uint32_t nodes, uint
     give(&site, &order);
 }
 
-static const char *refusal(void)
+/*  The last refusal has this cause, and its explanation begins so. */
+static void assert_refused(uint32_t cause, const char *explanation)
 {
-    static char text[300];
+    char text[300];
     const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_REFUSED);
-    if (!report)
-        return "";
-    (void)helio_text_copy(report->reason, text, sizeof text);
-    return text;
+    assert_non_null(report);
+    (void)helio_text_copy(report->explanation, text, sizeof text);
+    if (report->cause != cause || strncmp(text, explanation, strlen(explanation)) != 0)
+        fail_msg("refused with %s '%s', not %s '%s'", helio_cause_name(report->cause), text, helio_cause_name(cause),
+                 explanation);
 }
 
 #endif

@@ -79,7 +79,7 @@ static void restart__does_not_free_gpus_that_an_ended_attempt_had_before_their_p
     restart(&site);
     open_session(&site);
     give_one(3, 1, 1, 1);
-    assert_memory_equal(refusal(), "NoCapacity", 10);
+    assert_refused(HELIO_CAUSE_NO_CAPACITY, "");
 }
 
 static void report__texts_of_a_backend_are_made_fit_for_journal_and_wire(void **state)
@@ -87,16 +87,20 @@ static void report__texts_of_a_backend_are_made_fit_for_journal_and_wire(void **
     (void)state;
     open_session(&site);
     give_one(1, 1, 1, 8);
-    static char reason[400];
-    memset(reason, 'x', sizeof reason);
-    (void)snprintf(reason, sizeof reason, "StartFailed: \xff\n\x1b[31m");
-    reason[strlen(reason)] = 'x';
+    static char said[400];
+    memset(said, 'x', sizeof said);
+    (void)snprintf(said, sizeof said, "\xff\n\x1b[31m");
+    said[strlen(said)] = 'x';
     helio_aev_backend_t event = backend_of(1, 1, HELIO_BACKEND_REPORT_FAILED_TO_START);
-    event.reason = (helio_text_t){reason, 400};
+    event.cause = HELIO_CAUSE_START_FAILED;
+    event.explanation = (helio_text_t){said, 400};
     step(&site, HELIO_AGENT_EV_BACKEND, &event);
-    helio_text_t said = report_row(&site, HELIO_REPORT_KIND_LOST)->reason;
-    assert_int_equal(said.size, 256);
-    assert_memory_equal(said.data, "StartFailed: ???[31mxxx", 23);
+    const helio_report_t *report = report_row(&site, HELIO_REPORT_KIND_LOST);
+    assert_int_equal(report->cause, HELIO_CAUSE_START_FAILED);
+    assert_int_equal(report->explanation.size, 256);
+    assert_memory_equal(report->explanation.data, "???[31mxxx", 10);
+    assert_int_equal(report->reason.size, 256); /* for brokers before version 4 */
+    assert_memory_equal(report->reason.data, "StartFailed: ???[31mxxx", 23);
 }
 
 static void report__is_sent_again_in_every_session_until_acknowledged(void **state)

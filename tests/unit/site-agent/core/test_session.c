@@ -155,7 +155,7 @@ static void lease__stops_lease_and_eager_attempts_before_it_ends_but_no_strict_o
     later(&site, 1);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 2);
     const helio_stop_t *stop = last_of(&site, HELIO_AGENT_FX_STOP);
-    assert_true(helio_text_is(stop->reason, "LeaseExpired"));
+    assert_int_equal(stop->cause, HELIO_CAUSE_LEASE_EXPIRED);
     assert_int_equal(stop->mode, HELIO_STOP_MODE_GRACE);
     later(&site, 44999);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_STOP), 2);
@@ -165,7 +165,7 @@ static void lease__stops_lease_and_eager_attempts_before_it_ends_but_no_strict_o
     helio_aev_backend_t ended = backend_of(2, 1, HELIO_BACKEND_REPORT_ENDED);
     ended.stopped = true;
     step(&site, HELIO_AGENT_EV_BACKEND, &ended);
-    assert_true(helio_text_is(report_row(&site, HELIO_REPORT_KIND_STOPPED)->reason, "LeaseExpired"));
+    assert_int_equal(report_row(&site, HELIO_REPORT_KIND_STOPPED)->cause, HELIO_CAUSE_LEASE_EXPIRED);
 }
 
 static void lease__counts_from_the_sending_of_its_renewal(void **state)
@@ -250,8 +250,8 @@ static void lease__order_without_a_valid_one_is_refused(void **state)
     helio_order_t order = order_of(1, 1, 1, 1);
     order.on_site_loss = HELIO_SITE_LOSS_LEASE;
     give(&site, &order);
-    assert_true(helio_text_is(report_row(&site, HELIO_REPORT_KIND_REFUSED)->reason,
-                              "NotReady: the site holds no lease"));
+    assert_int_equal(report_row(&site, HELIO_REPORT_KIND_REFUSED)->cause, HELIO_CAUSE_NOT_READY);
+    assert_true(helio_text_is(report_row(&site, HELIO_REPORT_KIND_REFUSED)->explanation, "the site holds no lease"));
     give_loss(2, HELIO_SITE_LOSS_STRICT);
     assert_int_equal(count_of(&site, HELIO_AGENT_FX_START), 1);
 }

@@ -85,7 +85,7 @@ static inline void on_event(void *arg, uint32_t event, const void *payload)
         loaded->reports++;
         loaded->digest = helio_hash(loaded->digest, &report->seq, sizeof report->seq);
         loaded->digest = helio_hash(loaded->digest, &report->exit_code, sizeof report->exit_code);
-        loaded->digest = helio_hash(loaded->digest, report->reason.data, report->reason.size);
+        loaded->digest = helio_hash(loaded->digest, report->explanation.data, report->explanation.size);
     } else if (event == HELIO_AGENT_EV_LOAD_ATTEMPT) {
         helio_record_copy(&helio_jrow_attempt_type, loaded->arena, payload, &loaded->attempt);
         loaded->attempts++;
@@ -170,7 +170,7 @@ static inline void put_report(helio_journal_t *journal, uint64_t seq)
                              .kind = HELIO_REPORT_KIND_ENDED,
                              .exit_code = -7,
                              .run_ms = UINT64_MAX,
-                             .reason = HELIO_TEXT("Vanished: node7")};
+                             .explanation = HELIO_TEXT("node7")};
     put(journal, HELIO_AGENT_FX_ROW_REPORT, &report);
 }
 

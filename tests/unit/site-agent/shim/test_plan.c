@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "federation/reason/codes.h"
 #include "site-agent/shim/environment.h"
 #include "site-agent/shim/pattern.h"
 #include "site-agent/shim/plan.h"
@@ -65,7 +66,11 @@ static void done__of_a_user_carries_no_control_characters(void **state)
     (void)state;
     helio_done_t done;
     assert_int_equal(helio_done_parse(HELIO_TEXT("reason=a\x1b[31m\x7f.\xff!\nend=1\n"), &done), HELIO_OK);
-    assert_string_equal(done.reason, "a?[31m?.?!");
+    assert_int_equal(done.cause, HELIO_CAUSE_NONE);
+    assert_string_equal(done.explanation, "a?[31m?.?!");
+    assert_int_equal(helio_done_parse(HELIO_TEXT("reason=LeaseExpired\nend=1\n"), &done), HELIO_OK);
+    assert_int_equal(done.cause, HELIO_CAUSE_LEASE_EXPIRED);
+    assert_string_equal(done.explanation, "");
 }
 
 /*  As Slurm 22.05 names them; looked up with a real one. */

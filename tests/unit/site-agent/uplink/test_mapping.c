@@ -180,7 +180,7 @@ static void framer__gathers_reports_and_keeps_the_order_among_all(void **state)
 {
     (void)state;
     for (uint64_t seq = 1; seq <= 2500; seq++) {
-        helio_report_t report = {.seq = seq, .reason = HELIO_TEXT("Vanished")};
+        helio_report_t report = {.seq = seq, .explanation = HELIO_TEXT("node7")};
         assert_int_equal(put(HELIO_AGENT_FX_SEND_REPORT, &report), HELIO_OK);
     }
     helio_afx_renew_t renew = {5};
@@ -202,13 +202,13 @@ static void framer__gathers_reports_and_keeps_the_order_among_all(void **state)
 static void framer__copies_what_it_gathers(void **state)
 {
     (void)state;
-    char reason[] = "NoCapacity";
-    helio_report_t report = {.seq = 1, .reason = {reason, sizeof reason - 1}};
+    char reason[] = "no 3 nodes";
+    helio_report_t report = {.seq = 1, .explanation = {reason, sizeof reason - 1}};
     assert_int_equal(put(HELIO_AGENT_FX_SEND_REPORT, &report), HELIO_OK);
     memset(reason, 'x', sizeof reason);
     assert_int_equal(helio_framer_flush(wire.framer, NULL), HELIO_OK);
     const helio_msg_reports_t *reports = frame(0, HELIO_MSG_REPORTS);
-    assert_true(helio_text_is(reports->reports.items[0].reason, "NoCapacity"));
+    assert_true(helio_text_is(reports->reports.items[0].explanation, "no 3 nodes"));
 }
 
 static void framer__tells_that_a_frame_was_not_taken_and_keeps_nothing(void **state)

@@ -30,6 +30,7 @@ typedef struct bed {
     helio_job_spec_t spec;
     helio_order_t order;
     char name[HELIO_ATTEMPT_NAME_SIZE];
+    uint32_t cause; /* of the last that could not be prepared */
 } bed_t;
 
 static void open_bed(bed_t *bed, bool users_own, const char *unix_user)
@@ -60,7 +61,7 @@ static void close_bed(bed_t *bed)
 static helio_rc prepare(bed_t *bed, helio_error_t *err)
 {
     helio_backend_task_t task = {.order = &bed->order, .spec = &bed->spec};
-    return helio_folders_prepare(bed->folders, &task, bed->name, &bed->how, err);
+    return helio_folders_prepare(bed->folders, &task, bed->name, &bed->how, &bed->cause, err);
 }
 
 static int folder_of(const bed_t *bed)
@@ -134,7 +135,7 @@ static void folder__paths_that_cannot_be_are_refused_before_anything_is_made(voi
                                        .stdout_path = helio_text_of(rows[i].stdout_path)};
         helio_error_t err = {0};
         assert_int_equal(prepare(&bed, &err), HELIO_INVALID);
-        assert_memory_equal(err.text, "StartFailed: ", 13);
+        assert_int_equal(bed.cause, HELIO_CAUSE_START_FAILED);
         assert_int_equal(folder_of(&bed), -1);
         close_bed(&bed);
     }

@@ -38,7 +38,7 @@
 static inline void expect(const heard_t *heard, helio_backend_report_t word)
 {
     if (heard->event.word != word)
-        fail_msg("%s (%s) instead of %s", helio_backend_report_name(heard->event.word), heard->reason,
+        fail_msg("%s (%s) instead of %s", helio_backend_report_name(heard->event.word), heard->explanation,
                  helio_backend_report_name(word));
 }
 

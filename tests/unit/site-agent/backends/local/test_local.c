@@ -19,7 +19,7 @@
 static void expect_end(const heard_t *heard, int exit_code)
 {
     if (heard->event.word != HELIO_BACKEND_REPORT_ENDED)
-        fail_msg("%s (%s) instead of an end", helio_backend_report_name(heard->event.word), heard->reason);
+        fail_msg("%s (%s) instead of an end", helio_backend_report_name(heard->event.word), heard->explanation);
     assert_int_equal(heard->event.exit_code, exit_code);
 }
 

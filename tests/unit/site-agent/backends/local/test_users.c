@@ -33,9 +33,9 @@ static void users__nobody_runs_as_the_agent_by_accident(void **state)
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 1);
         expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
-        assert_memory_equal(heard->reason, "NoUserMapping: ", 15);
-        if (!strstr(heard->reason, rows[i].says))
-            fail_msg("'%s' does not say '%s'", heard->reason, rows[i].says);
+        assert_int_equal(heard->event.cause, HELIO_CAUSE_NO_USER_MAPPING);
+        if (!strstr(heard->explanation, rows[i].says))
+            fail_msg("'%s' does not say '%s'", heard->explanation, rows[i].says);
         char path[512];
         assert_int_not_equal(access(site_path(&site, "attempts", 1, "", path), F_OK), 0);
         site_close(&site);
@@ -144,7 +144,7 @@ static void users__checkpoints_of_another_user_are_not_handed_over(void **state)
     attempt.epoch = 2;
     site_start(&site, &attempt);
     expect(site_wait(&site, 3), HELIO_BACKEND_REPORT_FAILED_TO_START);
-    assert_non_null(strstr(site.heard[2].reason, "checkpoints belong to another"));
+    assert_non_null(strstr(site.heard[2].explanation, "checkpoints belong to another"));
     site_close(&site);
 }
 
@@ -189,8 +189,8 @@ static void secrets__come_from_the_mapped_users_folder_alone(void **state)
         site_start(&site, &attempt);
         const heard_t *heard = site_wait(&site, 3 + i);
         expect(heard, HELIO_BACKEND_REPORT_FAILED_TO_START);
-        assert_memory_equal(heard->reason, "MissingSecret: ", 15);
-        assert_non_null(strstr(heard->reason, bad[i]));
+        assert_int_equal(heard->event.cause, HELIO_CAUSE_MISSING_SECRET);
+        assert_non_null(strstr(heard->explanation, bad[i]));
     }
     assert_int_equal(chmod(root, 0755), 0); /* open to others: none is given out */
     name.text = HELIO_TEXT("HF_TOKEN");
@@ -211,7 +211,7 @@ static void orders__that_this_site_cannot_run_are_refused_with_their_reason(void
     image.spec.image = HELIO_TEXT("registry.example/train:1.4");
     site_start(&site, &image);
     expect(site_wait(&site, 1), HELIO_BACKEND_REPORT_FAILED_TO_START);
-    assert_memory_equal(site.heard[0].reason, "NoContainerRuntime", 18);
+    assert_int_equal(site.heard[0].event.cause, HELIO_CAUSE_NO_CONTAINER_RUNTIME);
     helio_pair_t bad = {HELIO_TEXT("A=B"), HELIO_TEXT("x")};
     attempt_t env = {.run = "true", .epoch = 2};
     env.spec.env.items = &bad;

@@ -133,7 +133,8 @@ static inline void prepare(bed_t *bed, const char *run)
     helio_error_t err = {0};
     bed->spec.run = helio_text_of(run);
     helio_backend_task_t task = {.order = &bed->order, .spec = &bed->spec};
-    if (helio_folders_prepare(bed->folders, &task, bed->name, &bed->how, &err))
+    uint32_t cause;
+    if (helio_folders_prepare(bed->folders, &task, bed->name, &bed->how, &cause, &err))
         fail_msg("%s", err.text);
 }
 

@@ -35,7 +35,7 @@ static inline void open_running(lab_t *lab, lab_job_t *job)
     open_started(lab, job);
     lab_run(lab, job, "101");
     lab_pass(lab, 10000);
-    lab_expect(lab, 0, WORD(STARTED), "");
+    lab_expect_word(lab, 0, WORD(STARTED));
 }
 
 /*  One that waits as job 101. */
@@ -54,7 +54,7 @@ static inline void still_runs(lab_t *lab, const lab_job_t *job)
     lab_set(lab, "101", "state", "FAILED");
     lab_pass(lab, 70000);
     assert_int_equal(lab->heard_count, 2);
-    lab_expect(lab, 1, WORD(ENDED), "");
+    lab_expect_word(lab, 1, WORD(ENDED));
     assert_int_equal(lab->heard[1].event.exit_code, 9);
 }
 

@@ -1,4 +1,5 @@
 /*  test_slurm_shim.c -- the shim under Slurm on one node. */
+#include "federation/reason/codes.h"
 #include "tests/unit/site-agent/backends/slurm/shim_testing.h"
 
 /* ---- one node ------------------------------------------------------------------------------------------ */
@@ -157,7 +158,8 @@ static void slurm__another_user_than_the_plans_runs_nothing(void **state)
     assert_int_equal(wait_for(spawn(&bed)), 125);
     helio_done_t done = done_of(&bed);
     assert_true(done.failed);
-    assert_non_null(strstr(done.reason, "StartFailed: the Slurm job runs as user"));
+    assert_int_equal(done.cause, HELIO_CAUSE_START_FAILED);
+    assert_non_null(strstr(done.explanation, "the Slurm job runs as user"));
     close_bed(&bed);
 }
 
@@ -233,7 +235,8 @@ static void output__a_place_that_is_not_there_is_a_failed_start(void **state)
         assert_int_equal(run(&bed, "touch ran"), 125);
         helio_done_t done = done_of(&bed);
         assert_true(done.failed);
-        assert_non_null(strstr(done.reason, "StartFailed: cannot open the job's standard output"));
+        assert_int_equal(done.cause, HELIO_CAUSE_START_FAILED);
+        assert_non_null(strstr(done.explanation, "cannot open the job's standard output"));
         close_bed(&bed);
     }
 }
@@ -245,7 +248,7 @@ static void output__a_working_directory_that_is_not_there_is_a_failed_start(void
     open_bed(&bed);
     bed.how.workdir = HELIO_TEXT("/no/such/place");
     assert_int_equal(run(&bed, "echo ran"), 125);
-    assert_non_null(strstr(done_of(&bed).reason, "entering the working directory"));
+    assert_non_null(strstr(done_of(&bed).explanation, "entering the working directory"));
     close_bed(&bed);
 }
 

@@ -1,4 +1,5 @@
 /*  test_slurm_shim_gang.c -- the shim on several nodes, and under a lease of another machine. */
+#include "federation/reason/codes.h"
 #include "tests/unit/site-agent/backends/slurm/shim_testing.h"
 
 /* ---- several nodes ------------------------------------------------------------------------------------- */
@@ -133,7 +134,8 @@ static void gang__an_srun_that_cannot_is_a_failed_start(void **state)
     assert_int_equal(run(&bed, "echo ran"), 125);
     helio_done_t done = done_of(&bed);
     assert_true(done.failed);
-    assert_non_null(strstr(done.reason, "StartFailed: srun ended with 9 before any rank began"));
+    assert_int_equal(done.cause, HELIO_CAUSE_START_FAILED);
+    assert_non_null(strstr(done.explanation, "srun ended with 9 before any rank began"));
     expect(&bed, "@log", "Unable to create step");
     expect(&bed, "@rank-1/claim", "pid=0\n"); /* closed: none can come late */
     close_bed(&bed);
@@ -172,7 +174,7 @@ static void gang__without_a_lease_no_rank_is_started(void **state)
     bed.how.lease = shared; /* no such lease: the head itself refuses */
     bed.order.on_site_loss = HELIO_SITE_LOSS_LEASE;
     assert_int_equal(run(&bed, "echo ran"), 125);
-    assert_string_equal(done_of(&bed).reason, "LeaseExpired");
+    assert_int_equal(done_of(&bed).cause, HELIO_CAUSE_LEASE_EXPIRED);
     close_bed(&bed);
 }
 
@@ -186,7 +188,8 @@ static void gang__a_rank_that_cannot_start_is_named(void **state)
     assert_int_equal(run(&bed, "trap 'exit 0' TERM; while :; do sleep 0.02; done"), 125);
     helio_done_t done = done_of(&bed);
     assert_false(done.failed); /* rank 0 did run */
-    assert_string_equal(done.reason, "StartFailed: Slurm's list of nodes makes no sense: 'n[' (rank 1)");
+    assert_int_equal(done.cause, HELIO_CAUSE_START_FAILED);
+    assert_string_equal(done.explanation, "Slurm's list of nodes makes no sense: 'n[' (rank 1)");
     close_bed(&bed);
     bed = (bed_t){0};
     open_bed(&bed);
@@ -195,7 +198,7 @@ static void gang__a_rank_that_cannot_start_is_named(void **state)
     assert_int_equal(run(&bed, "echo ran"), 125);
     done = done_of(&bed);
     assert_true(done.failed);
-    assert_non_null(strstr(done.reason, "(rank 0)"));
+    assert_non_null(strstr(done.explanation, "(rank 0)"));
     assert_false(has(&bed, "@log", "ran"));
     close_bed(&bed);
 }
@@ -290,7 +293,7 @@ static void lease__of_the_remote_form_is_heeded_and_its_number_rises(void **stat
     assert_true(took_ms >= 2500); /* the renewal was seen */
     helio_done_t done = done_of(&bed);
     assert_true(done.stopped);
-    assert_string_equal(done.reason, "LeaseExpired");
+    assert_int_equal(done.cause, HELIO_CAUSE_LEASE_EXPIRED);
     close_bed(&bed);
 }
 

@@ -15,20 +15,20 @@ static void slurm__one_attempt_is_handed_in_runs_and_ends_by_its_mark(void **sta
     assert_int_equal(lab.heard_count, 0);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_string_equal(lab.heard[0].local_id, "101");
     int64_t began_ms = lab.wall_ms - 10000;
     lab_report(&lab, &job, "{\"units\": 5, \"checkpoint\": \"step-5\"}\n", began_ms + 2500);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 3, .started_wall_ms = began_ms, .run_ms = 4000});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_int_equal(lab.heard[1].event.exit_code, 3);
     assert_int_equal(lab.heard[1].event.run_ms, 4000);
     assert_int_equal(lab.heard[1].event.units_done, 5);
     assert_int_equal(lab.heard[1].event.saved_run_ms, 2500);
     assert_int_equal(lab.heard[1].event.started_wall_ms, began_ms);
-    assert_string_equal(lab.heard[1].reason, "");
+    assert_string_equal(lab.heard[1].explanation, "");
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 2);
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
@@ -54,7 +54,7 @@ static void slurm__a_start_repeated_is_one_start(void **state)
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_close(&lab);
 }
 
@@ -68,8 +68,8 @@ static void slurm__a_short_job_that_ended_between_two_lists_is_told_whole(void *
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
+    lab_expect_word(&lab, 1, WORD(ENDED));
     lab_close(&lab);
 }
 
@@ -80,11 +80,11 @@ static void slurm__what_the_shim_could_not_begin_failed_to_start(void **state)
     lab_job_t job = {0};
     open_started(&lab, &job);
     lab_claim(&lab, &job, "101");
-    lab_done(&lab, &job, (helio_done_t){.failed = true, .reason = "StartFailed: no such folder"});
+    lab_done(&lab, &job, (helio_done_t){.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "no such folder"});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: no such folder");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "no such folder");
     lab_close(&lab);
 }
 
@@ -96,7 +96,7 @@ static void slurm__a_tenant_without_a_user_here_is_refused(void **state)
     lab_open(&lab);
     lab_start(&lab, &job);
     lab_pass(&lab, 1000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "NoUserMapping");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_NO_USER_MAPPING, "");
     assert_int_equal(lab_calls(&lab, "sbatch "), 0);
     lab_close(&lab);
 }
@@ -151,7 +151,7 @@ static void slurm__what_was_never_there_is_absent_but_only_by_a_list(void **stat
     assert_int_equal(lab.heard_count, 0);
     lab_put(&lab, "down", NULL);
     lab_pass(&lab, 61000);
-    lab_expect(&lab, 0, WORD(ABSENT), "");
+    lab_expect_word(&lab, 0, WORD(ABSENT));
     assert_int_equal(lab.heard_count, 1);
     lab_close(&lab);
 }
@@ -169,7 +169,7 @@ static void slurm__an_sbatch_that_a_killed_agent_left_can_run_nothing_after_abse
     lab_put(&lab, "hung.sbatch", NULL);
     lab_adopt(&lab, &job);
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(ABSENT), "");
+    lab_expect_word(&lab, 0, WORD(ABSENT));
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name)); /* for nobody */
     lab_start(&lab, &job);                                            /* and now it is started anew */
     lab_pass(&lab, 10000);
@@ -194,7 +194,7 @@ static void slurm__a_survey_finds_every_folder_that_was_not_acknowledged(void **
     lab.backend->class->survey(lab.backend);
     lab_settle(&lab);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_int_equal(lab.heard[0].event.epoch, 1);
     lab_close(&lab);
 }
@@ -213,7 +213,7 @@ static void slurm__a_refusal_is_told_in_slurms_words_and_nothing_can_run_after_i
     lab_start(&lab, &job);
     lab_settle(&lab);
     lab_expect(&lab, 0, WORD(FAILED_TO_START),
-               "SubmitRefused: Requested node configuration is not available");
+               HELIO_CAUSE_SUBMIT_REFUSED, "Requested node configuration is not available");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 1);
@@ -243,10 +243,10 @@ static void slurm__a_pools_partition_that_is_gone_is_waited_for_a_minute(void **
             assert_int_equal(lab.heard_count, 0);
             lab_run(&lab, &job, "101");
             lab_pass(&lab, 10000);
-            lab_expect(&lab, 0, WORD(STARTED), "");
+            lab_expect_word(&lab, 0, WORD(STARTED));
         } else {
             lab_pass(&lab, 60000);
-            lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitFailed: Invalid partition name specified");
+            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_FAILED, "Invalid partition name specified");
         }
         assert_int_equal(lab.heard_count, 1);
         lab_close(&lab);
@@ -263,7 +263,7 @@ static void slurm__a_partition_of_the_jobs_own_choice_is_refused_at_once(void **
     lab_answer(&lab, "sbatch", "", NO_PARTITION, 1);
     lab_start(&lab, &job);
     lab_settle(&lab);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitRefused: Invalid partition name specified");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, "Invalid partition name specified");
     lab_close(&lab);
 }
 
@@ -281,7 +281,7 @@ static void trap_3__the_failed_job_that_a_refusal_leaves_behind_is_no_attempt(vo
     lab_settle(&lab);
     lab_set(&lab, "101", "state", "FAILED");
     lab_set(&lab, "101", "reason", "BadConstraints");
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitRefused");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, "");
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 1);
     assert_int_equal(lab_calls(&lab, "scancel "), 0);
@@ -302,7 +302,7 @@ static void slurm__a_refusal_whose_answer_was_lost_is_read_from_the_job_it_left(
     lab_set(&lab, "101", "state", "FAILED");
     lab_set(&lab, "101", "reason", "BadConstraints");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitRefused: BadConstraints");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, "BadConstraints");
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
     lab_close(&lab);
 }
@@ -322,7 +322,7 @@ static void trap_11__a_job_whose_answer_was_lost_is_found_by_its_name(void **sta
     assert_int_equal(lab.heard_count, 0);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_string_equal(lab.heard[0].local_id, "101");
     lab_close(&lab);
 }
@@ -338,14 +338,14 @@ static void trap_11__of_two_jobs_of_one_name_the_claim_decides_and_the_other_is_
     lab_settle(&lab);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_string_equal(lab.heard[0].local_id, "101");
     assert_int_equal(lab_calls(&lab, "scancel --name="), 1);
     assert_int_equal(lab_calls(&lab, "--state=PENDING 102"), 1);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .run_ms = 1, .started_wall_ms = 1});
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     lab_close(&lab);
 }
 
@@ -381,7 +381,7 @@ static void slurm__a_minute_without_a_controller_gives_it_up_for_good(void **sta
     lab_pass(&lab, 59000);
     assert_int_equal(lab.heard_count, 0);
     lab_pass(&lab, 70000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "SubmitFailed: Unable to contact slurm controller");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_FAILED, "Unable to contact slurm controller");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_close(&lab);
 }
@@ -400,7 +400,7 @@ static void slurm__a_shim_that_came_after_all_is_heard_instead_of_giving_up(void
     lab_started(&lab, &job);
     lab_pass(&lab, 80000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_string_equal(lab.heard[0].local_id, "77");
     lab_close(&lab);
 }
@@ -420,7 +420,7 @@ static void slurm__an_sbatch_that_hangs_is_ended_and_the_queue_is_asked(void **s
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_close(&lab);
 }
 

@@ -17,12 +17,14 @@ static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
 {
     (void)state;
     static const struct {
-        const char *job_state, *says;
+        const char *job_state;
+        uint32_t cause;
+        const char *says;
         uint32_t word;
     } cases[] = {
-        {"COMPLETED", "Vanished: Slurm says COMPLETED, and its folder cannot be opened", WORD(VANISHED)},
-        {"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
-        {"TIMEOUT", "", WORD(ENDED)}};
+        {"COMPLETED", HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, and its folder cannot be opened", WORD(VANISHED)},
+        {"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
+        {"TIMEOUT", HELIO_CAUSE_NONE, "", WORD(ENDED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -33,9 +35,9 @@ static void a_folder_that_was_shut_stops_no_end_and_is_left(void **state)
         lab_set(&lab, "101", "state", cases[i].job_state);
         lab_pass(&lab, 90000);
         assert_int_equal(lab.heard_count, 2);
-        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        lab_expect(&lab, 1, cases[i].word, cases[i].cause, cases[i].says);
         if (i == 0)
-            assert_non_null(strstr(lab.heard[1].reason, job.name));
+            assert_non_null(strstr(lab.heard[1].explanation, job.name));
         lab.backend->class->forget(lab.backend, lab_key(), 1);
         lab_pass(&lab, 300000);
         assert_true(lab_has(&lab, "shared/attempts/%s", job.name));
@@ -59,7 +61,7 @@ static void a_new_agent_ends_an_attempt_whose_folder_was_shut(void **state)
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
     lab_expect(&lab, 0, WORD(VANISHED),
-               "Vanished: Slurm knows nothing of it, and its folder cannot be opened");
+               HELIO_CAUSE_VANISHED, "Slurm knows nothing of it, and its folder cannot be opened");
     lab_close(&lab);
 }
 
@@ -80,7 +82,7 @@ static void a_job_whose_folder_was_shut_can_be_stopped(void **state)
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 90000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(ENDED), "");
+    lab_expect_word(&lab, 0, WORD(ENDED));
     assert_true(lab.heard[0].event.stopped);
     lab_close(&lab);
 }
@@ -98,7 +100,7 @@ static void a_pending_job_of_a_closed_folder_is_cancelled_by_a_new_agent(void **
     lab_answer(&lab, "scancel", "", "scancel: error: Unable to contact slurm controller\n", 1);
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(ENDED), "");
+    lab_expect_word(&lab, 0, WORD(ENDED));
     lab_answer(&lab, "scancel", NULL, NULL, 0);
     lab_reopen(&lab); /* its end was reported: nobody asks for it */
     lab_put(&lab, "calls", "%s", "");
@@ -126,7 +128,7 @@ static void an_acknowledgement_that_the_user_wrote_is_none(void **state)
     lab.heard_count = 0;
     lab.backend->class->survey(lab.backend); /* and it is shown to an agent that lost its journal */
     lab_settle(&lab);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 20000);
@@ -144,41 +146,42 @@ static const struct {
     bool late; /* `started` comes at the very end */
     helio_done_t done;
     uint64_t least, most;
+    uint32_t cause;
     const char *says;
     uint32_t word;
 } booked[] = {
-    {700000, false, {.run_ms = 699000}, 699000, 699000, "", WORD(ENDED)},
-    {700000, false, {.run_ms = 1}, 640000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
-    {700000, true, {.run_ms = 1}, 540000, 720000, "Doubted: its mark says 1 ms", WORD(ENDED)},
+    {700000, false, {.run_ms = 699000}, 699000, 699000, HELIO_CAUSE_NONE, "", WORD(ENDED)},
+    {700000, false, {.run_ms = 1}, 640000, 720000, HELIO_CAUSE_DOUBTED, "its mark says 1 ms", WORD(ENDED)},
+    {700000, true, {.run_ms = 1}, 540000, 720000, HELIO_CAUSE_DOUBTED, "its mark says 1 ms", WORD(ENDED)},
     {700000,
      false,
      {.run_ms = UINT64_C(9000000000000000)},
      640000,
      750000,
-     "Doubted: its mark says 9000000000000000 ms",
+     HELIO_CAUSE_DOUBTED, "its mark says 9000000000000000 ms",
      WORD(ENDED)},
     {700000,
      false,
      {.run_ms = 699000, .started_wall_ms = 5},
      699000,
      699000,
-     "Doubted: its marks' times",
+     HELIO_CAUSE_DOUBTED, "its marks' times",
      WORD(ENDED)},
     {700000,
      true,
-     {.failed = true, .reason = "StartFailed: so it says"},
+     {.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "so it says"},
      540000,
      720000,
-     "Doubted: said not to have run",
+     HELIO_CAUSE_DOUBTED, "its mark says that it did not run",
      WORD(VANISHED)},
     {20000,
      true,
-     {.failed = true, .reason = "StartFailed: so it was"},
+     {.failed = true, .cause = HELIO_CAUSE_START_FAILED, .explanation = "so it was"},
      0,
      0,
-     "StartFailed: so it was",
+     HELIO_CAUSE_START_FAILED, "so it was",
      WORD(FAILED_TO_START)},
-    {20000, false, {.run_ms = 3}, 3, 3, "", WORD(ENDED)},
+    {20000, false, {.run_ms = 3}, 3, 3, HELIO_CAUSE_NONE, "", WORD(ENDED)},
 };
 
 /*  Slurm shows it on its nodes for ten minutes and more, or for twenty seconds, and the mark says else. */
@@ -206,9 +209,9 @@ static void what_is_booked_is_what_was_seen_whatever_the_mark_says(void **state)
         lab_pass(&lab, 20000);
         const lab_event_t *last = lab_last(&lab);
         assert_non_null(last);
-        lab_expect(&lab, lab.heard_count - 1, booked[i].word, booked[i].says);
+        lab_expect(&lab, lab.heard_count - 1, booked[i].word, booked[i].cause, booked[i].says);
         if (!booked[i].says[0])
-            assert_string_equal(last->reason, "");
+            assert_string_equal(last->explanation, "");
         if (last->event.run_ms < booked[i].least || last->event.run_ms > booked[i].most)
             fail_msg("case %zu: %llu ms", i, (unsigned long long)last->event.run_ms);
         assert_true(last->event.ended_wall_ms <= lab.wall_ms);
@@ -253,8 +256,8 @@ static void of_a_short_job_no_more_is_hidden_than_prologs_take(void **state)
         assert_non_null(last);
         assert_int_equal(last->event.word, WORD(ENDED));
         if (last->event.run_ms < cases[i].least || last->event.run_ms > cases[i].most)
-            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last->event.run_ms, last->reason);
-        assert_int_equal(last->reason[0] != '\0', last->event.run_ms != cases[i].says_ms);
+            fail_msg("case %zu: %llu ms, '%s'", i, (unsigned long long)last->event.run_ms, last->explanation);
+        assert_int_equal(last->event.cause == HELIO_CAUSE_DOUBTED, last->event.run_ms != cases[i].says_ms);
         lab_close(&lab);
     }
 }
@@ -267,7 +270,7 @@ static void what_runs_on_after_its_own_done_is_killed_without_more_time(void **s
     open_running(&lab, &job);
     lab_done(&lab, &job, (helio_done_t){.started_wall_ms = lab.wall_ms, .run_ms = 20});
     lab_pass(&lab, 12000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     lab_pass(&lab, 30000); /* Slurm shows it on its nodes still */
     assert_int_equal(lab_calls(&lab, "--full --signal=KILL 101"), 1);
     lab_pass(&lab, 30000);
@@ -286,11 +289,11 @@ static void slurms_own_start_and_end_go_before_the_mark_also_after_a_restart(voi
     lab.heard_count = 0;
     lab_adopt(&lab, &job);
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = lab.wall_ms, .run_ms = 20});
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), "Doubted: its mark says 20 ms");
+    lab_expect(&lab, 1, WORD(ENDED), HELIO_CAUSE_DOUBTED, "its mark says 20 ms");
     assert_true(lab.heard[1].event.run_ms > 3000000);
     lab_close(&lab);
 }
@@ -311,7 +314,7 @@ static void a_claim_by_a_job_that_slurm_does_not_list_under_our_name_is_not_beli
     lab_set(&lab, "101", "state", "COMPLETED"); /* its own job found the folder taken */
     lab_pass(&lab, 90000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: ");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "");
     assert_int_equal(lab_calls(&lab, " 77") + lab_calls(&lab, "=77"),
                      0); /* and nobody asks or cancels by that number */
     lab_close(&lab);

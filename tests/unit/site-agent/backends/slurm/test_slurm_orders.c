@@ -7,12 +7,14 @@ static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void
 {
     (void)state;
     static const struct {
-        const char *job_state, *says;
+        const char *job_state;
+        uint32_t cause;
+        const char *says;
         uint32_t word;
-    } cases[] = {{"CANCELLED", "SiteCancelled: ", WORD(VANISHED)},
-                 {"PREEMPTED", "Preempted: ", WORD(VANISHED)},
-                 {"TIMEOUT", "", WORD(ENDED)},
-                 {"FAILED", "SiteCancelled: it was told to stop at the site", WORD(VANISHED)}};
+    } cases[] = {{"CANCELLED", HELIO_CAUSE_SITE_CANCELLED, "", WORD(VANISHED)},
+                 {"PREEMPTED", HELIO_CAUSE_PREEMPTED, "", WORD(VANISHED)},
+                 {"TIMEOUT", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)},
+                 {"FAILED", HELIO_CAUSE_SITE_CANCELLED, "it was told to stop at the site", WORD(VANISHED)}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -24,7 +26,7 @@ static void trap_7__a_polite_end_that_we_did_not_ask_for_is_the_sites_doing(void
         assert_int_equal(lab.heard_count, 1); /* Slurm has not said why yet */
         lab_set(&lab, "101", "state", cases[i].job_state);
         lab_pass(&lab, 20000);
-        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        lab_expect(&lab, 1, cases[i].word, cases[i].cause, cases[i].says);
         assert_int_equal(lab.heard[1].event.run_ms, 4321);
         assert_false(lab.heard[1].event.stopped);
         lab_close(&lab);
@@ -40,10 +42,10 @@ static void a_lease_that_ran_out_is_a_stop_and_no_doing_of_the_site(void **state
     lab_done(
         &lab, &job,
         (helio_done_t){
-            .exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 1, .reason = "LeaseExpired"});
+            .exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 1, .cause = HELIO_CAUSE_LEASE_EXPIRED});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), "LeaseExpired");
+    lab_expect(&lab, 1, WORD(ENDED), HELIO_CAUSE_LEASE_EXPIRED, "");
     assert_true(lab.heard[1].event.stopped);
     lab_close(&lab);
 }
@@ -57,7 +59,7 @@ static void trap_5__a_job_that_was_queued_again_is_dead_and_its_second_run_is_no
     lab_set(&lab, "101", "state", "PENDING");
     lab_set(&lab, "101", "reason", "BeginTime");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 1, WORD(VANISHED), "SiteCancelled: queued again at the site");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_SITE_CANCELLED, "queued again at the site");
     assert_true(lab_calls(&lab, "--state=PENDING 101") >= 1);
     lab_close(&lab);
 }
@@ -73,7 +75,7 @@ static void a_job_that_is_held_only_waits(void **state)
     assert_int_equal(lab.heard_count, 0);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_close(&lab);
 }
 
@@ -105,7 +107,7 @@ static void trap_8__scancel_of_what_is_not_there_ends_nothing_by_itself(void **s
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 90000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_true(lab.heard[1].event.stopped);
     lab_close(&lab);
 }
@@ -122,7 +124,7 @@ static void trap_10__the_number_of_a_federated_cluster_comes_with_its_name(void 
     lab_settle(&lab);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_string_equal(lab.heard[0].local_id, "101");
     lab_close(&lab);
 }
@@ -142,7 +144,7 @@ static void answers_of_sbatch_that_are_no_number_are_not_believed(void **state)
         assert_int_equal(lab_calls(&lab, "sbatch "), 1); /* the queue was asked, and has it */
         lab_run(&lab, &job, "101");
         lab_pass(&lab, 10000);
-        lab_expect(&lab, 0, WORD(STARTED), "");
+        lab_expect_word(&lab, 0, WORD(STARTED));
         lab_close(&lab);
     }
 }
@@ -155,7 +157,7 @@ static void trap_17__a_job_that_slurm_takes_for_running_after_its_end_is_cancell
     open_running(&lab, &job);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 0, .started_wall_ms = 5, .run_ms = 1});
     lab_pass(&lab, 11000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     lab_pass(&lab, 60000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -212,7 +214,7 @@ static void trap_6__every_attempt_is_handed_in_so_that_it_cannot_be_queued_again
     asks.spec.slurm.count = 1;
     lab_start(&lab, &asks); /* nor by the job's own wish */
     lab_pass(&lab, 1000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "BadOption: --requeue");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_BAD_OPTION, "--requeue");
     lab_close(&lab);
 }
 
@@ -246,7 +248,7 @@ static void trap_13__a_job_that_slurm_starts_late_is_waited_for(void **state)
     assert_int_equal(lab.heard_count, 0);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     assert_int_equal(lab_calls(&lab, "sbatch "), 1);
     lab_close(&lab);
 }
@@ -287,7 +289,7 @@ static void trap_15__slurms_warning_signals_are_not_counted_on(void **state)
              (helio_done_t){.exit_code = 143, .stopped = true, .started_wall_ms = 5, .run_ms = 7});
     lab_set(&lab, "101", "state", "PREEMPTED");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 1, WORD(VANISHED), "Preempted: ");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_PREEMPTED, "");
     lab_close(&lab);
 }
 

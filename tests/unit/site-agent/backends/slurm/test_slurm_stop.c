@@ -16,7 +16,7 @@ slurm__a_pending_one_is_stopped_by_closing_its_folder_even_when_the_controller_i
     lab_stop(&lab, &job, HELIO_STOP_MODE_GRACE);
     lab_settle(&lab);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(ENDED), "");
+    lab_expect_word(&lab, 0, WORD(ENDED));
     assert_true(lab.heard[0].event.stopped);
     assert_int_equal(lab.heard[0].event.started_wall_ms, 0);
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
@@ -43,7 +43,7 @@ static void slurm__a_stop_while_sbatch_runs_cancels_what_sbatch_brings(void **st
     lab_settle(&lab);
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_settle(&lab);
-    lab_expect(&lab, 0, WORD(ENDED), "");
+    lab_expect_word(&lab, 0, WORD(ENDED));
     lab_pass(&lab, 60000);
     lab_put(&lab, "hung.sbatch", NULL);
     lab_pass(&lab, 60000);
@@ -67,7 +67,7 @@ static void slurm__a_running_one_gets_the_polite_signal_once_and_in_the_end_slur
     assert_int_equal(lab_calls(&lab, "scancel "), 2);
     assert_int_equal(lab_calls(&lab, "USR2"), 0);
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_true(lab.heard[1].event.stopped);
     lab_close(&lab);
 }
@@ -87,7 +87,7 @@ static void slurm__a_kill_follows_a_polite_stop_at_once(void **state)
              (helio_done_t){.exit_code = 137, .stopped = true, .started_wall_ms = 5, .run_ms = 9});
     lab_set(&lab, "101", "state", "FAILED");
     lab_pass(&lab, 10000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_true(lab.heard[1].event.stopped);
     assert_int_equal(lab.heard[1].event.run_ms, 9);
     lab_close(&lab);
@@ -124,8 +124,8 @@ static void slurm__a_stop_of_what_nobody_knows_is_absent_and_of_what_is_there_a_
     lab_stop(&lab, &nothing, HELIO_STOP_MODE_KILL);
     lab_stop(&lab, &job, HELIO_STOP_MODE_KILL);
     lab_pass(&lab, 11000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
-    lab_expect(&lab, 1, WORD(ABSENT), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
+    lab_expect_word(&lab, 1, WORD(ABSENT));
     assert_int_equal(lab.heard[1].event.epoch, 9);
     assert_int_equal(lab_calls(&lab, "--signal=USR2 101"), 1);
     lab_close(&lab);

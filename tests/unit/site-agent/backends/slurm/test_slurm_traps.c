@@ -84,7 +84,7 @@ static void trap_1__a_controller_that_is_down_ends_nobody_and_marks_are_heard_wi
     assert_int_equal(lab.heard_count, 1);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 4, .started_wall_ms = 5, .run_ms = 1});
     lab_pass(&lab, 11000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_int_equal(lab.heard[1].event.exit_code, 4);
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 2);
@@ -123,7 +123,7 @@ static void trap_12__a_job_that_an_up_controller_no_longer_knows_vanished_after_
     lab_pass(&lab, 29000);
     assert_int_equal(lab.heard_count, 1);
     lab_pass(&lab, 60000);
-    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing of its job 101 any more");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101 any more");
     assert_true(lab.heard[1].event.run_ms > 0);
     assert_true(lab.heard[1].event.started_wall_ms > 0);
     lab_close(&lab);
@@ -176,7 +176,7 @@ static void trap_12__one_that_left_before_a_shim_came_never_ran_and_never_will(v
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "StartFailed: Slurm knows nothing of its job 101");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_START_FAILED, "Slurm knows nothing of its job 101");
     assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
     lab_close(&lab);
 }
@@ -199,7 +199,7 @@ static void a_folder_that_is_gone_while_slurm_has_its_job_is_no_absence(void **s
     assert_int_equal(lab.heard_count, 0);
     assert_int_equal(rename(away, there), 0);
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_close(&lab);
 }
 
@@ -226,7 +226,7 @@ static void a_node_that_is_given_up_while_its_shim_lives_ends_nothing(void **sta
     }
     assert_int_equal(lab.heard_count, 1);
     lab_pass(&lab, 60000); /* and silence is believed then */
-    lab_expect(&lab, 1, WORD(VANISHED), "NodeFailed");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_NODE_FAILED, "");
     lab_close(&lab);
 }
 
@@ -247,7 +247,7 @@ static void a_job_that_slurm_knows_by_another_name_runs_on_and_can_be_stopped(vo
     assert_true(lab_has(&lab, "shared/attempts/%s/stop", job.name));
     lab_done(&lab, &job, (helio_done_t){.stopped = true, .started_wall_ms = 5, .run_ms = 7});
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     lab_close(&lab);
 }
 
@@ -262,7 +262,7 @@ static void a_kill_that_slurm_does_not_own_up_to_is_not_the_jobs_end(void **stat
     lab_set(&lab, "101", "listed", "no"); /* a controller that was killed has forgotten it, */
     lab_set(&lab, "101", "known", "no");  /* and had its nodes end what it did not know */
     lab_pass(&lab, 300000);
-    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: killed at the site");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "killed at the site");
     lab_close(&lab);
 }
 
@@ -276,7 +276,7 @@ static void a_program_that_was_killed_by_its_own_doing_ends_with_137(void **stat
     lab_set(&lab, "101", "state", "FAILED");
     lab_set(&lab, "101", "exit", "137:0");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_int_equal(lab_last(&lab)->event.exit_code, 137);
     lab_close(&lab);
 }
@@ -287,12 +287,14 @@ static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempt
     (void)state;
     static const struct {
         bool done;
-        const char *exit, *says;
+        const char *exit;
+        uint32_t cause;
+        const char *says;
         uint32_t word;
-    } cases[] = {{false, "1:0", "Vanished: Slurm says FAILED, exit code 1", WORD(VANISHED)},
-                 {true, "1:0", "Vanished: killed at the site", WORD(VANISHED)},
-                 {true, "137:0", "", WORD(ENDED)},
-                 {true, "9:0", "", WORD(ENDED)}}; /* as sacct writes 137 */
+    } cases[] = {{false, "1:0", HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 1", WORD(VANISHED)},
+                 {true, "1:0", HELIO_CAUSE_VANISHED, "killed at the site", WORD(VANISHED)},
+                 {true, "137:0", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)},
+                 {true, "9:0", HELIO_CAUSE_DOUBTED, "its marks' times", WORD(ENDED)}}; /* as sacct writes 137 */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -302,7 +304,7 @@ static void an_exit_code_of_another_run_under_the_same_number_is_not_the_attempt
         lab_set(&lab, "101", "state", "FAILED");
         lab_set(&lab, "101", "exit", cases[i].exit);
         lab_pass(&lab, 90000);
-        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        lab_expect(&lab, 1, cases[i].word, cases[i].cause, cases[i].says);
         lab_close(&lab);
     }
 }
@@ -331,7 +333,7 @@ static void a_number_that_was_given_again_is_somebody_elses_job(void **state)
     lab_set(&lab, "101", "name", "thesis");
     lab_set(&lab, "101", "state", "COMPLETED");
     lab_pass(&lab, 90000);
-    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing");
     lab_pass(&lab, 60000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -347,21 +349,22 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         uint32_t word;
         int exit_code;
         bool limit;
+        uint32_t cause;
         const char *says;
     } cases[] = {
         {"FAILED", "3:0", "NonZeroExitCode", WORD(VANISHED), 0, false,
-         "Vanished: Slurm says FAILED, exit code 3, but helio-shim left no end"},
+         HELIO_CAUSE_VANISHED, "Slurm says FAILED, exit code 3, but helio-shim left no end"},
         {"FAILED", "0:11", "JobLaunchFailure", WORD(VANISHED), 0, false,
-         "Vanished: helio-shim was killed by signal 11"},
+         HELIO_CAUSE_VANISHED, "helio-shim was killed by signal 11"},
         {"COMPLETED", "0:0", "None", WORD(VANISHED), 0, false,
-         "Vanished: Slurm says COMPLETED, exit code 0, but helio-shim"},
-        {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, ""},
-        {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, "OutOfMemory"},
-        {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, "NodeFailed: "},
-        {"PREEMPTED", "0:0", "None", WORD(VANISHED), 0, false, "Preempted: "},
-        {"CANCELLED", "0:15", "None", WORD(VANISHED), 0, false, "SiteCancelled: "},
-        {"BOOT_FAIL", "0:0", "None", WORD(VANISHED), 0, false, "NodeFailed: "},
-        {"DEADLINE", "0:0", "None", WORD(VANISHED), 0, false, "SiteCancelled: "},
+         HELIO_CAUSE_VANISHED, "Slurm says COMPLETED, exit code 0, but helio-shim"},
+        {"TIMEOUT", "0:0", "TimeLimit", WORD(ENDED), 124, true, HELIO_CAUSE_NONE, ""},
+        {"OUT_OF_MEMORY", "0:125", "OutOfMemory", WORD(ENDED), 137, false, HELIO_CAUSE_OUT_OF_MEMORY, ""},
+        {"NODE_FAIL", "0:0", "NodeDown", WORD(VANISHED), 0, false, HELIO_CAUSE_NODE_FAILED, ""},
+        {"PREEMPTED", "0:0", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_PREEMPTED, ""},
+        {"CANCELLED", "0:15", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_SITE_CANCELLED, ""},
+        {"BOOT_FAIL", "0:0", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_NODE_FAILED, ""},
+        {"DEADLINE", "0:0", "None", WORD(VANISHED), 0, false, HELIO_CAUSE_SITE_CANCELLED, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
@@ -373,7 +376,7 @@ static void trap_4__ends_are_read_from_slurms_own_words_when_no_mark_says_them(v
         lab_set(&lab, "101", "end", "1790000009");
         lab_set(&lab, "101", "state", cases[i].job_state);
         lab_pass(&lab, 90000);
-        lab_expect(&lab, 1, cases[i].word, cases[i].says);
+        lab_expect(&lab, 1, cases[i].word, cases[i].cause, cases[i].says);
         assert_int_equal(lab.heard[1].event.exit_code, cases[i].exit_code);
         assert_int_equal(lab.heard[1].event.limit_reached, cases[i].limit);
         assert_false(lab.heard[1].event.stopped);
@@ -387,15 +390,17 @@ static void the_same_words_before_a_shim_came_are_failures_to_start(void **state
 {
     (void)state;
     static const struct {
-        const char *job_state, *reason, *says;
+        const char *job_state, *reason;
+        uint32_t cause;
+        const char *says;
     } cases[] = {
-        {"CANCELLED", "None", "SiteCancelled: cancelled at the site before it began"},
-        {"NODE_FAIL", "NodeDown", "NodeFailed: "},
-        {"PREEMPTED", "None", "Preempted: "},
-        {"FAILED", "JobLaunchFailure", "StartFailed: Slurm says FAILED, JobLaunchFailure"},
-        {"FAILED", "BadConstraints", "SubmitRefused: BadConstraints"},
-        {"COMPLETED", "None", "StartFailed: Slurm says COMPLETED"},
-        {"TIMEOUT", "TimeLimit", "StartFailed: Slurm says TIMEOUT"},
+        {"CANCELLED", "None", HELIO_CAUSE_SITE_CANCELLED, "cancelled at the site before it began"},
+        {"NODE_FAIL", "NodeDown", HELIO_CAUSE_NODE_FAILED, ""},
+        {"PREEMPTED", "None", HELIO_CAUSE_PREEMPTED, ""},
+        {"FAILED", "JobLaunchFailure", HELIO_CAUSE_START_FAILED, "Slurm says FAILED, JobLaunchFailure"},
+        {"FAILED", "BadConstraints", HELIO_CAUSE_SUBMIT_REFUSED, "BadConstraints"},
+        {"COMPLETED", "None", HELIO_CAUSE_START_FAILED, "Slurm says COMPLETED"},
+        {"TIMEOUT", "TimeLimit", HELIO_CAUSE_START_FAILED, "Slurm says TIMEOUT"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
@@ -405,7 +410,7 @@ static void the_same_words_before_a_shim_came_are_failures_to_start(void **state
         lab_set(&lab, "101", "state", cases[i].job_state);
         lab_pass(&lab, 30000);
         assert_int_equal(lab.heard_count, 1);
-        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].says);
+        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].cause, cases[i].says);
         assert_true(lab_has(&lab, "shared/attempts/%s/claim", job.name));
         lab_close(&lab);
     }
@@ -416,10 +421,11 @@ static void what_waited_in_a_partition_that_was_removed_had_no_node_to_fail(void
     (void)state;
     static const struct {
         int64_t start_s;
+        uint32_t cause;
         const char *says;
-    } cases[] = {{0, "Withdrawn: Slurm ended it in its queue"},
-                 {1790000061, "Withdrawn: "}, /* scontrol has no start that is not its end */
-                 {1790000060, "NodeFailed: before it began"}};
+    } cases[] = {{0, HELIO_CAUSE_WITHDRAWN, "Slurm ended it in its queue"},
+                 {1790000061, HELIO_CAUSE_WITHDRAWN, ""}, /* scontrol has no start that is not its end */
+                 {1790000060, HELIO_CAUSE_NODE_FAILED, "before it began"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lab_t lab;
         lab_job_t job = {0};
@@ -429,7 +435,7 @@ static void what_waited_in_a_partition_that_was_removed_had_no_node_to_fail(void
         lab_set(&lab, "101", "state", "NODE_FAIL");
         lab_pass(&lab, 30000);
         assert_int_equal(lab.heard_count, 1);
-        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].says);
+        lab_expect(&lab, 0, WORD(FAILED_TO_START), cases[i].cause, cases[i].says);
         lab_close(&lab);
     }
 }
@@ -444,7 +450,7 @@ static void accounting_is_asked_before_the_queue_and_says_who_cancelled(void **s
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 1, WORD(VANISHED), "SiteCancelled: cancelled at the site by uid 1017");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_SITE_CANCELLED, "cancelled at the site by uid 1017");
     assert_int_equal(lab_calls(&lab, "show job"), 0);
     lab_close(&lab);
 }
@@ -458,7 +464,7 @@ static void accounting_that_lags_behind_is_asked_again_and_then_left(void **stat
     lab_account(&lab, &job, "101", "RUNNING", "0:0", 1790000001, 0);
     lab_set(&lab, "101", "state", "NODE_FAIL");
     lab_pass(&lab, 30000);
-    lab_expect(&lab, 1, WORD(VANISHED), "NodeFailed");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_NODE_FAILED, "");
     assert_int_equal(lab_calls(&lab, "sacct "), 3);
     lab_close(&lab);
 }
@@ -475,7 +481,7 @@ static void a_mark_that_comes_late_over_a_slow_file_system_is_the_one_that_count
     assert_int_equal(lab.heard_count, 1);
     lab_done(&lab, &job, (helio_done_t){.exit_code = 6, .started_wall_ms = 5, .run_ms = 77});
     lab_pass(&lab, 5000);
-    lab_expect(&lab, 1, WORD(ENDED), "");
+    lab_expect_word(&lab, 1, WORD(ENDED));
     assert_int_equal(lab.heard[1].event.run_ms, 77);
     lab_close(&lab);
 }

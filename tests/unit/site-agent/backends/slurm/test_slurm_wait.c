@@ -49,13 +49,13 @@ static void what_slurm_waits_for_is_said_once_and_again_when_it_changes(void **s
     open_pending(&lab, &job);
     lab_pass(&lab, 30000);
     assert_int_equal(lab.waitings, 1);
-    assert_string_equal(lab.waits, "WaitsInCluster: Priority");
+    assert_string_equal(lab.waits, "Priority");
     lab_pass(&lab, 600000);
     assert_int_equal(lab.waitings, 1);
     lab_set(&lab, "101", "reason", "QOSMaxJobsPerUserLimit");
     lab_pass(&lab, 11000);
     assert_int_equal(lab.waitings, 2);
-    assert_string_equal(lab.waits, "WaitsInCluster: QOSMaxJobsPerUserLimit");
+    assert_string_equal(lab.waits, "QOSMaxJobsPerUserLimit");
     assert_int_equal(lab.heard_count, 0);
     lab_close(&lab);
 }
@@ -85,7 +85,7 @@ static void a_job_that_starts_at_once_says_nothing_of_waiting(void **state)
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 120000);
     assert_int_equal(lab.waitings, 0);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_close(&lab);
 }
 
@@ -97,7 +97,7 @@ static void a_reason_of_any_bytes_is_one_line_of_text(void **state)
     open_pending(&lab, &job);
     lab_set(&lab, "101", "reason", "a\tb|c");
     lab_pass(&lab, 120000);
-    assert_string_equal(lab.waits, "WaitsInCluster: a b|c");
+    assert_string_equal(lab.waits, "a b|c");
     lab_close(&lab);
 }
 
@@ -134,9 +134,9 @@ static void what_can_never_start_is_refused_with_the_reason(void **state)
         assert_int_equal(lab.heard_count, cases[i].never);
         if (cases[i].never) {
             (void)snprintf(whole, sizeof whole,
-                           "SubmitRefused: the cluster took it, and would never start it: %s",
+                           "the cluster took it, and would never start it: %s",
                            cases[i].reason);
-            lab_expect(&lab, 0, WORD(FAILED_TO_START), whole);
+            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_SUBMIT_REFUSED, whole);
             assert_int_equal(lab_calls(&lab, "--state=PENDING 101"), 1); /* and it leaves Slurm's queue */
         }
         lab_close(&lab);
@@ -173,7 +173,7 @@ static void a_job_before_drained_nodes_is_taken_back_after_the_settings_time(voi
     assert_int_equal(lab.heard_count, 0);
     lab_pass(&lab, 120000);
     assert_int_equal(lab.heard_count, 1);
-    lab_expect(&lab, 0, WORD(FAILED_TO_START), "Withdrawn: the cluster has too few nodes that start jobs");
+    lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster has too few nodes that start jobs");
     lab_pass(&lab, 20000);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     lab_read(&lab, "jobs/101", &text);
@@ -228,7 +228,7 @@ static void a_held_job_is_taken_back_and_one_with_withdraw_0_never(void **state)
         lab_pass(&lab, 700000);
         assert_int_equal(lab.heard_count, i % 2 == 0);
         if (i % 2 == 0)
-            lab_expect(&lab, 0, WORD(FAILED_TO_START), "Withdrawn: the cluster keeps it from starting: ");
+            lab_expect(&lab, 0, WORD(FAILED_TO_START), HELIO_CAUSE_WITHDRAWN, "the cluster keeps it from starting: ");
         lab_close(&lab);
     }
 }
@@ -245,7 +245,7 @@ static void one_that_has_begun_is_never_taken_back(void **state)
     lab_claim(&lab, &job, "101");
     lab_started(&lab, &job);
     lab_pass(&lab, 41000); /* the list that would have taken it back, and one more */
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_set(&lab, "101", "state", "RUNNING");
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 1);
@@ -276,23 +276,23 @@ static void a_suspended_job_is_said_to_be_and_to_run_again(void **state)
     open_pending(&lab, &job);
     lab_run(&lab, &job, "101");
     lab_pass(&lab, 20000);
-    lab_expect(&lab, 0, WORD(STARTED), "");
+    lab_expect_word(&lab, 0, WORD(STARTED));
     lab_set(&lab, "101", "state", "SUSPENDED");
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 2);
-    lab_expect(&lab, 1, WORD(SUSPENDED), "SiteSuspended: ");
+    lab_expect(&lab, 1, WORD(SUSPENDED), HELIO_CAUSE_SITE_SUSPENDED, "");
     lab_set(&lab, "101", "state", "RUNNING");
     lab_pass(&lab, 60000);
     assert_int_equal(lab.heard_count, 3);
-    lab_expect(&lab, 2, WORD(RESUMED), "");
+    lab_expect_word(&lab, 2, WORD(RESUMED));
     lab_set(&lab, "101", "state", "SUSPENDED");
     lab_pass(&lab, 20000);
     lab_reopen(&lab); /* a new agent says it anew */
     lab_adopt(&lab, &job);
     lab_pass(&lab, 30000);
     assert_int_equal(lab.heard_count, 6);
-    lab_expect(&lab, 4, WORD(STARTED), "");
-    lab_expect(&lab, 5, WORD(SUSPENDED), "");
+    lab_expect_word(&lab, 4, WORD(STARTED));
+    lab_expect_word(&lab, 5, WORD(SUSPENDED));
     lab_close(&lab);
 }
 
@@ -340,7 +340,7 @@ static void a_foreign_job_of_the_name_holds_up_no_start(void **state)
         assert_int_equal(lab_calls(&lab, "sbatch "), 1);
         lab_run(&lab, &job, "101");
         lab_pass(&lab, 10000);
-        lab_expect(&lab, 0, WORD(STARTED), "");
+        lab_expect_word(&lab, 0, WORD(STARTED));
         assert_int_equal(lab_calls(&lab, "scancel "), 0);
         lab_close(&lab);
     }
@@ -364,7 +364,7 @@ static void a_foreign_job_of_the_name_neither_runs_nor_ends_for_an_attempt(void 
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 300000);
     assert_int_equal(lab.heard_count, 2);
-    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing of its job 101");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101");
     assert_int_equal(lab_calls(&lab, "scancel "), 0);
     lab_close(&lab);
 }
@@ -382,7 +382,7 @@ static void accounting_of_a_foreign_job_of_number_and_name_is_no_end(void **stat
     lab_set(&lab, "101", "listed", "no");
     lab_set(&lab, "101", "known", "no");
     lab_pass(&lab, 300000);
-    lab_expect(&lab, 1, WORD(VANISHED), "Vanished: Slurm knows nothing of its job 101");
+    lab_expect(&lab, 1, WORD(VANISHED), HELIO_CAUSE_VANISHED, "Slurm knows nothing of its job 101");
     lab_close(&lab);
 }
 
