@@ -85,7 +85,7 @@ static int print_rows(watch_t *self, bool follow)
     }
     (void)json_array_clear(self->rows);
     if (self->missed)
-        helio_client_say(self->client, "some events were missed: the broker had more than it keeps");
+        helio_client_say(self->client, "some events are missing: the broker keeps no older ones");
     self->missed = false;
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
@@ -114,7 +114,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
     bool enough = *failures >= HELIO_REMOTE_ATTEMPTS;
     if (transient && follow && !self->reached && (status || helio_clock_boot_ms() < self->give_up_ms)) {
         if (!self->waits)
-            helio_client_say(client, "the broker at %s is not ready; trying again %s", client->settings->broker,
+            helio_client_say(client, "the broker at %s is not ready; retrying %s", client->settings->broker,
                              status ? "until it answers" : "for up to a minute");
         self->waits = true;
         return HELIO_EXIT_OK;
@@ -126,7 +126,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
         return helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "cannot reach the broker at %s: %s",
                                  client->settings->broker, helio_stream_error(self->stream));
     if (self->reached && !self->lost)
-        helio_client_say(client, "lost the broker at %s; trying again until it answers",
+        helio_client_say(client, "lost the connection to the broker at %s; retrying until it answers",
                          client->settings->broker);
     self->lost |= self->reached;
     return HELIO_EXIT_OK;
@@ -182,7 +182,7 @@ int helio_cmd_events(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (follow && client->output.format == HELIO_FORMAT_CSV)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "events -f prints table, wide, jsonl or name, not csv");
+                                 "`helio events -f` prints table, wide, jsonl or name, not csv");
     if (!after && !follow)
         after = "0";
     watch_t watch = {.client = client, .rows = json_array()};

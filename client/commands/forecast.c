@@ -289,7 +289,7 @@ static int add_site(helio_client_t *client, const char *site, uint32_t hours, js
     }
     if (json_array_size(rows) == before)
         helio_client_say(client,
-                         "%.64s sends no forecast%s%.16s: the figures of its profile hold for every hour",
+                         "%.64s sends no forecast%s%.16s; the values of its profile apply to every hour",
                          site, wanted ? " of " : "", wanted ? wanted : "");
     return HELIO_EXIT_OK;
 }
@@ -335,7 +335,7 @@ int helio_cmd_forecast(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--hours is a whole number from 1 to %d: sites tell that many ahead",
+                                 "--hours: must be from 1 to %d, the hours that sites forecast",
                                  (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     int code = client->arguments->word_count

@@ -105,8 +105,8 @@ static void note_queue(const helio_client_t *client)
             return;
         helio_suggestion_offer(&near, name);
     }
-    helio_client_say(client, "note: there is no queue '%.64s'%s%.64s%s; `helio queues` lists them", queue,
-                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    helio_client_say(client, "note: unknown queue '%.64s'%s%.64s%s; `helio queues` lists the queues", queue,
+                     near.best ? " (did you mean '" : "", near.best ? near.best : "", near.best ? "'?)" : "");
 }
 
 int helio_cmd_ls(helio_client_t *client)
@@ -117,7 +117,7 @@ int helio_cmd_ls(helio_client_t *client)
     if (helio_client_has(client, HELIO_OPTION_ALL))
         limit = UINT64_MAX;
     if (limit == 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit is at least 1");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit: must be at least 1");
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t cursor = {0};
     do {
@@ -131,7 +131,7 @@ int helio_cmd_ls(helio_client_t *client)
     if (json_array_size(rows) == 0)
         note_queue(client);
     if (cursor.size)
-        helio_client_say(client, "There are more: --limit N or --all shows them.");
+        helio_client_say(client, "There are more jobs: use --limit N or --all.");
     return printed(rc);
 }
 
@@ -145,7 +145,8 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
         return code;
     if (!json_is_object(job) || !helio_output_string(job, "state")[0]) {
         json_decref(job);
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no job; versions differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a job; do the versions of helio "
+            "and the broker differ?");
     }
     *ret_job = job;
     return HELIO_EXIT_OK;
@@ -178,7 +179,7 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     bool so_far = leave_out_unknown_use(job, shown);
     helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job);
     if (so_far)
-        fputs("\nGPU time, cost, energy and CO2e so far: of the attempts that ended.\n", out);
+        fputs("\nGPU time, cost, energy and CO2e cover the attempts that have ended.\n", out);
     const json_t *tasks = json_object_get(job, "tasks");
     const char *state;
     json_t *count;

@@ -65,7 +65,8 @@ int helio_cmd_quota(helio_client_t *client)
             (void)json_array_append(rows, row);
     }
     if (tenant && !json_array_size(rows))
-        return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
+        return helio_client_fail(client, HELIO_EXIT_FAILURE, "tenant '%.64s' does not exist, or is not visible to "
+            "you", tenant);
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas);
     if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
         rc = show_budgets(client, rows);
@@ -86,7 +87,8 @@ int helio_cmd_quota_set(helio_client_t *client)
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
+            "nothing to set\nhelp: give --burst, --guaranteed, --weight or --budget; `helio quota` lists the present "
+            "values");
     if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body))
         return HELIO_EXIT_USAGE;
     const char *what =

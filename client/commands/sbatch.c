@@ -97,7 +97,7 @@ static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
     bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
     if (wrap && rest_count)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "with --wrap there is no script, but here is '%.64s'", rest[0]);
+                                 "--wrap takes no script, found '%.64s'", rest[0]);
     helio_sbatch_input_t input = {.name = wrap ? "command line" : "stdin",
                                   .words = &words,
                                   .environment = client->io->environment,
@@ -161,7 +161,8 @@ int helio_cmd_sbatch(helio_client_t *client)
     helio_drafts_t drafts;
     int code = convert(client, &job);
     if (code == HELIO_EXIT_OK && job.test_only) {
-        helio_client_say(client, "nothing was submitted: the script is good; `helio convert` shows the job");
+        helio_client_say(client, "nothing was submitted; the script itself is valid: `helio convert` shows its job "
+                                 "file");
         return HELIO_EXIT_OK;
     }
     if (code == HELIO_EXIT_OK)

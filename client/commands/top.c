@@ -190,7 +190,7 @@ static helio_columns_t columns_of_sites(void)
         {"STATE", "state", HELIO_CELL_STATE, false},
         {"FREE", "gpus_free", HELIO_CELL_COUNT, false},
         {"GPUS", "gpus_total", HELIO_CELL_COUNT, false},
-        {"KEPT", "gpus_reserved", HELIO_CELL_COUNT, true},
+        {"RESERVED", "gpus_reserved", HELIO_CELL_COUNT, true},
         {"JOBS", "jobs_running", HELIO_CELL_COUNT, false},
         {"USD/GPU-H", "price_usd_per_gpu_h", HELIO_CELL_NUMBER, false},
         {"G/KWH", "carbon_g_per_kwh", HELIO_CELL_NUMBER, false},
@@ -207,7 +207,7 @@ static helio_columns_t columns_of_queues(void)
         {"QUEUE", "queue", HELIO_CELL_TEXT, false},  {"PRIORITY", "priority", HELIO_CELL_COUNT, false},
         {"RUN", "running", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_running", HELIO_CELL_COUNT, false},
         {"WAIT", "queued", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_queued", HELIO_CELL_COUNT, false},
-        {"HELD", "held", HELIO_CELL_COUNT, true},    {"WHO WAITS", "who", HELIO_CELL_TEXT, false},
+        {"HELD", "held", HELIO_CELL_COUNT, true},    {"WAITING TENANTS", "who", HELIO_CELL_TEXT, false},
     };
     return HELIO_COLUMNS(columns, "queue");
 }
@@ -255,7 +255,7 @@ static void head(const helio_client_t *client, const json_t *snapshot, FILE *out
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
     helio_safe_text(trouble, false, &safe);
     fprintf(out, "helio top  %s  %s\n", now, client->settings->broker);
-    fprintf(out, "GPUs %.0f of %.0f in use, %.0f free   jobs %.0f run, %.0f wait, %.0f held   %s/h",
+    fprintf(out, "GPUs %.0f of %.0f in use, %.0f free   jobs %.0f running, %.0f waiting, %.0f held   %s/h",
             number(totals, "gpus_allocated"), number(totals, "gpus_total"), number(totals, "gpus_free"),
             number(totals, "jobs_running"), number(totals, "jobs_queued"), number(totals, "jobs_held"),
             money);
@@ -287,7 +287,7 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
         rc = section(&output, roomy, queues, of_queues, columns_of_queues());
     fputs("\n", out);
     if (json_array_size(json_object_get(snapshot, "running")) >= ROWS_ASKED)
-        fprintf(out, "Of the newest %d jobs at sites, those with most GPUs:\n", ROWS_ASKED);
+        fprintf(out, "The largest of the newest %d jobs at sites, by GPUs:\n", ROWS_ASKED);
     return rc == HELIO_OK
                ? section(&output, roomy, json_object_get(snapshot, "running"), of_jobs, columns_of_running())
                : rc;
@@ -329,7 +329,7 @@ static int watch(helio_client_t *client, helio_screen_t *screen, json_t **snapsh
         if (code == HELIO_EXIT_INTERRUPTED)
             return HELIO_EXIT_OK;
         (void)snprintf(trouble, sizeof trouble, "%s%.300s",
-                       code == HELIO_EXIT_OK ? "" : "As of then: ", code == HELIO_EXIT_OK ? "" : why.text);
+                       code == HELIO_EXIT_OK ? "" : "Not up to date: ", code == HELIO_EXIT_OK ? "" : why.text);
         if (code == HELIO_EXIT_OK) {
             json_decref(*snapshot);
             *snapshot = next;
@@ -343,8 +343,8 @@ int helio_cmd_top(helio_client_t *client)
     helio_format_t format = client->output.format;
     if (format != HELIO_FORMAT_TABLE && format != HELIO_FORMAT_WIDE && format != HELIO_FORMAT_JSON)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "top prints a screen, or json\nhelp: `helio sites`, `helio "
-                                 "queues` and `helio ls` print lists in every form");
+                                 "`helio top` prints a screen, or json\nhelp: `helio sites`, `helio queues` and "
+                                 "`helio ls` print lists in every format");
     int code = look(client, &snapshot, NULL);
     if (code != HELIO_EXIT_OK)
         return code;

@@ -21,7 +21,7 @@ int helio_cmd_wait(helio_client_t *client)
         if (helio_client_interrupts(client->io) != interrupts)
             return HELIO_EXIT_INTERRUPTED;
         if (helio_watcher_is_late(&watcher) && !helio_follow_is_done(follow))
-            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "not over in time; the jobs go on");
+            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "the timeout has passed; the jobs continue");
     }
     return helio_follow_exit(follow);
 }

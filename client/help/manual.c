@@ -101,10 +101,9 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
     }
     helio_buffer_text(
         out,
-        ".SH FILES\nThe first that says something wins, after options and environment.\n.TP\n"
-        ".I ./.helio.yaml\nSettings of a directory. Its broker gets no token that other files hold for "
-        "another broker.\n"
-        ".TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: broker, token or token_file, "
-        "ca_file, output, "
-        "color, timeout, context, contexts.\n.TP\n.I /etc/helio/client.yaml\nSettings of a machine.\n");
+        ".SH FILES\nFor each setting, the first of these files that has it applies, after options and "
+        "environment.\n.TP\n.I ./.helio.yaml\nSettings of a directory. Its broker never gets a token from another "
+        "file that belongs to another broker.\n.TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: "
+        "broker, token or token_file, ca_file, output, color, timeout, context, contexts.\n.TP\n.I "
+        "/etc/helio/client.yaml\nSettings of a machine.\n");
 }

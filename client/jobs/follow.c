@@ -174,7 +174,7 @@ static int put_off(helio_follow_t *self, const char *why)
 {
     const helio_client_t *client = self->client;
     if (!self->lost)
-        helio_client_say(client, "%s; trying again %s (jobs are not affected)", why,
+        helio_client_say(client, "%s; retrying %s (jobs are not affected)", why,
                          self->reached ? "until it answers" : "for up to a minute");
     self->lost = true;
     self->ask_at_ms = helio_clock_boot_ms() + helio_remote_backoff_ms(client->remote, self->failures++);
@@ -214,7 +214,8 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     json_t *reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
     if (!take_answer(self, job, reply))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "what the broker answers for %s is no job; versions differ?", job->asked);
+                                 "the broker's answer for %s is not a job; do the versions of helio and the broker "
+                                 "differ?", job->asked);
     return HELIO_EXIT_OK;
 }
 

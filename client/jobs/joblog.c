@@ -111,7 +111,7 @@ static void give_up(helio_joblog_t *self)
 {
     self->cut = true;
     helio_client_say(self->client,
-                     "the end of the output could not be read; helio logs --epoch %u %s tries again",
+                     "could not read the end of the output; `helio logs --epoch %u %s` tries again",
                      self->epoch, self->id);
     close_epoch(self);
 }

@@ -25,7 +25,7 @@ static void say_state(const helio_client_t *client, const helio_followed_t *job)
     helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "",
                      job->site, reason[0] ? " (" : "", reason, reason[0] ? ")" : "");
     if (strcmp(job->state, "held") == 0)
-        helio_client_say(client, "help: `helio explain %s` says why, `helio release %s` lets it run again",
+        helio_client_say(client, "help: `helio explain %s` says why; `helio release %s` lets it run again",
                          id, id);
 }
 
@@ -76,7 +76,7 @@ int helio_watcher_leave_held(helio_client_t *client, const helio_follow_t *follo
     helio_short_id(held->id, id);
     return helio_client_fail(
         client, HELIO_EXIT_TIMEOUT,
-        "%s is held%s%.200s, and waits for somebody\nhelp: `helio release %s`, then `helio wait %s`; "
-        "`helio wait --keep-waiting %s` stays until it has ended",
+        "%s is held%s%.200s; an operator must release it\nhelp: `helio release %s`, then `helio wait %s`; `helio "
+        "wait --keep-waiting %s` waits also while it is held",
         id, reason[0] ? ": " : "", reason, id, id, id);
 }

@@ -145,7 +145,7 @@ helio_rc sbatch_compose_run(sbatch_t *self, helio_buffer_t *out)
         wrap_script(self, program, word, out);
     }
     if (out->size > HELIO_JOB_RUN_MAX)
-        return sbatch_refuse(self, NULL, "put the bulk into files at the site",
-                             "the script and its arguments are larger than %d KiB", HELIO_JOB_RUN_MAX >> 10);
+        return sbatch_refuse(self, NULL, "put large data into files at the site",
+                             "the script and its arguments have more than %d KiB", HELIO_JOB_RUN_MAX >> 10);
     return HELIO_OK;
 }

@@ -106,13 +106,13 @@ static bool check_known(taker_t *self, uint32_t id, const char *shown, helio_tex
     if (known)
         return true;
     if (ambiguous)
-        return fail(self, "write the whole name", "%s may mean several options", shown);
+        return fail(self, "write the full name", "%s matches several options", shown);
     const char *near = name.size ? helio_sbatch_option_suggest(name) : NULL;
     static const char *const hint =
-        "`#HELIO placement: {backends: [slurm]}` in the script passes what is not known on to Slurm sites";
+        "`#HELIO placement: {backends: [slurm]}` in the script passes unknown options on to Slurm sites";
     if (near)
-        return fail(self, hint, "%s is no option of sbatch; did you mean --%s?", shown, near);
-    return fail(self, hint, "%s is no option of sbatch", shown);
+        return fail(self, hint, "%s is not an option of sbatch; did you mean --%s?", shown, near);
+    return fail(self, hint, "%s is not an option of sbatch", shown);
 }
 
 /*  Whether a name could be that of an option of a newer Slurm. */
@@ -359,7 +359,7 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
                                           "the quote %c is not closed on its line", quote);
         if (any && *count == SBATCH_WORDS_MAX)
             return helio_spec_diagnose_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM,
-                                          NULL, "more than %d words in #SBATCH lines", SBATCH_WORDS_MAX);
+                                          NULL, "#SBATCH lines have more than %d words", SBATCH_WORDS_MAX);
         word.text = helio_arena_string(self->arena, helio_buffer_view(&text));
         if (any)
             words[(*count)++] = word;
@@ -416,7 +416,7 @@ helio_rc sbatch_read_header(sbatch_t *self)
         size_t from = at + sizeof directive - 1;
         if (memmem(line.data, line.size, "hetjob", 6) || memmem(line.data, line.size, "packjob", 7))
             return helio_spec_diagnose_at(&self->reader, at, at + line.size, HELIO_SPEC_FORBIDDEN_PROBLEM,
-                                          "submit the parts as jobs of their own",
+                                          "submit the parts as separate jobs",
                                           "heterogeneous jobs are not supported");
         rc = split_line(self, from, at + line.size, words, &count);
     }

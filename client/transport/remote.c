@@ -53,7 +53,7 @@ helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *s
                           helio_remote_t **ret_remote, helio_error_t *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return helio_fail(err, HELIO_IO, "libcurl does not start");
+        return helio_fail(err, HELIO_IO, "libcurl cannot be initialised");
     helio_remote_t *self = helio_new(1, sizeof *self);
     self->io = io;
     self->settings = settings;
@@ -321,13 +321,13 @@ static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transf
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_URL_MALFORMAT:
-        return helio_fail(err, HELIO_INVALID, "the broker at %.200s is not trusted: %.200s", broker, why);
+        return helio_fail(err, HELIO_INVALID, "the certificate of the broker at %.200s is not trusted: %.200s", broker, why);
     case CURLE_WRITE_ERROR:
-        return helio_fail(err, HELIO_TOO_BIG, "the answer of %.200s is larger than %d MiB", broker,
+        return helio_fail(err, HELIO_TOO_BIG, "the answer from %.200s is larger than %d MiB", broker,
                           HELIO_REMOTE_BODY_MAX >> 20);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-        return helio_fail(err, HELIO_PROTOCOL, "what answers at %.200s is no broker: %.200s", broker, why);
+        return helio_fail(err, HELIO_PROTOCOL, "the server at %.200s is not a Heliostat broker: %.200s", broker, why);
     default:
         return helio_fail(err, HELIO_UNAVAILABLE, "cannot reach the broker at %.200s: %.200s", broker, why);
     }
@@ -376,7 +376,7 @@ static void say_away(const helio_client_t *client, helio_rc rc, const helio_erro
 {
     char why[96];
     (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", status);
-    helio_client_say(client, "%s; trying again for up to a minute", rc != HELIO_OK ? err->text : why);
+    helio_client_say(client, "%s; retrying for up to a minute", rc != HELIO_OK ? err->text : why);
 }
 
 helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
