@@ -1,4 +1,4 @@
-/*  audit: who changed what, and whether that record is whole. */
+/*  audit: who changed what, and whether an entry was changed or removed. */
 #include <stdlib.h>
 
 #include "client/commands/commands.h"

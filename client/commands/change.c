@@ -7,7 +7,7 @@ static const char *name_of(uint32_t option)
     return helio_client_options.items[option].name;
 }
 
-/*  Takes the value. json_string gives NULL for what is not UTF-8. */
+/*  Takes ownership of the value. It is NULL when json_string found text that is not UTF-8. */
 static bool put(json_t *body, const char *key, json_t *value)
 {
     return json_object_set_new(body, key, value) == 0;

@@ -1,4 +1,4 @@
-/*  `doctor`: what stands between this command line and a running job, with remedies. */
+/*  `doctor`: checks everything between this command line and a running job, and suggests remedies. */
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -11,7 +11,7 @@ enum { SKEW_FINE_MS = 5000 };
 
 typedef struct checkup {
     helio_client_t *client;
-    int code; /* of the first that is wrong */
+    int code; /* of the first check that failed */
 } checkup_t;
 
 static void line(const checkup_t *self, const char *mark, const char *what, const char *text,
@@ -90,7 +90,7 @@ static void check_clock(checkup_t *self, int64_t date_wall_ms)
         good(self, "clock", "agrees with the broker's clock");
 }
 
-/*  The broker's sentence says what is missing: its database, or the lead. */
+/*  The broker's sentence says what is missing: its database, or leadership. */
 static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *response)
 {
     HELIO_AUTO(helio_json_clear) json_t *problem = NULL;
@@ -104,7 +104,7 @@ static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *
         "database that `database:` of the broker's settings names");
 }
 
-/*  False when there is nobody: then nothing further can be looked at. */
+/*  False when no broker answers; the remaining checks are then skipped. */
 static bool check_broker(checkup_t *self)
 {
     helio_client_t *client = self->client;
@@ -137,7 +137,7 @@ static bool check_broker(checkup_t *self)
     return true;
 }
 
-/*  A JSON answer, or NULL and *ret_status. */
+/*  Returns a JSON reply, or NULL and *ret_status. */
 static json_t *look(checkup_t *self, const char *path, long *ret_status)
 {
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
@@ -191,7 +191,7 @@ static void check_sites(checkup_t *self)
     json_t *site;
     char text[96], some[48] = "";
     if (!json_is_array(sites))
-        return; /* the identity was the reason, and has been told */
+        return; /* the check of the identity has reported why */
     json_array_foreach(sites, i, site)
     {
         ready += strcmp(helio_output_string(site, "state"), "ready") == 0;

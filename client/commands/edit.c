@@ -1,5 +1,5 @@
-/*  edit: what jobs ask for that wait, in the words of a job file. The broker reads the values: it knows their
- * grammar. */
+/*  edit: changes what waiting jobs ask for, in the keys of a job file. The broker parses the values; it knows their
+ *  grammar. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

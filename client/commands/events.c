@@ -1,4 +1,4 @@
-/*  `events`: what happens to jobs, as lines. */
+/*  `events`: prints the events of jobs, one per line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum {
     IDLE_S = 45,
-    QUIET = 4,           /* units of patience without a byte: what was recorded has been sent */
-    QUIET_AT_FIRST = 12, /* the same before anything has come: a database may be busy */
+    QUIET = 4,           /* units of patience without a byte: all recorded events have arrived */
+    QUIET_AT_FIRST = 12, /* the same before the first byte: the database may be busy */
     BATCH_ROWS = 10000   /* printed at once */
 };
 
@@ -22,9 +22,9 @@ typedef struct watch {
     helio_stream_t *stream;
     json_t *rows;
     int64_t heard_ms; /* the last byte */
-    int64_t give_up_ms; /* a broker that nobody has seen is followed for so long */
+    int64_t give_up_ms; /* how long to retry a broker that never answered */
     bool reached, lost, missed;
-    bool waits; /* for a broker that was not there when it began, and has said so */
+    bool waits; /* for a broker that did not answer at the start; the user was told */
 } watch_t;
 
 static void on_event(void *arg, const helio_event_t *event)
@@ -50,7 +50,8 @@ static void on_data(void *arg, const char *bytes, size_t size)
     helio_events_feed(self->events, bytes, size);
 }
 
-/*  A table's widths would need all rows at once: one line an event, with fixed places for what has a size. */
+/*  Aligned columns would need all rows at once. So each event is one line, with fixed widths for values of bounded
+ *  size. */
 static void print_event(const helio_client_t *client, const json_t *row)
 {
     helio_columns_t columns = helio_columns_of_events;
@@ -104,7 +105,7 @@ static void open_stream(watch_t *self, const char *after)
     self->heard_ms = helio_clock_boot_ms();
 }
 
-/*  The stream has ended: whether to go on. */
+/*  The stream has ended: returns whether to continue. */
 static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
 {
     helio_client_t *client = self->client;
@@ -145,7 +146,7 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
         if (open && self->lost)
             helio_client_say(self->client, "the broker at %s answers again", self->client->settings->broker);
         self->lost &= !open;
-        /* Also one that opened and broke since the last look. */
+        /* Also a stream that opened and broke since the last check. */
         long status = helio_stream_status(self->stream);
         bool answered = status >= 200 && status < 300;
         self->reached |= answered;

@@ -1,4 +1,4 @@
-/*  Commands about the command itself. */
+/*  help, completion, version: commands about `helio` itself. */
 #include <string.h>
 
 #include "client/commands/commands.h"

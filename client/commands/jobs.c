@@ -1,4 +1,4 @@
-/*  Commands on jobs that ask one thing of each: ls, show, cancel, release. */
+/*  ls, show, cancel, release: commands that send one request per job. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void add_filter(const helio_client_t *client, uint32_t option, const char
     helio_remote_escape(value, path);
 }
 
-/*  Appends one page; *cursor becomes the next one's, or is emptied. */
+/*  Appends one page of jobs; *cursor becomes the cursor of the next page, or is emptied. */
 static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cursor, json_t *rows)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
@@ -52,7 +52,7 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
-/*  That it runs says why it runs; and a job without GPUs has none of the model that its pool is of. */
+/*  A running job needs no reason, and a job without GPUs has no GPU model of its own, only its pool has. */
 static void leave_out_what_says_nothing(const helio_client_t *client, json_t *rows)
 {
     size_t i;
@@ -68,7 +68,7 @@ static void leave_out_what_says_nothing(const helio_client_t *client, json_t *ro
     }
 }
 
-/*  Whoever sees several tenants' jobs must see whose each is; who sees one tenant's knows. */
+/*  The tenant column is shown only when the jobs belong to several tenants. */
 static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
 {
     helio_columns_t columns = helio_columns_of_jobs;
@@ -87,7 +87,7 @@ static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
                              (helio_columns_t){shown, columns.count, columns.name_key});
 }
 
-/*  An empty list of a queue that does not exist looks like good news. */
+/*  An unknown queue would otherwise look like a queue without jobs. */
 static void note_queue(const helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -152,7 +152,7 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
     return HELIO_EXIT_OK;
 }
 
-/*  What a job used is known when an attempt ends. Before the first end, zeros would say that it is free. */
+/*  The use of a job is known when an attempt ends. Before the first one ends, zeros would look like a free job. */
 static bool leave_out_unknown_use(const json_t *job, json_t *shown)
 {
     static const char *const over[] = {"succeeded", "failed", "timeout", "cancelled", "lost"};
@@ -175,7 +175,7 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     HELIO_AUTO(helio_json_clear) json_t *shown = json_copy((json_t *)(uintptr_t)job);
     const json_t *gpus = json_object_get(job, "gpus");
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
-        (void)json_object_del(shown, "gpu_model"); /* its pool's; the job has none of them */
+        (void)json_object_del(shown, "gpu_model"); /* that of its pool; the job has no GPUs */
     bool so_far = leave_out_unknown_use(job, shown);
     helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job);
     if (so_far)

@@ -1,4 +1,4 @@
-/*  keys: how a site is let in. */
+/*  keys: admits sites by their keys. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { KEY_CHARS = 40 };
 
-/*  The key itself, or the first such word of a file (agents write `public-key = "…"`). */
+/*  Reads the key: the argument itself, or the first such word of a file (agents write `public-key = "…"`). */
 static bool find_key(const char *text, char ret_key[KEY_CHARS + 1])
 {
     static const char z85[] =

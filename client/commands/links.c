@@ -1,4 +1,4 @@
-/*  links: what leads from one site to another. */
+/*  links: bandwidth and price of transfers between sites. */
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"

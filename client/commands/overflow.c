@@ -1,4 +1,4 @@
-/*  overflow: where jobs may go as the wait grows. */
+/*  overflow: which further sites jobs may use as their wait grows. */
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"

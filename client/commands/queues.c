@@ -1,4 +1,4 @@
-/*  queues: their priority, and when it is another. */
+/*  queues: tier, priority and time limit of queues, and the rules that change a priority by schedule. */
 #include <string.h>
 
 #include "client/commands/change.h"
@@ -16,7 +16,7 @@ static int send_put(helio_client_t *client, const char *after, const json_t *bod
     return helio_change_send(client, "PUT", helio_path(client, "/v1/queues/", queue, after), body, queue);
 }
 
-/*  For a while, in a region or everywhere. */
+/*  A priority for a limited time, in one region or everywhere. */
 static int set_for(helio_client_t *client, json_t *body)
 {
     bool clear = helio_client_has(client, HELIO_OPTION_CLEAR);

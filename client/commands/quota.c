@@ -1,4 +1,4 @@
-/*  quota: what tenants may hold, are owed and may spend. */
+/*  quota: quotas, guarantees and budgets of tenants. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
 
-/*  As many decimals as people look at: "1234567", "12.3", "0.125". */
+/*  With a useful number of decimals: "1234567", "12.3", "0.125". */
 static void put_figure(json_t *row, const char *key, const json_t *value)
 {
     char text[48];
@@ -23,7 +23,7 @@ static void put_figure(json_t *row, const char *key, const json_t *value)
     (void)json_object_set_new(row, key, json_string(text));
 }
 
-/*  A line each, below the quotas. */
+/*  One line per budget, below the quotas. */
 static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
 {
     static const char *const figures[][2] = {

@@ -1,4 +1,4 @@
-/*  report: what was used, and what baselines would have used. */
+/*  report: what jobs used, compared with two baselines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 
-/*  The two baselines hold different sets of jobs: their lines are not to be compared without knowing by how many. */
+/*  The two baselines cover different sets of jobs. Their lines are comparable only with the number of jobs left out. */
 static void say_not_at_home(const helio_client_t *client, const json_t *totals)
 {
     json_int_t jobs = json_integer_value(json_object_get(totals, "jobs_not_at_home"));
@@ -18,7 +18,7 @@ static void say_not_at_home(const helio_client_t *client, const json_t *totals)
             (long long)jobs, jobs == 1 ? "" : "s");
 }
 
-/*  The sums are of jobs; the ledger has what attempts used that were fenced, too. */
+/*  The sums cover jobs. The ledger also has what fenced attempts used. */
 static void say_fenced(const helio_client_t *client, const json_t *totals)
 {
     double fenced_s = 0;
@@ -54,7 +54,8 @@ int helio_cmd_report(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
     const char *days = helio_client_value(client, HELIO_OPTION_DAYS);
     if (days && (!days[0] || strspn(days, "0123456789") != strlen(days) || strlen(days) > 3))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--days: must be a whole number from 1 to 400, not '%s'", days);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--days: must be a whole number from 1 to 400, not '%s'",
+                                 days);
     if (helio_client_has(client, HELIO_OPTION_BALANCE))
         return report_balance(client, days);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};

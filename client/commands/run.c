@@ -13,7 +13,7 @@ typedef struct presses {
     bool cancelled;
 } presses_t;
 
-/*  False when it is time to leave. */
+/*  False when the command should end. */
 static bool handle_press(helio_client_t *client, const char *id, presses_t *presses)
 {
     int now = helio_client_interrupts(client->io) - presses->first;

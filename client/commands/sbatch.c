@@ -1,4 +1,4 @@
-/*  Batch scripts for Slurm: reading them and printing as sbatch does; what they mean is client/sbatch. */
+/*  sbatch, convert: read Slurm batch scripts and print as sbatch does. client/sbatch interprets them. */
 #include "client/sbatch/sbatch.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *argu
     return code;
 }
 
-/*  As sbatch looks for it: here, else along PATH. */
+/*  Looks for the script as sbatch does: in the current folder, then along PATH. */
 static const char *find_script(helio_client_t *client, const char *word)
 {
     const char *path = helio_client_env(client->io, HELIO_VARIABLE_PATH);
@@ -73,7 +73,7 @@ static const char *find_script(helio_client_t *client, const char *word)
     return word;
 }
 
-/*  Where it is submitted from: as the shell calls it when that is true, so that links stay as they are. */
+/*  The folder of submission, by the shell's name for it if that is correct, so that symbolic links stay. */
 static const char *directory(helio_client_t *client)
 {
     char buffer[PATH_MAX];

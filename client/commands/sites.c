@@ -1,4 +1,4 @@
-/*  sites, gpus, and what operators do to sites: drain, undrain, attest. */
+/*  sites, gpus, and the operators' commands on sites: drain, undrain, attest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 
-/*  Too long for a column, and too important for a wide one. */
+/*  Why a site is refused: too long for a column, and too important for the wide format only. */
 static void say_refused(const helio_client_t *client, const json_t *sites)
 {
     size_t i;

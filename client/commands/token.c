@@ -1,4 +1,4 @@
-/*  token: who may speak to the broker, and as what. */
+/*  token: creates, lists and revokes tokens. */
 #include <stdlib.h>
 #include <string.h>
 

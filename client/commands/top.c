@@ -1,6 +1,7 @@
-/*  top: the federation on one screen: sites, queues and who waits, what runs by GPUs. Asked for every two
- * seconds, in four bounded questions, whatever the size of the federation; this file makes a frame, screen.c
- * shows frames.
+/*  top: the federation on one screen: sites, queues with their waiting tenants, and the largest running jobs.
+ *
+ *  Every two seconds it sends four bounded requests, whatever the size of the federation. This file makes a frame;
+ *  screen.c shows frames.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static json_t *sorted(const json_t *rows)
     return list;
 }
 
-/*  Of the newest that wait: "acme 12, other 3", those with most first. */
+/*  The waiting jobs of a queue by tenant, most first, counted over the newest jobs: "acme 12, other 3". */
 static void name_waiting(json_t *queue, const json_t *waiting)
 {
     json_t *tenants = json_object();
@@ -133,7 +134,7 @@ static void put_totals(json_t *snapshot)
     put(snapshot, "totals", totals);
 }
 
-/*  Complains about the first that is not answered, unless `why` takes what there is to say. */
+/*  Reports the first request that failed, or puts the message into `why` if that is given. */
 static int ask(helio_client_t *client, const question_t *question, json_t **ret_reply, helio_error_t *why)
 {
     if (!why)
@@ -224,7 +225,7 @@ static helio_columns_t columns_of_running(void)
     return HELIO_COLUMNS(columns, "id");
 }
 
-/*  At most `most` of the rows, and how many more there are. roomy: all columns; ids stay short. */
+/*  Prints at most `most` rows, and how many more exist. roomy: all columns; ids stay short. */
 static helio_rc section(const helio_output_t *output, bool roomy, const json_t *rows, size_t most,
                         helio_columns_t columns)
 {
@@ -261,10 +262,10 @@ static void head(const helio_client_t *client, const json_t *snapshot, FILE *out
             money);
     if (number(totals, "carbon_g_per_h") > 0)
         fprintf(out, "   %s CO2e/h", mass);
-    fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* what else would be a blank line */
+    fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* in place of a blank line */
 }
 
-/*  height 0: no end. Six lines are headers and blanks. */
+/*  height 0: unlimited. Six lines are headers and blanks. */
 static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio_screen_size_t size,
                      FILE *out, const char *trouble)
 {
@@ -310,7 +311,7 @@ static int show(helio_client_t *client, helio_screen_t *screen, const json_t *sn
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
-/*  What was known last stays on the screen while the broker cannot be asked. */
+/*  While the broker cannot be reached, the last frame stays on the screen. */
 static int watch(helio_client_t *client, helio_screen_t *screen, json_t **snapshot)
 {
     char trouble[320] = "";

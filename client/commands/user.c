@@ -1,4 +1,4 @@
-/*  user: who there is, and who may not speak to the broker for now. */
+/*  user: lists users and sites, disables and enables users. */
 #include <stdlib.h>
 
 #include "client/commands/commands.h"

@@ -1,4 +1,4 @@
-/*  wait: until jobs have ended, and their exit code. */
+/*  wait: waits until jobs have ended, and exits with their exit code. */
 #include "client/commands/commands.h"
 #include "client/jobs/watcher.h"
 

@@ -1,8 +1,8 @@
 /*  The manual page helio(1), from the command table. */
 #include "client/help/help.h"
 
-/*  A character beyond ASCII by its number, which roff reads whatever the locale. Returns its last byte. The
- * text is our own tables', hence well-formed. */
+/*  Writes a character beyond ASCII by its number, which roff reads in every locale. Returns its last byte. The text
+ *  comes from our own tables, so it is well-formed. */
 static const char *roff_character(helio_buffer_t *out, const char *at)
 {
     unsigned char first = (unsigned char)*at;
@@ -14,7 +14,7 @@ static const char *roff_character(helio_buffer_t *out, const char *at)
     return at;
 }
 
-/*  Backslashes, dashes and a leading dot or quote mean something to roff. */
+/*  Escapes backslashes, dashes and a leading dot or quote, which are special in roff. */
 static void roff_text(helio_buffer_t *out, const char *text)
 {
     bool line_start = true;

@@ -3,7 +3,7 @@
 
 #include "client/invocation/settings_file.h"
 
-/*  The test of this page reads it as a user's file would be read. */
+/*  The test of this page parses the example like a user's file. */
 static const char example[] = "# ~/.config/helio/config.yaml\n"
                               "context: production\n"
                               "output: wide\n"

@@ -52,7 +52,7 @@ bool helio_watcher_take_deadline(helio_watcher_t *self)
 uint32_t helio_watcher_wait_ms(const helio_watcher_t *self)
 {
     int64_t most_ms = self->log ? TURN_WITH_LOG_MS : TURN_MS;
-    /* A log stream that has to be opened again is waited for in smaller steps. */
+    /* Wait in smaller steps while a log stream has to be opened again. */
     if (self->log && most_ms > (int64_t)self->client->io->patience_ms * 2)
         most_ms = (int64_t)self->client->io->patience_ms * 2;
     int64_t left_ms = self->deadline_ms == INT64_MAX ? most_ms : self->deadline_ms - helio_clock_boot_ms();

@@ -78,7 +78,7 @@ static const char *first_needed(const sbatch_t *self)
     return NULL;
 }
 
-/*  The user's own choice of backends stands; else what only Slurm can do pins the job there. */
+/*  The user's own `backends` apply; otherwise features that only Slurm has pin the job to Slurm sites. */
 static void decide_pinned(sbatch_t *self)
 {
     const helio_spec_node_t *placement = sbatch_own_key(self, "placement");
@@ -115,7 +115,7 @@ static helio_rc read_all(sbatch_t *self)
             return rc;
         self->header_end = sbatch_header_end(self->input->script);
         rc = sbatch_read_header(self);
-        self->values[HELIO_SBATCH_WRAP].text = NULL; /* in a script sbatch passes over it */
+        self->values[HELIO_SBATCH_WRAP].text = NULL; /* sbatch ignores it in a script */
     }
     if (rc == HELIO_OK)
         rc = sbatch_read_environment(self);

@@ -12,7 +12,7 @@ typedef struct exporter {
     void *arg;
 } exporter_t;
 
-/*  Whether a name says that its value is for nobody's eyes: it would stand in the job's document. */
+/*  Whether a variable's name suggests a secret, which must not become part of the job's document. */
 static bool is_secret(helio_text_t name)
 {
     static const char *const marks[] = {"TOKEN",   "SECRET",  "PASSW",      "CREDENTIAL",

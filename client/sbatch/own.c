@@ -1,7 +1,8 @@
-/*  own.c -- #HELIO lines: a job file written into the script's header.
+/*  own.c -- #HELIO lines: a job file inside the header of a script.
  *
- *  They are read together as one document in which every other byte of the header is a blank, so that each
- * error has the line and the column of the script. */
+ *  They are parsed together as one document, in which every other byte of the header is a blank. So each error has the
+ *  line and column of the script.
+ */
 #include <string.h>
 
 #include "client/sbatch/inner.h"

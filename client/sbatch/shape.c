@@ -1,5 +1,5 @@
-/*  shape.c -- nodes, tasks, CPUs, GPUs and memory: sbatch counts them per job, task, CPU or GPU, a job file
- * per node. */
+/*  shape.c -- nodes, tasks, CPUs, GPUs and memory: sbatch counts them per job, task, CPU or GPU; a job file counts
+ *  them per node. */
 #include <string.h>
 
 #include "client/sbatch/inner.h"
@@ -13,7 +13,7 @@ static helio_rc count_of(sbatch_t *self, uint32_t id, uint64_t most, uint32_t *r
                          helio_sbatch_option(id)->name, (unsigned long long)most, value->text);
 }
 
-/*  What the options say, before it is brought together. */
+/*  The options as given, before they are combined. */
 typedef struct said {
     uint32_t nodes, tasks, tasks_per_node, cpus_per_task, tasks_per_gpu, cpus_per_gpu, least_cpus;
     uint32_t gpus, gpus_per_node, gpus_per_task, gres;
@@ -128,7 +128,7 @@ static uint32_t nodes_of(const said_t *said)
     return 1;
 }
 
-/*  GPUs per node from whichever way they were said; the ways must agree. */
+/*  GPUs per node, from whichever options ask for them; the options must agree. */
 static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
 {
     sbatch_shape_t *shape = &self->shape;

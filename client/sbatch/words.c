@@ -62,7 +62,7 @@ typedef struct taker {
     uint32_t at;
     uint32_t inside; /* letters of words[at] that were taken already */
     sbatch_level_t level;
-    sbatch_value_t value; /* what was taken, or where the complaint belongs; id COUNT: nobody knows it */
+    sbatch_value_t value; /* the option, or the place of the error; id COUNT: unknown */
     helio_text_t name;    /* of such a one */
     char message[256];    /* what is wrong; of such a one: what would be */
     const char *hint;
@@ -175,7 +175,7 @@ static bool take_letter(taker_t *self)
     return true;
 }
 
-/*  Takes the next option. False with a message: wrong; without: no option is left. */
+/*  Takes the next option. False with a message: it is invalid; without one: no option is left. */
 static bool take(taker_t *self)
 {
     if (self->at >= self->count)
@@ -221,7 +221,7 @@ helio_rc helio_sbatch_words(const char *const *words, uint32_t count, helio_aren
     return HELIO_OK;
 }
 
-/*  Memory per node, CPU and GPU exclude each other: what a stronger source says replaces all three. */
+/*  Memory per node, CPU and GPU exclude each other: the strongest source replaces all three. */
 static helio_rc put(sbatch_t *self, sbatch_value_t value)
 {
     static const uint32_t memory[] = {HELIO_SBATCH_MEM, HELIO_SBATCH_MEM_PER_CPU, HELIO_SBATCH_MEM_PER_GPU};
@@ -369,7 +369,7 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
     return HELIO_OK;
 }
 
-/*  Whether it may travel is known when the whole header is. */
+/*  Whether it can be sent is known after the whole header was read. */
 static helio_rc put_extra(sbatch_t *self, const taker_t *taker)
 {
     if (self->extra_count == SBATCH_EXTRAS_MAX)

@@ -255,7 +255,7 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
 
 /*  ---- waiting ---- */
 
-/*  true: something is over, and its owner should look before anybody waits. */
+/*  True when a transfer has ended: its owner should check before waiting. */
 static bool harvest(helio_remote_t *self)
 {
     int left;
@@ -277,7 +277,7 @@ void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
     struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
     unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
     (void)curl_multi_perform(self->multi, &running);
-    if (harvest(self)) /* the answer was there already: nothing else would end the waiting */
+    if (harvest(self)) /* the reply is complete already: nothing else would end the wait */
         return;
     (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
     if (extras && extra.revents) {
@@ -321,7 +321,7 @@ static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transf
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_URL_MALFORMAT:
-        return helio_fail(err, HELIO_INVALID, "the certificate of the broker at %.200s is not trusted: %.200s", broker, why);
+        return helio_fail(err, HELIO_INVALID, "the broker at %.200s is not trusted: %.200s", broker, why);
     case CURLE_WRITE_ERROR:
         return helio_fail(err, HELIO_TOO_BIG, "the answer from %.200s is larger than %d MiB", broker,
                           HELIO_REMOTE_BODY_MAX >> 20);

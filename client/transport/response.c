@@ -44,7 +44,7 @@ int helio_response_exit_of_rc(helio_rc rc)
     case HELIO_OK:
         return HELIO_EXIT_OK;
     case HELIO_UNAVAILABLE:
-    case HELIO_INVALID: /* a certificate that is not trusted: nobody to speak to */
+    case HELIO_INVALID: /* an untrusted certificate: there is no broker to use */
         return HELIO_EXIT_UNREACHABLE;
     case HELIO_TIMEOUT:
         return HELIO_EXIT_TIMEOUT;
@@ -77,7 +77,7 @@ int helio_response_print_rc(const helio_client_t *client, helio_rc rc, const hel
     return helio_client_fail(client, code, "%s%s", err->text, help);
 }
 
-/*  Where names that are not known are listed: by the first word of the command. */
+/*  The command that lists the known names, by the first word of the failed command. */
 static const struct {
     const char *command, *help;
 } lists[] = {
@@ -98,8 +98,8 @@ static const char *where_listed(const char *command)
     return "\nhelp: `helio ls` lists jobs, `helio sites` lists sites";
 }
 
-/*  What to do about a failed request, where the problem itself does not say it: sentences of the catalogue, which come
- *  with details, name where unknown names are listed. */
+/*  The remedy for a failed request, if the problem does not give one: sentences that come with details say where
+ *  known names are listed. */
 static const char *remedy(const helio_client_t *client, long status, const json_t *problem)
 {
     const helio_settings_t *settings = client->settings;
@@ -121,7 +121,7 @@ static const char *remedy(const helio_client_t *client, long status, const json_
     return "";
 }
 
-/*  Several jobs end or begin like the id that was given. */
+/*  Several job ids begin or end like the given one. */
 static int print_ambiguous(const helio_client_t *client, const json_t *ids, int code)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
@@ -214,7 +214,9 @@ int helio_response_list(const helio_client_t *client, const json_t *reply, const
     const json_t *list = json_is_array(reply) ? reply : json_object_get(reply, key);
     if (!json_is_array(list))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer has no list of %s; do the versions of helio and the broker differ?", key);
+                                 "the broker's answer has no list of %s; do the versions of helio and the broker "
+                                 "differ?",
+                                 key);
     size_t i;
     json_t *item;
     json_array_foreach(list, i, item)
