@@ -1,5 +1,5 @@
-/*  helio -- the command. Here is what belongs to the process: streams, environment, signals; all else is
- * in the rooms of client/. */
+/*  helio -- the command. This file holds what belongs to the process: streams, environment, signals. Everything else
+ *  is in the rooms of client/. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -9,7 +9,7 @@
 
 #include "client/program/program.h"
 
-/*  A handler can reach nothing but globals. */
+/*  A signal handler can only use globals. */
 static volatile sig_atomic_t presses;
 static int press_pipe[2] = {-1, -1};
 

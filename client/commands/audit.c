@@ -1,4 +1,4 @@
-/*  audit: who changed what, and whether that record is whole. */
+/*  audit: who changed what, and whether an entry was changed or removed. */
 #include <stdlib.h>
 
 #include "client/commands/commands.h"
@@ -30,7 +30,7 @@ int helio_cmd_audit(helio_client_t *client)
     if (!helio_client_number(client, HELIO_OPTION_LIMIT, ROWS_BY_DEFAULT, &limit))
         return HELIO_EXIT_USAGE;
     if (limit == 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit is at least 1");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit: must be at least 1");
     if (helio_client_has(client, HELIO_OPTION_ALL))
         limit = UINT64_MAX;
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
@@ -56,9 +56,9 @@ int helio_cmd_audit_verify(helio_client_t *client)
     const json_t *broken_at = json_object_get(reply, "broken_at");
     if (!json_is_null(broken_at))
         return helio_client_fail(client, HELIO_EXIT_FAILURE,
-                                 "entry %lld does not follow from the one before it: one of them was changed, or "
-                                 "what stood between them was taken away",
+                                 "entry %lld does not match the entry before it: one of the two was changed, or an "
+                                 "entry between them was removed",
                                  (long long)json_integer_value(broken_at));
-    helio_client_say(client, "the chain is whole");
+    helio_client_say(client, "no entry was changed or removed");
     return HELIO_EXIT_OK;
 }

@@ -7,7 +7,7 @@ static const char *name_of(uint32_t option)
     return helio_client_options.items[option].name;
 }
 
-/*  Takes the value. json_string gives NULL for what is not UTF-8. */
+/*  Takes ownership of the value. It is NULL when json_string found text that is not UTF-8. */
 static bool put(json_t *body, const char *key, json_t *value)
 {
     return json_object_set_new(body, key, value) == 0;
@@ -84,7 +84,7 @@ bool helio_change_number(const helio_client_t *client, uint32_t option, const ch
         return true;
     if (is_number(value, &number) && number >= 0 && number <= 1e9)
         return put(body, key, json_real(number));
-    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s takes a number, not '%.64s'", name_of(option), value);
+    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s: '%.64s' is not a number", name_of(option), value);
     return false;
 }
 
@@ -96,7 +96,7 @@ bool helio_change_weight(const helio_client_t *client, json_t *body)
         return true;
     if (is_number(value, &weight) && weight > 0 && weight <= 1000)
         return put(body, "weight", json_real(weight));
-    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight takes a number above 0, at most 1000, not '%.64s'",
+    (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--weight: must be above 0 and at most 1000, not '%.64s'",
                             value);
     return false;
 }

@@ -25,7 +25,7 @@ int helio_cmd_cancel(helio_client_t *client);
 int helio_cmd_release(helio_client_t *client);
 /*  edit.c */
 int helio_cmd_edit(helio_client_t *client);
-/*  What was edited of a job, if anything was: a table below the job's own lines. */
+/*  Prints the edits of a job, if it has any, as a table below the job's own lines. */
 helio_rc helio_edits_print(const helio_client_t *client, const json_t *job);
 /*  plan.c, explain.c */
 int helio_cmd_plan(helio_client_t *client);

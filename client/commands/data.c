@@ -1,11 +1,11 @@
-/*  data: which sites hold what. */
+/*  data: which sites hold which data. */
 #include <stdlib.h>
 
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
 
-/*  Tables show the sites in one cell; those that are no site with a question mark. */
+/*  Tables show the sites in one cell; a question mark follows the name of an unknown site. */
 static void add_text(json_t *row)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};

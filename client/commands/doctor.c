@@ -1,4 +1,4 @@
-/*  `doctor`: what stands between this command line and a running job, with remedies. */
+/*  `doctor`: checks everything between this command line and a running job, and suggests remedies. */
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -11,7 +11,7 @@ enum { SKEW_FINE_MS = 5000 };
 
 typedef struct checkup {
     helio_client_t *client;
-    int code; /* of the first that is wrong */
+    int code; /* of the first check that failed */
 } checkup_t;
 
 static void line(const checkup_t *self, const char *mark, const char *what, const char *text,
@@ -43,7 +43,7 @@ static void check_settings(checkup_t *self)
     for (size_t i = 0; i < HELIO_SETTINGS_FILES && settings->files[i]; i++)
         helio_buffer_printf(&text, "%s%s", i ? ", " : "", settings->files[i]);
     if (!text.size)
-        helio_buffer_text(&text, "no file; flags and environment alone");
+        helio_buffer_text(&text, "no file; only options and environment");
     if (settings->context[0])
         helio_buffer_printf(&text, " (context %s)", settings->context);
     good(self, "settings", text.data);
@@ -60,13 +60,13 @@ static void check_token(checkup_t *self)
     const helio_settings_t *settings = self->client->settings;
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     if (settings->withheld_from[0]) {
-        helio_buffer_printf(&text, "the one of %s is not for the broker that ./.helio.yaml names",
+        helio_buffer_printf(&text, "the token from %s is for another broker than the one in ./.helio.yaml",
                             settings->withheld_from);
         bad(self, HELIO_EXIT_FORBIDDEN, "token", text.data,
-            "say --broker URL yourself, or put a token beside that URL");
+            "give --broker URL yourself, or put a token beside that URL");
     } else if (!settings->token[0]) {
         bad(self, HELIO_EXIT_FORBIDDEN, "token", "none",
-            "set HELIO_TOKEN or token_file; an administrator makes one with `helio token add`");
+            "set HELIO_TOKEN or `token_file:`; an administrator creates a token with `helio token add`");
     } else {
         helio_buffer_printf(&text, "from %s", settings->token_from);
         good(self, "token", text.data);
@@ -82,15 +82,15 @@ static void check_clock(checkup_t *self, int64_t date_wall_ms)
     int64_t skew_ms = helio_clock_wall_ms() - date_wall_ms;
     char human[HELIO_HUMAN_SIZE], text[96];
     helio_human_duration((double)(skew_ms < 0 ? -skew_ms : skew_ms) / 1000, human);
-    (void)snprintf(text, sizeof text, "%s %s the broker's", human, skew_ms < 0 ? "behind" : "ahead of");
+    (void)snprintf(text, sizeof text, "%s %s the broker's clock", human, skew_ms < 0 ? "behind" : "ahead of");
     if (skew_ms > SKEW_FINE_MS || skew_ms < -SKEW_FINE_MS)
         bad(self, HELIO_EXIT_FAILURE, "clock", text,
-            "let this machine follow a time server (timedatectl set-ntp true)");
+            "synchronise this machine's clock (timedatectl set-ntp true)");
     else
-        good(self, "clock", "agrees with the broker's");
+        good(self, "clock", "agrees with the broker's clock");
 }
 
-/*  The broker's sentence says what is missing: its database, or the lead. */
+/*  The broker's sentence says what is missing: its database, or leadership. */
 static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *response)
 {
     HELIO_AUTO(helio_json_clear) json_t *problem = NULL;
@@ -104,7 +104,7 @@ static void say_not_ready(checkup_t *self, helio_rc rc, const helio_response_t *
         "database that `database:` of the broker's settings names");
 }
 
-/*  False when there is nobody: then nothing further can be looked at. */
+/*  False when no broker answers; the remaining checks are then skipped. */
 static bool check_broker(checkup_t *self)
 {
     helio_client_t *client = self->client;
@@ -115,13 +115,13 @@ static bool check_broker(checkup_t *self)
                                     &response, &err);
     if (rc != HELIO_OK) {
         bad(self, helio_response_exit_of_rc(rc), "broker", err.text,
-            rc == HELIO_INVALID ? "--ca-file or ca_file names the certificates to trust"
-                                : "is it running there, and does this network reach it?");
+            rc == HELIO_INVALID ? "name the certificates to trust with --ca-file or `ca_file:`"
+                                : "check that it runs there and that this network reaches it");
         return false;
     }
     if (response.status != 200) {
         (void)snprintf(text, sizeof text, "%.100s answers %ld", client->settings->broker, response.status);
-        bad(self, HELIO_EXIT_UNREACHABLE, "broker", text, "is this the URL of a Heliostat broker?");
+        bad(self, HELIO_EXIT_UNREACHABLE, "broker", text, "check that this is the URL of a Heliostat broker");
         return false;
     }
     (void)snprintf(text, sizeof text, "%.120s (from %.30s)", client->settings->broker,
@@ -131,13 +131,13 @@ static bool check_broker(checkup_t *self)
     rc = helio_remote_call(client->remote, &(helio_request_t){.path = "/readyz", .once = true}, &response,
                            &err);
     if (rc == HELIO_OK && response.status == 200)
-        good(self, "ready", "it leads and reaches its database");
+        good(self, "ready", "the broker leads and reaches its database");
     else
         say_not_ready(self, rc, &response);
     return true;
 }
 
-/*  A JSON answer, or NULL and *ret_status. */
+/*  Returns a JSON reply, or NULL and *ret_status. */
 static json_t *look(checkup_t *self, const char *path, long *ret_status)
 {
     HELIO_AUTO(helio_response_clear) helio_response_t response = {0};
@@ -155,11 +155,11 @@ static json_t *look(checkup_t *self, const char *path, long *ret_status)
 static void check_version(checkup_t *self, const char *broker)
 {
     char text[128];
-    (void)snprintf(text, sizeof text, "helio is %s, the broker %.40s", HELIO_PROGRAM_VERSION, broker);
+    (void)snprintf(text, sizeof text, "helio has version %s, the broker %.40s", HELIO_PROGRAM_VERSION, broker);
     if (strcmp(broker, HELIO_PROGRAM_VERSION) == 0 || !broker[0])
         good(self, "version", HELIO_PROGRAM_VERSION);
     else
-        line(self, "!", "version", text, "commands that one of them does not know will fail");
+        line(self, "!", "version", text, "commands that only one of the two versions knows will fail");
 }
 
 static void check_identity(checkup_t *self)
@@ -191,7 +191,7 @@ static void check_sites(checkup_t *self)
     json_t *site;
     char text[96], some[48] = "";
     if (!json_is_array(sites))
-        return; /* the identity was the reason, and has been told */
+        return; /* the check of the identity has reported why */
     json_array_foreach(sites, i, site)
     {
         ready += strcmp(helio_output_string(site, "state"), "ready") == 0;
@@ -201,12 +201,13 @@ static void check_sites(checkup_t *self)
         (void)snprintf(some, sizeof some, ", %zu refused", refused);
     (void)snprintf(text, sizeof text, "%zu of %zu ready%s", ready, count, some);
     if (refused)
-        bad(self, ready ? HELIO_EXIT_OK : HELIO_EXIT_FAILURE, "sites", text, "`helio sites` shows why");
+        bad(self, ready ? HELIO_EXIT_OK : HELIO_EXIT_FAILURE, "sites", text, "`helio sites` shows why they are "
+            "refused");
     else if (ready)
         good(self, "sites", text);
     else
         bad(self, HELIO_EXIT_FAILURE, "sites", text,
-            count ? "`helio sites` shows since when; their agents' logs say why"
+            count ? "`helio sites` shows since when; the logs of their agents say why"
                   : "an administrator admits one with `helio keys add SITE KEY`");
 }
 
@@ -216,7 +217,7 @@ int helio_cmd_doctor(helio_client_t *client)
     check_settings(&checkup);
     if (!client->settings->broker[0])
         bad(&checkup, HELIO_EXIT_USAGE, "broker", "none is set",
-            "--broker URL, HELIO_BROKER, or `broker: URL` in ~/.config/helio/config.yaml");
+            "use --broker URL, set HELIO_BROKER, or put `broker: URL` into ~/.config/helio/config.yaml");
     check_token(&checkup);
     if (client->settings->broker[0] && check_broker(&checkup)) {
         check_identity(&checkup);

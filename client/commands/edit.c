@@ -1,5 +1,5 @@
-/*  edit: what jobs ask for that wait, in the words of a job file. The broker reads the values: it knows their
- * grammar. */
+/*  edit: changes what waiting jobs ask for, in the keys of a job file. The broker parses the values; it knows their
+ *  grammar. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ static bool put_priority(const helio_client_t *client, json_t *body)
     long number = strtol(text, &end, 10);
     if (errno || end == text || *end) {
         (void)helio_client_fail(client, HELIO_EXIT_USAGE,
-                                "--priority is a whole number, -100 to 100, not '%.64s'", text);
+                                "--priority: must be a whole number from -100 to 100, not '%.64s'", text);
         return false;
     }
     put(body, "priority", json_integer(number));
@@ -40,7 +40,7 @@ static bool put_text(const helio_client_t *client, uint32_t option, const char *
                         ? json_null()
                         : json_string(text);
     if (!value) {
-        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s: it is not UTF-8",
+        (void)helio_client_fail(client, HELIO_EXIT_USAGE, "--%s is not UTF-8",
                                 helio_client_options.items[option].name);
         return false;
     }
@@ -67,8 +67,8 @@ int helio_cmd_edit(helio_client_t *client)
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "nothing to edit\nhelp: --priority, --goal, --deadline, --flexible, --max-cost, --max-carbon or "
-            "--queue says what");
+            "nothing to edit\nhelp: give --priority, --goal, --deadline, --flexible, --max-cost, --max-carbon or "
+            "--queue");
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_output_json(body, false, &text);
     int worst = HELIO_EXIT_OK;

@@ -1,4 +1,4 @@
-/*  `events`: what happens to jobs, as lines. */
+/*  `events`: prints the events of jobs, one per line. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,8 +11,8 @@
 
 enum {
     IDLE_S = 45,
-    QUIET = 4,           /* units of patience without a byte: what was recorded has been sent */
-    QUIET_AT_FIRST = 12, /* the same before anything has come: a database may be busy */
+    QUIET = 4,           /* units of patience without a byte: all recorded events have arrived */
+    QUIET_AT_FIRST = 12, /* the same before the first byte: the database may be busy */
     BATCH_ROWS = 10000   /* printed at once */
 };
 
@@ -22,9 +22,9 @@ typedef struct watch {
     helio_stream_t *stream;
     json_t *rows;
     int64_t heard_ms; /* the last byte */
-    int64_t give_up_ms; /* a broker that nobody has seen is followed for so long */
+    int64_t give_up_ms; /* how long to retry a broker that never answered */
     bool reached, lost, missed;
-    bool waits; /* for a broker that was not there when it began, and has said so */
+    bool waits; /* for a broker that did not answer at the start; the user was told */
 } watch_t;
 
 static void on_event(void *arg, const helio_event_t *event)
@@ -50,7 +50,8 @@ static void on_data(void *arg, const char *bytes, size_t size)
     helio_events_feed(self->events, bytes, size);
 }
 
-/*  A table's widths would need all rows at once: one line an event, with fixed places for what has a size. */
+/*  Aligned columns would need all rows at once. So each event is one line, with fixed widths for values of bounded
+ *  size. */
 static void print_event(const helio_client_t *client, const json_t *row)
 {
     helio_columns_t columns = helio_columns_of_events;
@@ -85,7 +86,7 @@ static int print_rows(watch_t *self, bool follow)
     }
     (void)json_array_clear(self->rows);
     if (self->missed)
-        helio_client_say(self->client, "some events were missed: the broker had more than it keeps");
+        helio_client_say(self->client, "some events are missing: the broker keeps no older ones");
     self->missed = false;
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
@@ -104,7 +105,7 @@ static void open_stream(watch_t *self, const char *after)
     self->heard_ms = helio_clock_boot_ms();
 }
 
-/*  The stream has ended: whether to go on. */
+/*  The stream has ended: returns whether to continue. */
 static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
 {
     helio_client_t *client = self->client;
@@ -114,7 +115,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
     bool enough = *failures >= HELIO_REMOTE_ATTEMPTS;
     if (transient && follow && !self->reached && (status || helio_clock_boot_ms() < self->give_up_ms)) {
         if (!self->waits)
-            helio_client_say(client, "the broker at %s is not ready; trying again %s", client->settings->broker,
+            helio_client_say(client, "the broker at %s is not ready; retrying %s", client->settings->broker,
                              status ? "until it answers" : "for up to a minute");
         self->waits = true;
         return HELIO_EXIT_OK;
@@ -126,7 +127,7 @@ static int stream_ended(watch_t *self, bool follow, uint32_t *failures)
         return helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "cannot reach the broker at %s: %s",
                                  client->settings->broker, helio_stream_error(self->stream));
     if (self->reached && !self->lost)
-        helio_client_say(client, "lost the broker at %s; trying again until it answers",
+        helio_client_say(client, "lost the connection to the broker at %s; retrying until it answers",
                          client->settings->broker);
     self->lost |= self->reached;
     return HELIO_EXIT_OK;
@@ -145,7 +146,7 @@ static int watch_stream(watch_t *self, const char *after, bool follow)
         if (open && self->lost)
             helio_client_say(self->client, "the broker at %s answers again", self->client->settings->broker);
         self->lost &= !open;
-        /* Also one that opened and broke since the last look. */
+        /* Also a stream that opened and broke since the last check. */
         long status = helio_stream_status(self->stream);
         bool answered = status >= 200 && status < 300;
         self->reached |= answered;
@@ -182,7 +183,7 @@ int helio_cmd_events(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (follow && client->output.format == HELIO_FORMAT_CSV)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "events -f prints table, wide, jsonl or name, not csv");
+                                 "`helio events -f` prints table, wide, jsonl or name, not csv");
     if (!after && !follow)
         after = "0";
     watch_t watch = {.client = client, .rows = json_array()};

@@ -1,4 +1,4 @@
-/*  `forecast`: what sites tell of the hours ahead, a line a series, and how far such series were off. */
+/*  `forecast`: the sites' forecasts, one line per series, and how far such forecasts were off. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { HOUR_MS = 3600000, HOURS_DEFAULT = 48, HOURS_MAX = 48 };
 
-/*  What people call a signal, what the broker calls it, and its unit. */
+/*  The name of a signal on the command line, its name in the API, and its unit. */
 static const struct {
     const char *word, *signal, *unit;
 } signals[] = {
@@ -26,11 +26,11 @@ static const struct {
 
 enum { SIGNAL_COUNT = sizeof signals / sizeof signals[0] };
 
-/*  One series by hours, from the first that was told on. NAN = nothing is said of that hour. */
+/*  The hourly values of one series, from its first known hour on. NAN = unknown. */
 typedef struct curve {
     double values[HOURS_MAX];
     uint32_t hours;
-    double now, min, mean, max, p10, p90; /* NAN = none; now: of the step that goes on, where hours have several */
+    double now, min, mean, max, p10, p90; /* NAN = none; now: the current step, when an hour has several */
 } curve_t;
 
 static int signal_of(const json_t *series)
@@ -42,7 +42,7 @@ static int signal_of(const json_t *series)
     return -1;
 }
 
-/*  Of what is known of the two. */
+/*  The mean of the two, or the one that is known. */
 static double lesser(double a, double b)
 {
     return isnan(a) || b < a ? b : a;
@@ -58,7 +58,7 @@ static bool time_of(const json_t *point, int64_t *ret_ms)
     return helio_rfc3339_parse(helio_text_of(helio_output_string(point, "time")), ret_ms) == HELIO_OK;
 }
 
-/*  Keeps of the points those of the first `hours` hours. */
+/*  Keeps the points of the first `hours` hours. */
 static json_t *points_within(const json_t *series, uint32_t hours)
 {
     json_t *kept = json_array(), *point;
@@ -76,7 +76,7 @@ static json_t *points_within(const json_t *series, uint32_t hours)
     return kept;
 }
 
-/*  The mean of what is told within the hour; of a longer step, what goes on in it. */
+/*  The mean of the values within the hour; where a step is longer, the value of that step. */
 static void fill_hours(curve_t *self, const json_t *points, int64_t step_ms)
 {
     double sums[HOURS_MAX] = {0};
@@ -150,7 +150,7 @@ static bool is_constant(const curve_t *curve)
     return curve->hours > 1 && curve->min == curve->max;
 }
 
-/*  A character an hour, from least to most. Where blocks may not be drawn, digits. */
+/*  One character per hour, from minimum to maximum; digits where blocks cannot be printed. */
 static void draw(const curve_t *curve, bool blocks, helio_buffer_t *out)
 {
     static const char *const levels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -170,7 +170,7 @@ static void draw(const curve_t *curve, bool blocks, helio_buffer_t *out)
     }
 }
 
-/*  "3% to 1h, 9% to 24h": of the value where that means something, else in its unit. */
+/*  "3% to 1h, 9% to 24h": relative to the value where that is meaningful, otherwise in the unit of the series. */
 static void errors_text(const json_t *series, const char *unit, helio_buffer_t *out)
 {
     size_t i;
@@ -240,7 +240,7 @@ static json_t *table_row(const helio_client_t *client, const json_t *series, con
     return row;
 }
 
-/*  For csv: a row a point, with what says whose it is. */
+/*  For csv: one row per point, with the columns that identify its series. */
 static void add_points(json_t *rows, const json_t *series, const json_t *points)
 {
     static const char *const keys[] = {"site",   "signal", "pool",      "kind",
@@ -259,7 +259,7 @@ static void add_points(json_t *rows, const json_t *series, const json_t *points)
     }
 }
 
-/*  Appends a site's series: as the format shows them. */
+/*  Appends the series of a site, as the format shows them. */
 static int add_site(helio_client_t *client, const char *site, uint32_t hours, json_t *rows)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -289,7 +289,7 @@ static int add_site(helio_client_t *client, const char *site, uint32_t hours, js
     }
     if (json_array_size(rows) == before)
         helio_client_say(client,
-                         "%.64s sends no forecast%s%.16s: the figures of its profile hold for every hour",
+                         "%.64s sends no forecast%s%.16s; the values of its profile apply to every hour",
                          site, wanted ? " of " : "", wanted ? wanted : "");
     return HELIO_EXIT_OK;
 }
@@ -312,7 +312,7 @@ static int add_sites(helio_client_t *client, uint32_t hours, json_t *rows)
     return HELIO_EXIT_OK;
 }
 
-/*  No quantiles, no column for them: most sources have none. */
+/*  The column of quantiles is left out when no series has any; most sources have none. */
 static helio_rc print_table(const helio_client_t *client, const json_t *rows)
 {
     helio_columns_t columns = helio_columns_of_forecast;
@@ -335,7 +335,7 @@ int helio_cmd_forecast(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (!hours || hours > HOURS_MAX)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--hours is a whole number from 1 to %d: sites tell that many ahead",
+                                 "--hours: must be from 1 to %d, the hours that sites forecast",
                                  (int)HOURS_MAX);
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     int code = client->arguments->word_count

@@ -1,4 +1,4 @@
-/*  Commands about the command itself. */
+/*  help, completion, version: commands about `helio` itself. */
 #include <string.h>
 
 #include "client/commands/commands.h"
@@ -37,7 +37,7 @@ int helio_cmd_completion(helio_client_t *client)
     const char *shell = client->arguments->words[0];
     if (!helio_completion(client->commands, shell, &text))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "no completion for '%.32s'; there is one for bash, zsh and fish", shell);
+                                 "no completion for '%.32s'; use bash, zsh or fish", shell);
     fputs(text.data, client->io->out);
     return HELIO_EXIT_OK;
 }

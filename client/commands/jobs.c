@@ -1,4 +1,4 @@
-/*  Commands on jobs that ask one thing of each: ls, show, cancel, release. */
+/*  ls, show, cancel, release: commands that send one request per job. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static void add_filter(const helio_client_t *client, uint32_t option, const char
     helio_remote_escape(value, path);
 }
 
-/*  Appends one page; *cursor becomes the next one's, or is emptied. */
+/*  Appends one page of jobs; *cursor becomes the cursor of the next page, or is emptied. */
 static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cursor, json_t *rows)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
@@ -52,7 +52,7 @@ static int list_page(helio_client_t *client, uint64_t limit, helio_buffer_t *cur
     return HELIO_EXIT_OK;
 }
 
-/*  That it runs says why it runs; and a job without GPUs has none of the model that its pool is of. */
+/*  A running job needs no reason, and a job without GPUs has no GPU model of its own, only its pool has. */
 static void leave_out_what_says_nothing(const helio_client_t *client, json_t *rows)
 {
     size_t i;
@@ -68,7 +68,7 @@ static void leave_out_what_says_nothing(const helio_client_t *client, json_t *ro
     }
 }
 
-/*  Whoever sees several tenants' jobs must see whose each is; who sees one tenant's knows. */
+/*  The tenant column is shown only when the jobs belong to several tenants. */
 static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
 {
     helio_columns_t columns = helio_columns_of_jobs;
@@ -87,7 +87,7 @@ static helio_rc print_jobs(const helio_client_t *client, const json_t *rows)
                              (helio_columns_t){shown, columns.count, columns.name_key});
 }
 
-/*  An empty list of a queue that does not exist looks like good news. */
+/*  An unknown queue would otherwise look like a queue without jobs. */
 static void note_queue(const helio_client_t *client)
 {
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -105,8 +105,8 @@ static void note_queue(const helio_client_t *client)
             return;
         helio_suggestion_offer(&near, name);
     }
-    helio_client_say(client, "note: there is no queue '%.64s'%s%.64s%s; `helio queues` lists them", queue,
-                     near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+    helio_client_say(client, "note: unknown queue '%.64s'%s%.64s%s; `helio queues` lists the queues", queue,
+                     near.best ? " (did you mean '" : "", near.best ? near.best : "", near.best ? "'?)" : "");
 }
 
 int helio_cmd_ls(helio_client_t *client)
@@ -117,7 +117,7 @@ int helio_cmd_ls(helio_client_t *client)
     if (helio_client_has(client, HELIO_OPTION_ALL))
         limit = UINT64_MAX;
     if (limit == 0)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit is at least 1");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--limit: must be at least 1");
     HELIO_AUTO(helio_json_clear) json_t *rows = json_array();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t cursor = {0};
     do {
@@ -131,7 +131,7 @@ int helio_cmd_ls(helio_client_t *client)
     if (json_array_size(rows) == 0)
         note_queue(client);
     if (cursor.size)
-        helio_client_say(client, "There are more: --limit N or --all shows them.");
+        helio_client_say(client, "There are more jobs: use --limit N or --all.");
     return printed(rc);
 }
 
@@ -145,13 +145,14 @@ static int ask_job(helio_client_t *client, const char *id, json_t **ret_job)
         return code;
     if (!json_is_object(job) || !helio_output_string(job, "state")[0]) {
         json_decref(job);
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no job; versions differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a job; do the versions of helio "
+            "and the broker differ?");
     }
     *ret_job = job;
     return HELIO_EXIT_OK;
 }
 
-/*  What a job used is known when an attempt ends. Before the first end, zeros would say that it is free. */
+/*  The use of a job is known when an attempt ends. Before the first one ends, zeros would look like a free job. */
 static bool leave_out_unknown_use(const json_t *job, json_t *shown)
 {
     static const char *const over[] = {"succeeded", "failed", "timeout", "cancelled", "lost"};
@@ -174,11 +175,11 @@ static helio_rc print_job(const helio_client_t *client, const json_t *job)
     HELIO_AUTO(helio_json_clear) json_t *shown = json_copy((json_t *)(uintptr_t)job);
     const json_t *gpus = json_object_get(job, "gpus");
     if (json_is_integer(gpus) && json_integer_value(gpus) == 0)
-        (void)json_object_del(shown, "gpu_model"); /* its pool's; the job has none of them */
+        (void)json_object_del(shown, "gpu_model"); /* that of its pool; the job has no GPUs */
     bool so_far = leave_out_unknown_use(job, shown);
     helio_rc rc = helio_output_object(&client->output, shown, helio_columns_of_job);
     if (so_far)
-        fputs("\nGPU time, cost, energy and CO2e so far: of the attempts that ended.\n", out);
+        fputs("\nGPU time, cost, energy and CO2e cover the attempts that have ended.\n", out);
     const json_t *tasks = json_object_get(job, "tasks");
     const char *state;
     json_t *count;

@@ -1,4 +1,4 @@
-/*  keys: how a site is let in. */
+/*  keys: admits sites by their keys. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { KEY_CHARS = 40 };
 
-/*  The key itself, or the first such word of a file (agents write `public-key = "…"`). */
+/*  Reads the key: the argument itself, or the first such word of a file (agents write `public-key = "…"`). */
 static bool find_key(const char *text, char ret_key[KEY_CHARS + 1])
 {
     static const char z85[] =
@@ -34,14 +34,14 @@ static int read_key(helio_client_t *client, const char *word, char ret_key[KEY_C
     if (!stream)
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "%.200s: neither a public key of 40 characters nor a file that can be read: %s", word,
+            "%.200s is neither a public key of 40 characters nor a readable file: %s", word,
             strerror(errno));
     size_t size = fread(text, 1, sizeof text - 1, stream);
     text[size] = '\0';
     (void)fclose(stream);
     if (strstr(text, "secret"))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "%.200s holds a secret key; the broker needs the public one alone", word);
+                                 "%.200s holds a secret key; send only the public key to the broker", word);
     if (!find_key(text, ret_key))
         return helio_client_fail(client, HELIO_EXIT_USAGE, "%.200s holds no public key", word);
     return HELIO_EXIT_OK;
@@ -60,7 +60,7 @@ int helio_cmd_keys_add(helio_client_t *client)
         return helio_client_fail(client, HELIO_EXIT_USAGE, "the site's name is not UTF-8");
     code = helio_ask_post(client, "/v1/sites", body, &reply);
     if (code == HELIO_EXIT_OK)
-        helio_client_say(client, "%s may connect with that key", site);
+        helio_client_say(client, "site %s is admitted with this key", site);
     return code;
 }
 
@@ -68,6 +68,6 @@ int helio_cmd_keys_new(helio_client_t *client)
 {
     return helio_client_fail(
         client, HELIO_EXIT_USAGE,
-        "key pairs are made where they are used\nhelp: at the site, `helio-agent keygen PATH`; then "
-        "here `helio keys add SITE` with the public key it prints");
+        "a key pair is made at its site\nhelp: run `helio-agent keygen PATH` at the site, then `helio keys add SITE` "
+        "here with the public key that it prints");
 }

@@ -13,7 +13,7 @@ static void write_log(void *arg, const char *bytes, size_t size)
     *offset += size;
 }
 
-/*  One answer's worth of log from *offset on. OK also when it broke after having brought something. */
+/*  Prints one reply's worth of log from *offset on. OK also when the connection broke after some bytes. */
 static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint64_t *offset,
                     uint32_t *failures)
 {
@@ -42,7 +42,7 @@ static int read_log(helio_client_t *client, const char *id, uint64_t epoch, uint
             code = helio_response_print_error(client, status, helio_stream_problem(stream),
                                          helio_stream_retry_after_ms(stream));
         else if (*failures >= HELIO_REMOTE_ATTEMPTS)
-            code = helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "the broker went away: %s",
+            code = helio_client_fail(client, HELIO_EXIT_UNREACHABLE, "lost the connection to the broker: %s",
                                      helio_stream_error(stream));
         else
             helio_remote_pump(client->remote, helio_remote_backoff_ms(client->remote, *failures));
@@ -67,7 +67,7 @@ static int print_log(helio_client_t *client, const char *id, uint64_t epoch)
     }
 }
 
-/*  With a task that there is: the one that `explain` would show. */
+/*  Names an existing task as the example: the one that `explain` would show. */
 static int refuse_array(helio_client_t *client, const char *id)
 {
     HELIO_AUTO(helio_json_clear) json_t *explained = NULL;
@@ -75,7 +75,8 @@ static int refuse_array(helio_client_t *client, const char *id)
     const char *task = helio_output_string(explained, "id");
     if (code != HELIO_EXIT_OK)
         return code;
-    return helio_client_fail(client, HELIO_EXIT_USAGE, "%.64s is an array; say which task, such as %.64s", id, task);
+    return helio_client_fail(client, HELIO_EXIT_USAGE, "%.64s is an array; name one of its tasks, such as %.64s", id,
+                             task);
 }
 
 static int follow_log(helio_client_t *client, const char *id)
@@ -111,7 +112,7 @@ int helio_cmd_logs(helio_client_t *client)
         return HELIO_EXIT_USAGE;
     if (helio_client_has(client, HELIO_OPTION_FOLLOW) && epoch)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "--epoch names an attempt that is over; -f follows the latest");
+                                 "--epoch and -f exclude each other: -f follows the latest attempt");
     return helio_client_has(client, HELIO_OPTION_FOLLOW) ? follow_log(client, id)
                                                          : print_log(client, id, epoch);
 }

@@ -1,4 +1,4 @@
-/*  overflow: where jobs may go as the wait grows. */
+/*  overflow: which further sites jobs may use as their wait grows. */
 #include "client/commands/change.h"
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
@@ -15,10 +15,11 @@ int helio_cmd_overflow_set(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *body = json_object();
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t steps = {0};
     if (!helio_client_has(client, HELIO_OPTION_QUEUE) && !helio_client_has(client, HELIO_OPTION_TENANT))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "whose jobs?\nhelp: --queue, --tenant, or both");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--queue, --tenant or both are required\nhelp: they say "
+            "which jobs the group is for");
     if (!given->count)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "where to?\nhelp: a --step for each place, as --step 'home-*' --step "
+                                 "at least one --step is required\nhelp: such as --step 'home-*' --step "
                                  "'cloud,after=30m,max-price=3'");
     for (uint32_t i = 0; i < given->count; i++)
         helio_buffer_printf(&steps, "%s%s", i ? "; " : "", given->items[i]);

@@ -1,4 +1,4 @@
-/*  queues: their priority, and when it is another. */
+/*  queues: tier, priority and time limit of queues, and the rules that change a priority by schedule. */
 #include <string.h>
 
 #include "client/commands/change.h"
@@ -16,20 +16,21 @@ static int send_put(helio_client_t *client, const char *after, const json_t *bod
     return helio_change_send(client, "PUT", helio_path(client, "/v1/queues/", queue, after), body, queue);
 }
 
-/*  For a while, in a region or everywhere. */
+/*  A priority for a limited time, in one region or everywhere. */
 static int set_for(helio_client_t *client, json_t *body)
 {
     bool clear = helio_client_has(client, HELIO_OPTION_CLEAR);
     if (helio_client_has(client, HELIO_OPTION_TIER) || helio_client_has(client, HELIO_OPTION_TIME))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "only the priority can change for a while or in a region\nhelp: --tier and --time alone");
+            "--tier and --time cannot be combined with --for, --region or --clear, which change only the "
+            "priority\nhelp: set --tier and --time in a command of their own");
     if (clear == helio_client_has(client, HELIO_OPTION_FOR) ||
         clear == helio_client_has(client, HELIO_OPTION_PRIORITY))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "for how long?\nhelp: --priority and --for begin it, --clear ends it; for certain hours of "
-            "every week `helio queues schedule`");
+            "give either --priority with --for, or --clear\nhelp: --for limits the priority to that time, --clear "
+            "ends it; for certain hours of every week see `helio help queues schedule`");
     if ((clear && json_object_set_new(body, "priority", json_null()) != 0) ||
         !helio_change_whole(client, HELIO_OPTION_PRIORITY, "priority", body) ||
         !helio_change_seconds(client, HELIO_OPTION_FOR, "for_s", body) ||
@@ -51,7 +52,7 @@ int helio_cmd_queues_set(helio_client_t *client)
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "set what?\nhelp: --priority, --tier or --time; `helio queues` lists what is set");
+            "nothing to set\nhelp: give --priority, --tier or --time; `helio queues` lists the present values");
     return send_put(client, "", body);
 }
 
@@ -71,7 +72,7 @@ static int list_rules(helio_client_t *client)
     }
     if (!json_is_array(rules))
         return helio_client_fail(client, HELIO_EXIT_NOT_FOUND,
-                                 "there is no queue '%.64s'\nhelp: `helio queues` lists them", queue);
+                                 "unknown queue '%.64s'\nhelp: `helio queues` lists the queues", queue);
     json_array_foreach(rules, i, rule)
     {
         (void)json_object_set_new(rule, "now",
@@ -89,13 +90,14 @@ int helio_cmd_queues_schedule(helio_client_t *client)
         if (remove || set || helio_client_has(client, HELIO_OPTION_REGION))
             return helio_client_fail(
                 client, HELIO_EXIT_USAGE,
-                "at which hours?\nhelp: 'Mon..Fri 20:00-08:00 Europe/Berlin' behind the queue's name; for a "
-                "while from now on `helio queues set QUEUE --priority N --for 6h`");
+                "HOURS is required\nhelp: such as 'Mon..Fri 20:00-08:00 Europe/Berlin' after the queue's name; for a "
+                "limited time from now on use `helio queues set QUEUE --priority N --for 6h`");
         return list_rules(client);
     }
     if (remove == set)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "which priority?\nhelp: --priority N sets the rule, --remove removes it");
+                                 "--priority or --remove is required\nhelp: --priority N sets the rule, --remove "
+                                 "removes it");
     if ((remove && json_object_set_new(body, "priority", json_null()) != 0) ||
         !helio_change_whole(client, HELIO_OPTION_PRIORITY, "priority", body) ||
         !helio_change_name(client, client->arguments->words[1], "HOURS", "schedule", body) ||

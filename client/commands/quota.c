@@ -1,4 +1,4 @@
-/*  quota: what tenants may hold, are owed and may spend. */
+/*  quota: quotas, guarantees and budgets of tenants. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "client/commands/commands.h"
 #include "client/commands/listing.h"
 
-/*  As many decimals as people look at: "1234567", "12.3", "0.125". */
+/*  With a useful number of decimals: "1234567", "12.3", "0.125". */
 static void put_figure(json_t *row, const char *key, const json_t *value)
 {
     char text[48];
@@ -23,7 +23,7 @@ static void put_figure(json_t *row, const char *key, const json_t *value)
     (void)json_object_set_new(row, key, json_string(text));
 }
 
-/*  A line each, below the quotas. */
+/*  One line per budget, below the quotas. */
 static helio_rc show_budgets(const helio_client_t *client, const json_t *quotas)
 {
     static const char *const figures[][2] = {
@@ -65,7 +65,8 @@ int helio_cmd_quota(helio_client_t *client)
             (void)json_array_append(rows, row);
     }
     if (tenant && !json_array_size(rows))
-        return helio_client_fail(client, HELIO_EXIT_FAILURE, "no tenant '%.64s', or not yours to see", tenant);
+        return helio_client_fail(client, HELIO_EXIT_FAILURE, "tenant '%.64s' does not exist, or is not visible to "
+            "you", tenant);
     helio_rc rc = helio_output_rows(&client->output, rows, helio_columns_of_quotas);
     if (rc == HELIO_OK && (client->output.format == HELIO_FORMAT_TABLE || client->output.format == HELIO_FORMAT_WIDE))
         rc = show_budgets(client, rows);
@@ -86,7 +87,8 @@ int helio_cmd_quota_set(helio_client_t *client)
     if (!json_object_size(body))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "set what?\nhelp: --burst, --guaranteed, --weight or --budget; `helio quota` lists what holds now");
+            "nothing to set\nhelp: give --burst, --guaranteed, --weight or --budget; `helio quota` lists the present "
+            "values");
     if (!helio_change_text(client, HELIO_OPTION_QUEUE, "queue", body))
         return HELIO_EXIT_USAGE;
     const char *what =

@@ -1,4 +1,4 @@
-/*  report: what was used, and what baselines would have used. */
+/*  report: what jobs used, compared with two baselines. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,19 +6,19 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 
-/*  The two baselines hold different sets of jobs: their lines are not to be compared without knowing by how many. */
+/*  The two baselines cover different sets of jobs. Their lines are comparable only with the number of jobs left out. */
 static void say_not_at_home(const helio_client_t *client, const json_t *totals)
 {
     json_int_t jobs = json_integer_value(json_object_get(totals, "jobs_not_at_home"));
     if (jobs > 0)
         fprintf(
             client->io->out,
-            "\n%lld job%s without a run at home to compare with (no home site, no pool there for it, or home is not "
-            "among its sites): not in the lines against home.\n",
+            "\nThe lines against home leave out %lld job%s without a run at home (no home site, no suitable pool "
+            "there, or home is not among the job's sites).\n",
             (long long)jobs, jobs == 1 ? "" : "s");
 }
 
-/*  The sums are of jobs; the ledger has what attempts used that were fenced, too. */
+/*  The sums cover jobs. The ledger also has what fenced attempts used. */
 static void say_fenced(const helio_client_t *client, const json_t *totals)
 {
     double fenced_s = 0;
@@ -31,7 +31,7 @@ static void say_fenced(const helio_client_t *client, const json_t *totals)
     char time[HELIO_HUMAN_SIZE];
     helio_human_run(fenced_s, time);
     fprintf(client->io->out,
-            "\nFenced attempts used %s of GPU time in %lld days: the ledger has it, the sums above do not.\n", time,
+            "\nFenced attempts used %s of GPU time in %lld days: the ledger counts it, the sums above do not.\n", time,
             (long long)json_integer_value(json_object_get(totals, "days")));
 }
 
@@ -44,7 +44,8 @@ static int report_balance(helio_client_t *client, const char *days)
     if (code != HELIO_EXIT_OK)
         return code;
     if (!json_is_array(reply))
-        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is no balance; versions differ?");
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's answer is not a balance; do the versions of "
+            "helio and the broker differ?");
     return helio_listing_print(client, reply, helio_columns_of_balance);
 }
 
@@ -53,7 +54,8 @@ int helio_cmd_report(helio_client_t *client)
     HELIO_AUTO(helio_json_clear) json_t *totals = NULL;
     const char *days = helio_client_value(client, HELIO_OPTION_DAYS);
     if (days && (!days[0] || strspn(days, "0123456789") != strlen(days) || strlen(days) > 3))
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--days %s is no whole number from 1 to 400", days);
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--days: must be a whole number from 1 to 400, not '%s'",
+                                 days);
     if (helio_client_has(client, HELIO_OPTION_BALANCE))
         return report_balance(client, days);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t path = {0};
@@ -63,7 +65,8 @@ int helio_cmd_report(helio_client_t *client)
         return code;
     if (!json_is_object(totals))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer is no report; versions differ?");
+                                 "the broker's answer is not a report; do the versions of helio and the broker "
+                                 "differ?");
     helio_rc rc = helio_output_object(&client->output, totals, helio_columns_of_report);
     const json_t *states = json_object_get(totals, "jobs");
     const char *state;

@@ -13,7 +13,7 @@ typedef struct presses {
     bool cancelled;
 } presses_t;
 
-/*  False when it is time to leave. */
+/*  False when the command should end. */
 static bool handle_press(helio_client_t *client, const char *id, presses_t *presses)
 {
     int now = helio_client_interrupts(client->io) - presses->first;
@@ -22,8 +22,8 @@ static bool handle_press(helio_client_t *client, const char *id, presses_t *pres
     presses->handled = now;
     if (now == 1) {
         helio_client_say(client,
-                         "press Ctrl-C again to cancel %s; it goes on otherwise. Ctrl-\\ leaves it running "
-                         "(`helio wait %s` comes back to it)",
+                         "press Ctrl-C again to cancel %s; otherwise it continues. Ctrl-\\ leaves it running (`helio "
+                         "wait %s` follows it again)",
                          id, id);
         return true;
     }
@@ -36,7 +36,7 @@ static bool handle_press(helio_client_t *client, const char *id, presses_t *pres
         client, &(helio_request_t){.method = "DELETE", .path = helio_path(client, "/v1/jobs/", id, "")},
         &reply);
     if (code != HELIO_EXIT_OK)
-        helio_client_say(client, "the cancel did not reach the broker: `helio cancel %s` tries again", id);
+        helio_client_say(client, "the broker did not receive the cancellation: `helio cancel %s` tries again", id);
     return true;
 }
 
@@ -85,7 +85,7 @@ static int follow_run(helio_watcher_t *watcher, const char *id, bool is_array)
         if (!handle_press(client, id, &presses))
             return HELIO_EXIT_INTERRUPTED;
         if (helio_watcher_is_late(watcher))
-            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "not over in time; %s goes on", id);
+            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "the timeout has passed; %s continues", id);
     }
     say_summary(client, helio_follow_job(follow, 0));
     return helio_follow_exit(follow);
@@ -103,13 +103,14 @@ int helio_cmd_run(helio_client_t *client)
     if (drafts.count != 1)
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "%u jobs; `run` follows one\nhelp: `helio submit -o name` and `helio wait` take many",
+            "the file has %u jobs, and `helio run` follows one\nhelp: use `helio submit -o name` and `helio wait` "
+            "for several",
             drafts.count);
     code = helio_drafts_send(client, &drafts);
     if (code != HELIO_EXIT_OK)
         return code;
     const helio_draft_t *draft = &drafts.items[0];
     helio_client_say(client, "submitted %s%s%s%s", draft->id, draft->name[0] ? " " : "", draft->name,
-                     draft->existed ? " (it was there already)" : "");
+                     draft->existed ? " (submitted before)" : "");
     return follow_run(&watcher, draft->id, draft->is_array);
 }

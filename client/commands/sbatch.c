@@ -1,4 +1,4 @@
-/*  Batch scripts for Slurm: reading them and printing as sbatch does; what they mean is client/sbatch. */
+/*  sbatch, convert: read Slurm batch scripts and print as sbatch does. client/sbatch interprets them. */
 #include "client/sbatch/sbatch.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ int helio_sbatch_take_options(helio_client_t *client, helio_command_line_t *argu
     return code;
 }
 
-/*  As sbatch looks for it: here, else along PATH. */
+/*  Looks for the script as sbatch does: in the current folder, then along PATH. */
 static const char *find_script(helio_client_t *client, const char *word)
 {
     const char *path = helio_client_env(client->io, HELIO_VARIABLE_PATH);
@@ -73,7 +73,7 @@ static const char *find_script(helio_client_t *client, const char *word)
     return word;
 }
 
-/*  Where it is submitted from: as the shell calls it when that is true, so that links stay as they are. */
+/*  The folder of submission, by the shell's name for it if that is correct, so that symbolic links stay. */
 static const char *directory(helio_client_t *client)
 {
     char buffer[PATH_MAX];
@@ -97,7 +97,7 @@ static int convert(helio_client_t *client, helio_sbatch_job_t *ret_job)
     bool wrap = words.values[HELIO_SBATCH_WRAP] != NULL;
     if (wrap && rest_count)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "with --wrap there is no script, but here is '%.64s'", rest[0]);
+                                 "--wrap takes no script, found '%.64s'", rest[0]);
     helio_sbatch_input_t input = {.name = wrap ? "command line" : "stdin",
                                   .words = &words,
                                   .environment = client->io->environment,
@@ -161,7 +161,8 @@ int helio_cmd_sbatch(helio_client_t *client)
     helio_drafts_t drafts;
     int code = convert(client, &job);
     if (code == HELIO_EXIT_OK && job.test_only) {
-        helio_client_say(client, "nothing was submitted: the script is good; `helio convert` shows the job");
+        helio_client_say(client, "nothing was submitted; the script itself is valid: `helio convert` shows its job "
+                                 "file");
         return HELIO_EXIT_OK;
     }
     if (code == HELIO_EXIT_OK)

@@ -37,7 +37,7 @@ static void enter(helio_screen_t *self)
         keys.c_cc[VTIME] = 0;
         (void)tcsetattr(in, TCSANOW, &keys);
     }
-    fputs("\033[?1049h\033[?25l\033[H\033[2J", self->io->out); /* a screen of its own, no cursor */
+    fputs("\033[?1049h\033[?25l\033[H\033[2J", self->io->out); /* alternate screen, no cursor */
     (void)fflush(self->io->out);
     self->entered = true;
 }
@@ -97,7 +97,7 @@ helio_screen_size_t helio_screen_size(const helio_screen_t *self)
 /* ---- frames ----------------------------------------------------------------------------------------------
  */
 
-/*  The bytes of the escape sequence, or of the character, at the begin; its columns. */
+/*  The size of the escape sequence or character at the start of the text, in bytes and in columns. */
 static size_t piece_of(const char *at, uint32_t *ret_columns)
 {
     *ret_columns = 0;
@@ -139,7 +139,7 @@ helio_rc helio_screen_show(helio_screen_t *self, const char *text)
     while (*text && (!size.height || lines < size.height)) {
         helio_buffer_text(&out, lines++ && self->live ? "\r\n" : "");
         text = helio_screen_cut(text, size.width, &out);
-        helio_buffer_text(&out, self->live ? "\033[0m\033[K" : "\n"); /* in place: a clearing would flicker */
+        helio_buffer_text(&out, self->live ? "\033[0m\033[K" : "\n"); /* in place: clearing the screen would flicker */
     }
     helio_buffer_text(&out, self->live ? "\033[J" : "");
     fwrite(out.data, 1, out.size, self->io->out);
@@ -149,7 +149,7 @@ helio_rc helio_screen_show(helio_screen_t *self, const char *text)
 /* ---- keys and signals ------------------------------------------------------------------------------------
  */
 
-/*  As it would have ended or stopped the program without a screen. Comes back when it is continued. */
+/*  Lets the signal end or stop the program as it would without a screen. Returns when the program is continued. */
 static void suffer(helio_screen_t *self, int signal_number)
 {
     sigset_t one;
@@ -174,7 +174,7 @@ static bool take_signals(helio_screen_t *self)
     return any;
 }
 
-/*  q quits, a blank refreshes, others are nothing; so are the keys that send several bytes. */
+/*  q quits and the space bar refreshes. All other keys do nothing, including those that send several bytes. */
 static bool take_keys(helio_screen_t *self, helio_screen_event_t *ret_event)
 {
     char keys[64];

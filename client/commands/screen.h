@@ -1,8 +1,8 @@
-/*  screen.h -- a terminal that one frame after another is shown on, and given back as it was: at the end, at
- * a signal that ends the program, and while it is stopped (Ctrl-Z).
+/*  screen.h -- shows frames on a terminal, one after another. It restores the terminal at the end, at a signal that
+ *  ends the program, and while the program is stopped (Ctrl-Z).
  *
- *  One thread, one at a time. Signals are taken as they come in, in helio_screen_wait; none is handled by a
- * handler.
+ *  One thread, one screen at a time. helio_screen_wait reads signals from a descriptor; no signal handlers are
+ *  installed.
  */
 #ifndef HELIO_CLIENT_SCREEN_H
 #define HELIO_CLIENT_SCREEN_H
@@ -16,23 +16,22 @@ typedef struct helio_screen_size {
 } helio_screen_size_t;
 
 typedef enum helio_screen_event {
-    HELIO_SCREEN_REFRESH, /* the time has passed, or somebody asks for it (space) */
+    HELIO_SCREEN_REFRESH, /* the time has passed, or the user asks for it (space) */
     HELIO_SCREEN_RESIZED,
     HELIO_SCREEN_QUIT /* q, Ctrl-C, the end of input */
 } helio_screen_event_t;
 
-/*  live: frames replace one another on a screen of their own, and keys are read; else they are printed as
- * they are. A signal that ends the program does so within helio_screen_wait. */
+/*  live: frames replace one another on an alternate screen, and keys are read; otherwise frames are printed one
+ *  after another. A signal that ends the program takes effect in helio_screen_wait. */
 helio_screen_t *helio_screen_new(const helio_client_io_t *io, bool live);
 void helio_screen_destroy(helio_screen_t **self_p);
 
 helio_screen_size_t helio_screen_size(const helio_screen_t *self);
-/*  Lines, each cut where the screen ends; colours are kept. HELIO_IO when the stream fails. */
+/*  Shows lines, each cut at the width of the screen; colours are kept. HELIO_IO when the stream fails. */
 HELIO_MUST_CHECK helio_rc helio_screen_show(helio_screen_t *self, const char *text);
 helio_screen_event_t helio_screen_wait(helio_screen_t *self, uint32_t ms);
 
-/*  Appends at most `width` columns of the line (0 = all of it), with its escape sequences; returns what
- * follows it. */
+/*  Appends at most `width` columns of the line (0 = all of it), with its escape sequences; returns the rest. */
 const char *helio_screen_cut(const char *line, uint32_t width, helio_buffer_t *out);
 
 #endif

@@ -1,4 +1,4 @@
-/*  sites, gpus, and what operators do to sites: drain, undrain, attest. */
+/*  sites, gpus, and the operators' commands on sites: drain, undrain, attest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "client/commands/listing.h"
 #include "client/output/humanise.h"
 
-/*  Too long for a column, and too important for a wide one. */
+/*  Why a site is refused: too long for a column, and too important for the wide format only. */
 static void say_refused(const helio_client_t *client, const json_t *sites)
 {
     size_t i;
@@ -65,13 +65,13 @@ int helio_cmd_drain(helio_client_t *client)
     if (!helio_client_has(client, HELIO_OPTION_REASON))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "why? the others will ask\nhelp: helio drain SITE --reason 'what is going on'");
-    return change_site(client, "drain", json_object(), "gets no more work; what runs there goes on");
+            "--reason is required; other operators see it\nhelp: helio drain SITE --reason 'new switches'");
+    return change_site(client, "drain", json_object(), "gets no new jobs; running jobs continue");
 }
 
 int helio_cmd_undrain(helio_client_t *client)
 {
-    return change_site(client, "undrain", json_object(), "gets work again");
+    return change_site(client, "undrain", json_object(), "gets new jobs again");
 }
 
 int helio_cmd_attest(helio_client_t *client)
@@ -80,16 +80,18 @@ int helio_cmd_attest(helio_client_t *client)
     const char *site = client->arguments->words[0];
     if (!helio_client_has(client, HELIO_OPTION_DEAD))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "attest what?\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
+                                 "--dead is required: it confirms that nothing runs at the site\nhelp: helio attest "
+                                 "%.64s --dead --reason 'how you know'", site);
     if (!helio_client_has(client, HELIO_OPTION_REASON))
         return helio_client_fail(
             client, HELIO_EXIT_USAGE,
-            "how do you know? the audit keeps it\nhelp: helio attest %.64s --dead --reason 'how you know'", site);
+            "--reason is required: how you know that nothing runs there; the audit keeps it\nhelp: helio attest "
+            "%.64s --dead --reason 'how you know'", site);
     (void)snprintf(question, sizeof question,
-                   "Does nothing of the federation run at %.64s any more? You have looked?", site);
+                   "Are you certain that no job of the federation runs at %.64s any more?", site);
     int code = helio_client_confirm(client, question);
     if (code == HELIO_EXIT_FAILURE)
-        return helio_client_fail(client, code, "nothing was attested");
+        return helio_client_fail(client, code, "cancelled; nothing was attested");
     if (code != HELIO_EXIT_OK)
         return code;
     return change_site(client, "attest", json_pack("{s:b}", "dead", 1),

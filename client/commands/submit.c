@@ -10,7 +10,7 @@ int helio_cmd_submit(helio_client_t *client)
     if (code != HELIO_EXIT_OK)
         return code;
     code = helio_drafts_send(client, &drafts);
-    /* What was accepted is printed also when a later batch failed: those ids are all the caller will get. */
+    /* Print the accepted jobs even if a later batch failed: the caller has no other way to learn their ids. */
     int printed = helio_drafts_print(client, &drafts);
     return code != HELIO_EXIT_OK ? code : printed;
 }

@@ -1,4 +1,4 @@
-/*  tenants: who the federation is for. */
+/*  tenants: home site and weight of tenants. */
 #include <stdlib.h>
 #include <string.h>
 

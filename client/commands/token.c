@@ -1,4 +1,4 @@
-/*  token: who may speak to the broker, and as what. */
+/*  token: creates, lists and revokes tokens. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ int helio_cmd_token_add(helio_client_t *client)
     const char *role = helio_client_value(client, HELIO_OPTION_ROLE);
     uint64_t ttl_ms;
     if (!tenant || !user)
-        return helio_client_fail(client, HELIO_EXIT_USAGE, "--tenant and --user say whose token it is");
+        return helio_client_fail(client, HELIO_EXIT_USAGE, "--tenant and --user are required: whose token it is");
     if (!helio_client_duration(client, HELIO_OPTION_TTL, UINT64_C(90) * 86400000, &ttl_ms))
         return HELIO_EXIT_USAGE;
     HELIO_AUTO(helio_json_clear) json_t *reply = NULL;
@@ -26,7 +26,7 @@ int helio_cmd_token_add(helio_client_t *client)
     const char *token = helio_output_string(reply, "token");
     if (!token[0])
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer holds no token; versions differ?");
+                                 "the broker's answer holds no token; do the versions of helio and the broker differ?");
     if (client->output.format > HELIO_FORMAT_WIDE && client->output.format != HELIO_FORMAT_NAME)
         return helio_output_object(&client->output, reply, helio_columns_of_tokens) == HELIO_OK
                    ? HELIO_EXIT_OK
@@ -35,7 +35,7 @@ int helio_cmd_token_add(helio_client_t *client)
     const char *note = helio_output_string(reply, "note");
     if (note[0])
         helio_client_say(client, "%.400s", note);
-    helio_client_say(client, "This is the only time that it is shown: keep it in a file of mode 0600.");
+    helio_client_say(client, "The token is shown only this once: store it in a file of mode 0600.");
     return HELIO_EXIT_OK;
 }
 

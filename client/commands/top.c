@@ -1,6 +1,7 @@
-/*  top: the federation on one screen: sites, queues and who waits, what runs by GPUs. Asked for every two
- * seconds, in four bounded questions, whatever the size of the federation; this file makes a frame, screen.c
- * shows frames.
+/*  top: the federation on one screen: sites, queues with their waiting tenants, and the largest running jobs.
+ *
+ *  Every two seconds it sends four bounded requests, whatever the size of the federation. This file makes a frame;
+ *  screen.c shows frames.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ static json_t *sorted(const json_t *rows)
     return list;
 }
 
-/*  Of the newest that wait: "acme 12, other 3", those with most first. */
+/*  The waiting jobs of a queue by tenant, most first, counted over the newest jobs: "acme 12, other 3". */
 static void name_waiting(json_t *queue, const json_t *waiting)
 {
     json_t *tenants = json_object();
@@ -133,7 +134,7 @@ static void put_totals(json_t *snapshot)
     put(snapshot, "totals", totals);
 }
 
-/*  Complains about the first that is not answered, unless `why` takes what there is to say. */
+/*  Reports the first request that failed, or puts the message into `why` if that is given. */
 static int ask(helio_client_t *client, const question_t *question, json_t **ret_reply, helio_error_t *why)
 {
     if (!why)
@@ -190,7 +191,7 @@ static helio_columns_t columns_of_sites(void)
         {"STATE", "state", HELIO_CELL_STATE, false},
         {"FREE", "gpus_free", HELIO_CELL_COUNT, false},
         {"GPUS", "gpus_total", HELIO_CELL_COUNT, false},
-        {"KEPT", "gpus_reserved", HELIO_CELL_COUNT, true},
+        {"RESERVED", "gpus_reserved", HELIO_CELL_COUNT, true},
         {"JOBS", "jobs_running", HELIO_CELL_COUNT, false},
         {"USD/GPU-H", "price_usd_per_gpu_h", HELIO_CELL_NUMBER, false},
         {"G/KWH", "carbon_g_per_kwh", HELIO_CELL_NUMBER, false},
@@ -207,7 +208,7 @@ static helio_columns_t columns_of_queues(void)
         {"QUEUE", "queue", HELIO_CELL_TEXT, false},  {"PRIORITY", "priority", HELIO_CELL_COUNT, false},
         {"RUN", "running", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_running", HELIO_CELL_COUNT, false},
         {"WAIT", "queued", HELIO_CELL_COUNT, false}, {"GPUS", "gpus_queued", HELIO_CELL_COUNT, false},
-        {"HELD", "held", HELIO_CELL_COUNT, true},    {"WHO WAITS", "who", HELIO_CELL_TEXT, false},
+        {"HELD", "held", HELIO_CELL_COUNT, true},    {"WAITING TENANTS", "who", HELIO_CELL_TEXT, false},
     };
     return HELIO_COLUMNS(columns, "queue");
 }
@@ -224,7 +225,7 @@ static helio_columns_t columns_of_running(void)
     return HELIO_COLUMNS(columns, "id");
 }
 
-/*  At most `most` of the rows, and how many more there are. roomy: all columns; ids stay short. */
+/*  Prints at most `most` rows, and how many more exist. roomy: all columns; ids stay short. */
 static helio_rc section(const helio_output_t *output, bool roomy, const json_t *rows, size_t most,
                         helio_columns_t columns)
 {
@@ -255,16 +256,16 @@ static void head(const helio_client_t *client, const json_t *snapshot, FILE *out
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t safe = {0};
     helio_safe_text(trouble, false, &safe);
     fprintf(out, "helio top  %s  %s\n", now, client->settings->broker);
-    fprintf(out, "GPUs %.0f of %.0f in use, %.0f free   jobs %.0f run, %.0f wait, %.0f held   %s/h",
+    fprintf(out, "GPUs %.0f of %.0f in use, %.0f free   jobs %.0f running, %.0f waiting, %.0f held   %s/h",
             number(totals, "gpus_allocated"), number(totals, "gpus_total"), number(totals, "gpus_free"),
             number(totals, "jobs_running"), number(totals, "jobs_queued"), number(totals, "jobs_held"),
             money);
     if (number(totals, "carbon_g_per_h") > 0)
         fprintf(out, "   %s CO2e/h", mass);
-    fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* what else would be a blank line */
+    fprintf(out, "\n%s\n", safe.size ? safe.data : ""); /* in place of a blank line */
 }
 
-/*  height 0: no end. Six lines are headers and blanks. */
+/*  height 0: unlimited. Six lines are headers and blanks. */
 static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio_screen_size_t size,
                      FILE *out, const char *trouble)
 {
@@ -287,7 +288,7 @@ static helio_rc draw(const helio_client_t *client, const json_t *snapshot, helio
         rc = section(&output, roomy, queues, of_queues, columns_of_queues());
     fputs("\n", out);
     if (json_array_size(json_object_get(snapshot, "running")) >= ROWS_ASKED)
-        fprintf(out, "Of the newest %d jobs at sites, those with most GPUs:\n", ROWS_ASKED);
+        fprintf(out, "The largest of the newest %d jobs at sites, by GPUs:\n", ROWS_ASKED);
     return rc == HELIO_OK
                ? section(&output, roomy, json_object_get(snapshot, "running"), of_jobs, columns_of_running())
                : rc;
@@ -310,7 +311,7 @@ static int show(helio_client_t *client, helio_screen_t *screen, const json_t *sn
     return rc == HELIO_OK ? HELIO_EXIT_OK : HELIO_EXIT_OWN;
 }
 
-/*  What was known last stays on the screen while the broker cannot be asked. */
+/*  While the broker cannot be reached, the last frame stays on the screen. */
 static int watch(helio_client_t *client, helio_screen_t *screen, json_t **snapshot)
 {
     char trouble[320] = "";
@@ -329,7 +330,7 @@ static int watch(helio_client_t *client, helio_screen_t *screen, json_t **snapsh
         if (code == HELIO_EXIT_INTERRUPTED)
             return HELIO_EXIT_OK;
         (void)snprintf(trouble, sizeof trouble, "%s%.300s",
-                       code == HELIO_EXIT_OK ? "" : "As of then: ", code == HELIO_EXIT_OK ? "" : why.text);
+                       code == HELIO_EXIT_OK ? "" : "Not up to date: ", code == HELIO_EXIT_OK ? "" : why.text);
         if (code == HELIO_EXIT_OK) {
             json_decref(*snapshot);
             *snapshot = next;
@@ -343,8 +344,8 @@ int helio_cmd_top(helio_client_t *client)
     helio_format_t format = client->output.format;
     if (format != HELIO_FORMAT_TABLE && format != HELIO_FORMAT_WIDE && format != HELIO_FORMAT_JSON)
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "top prints a screen, or json\nhelp: `helio sites`, `helio "
-                                 "queues` and `helio ls` print lists in every form");
+                                 "`helio top` prints a screen, or json\nhelp: `helio sites`, `helio queues` and "
+                                 "`helio ls` print lists in every format");
     int code = look(client, &snapshot, NULL);
     if (code != HELIO_EXIT_OK)
         return code;

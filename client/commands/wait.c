@@ -1,4 +1,4 @@
-/*  wait: until jobs have ended, and their exit code. */
+/*  wait: waits until jobs have ended, and exits with their exit code. */
 #include "client/commands/commands.h"
 #include "client/jobs/watcher.h"
 
@@ -21,7 +21,7 @@ int helio_cmd_wait(helio_client_t *client)
         if (helio_client_interrupts(client->io) != interrupts)
             return HELIO_EXIT_INTERRUPTED;
         if (helio_watcher_is_late(&watcher) && !helio_follow_is_done(follow))
-            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "not over in time; the jobs go on");
+            return helio_client_fail(client, HELIO_EXIT_TIMEOUT, "the timeout has passed; the jobs continue");
     }
     return helio_follow_exit(follow);
 }

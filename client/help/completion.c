@@ -33,7 +33,7 @@ static void option_words(helio_buffer_t *out, helio_options_t options)
     }
 }
 
-/*  First words once each, or the second words of a group. */
+/*  Lists each first word once, or the second words of a group. */
 static void command_words(const helio_command_table_t *table, helio_buffer_t *out, const char *group)
 {
     size_t size = group ? strlen(group) : 0;

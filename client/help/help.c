@@ -22,7 +22,7 @@ static void pad(helio_buffer_t *out, size_t width, size_t target)
         helio_buffer_text(out, " ");
 }
 
-/*  Words folded at 78 columns behind an indent; empty lines part paragraphs. */
+/*  Folds words at 78 columns, with an indent; empty lines separate paragraphs. */
 static void fold(helio_buffer_t *out, const char *text, size_t indent)
 {
     size_t column = 0;

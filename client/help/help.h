@@ -1,4 +1,4 @@
-/*  help.h -- what is made of the tables: help, manual page, reference pages and completion scripts. */
+/*  help.h -- generates help, manual page, reference pages and completion scripts from the tables. */
 #ifndef HELIO_CLIENT_HELP_H
 #define HELIO_CLIENT_HELP_H
 

@@ -1,8 +1,8 @@
 /*  The manual page helio(1), from the command table. */
 #include "client/help/help.h"
 
-/*  A character beyond ASCII by its number, which roff reads whatever the locale. Returns its last byte. The
- * text is our own tables', hence well-formed. */
+/*  Writes a character beyond ASCII by its number, which roff reads in every locale. Returns its last byte. The text
+ *  comes from our own tables, so it is well-formed. */
 static const char *roff_character(helio_buffer_t *out, const char *at)
 {
     unsigned char first = (unsigned char)*at;
@@ -14,7 +14,7 @@ static const char *roff_character(helio_buffer_t *out, const char *at)
     return at;
 }
 
-/*  Backslashes, dashes and a leading dot or quote mean something to roff. */
+/*  Escapes backslashes, dashes and a leading dot or quote, which are special in roff. */
 static void roff_text(helio_buffer_t *out, const char *text)
 {
     bool line_start = true;
@@ -101,10 +101,9 @@ void helio_help_roff(const helio_command_table_t *table, helio_buffer_t *out)
     }
     helio_buffer_text(
         out,
-        ".SH FILES\nThe first that says something wins, after options and environment.\n.TP\n"
-        ".I ./.helio.yaml\nSettings of a directory. Its broker gets no token that other files hold for "
-        "another broker.\n"
-        ".TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: broker, token or token_file, "
-        "ca_file, output, "
-        "color, timeout, context, contexts.\n.TP\n.I /etc/helio/client.yaml\nSettings of a machine.\n");
+        ".SH FILES\nFor each setting, the first of these files that has it applies, after options and "
+        "environment.\n.TP\n.I ./.helio.yaml\nSettings of a directory. Its broker never gets a token from another "
+        "file that belongs to another broker.\n.TP\n.I $XDG_CONFIG_HOME/helio/config.yaml\nSettings of a user: "
+        "broker, token or token_file, ca_file, output, color, timeout, context, contexts.\n.TP\n.I "
+        "/etc/helio/client.yaml\nSettings of a machine.\n");
 }

@@ -3,7 +3,7 @@
 
 #include "client/help/help.h"
 
-/*  Bars part the cells of a table. */
+/*  Escapes bars, which separate the cells of a table. */
 static void cell(helio_buffer_t *out, const char *text)
 {
     for (const char *at = text; *at; at++)
@@ -29,7 +29,7 @@ static void options_table(helio_buffer_t *out, helio_options_t options)
     }
 }
 
-/*  As the pages of documentation call a heading: small letters and digits, dashes for blanks. */
+/*  The anchor of a heading: lower-case letters and digits, dashes for blanks. */
 static void anchor(helio_buffer_t *out, const char *name)
 {
     for (const char *at = name; *at; at++)

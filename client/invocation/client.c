@@ -59,7 +59,8 @@ int helio_client_confirm(const helio_client_t *self, const char *question)
         return HELIO_EXIT_OK;
     if (!io->in_tty || !io->err_tty)
         return helio_client_fail(self, HELIO_EXIT_USAGE,
-                                 "%s\nhelp: there is no terminal to ask at, and nothing was sent; -y (--yes) says yes",
+                                 "%s\nhelp: there is no terminal to confirm this at, so nothing was sent; -y (--yes) "
+                                 "confirms it",
                                  question);
     fprintf(io->err, "%s [y/N] ", question);
     (void)fflush(io->err);
@@ -83,7 +84,7 @@ bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t f
     const char *value = helio_command_line_value(self->arguments, option);
     uint64_t number = fallback;
     if (value && helio_u64_parse(helio_text_of(value), &number) != HELIO_OK) {
-        (void)helio_client_fail(self, HELIO_EXIT_USAGE, "--%s takes a whole number, not '%.64s'",
+        (void)helio_client_fail(self, HELIO_EXIT_USAGE, "--%s: '%.64s' is not a whole number",
                                 helio_client_options.items[option].name, value);
         return false;
     }
@@ -98,7 +99,7 @@ bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t
     uint64_t ms = fallback_ms;
     if (value && helio_duration_parse(helio_text_of(value), &ms) != HELIO_OK) {
         (void)helio_client_fail(self, HELIO_EXIT_USAGE,
-                                "--%s takes a duration such as 90s, 15m or 6h, not '%.64s'",
+                                "--%s: '%.64s' is not a duration such as 90s, 15m or 6h",
                                 helio_client_options.items[option].name, value);
         return false;
     }

@@ -1,6 +1,5 @@
-/*  client.h -- what a command works with: the process's streams, environment and signals, the command line, the
- *  settings and the broker. main.c gives the real ones, a test gives its own. One thread.
- */
+/*  client.h -- everything that a command works with: the streams, environment and signals of the process, the
+ *  command line, the settings and the broker. main.c passes the real ones, tests pass their own. One thread. */
 #ifndef HELIO_CLIENT_CLIENT_H
 #define HELIO_CLIENT_CLIENT_H
 
@@ -39,7 +38,7 @@ typedef struct helio_client_io {
     FILE *err;
     bool in_tty, out_tty, err_tty;
     char *const *environment;                /* "NAME=value", ends with NULL */
-    const char *directory;                   /* where ./.helio.yaml is looked for */
+    const char *directory;                   /* folder of ./.helio.yaml */
     const char *system_settings;             /* /etc/helio/client.yaml */
     const volatile sig_atomic_t *interrupts; /* presses of Ctrl-C so far; NULL = none ever */
     int interrupt_fd;                        /* non-blocking, becomes readable at each press; -1 = none */
@@ -51,33 +50,33 @@ typedef struct helio_remote helio_remote_t;
 typedef struct helio_command helio_command_t;
 typedef struct helio_command_table helio_command_table_t;
 
-/*  What a command's handler works with; everything borrowed for the call. */
+/*  What the handler of a command works with; all of it is borrowed for the call. */
 typedef struct helio_client {
     const helio_client_io_t *io;
-    const helio_command_table_t *commands; /* all there are, for help and completion */
+    const helio_command_table_t *commands; /* the table of all commands, for help and completion */
     const helio_command_t *command;
     const helio_command_line_t *arguments; /* words without the command's own name */
     const helio_settings_t *settings;   /* NULL for commands that need none */
-    helio_remote_t *remote;             /* NULL for commands that speak to nobody */
+    helio_remote_t *remote;             /* NULL for commands that send no requests */
     helio_output_t output;
     helio_arena_t *arena;
 } helio_client_t;
 
 /*  ---- for handlers ---- */
 
-/*  "helio: text" and a newline on standard error; `text` may hold "\nhelp: …". Returns exit_code. Control
- * characters of what is printed never reach the terminal. */
+/*  Prints "helio: text" and a newline on standard error; `text` may hold "\nhelp: …". Returns exit_code. Control
+ *  characters never reach the terminal. */
 int helio_client_fail(const helio_client_t *self, int exit_code, const char *format, ...) HELIO_PRINTF(3, 4);
 /*  A line of progress on standard error; nothing with --quiet. */
 void helio_client_say(const helio_client_t *self, const char *format, ...) HELIO_PRINTF(2, 3);
-/*  Asks "question [y/N]" unless --yes is there. OK: yes; FAILURE: no; USAGE, said: standard input or error is no
- * terminal, so there is nobody to ask. */
+/*  Asks "question [y/N]" unless --yes is given. OK: yes; FAILURE: no; USAGE, after a message: standard input or
+ *  error is not a terminal. */
 HELIO_MUST_CHECK int helio_client_confirm(const helio_client_t *self, const char *question);
 
 bool helio_client_has(const helio_client_t *self, uint32_t option);
 const char *helio_client_value(const helio_client_t *self, uint32_t option); /* NULL = absent */
-/*  Of a whole number or duration; false after having said why (the exit code is then USAGE). Absent:
- * fallback. */
+/*  The value of an option that takes a whole number or a duration; `fallback` if it is absent. False after a message
+ *  if it is invalid (exit code USAGE). */
 bool helio_client_number(const helio_client_t *self, uint32_t option, uint64_t fallback,
                          uint64_t *ret_number);
 bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t fallback_ms,
@@ -87,8 +86,8 @@ bool helio_client_duration(const helio_client_t *self, uint32_t option, uint64_t
 const char *helio_client_env(const helio_client_io_t *io, helio_variable_t variable);
 int helio_client_interrupts(const helio_client_io_t *io);
 
-/*  The exit code that a finished job stands for: its own code; 124 timeout, 130 cancelled, 125 lost.
- * `exit_code` is what the broker reports, -1 = nothing. A failed job is never 0. */
+/*  The exit code of a finished job: its own; 124 timeout, 130 cancelled, 125 lost. `exit_code` is the reported one,
+ *  -1 = none. A failed job never gives 0. */
 int helio_exit_of_job(const char *state, int exit_code);
 
 #endif

@@ -38,7 +38,7 @@ bool helio_command_is_group(const helio_command_table_t *self, const char *word)
     return false;
 }
 
-/*  What people type who come from elsewhere. */
+/*  Commands of other schedulers, and the commands here that correspond to them. */
 static const char *const synonyms[][2] = {
     {"list", "ls"},     {"ps", "ls"},         {"jobs", "ls"},          {"queue", "queues"},
     {"status", "show"}, {"get", "show"},      {"describe", "explain"}, {"why", "explain"},

@@ -1,5 +1,5 @@
-/*  command.h -- what a command is, and how one is found in the table of them (commands.h). Dispatch, help, manual page
- *  and completion all read that table, so they cannot differ. */
+/*  command.h -- describes a command, and finds one in the table of commands (commands.h). Dispatch, help, manual
+ *  page and completion all read that table, so they cannot differ. */
 #ifndef HELIO_CLIENT_COMMAND_H
 #define HELIO_CLIENT_COMMAND_H
 
@@ -7,11 +7,11 @@
 
 typedef enum helio_needs {
     HELIO_NEEDS_NOTHING,
-    HELIO_NEEDS_SETTINGS, /* they are read; an absent broker is fine */
+    HELIO_NEEDS_SETTINGS, /* settings are read; the broker may be absent */
     HELIO_NEEDS_BROKER
 } helio_needs_t;
 
-/*  What a command's words are, for completion. */
+/*  What the arguments of a command are, for completion. */
 typedef enum helio_operands {
     HELIO_OPERANDS_NONE,
     HELIO_OPERANDS_FILES,
@@ -27,7 +27,7 @@ struct helio_command {
     const char *name;        /* "ls"; "token add" for two words */
     const char *synopsis;    /* its words: "ID…" */
     const char *summary;     /* one line, no full stop */
-    const char *doc;         /* paragraphs, parted by empty lines */
+    const char *doc;         /* paragraphs, separated by empty lines */
     const char *example;     /* one command line, "" = none */
     helio_options_t options; /* besides HELIO_OPTIONS_EVERYWHERE */
     uint32_t least, most;    /* words */
@@ -41,12 +41,12 @@ struct helio_command_table {
     size_t count;
 };
 
-/*  The command that the first words name, and how many words that took; NULL when none. */
+/*  The command that the first words name, and how many words its name has; NULL when there is none. */
 const helio_command_t *helio_command_find(const helio_command_table_t *self, const char *const *words, uint32_t count,
                                           uint32_t *ret_taken);
-/*  Whether the words behind this first one follow another program's rules. */
+/*  Whether the arguments after this first word follow the rules of another program. */
 bool helio_command_names_operands(const helio_command_table_t *self, const char *word);
-/*  The nearest known name, NULL = none is near. */
+/*  The most similar command name; NULL = none is similar. */
 const char *helio_command_suggest(const helio_command_table_t *self, const char *word);
 /*  Whether this is the first word of two-word commands ("token"). */
 bool helio_command_is_group(const helio_command_table_t *self, const char *word);

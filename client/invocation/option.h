@@ -74,7 +74,7 @@ typedef enum helio_option_id {
 
 /*  The set of one. */
 #define HELIO_OPTION(name) (UINT64_C(1) << HELIO_OPTION_##name)
-/*  What every command takes. */
+/*  Options of every command. */
 #define HELIO_OPTIONS_EVERYWHERE                                                                                       \
     (HELIO_OPTION(BROKER) | HELIO_OPTION(CONTEXT) | HELIO_OPTION(TOKEN_FILE) | HELIO_OPTION(CA_FILE) |                 \
      HELIO_OPTION(OUTPUT) | HELIO_OPTION(COLOR) | HELIO_OPTION(QUIET) | HELIO_OPTION(HELP))
@@ -83,7 +83,7 @@ extern const helio_option_table_t helio_client_options;
 
 enum { HELIO_OPERANDS_MAX = 4096 };
 
-/*  takes_rest: of the command whose words follow another program's rules. */
+/*  takes_rest: true for a command whose arguments follow the rules of another program. */
 HELIO_MUST_CHECK helio_rc helio_client_options_parse(int argc, char *const *argv,
                                                      bool (*takes_rest)(const char *first_word), helio_arena_t *arena,
                                                      helio_command_line_t *ret_line, helio_error_t *err);

@@ -59,7 +59,7 @@ static helio_rc read_small(loading_t *self, const char *path, size_t max, helio_
         return errno == ENOENT || errno == ENOTDIR ? HELIO_NOT_FOUND : complain(self, strerror(errno), path);
     helio_rc rc = HELIO_OK;
     if (fstat(fd, ret_stat) != 0 || !S_ISREG(ret_stat->st_mode) || ret_stat->st_size > (off_t)max) {
-        rc = complain(self, "not a regular file, or too big", path);
+        rc = complain(self, "is not a regular file, or is too large", path);
     } else {
         char *bytes = helio_arena_alloc(self->arena, (size_t)ret_stat->st_size + 1, 1);
         size_t size = 0;
@@ -90,7 +90,7 @@ static helio_rc load_file(loading_t *self, const char *path, bool is_here)
         return rc;
     if (is_here && stat.st_uid != geteuid() && stat.st_uid != 0)
         return complain(
-            self, "belongs to somebody else and could send your jobs anywhere; remove it or own it", path);
+            self, "belongs to another user, who could send your jobs anywhere; remove it or take ownership of it", path);
     helio_settings_file_t *content = &self->files[self->file_count].content;
     helio_diagnostic_t diagnostic;
     rc = helio_spec_read(&helio_settings_file_table, (helio_spec_source_t){.text = text, .name = path},
@@ -188,7 +188,7 @@ static helio_rc add_context(loading_t *self, const char *name)
         }
     }
     return complain(
-        self, self->file_count ? "no settings file has this context" : "there is no settings file", name);
+        self, self->file_count ? "no settings file defines this context" : "no settings file exists", name);
 }
 
 static helio_rc add_files(loading_t *self, const char **ret_context)
@@ -225,7 +225,7 @@ static helio_rc take_token(loading_t *self, const char *from, helio_text_t token
     while (token.size && strchr(" \t\r\n", token.data[token.size - 1]))
         token.size--;
     if (!token.size || token.size > HELIO_TOKEN_MAX)
-        return complain(self, "holds no token, or one that is too long", from);
+        return complain(self, "holds no token, or a token that is too long", from);
     for (uint32_t i = 0; i < token.size; i++)
         if (token.data[i] <= ' ' || token.data[i] > '~')
             return complain(self, "holds no token: it has blanks or special characters", from);
@@ -238,7 +238,7 @@ static helio_rc take_token_of_layer(loading_t *self, const layer_t *layer, helio
 {
     if (layer->source.token.size) {
         if (layer->is_file && layer->open_to_others)
-            return complain(self, "holds a token and is open to others\nhelp: chmod 600 it", layer->from);
+            return complain(self, "holds a token, and other users can read it\nhelp: chmod 600 it", layer->from);
         return take_token(self, layer->from, layer->source.token, settings);
     }
     const char *path = path_in(self, layer, layer->source.token_file);
@@ -246,11 +246,11 @@ static helio_rc take_token_of_layer(loading_t *self, const layer_t *layer, helio
     struct stat stat;
     helio_rc rc = read_small(self, path, 4096, &text, &stat);
     if (rc == HELIO_NOT_FOUND)
-        return complain(self, "there is no such token file", path);
+        return complain(self, "the token file does not exist", path);
     if (rc != HELIO_OK)
         return rc;
     if (stat.st_mode & 077)
-        return complain(self, "the token file is open to others\nhelp: chmod 600 it", path);
+        return complain(self, "other users can read the token file\nhelp: chmod 600 it", path);
     return take_token(self, path, text, settings);
 }
 
@@ -264,7 +264,7 @@ static helio_rc take_broker(loading_t *self, const layer_t *layer, helio_setting
     for (uint32_t i = 0; i < url.size; i++)
         good &= text[i] > ' ' && text[i] <= '~' && !strchr("?#@", text[i]);
     if (!good || url.size > 1024)
-        return complain(self, "the broker is no URL such as https://broker.example", layer->from);
+        return complain(self, "the broker must be a URL such as https://broker.example", layer->from);
     settings->broker = text;
     settings->broker_from = layer->from;
     return HELIO_OK;
@@ -335,7 +335,7 @@ helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_li
     settings.color = settings.color ? settings.color : "auto";
     helio_format_t format;
     if (!helio_format_of(settings.output, &format))
-        return complain(&loading, "is no output format; known are table, wide, json, jsonl, csv, name",
+        return complain(&loading, "is not an output format; use table, wide, json, jsonl, csv or name",
                         settings.output);
     for (size_t i = 0; i < loading.file_count; i++)
         settings.files[i] = loading.files[i].path;

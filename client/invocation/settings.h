@@ -1,12 +1,12 @@
-/*  settings.h -- which broker to speak to, as whom, and how to print.
+/*  settings.h -- which broker to use, with which token, and how to print.
  *
- *  Precedence: flags, HELIO_* variables, ./.helio.yaml, $XDG_CONFIG_HOME/helio/config.yaml, the system's
- * file. A context is a named group of broker and credentials; chosen by flag or variable it stands above all
- * files, chosen by a file it stands above that file's own top level.
+ *  Precedence: options, HELIO_* variables, ./.helio.yaml, $XDG_CONFIG_HOME/helio/config.yaml, the system's file. A
+ *  context is a named group of broker and credentials. A context selected by option or variable comes before all files;
+ *  one selected by a file comes just before that file.
  *
- *  A token is secret: it is never printed, its file must belong to its owner alone, and a broker named by
- *  ./.helio.yaml never gets a token that another file holds for another broker, since a directory's file may
- * come from anybody (a cloned repository).
+ *  A token is secret. It is never printed, and only the owner of its file may read that file. A broker named by
+ *  ./.helio.yaml never gets a token that another file holds for another broker, because that file may come with a
+ *  cloned repository.
  */
 #ifndef HELIO_CLIENT_SETTINGS_H
 #define HELIO_CLIENT_SETTINGS_H
@@ -30,9 +30,8 @@ struct helio_settings {
     const char *withheld_from; /* a token that was found here but is not for this broker; "" = none */
 };
 
-/*  HELIO_INVALID with the whole complaint (with a caret where a file is wrong) in `complaint`. Everything
- * lives in the arena. An absent broker or token is no error here: not every command
- * needs them. */
+/*  HELIO_INVALID with the whole message in `complaint`, with a caret where a file is wrong. Everything lives in the
+ *  arena. An absent broker or token is no error here: some commands need neither. */
 HELIO_MUST_CHECK helio_rc helio_settings_load(const helio_client_io_t *io, const helio_command_line_t *arguments,
                                               helio_arena_t *arena, helio_settings_t *ret_settings,
                                               helio_buffer_t *complaint);

@@ -1,4 +1,4 @@
-/*  settings_file.h -- what a settings file may say, as one table: the reader and the reference page use it. */
+/*  settings_file.h -- the keys of a settings file as one table, which the reader and the reference page use. */
 #ifndef HELIO_CLIENT_SETTINGS_FILE_H
 #define HELIO_CLIENT_SETTINGS_FILE_H
 
@@ -6,7 +6,7 @@
 
 enum { HELIO_TOKEN_MAX = 512 };
 
-/*  What one source says; empty texts are absent. */
+/*  The values of one source; empty texts are absent. */
 typedef struct helio_settings_source {
     helio_text_t name; /* of a context */
     helio_text_t broker;

@@ -63,8 +63,8 @@ static bool is_json(helio_text_t text)
     return good;
 }
 
-/*  Parses one part only to judge it: the broker gets the exact bytes. Each part has an arena of its own,
- * since a stream may hold a hundred thousand of them. Returns how many complaints it printed. */
+/*  Parses one part only to validate it: the broker gets the exact bytes. Each part has an arena of its own, because
+ *  a stream can hold a hundred thousand parts. Returns the number of errors printed. */
 static uint32_t check_part(helio_client_t *client, helio_spec_source_t part, helio_draft_t *ret_draft)
 {
     helio_arena_t *arena = helio_arena_new();
@@ -162,7 +162,7 @@ static uint32_t batch_size(const helio_drafts_t *drafts, uint32_t first)
     return count;
 }
 
-/*  What stands between two YAML documents: the second may begin with its own `---`, or with a directive. */
+/*  The separator of two YAML documents: the second may begin with its own `---`, or with a directive. */
 static void yaml_separator(helio_text_t next, helio_buffer_t *out)
 {
     if (out->data[out->size - 1] != '\n')
@@ -172,7 +172,7 @@ static void yaml_separator(helio_text_t next, helio_buffer_t *out)
     helio_buffer_text(out, marked ? "" : directive ? "...\n" : "---\n");
 }
 
-/*  Joins documents without touching a byte of them. Returns the content type. */
+/*  Joins documents without changing any of their bytes. Returns the content type. */
 static const char *compose(const helio_draft_t *drafts, uint32_t count, helio_buffer_t *out)
 {
     bool json = true;
@@ -226,8 +226,8 @@ static int send_batch(helio_client_t *client, helio_draft_t *drafts, uint32_t co
     if (code == HELIO_EXIT_OK && !take_ids(reply, drafts, count))
         return helio_client_fail(
             client, HELIO_EXIT_OWN,
-            "the broker's answer does not name %u jobs; versions differ?\nhelp: the jobs may have "
-            "been accepted; `helio ls` shows them",
+            "the broker's answer does not name %u jobs; do the versions of helio and the broker differ?\nhelp: the "
+            "jobs may have been accepted; `helio ls` shows them",
             count);
     const char *note = helio_output_string(reply, "note");
     if (code == HELIO_EXIT_OK && note[0])
@@ -244,12 +244,13 @@ static bool key_is_good(const char *key)
     return size > 0 && size <= HELIO_SUBMIT_KEY_MAX;
 }
 
-/*  Whether it was stored is not known: without the key a second try would be a second job. */
+/*  The outcome of the submission is unknown: without the key, a second try could create a second job. */
 static void say_key(const helio_client_t *client, int code, const char *key)
 {
     if (code == HELIO_EXIT_UNREACHABLE || code == HELIO_EXIT_TIMEOUT || code == HELIO_EXIT_INTERRUPTED)
         fprintf(client->io->err,
-                "help: the broker may have stored it; the same again with `--idempotency-key %s` is no second job\n",
+                "help: the broker may have accepted the jobs; repeat the command with `--idempotency-key %s`, which "
+                "never creates a second job\n",
                 key);
 }
 
@@ -277,7 +278,7 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
         helio_suggestion_t near = {.written = helio_text_of(home ? home : "")};
         if (!home || !home[0] || strcmp(home, said) == 0)
             continue;
-        helio_error_t err; /* a note is worth one question, and no complaint */
+        helio_error_t err; /* a note is worth one request; if that fails, there is no note */
         if (!reply && helio_remote_call(client->remote, &(helio_request_t){.path = "/v1/sites", .once = true},
                                          &response, &err) == HELIO_OK &&
             response.status == 200)
@@ -287,8 +288,9 @@ void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *
             return;
         said = home;
         if (!is_listed(sites, home, &near))
-            helio_client_say(client, "note: home: no site '%.64s' is known%s%.64s%s; `helio sites` lists them", home,
-                             near.best ? "; did you mean '" : "", near.best ? near.best : "", near.best ? "'?" : "");
+            helio_client_say(client, "note: home: no known site is named '%.64s'%s%.64s%s; `helio sites` lists the "
+                                     "sites", home,
+                             near.best ? " (did you mean '" : "", near.best ? near.best : "", near.best ? "'?)" : "");
     }
 }
 
@@ -298,7 +300,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
     const char *key = helio_client_value(client, HELIO_OPTION_IDEMPOTENCY_KEY);
     if (key && !key_is_good(key))
         return helio_client_fail(client, HELIO_EXIT_USAGE,
-                                 "an idempotency key has 1 to %d printable characters without blanks",
+                                 "--idempotency-key: must have 1 to %d printable characters and no blanks",
                                  HELIO_SUBMIT_KEY_MAX);
     if (!key && !random_key(made, sizeof made))
         return helio_client_fail(client, HELIO_EXIT_OWN, "no random numbers: %s", strerror(errno));
@@ -312,7 +314,7 @@ int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts)
         if (code != HELIO_EXIT_OK) {
             say_key(client, code, key);
             if (drafts->accepted)
-                helio_client_say(client, "%u of %u jobs were submitted before that", drafts->accepted,
+                helio_client_say(client, "before that, %u of %u jobs were submitted", drafts->accepted,
                                  drafts->count);
             return code;
         }
@@ -348,7 +350,7 @@ int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts)
         for (uint32_t i = 0; i < drafts->accepted; i++)
             fprintf(client->io->out, "Submitted %s%s%s%s\n", drafts->items[i].id,
                     drafts->items[i].name[0] ? " " : "", drafts->items[i].name,
-                    drafts->items[i].existed ? " (it was there already)" : "");
+                    drafts->items[i].existed ? " (submitted before)" : "");
         return HELIO_EXIT_OK;
     }
     json_t *rows = rows_of(drafts);

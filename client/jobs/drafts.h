@@ -1,4 +1,4 @@
-/*  drafts.h -- job files in, accepted jobs out: what `submit`, `run`, `sbatch` and `plan` share. */
+/*  drafts.h -- reads and checks job files, and submits them: shared by `submit`, `run`, `sbatch` and `plan`. */
 #ifndef HELIO_CLIENT_DRAFTS_H
 #define HELIO_CLIENT_DRAFTS_H
 
@@ -13,15 +13,15 @@ enum {
     HELIO_SUBMIT_KEY_MAX = 112 /* the broker takes 120; batches add to it */
 };
 
-/*  One document that is known to be good. Lives in the client's arena. */
+/*  One valid document. Lives in the client's arena. */
 typedef struct helio_draft {
     helio_text_t text; /* exact bytes */
     bool json;
     bool is_array; /* of tasks */
     const char *name;
-    const char *home; /* the site that it names as its home; "" = none */
+    const char *home; /* the home site that it names; "" = none */
     char id[HELIO_KEY_SIZE]; /* after it was accepted */
-    bool existed;            /* the idempotency key was used for it before */
+    bool existed;            /* it was submitted before with this idempotency key */
 } helio_draft_t;
 
 typedef struct helio_drafts {
@@ -30,25 +30,24 @@ typedef struct helio_drafts {
     uint32_t accepted; /* the first so many have ids */
 } helio_drafts_t;
 
-/*  Reads and checks files ("-" = standard input). USAGE after having printed every complaint (up to a bound).
- */
+/*  Reads and checks files ("-" = standard input). USAGE after printing every error, up to a bound. */
 HELIO_MUST_CHECK int helio_drafts_read(helio_client_t *client, const char *const *paths, uint32_t count,
                                        helio_drafts_t *ret_drafts);
 
-/*  As helio_drafts_read, of a document that is there already. */
+/*  The same for a document that was read already. */
 HELIO_MUST_CHECK int helio_draft_make(helio_client_t *client, helio_text_t text, const char *name,
                                       helio_drafts_t *ret_drafts);
 /*  The text of a file, or of standard input ("-"), in the client's arena. */
 HELIO_MUST_CHECK int helio_source_read(helio_client_t *client, const char *path, helio_text_t *ret_text);
 void helio_diagnostic_print(const helio_client_t *client, const helio_diagnostic_t *diagnostic);
-/*  What was accepted, in the format that was asked for. */
+/*  Prints the accepted jobs in the requested format. */
 int helio_drafts_print(helio_client_t *client, const helio_drafts_t *drafts);
 
-/*  Sends them in batches, each of which is accepted as a whole or not at all. On failure says how many were
- * accepted before. */
+/*  Submits the drafts in batches, each of which is accepted as a whole or not at all. On failure it prints how many
+ *  were accepted before. */
 HELIO_MUST_CHECK int helio_drafts_send(helio_client_t *client, helio_drafts_t *drafts);
 
-/*  Says of each home that they name whether no such site is known: nothing forbids it, and it compares with nothing. */
+/*  Prints a note for each home site that is unknown: it is allowed, but the job's accounting has no baseline there. */
 void helio_drafts_note_home(const helio_client_t *client, const helio_drafts_t *drafts);
 
 #endif

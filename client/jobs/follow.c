@@ -12,10 +12,10 @@
 /*  In units of the client's patience (250 ms). */
 enum {
     STREAM_IDLE_S = 45, /* the broker's heartbeat comes every 15 s */
-    HEAD_START = 8,     /* the stream's, before the first question, so that nothing falls between the two */
+    HEAD_START = 8,     /* the stream's time to open before the first request, so that no change is missed */
     POLL_WITH_STREAM = 240, /* a minute */
     POLL_WITHOUT = 8,
-    ARRAY_PAUSE = 4 /* an array of thousands rings the bell thousands of times */
+    ARRAY_PAUSE = 4 /* a large array sends thousands of events */
 };
 
 struct helio_follow {
@@ -111,12 +111,12 @@ static void tend_stream(helio_follow_t *self, int64_t now_ms)
     if (self->stream && helio_stream_is_open(self->stream) && !self->stream_was_open) {
         self->stream_was_open = true;
         self->stream_failures = 0;
-        all_dirty(self); /* what happened before the bell was hung up */
+        all_dirty(self); /* changes before the stream was open */
     }
     if (self->stream && helio_stream_is_over(self->stream)) {
         long status = helio_stream_status(self->stream);
         if (status >= 200 && status < 300) {
-            all_dirty(self); /* also when it opened and broke since the last look */
+            all_dirty(self); /* also when it opened and broke since the last turn */
             self->stream_failures = 0;
         }
         helio_stream_destroy(&self->stream);
@@ -143,7 +143,7 @@ static void copy_string(const json_t *reply, const char *key, char *ret_text, si
     (void)helio_text_copy(helio_text_of(helio_output_string(reply, key)), ret_text, size);
 }
 
-/*  Consumes the answer. False when it is no job. */
+/*  Consumes the reply. False when it is not a job. */
 static bool take_answer(helio_follow_t *self, helio_followed_t *job, json_t *reply)
 {
     helio_followed_t before = *job;
@@ -174,7 +174,7 @@ static int put_off(helio_follow_t *self, const char *why)
 {
     const helio_client_t *client = self->client;
     if (!self->lost)
-        helio_client_say(client, "%s; trying again %s (jobs are not affected)", why,
+        helio_client_say(client, "%s; retrying %s (jobs are not affected)", why,
                          self->reached ? "until it answers" : "for up to a minute");
     self->lost = true;
     self->ask_at_ms = helio_clock_boot_ms() + helio_remote_backoff_ms(client->remote, self->failures++);
@@ -214,7 +214,8 @@ static int ask(helio_follow_t *self, helio_followed_t *job)
     json_t *reply = json_loadb(response.body.data ? response.body.data : "", response.body.size, 0, NULL);
     if (!take_answer(self, job, reply))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "what the broker answers for %s is no job; versions differ?", job->asked);
+                                 "the broker's answer for %s is not a job; do the versions of helio and the broker "
+                                 "differ?", job->asked);
     return HELIO_EXIT_OK;
 }
 
@@ -244,7 +245,7 @@ static int ask_dirty(helio_follow_t *self)
     return HELIO_EXIT_OK;
 }
 
-/*  How long nothing is due: a bound for the wait. */
+/*  The time until something is due: a bound for the wait. */
 static uint32_t idle_ms(const helio_follow_t *self, int64_t now_ms, uint32_t wait_ms)
 {
     int64_t next_ms = self->poll_at_ms;

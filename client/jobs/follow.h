@@ -1,9 +1,8 @@
-/*  follow.h -- the states of some jobs, until they are over.
+/*  follow.h -- follows the states of some jobs until they are over.
  *
- *  The event stream is only a doorbell: what a job's state is, GET /v1/jobs/{id} says. So nothing depends on
- * an event having arrived: whenever the stream breaks, and now and then anyway, every job is asked for again;
- * without a stream they are asked for at intervals. A broker that has answered once and goes away is waited
- * for, for as long as it takes.
+ *  The event stream only wakes the follower up; GET /v1/jobs/{id} gives the state. So nothing depends on an event:
+ *  whenever the stream breaks, and from time to time, every job is requested again; without a stream, at intervals.
+ *  Once a broker has answered, its absence is waited out without limit.
  */
 #ifndef HELIO_CLIENT_FOLLOW_H
 #define HELIO_CLIENT_FOLLOW_H
@@ -29,22 +28,22 @@ typedef struct helio_followed {
 } helio_followed_t;
 
 typedef struct helio_follow helio_follow_t;
-/*  A job has an answer with another state, site or epoch than before. */
+/*  A job's reply has another state, site or epoch than the one before. */
 typedef void helio_follow_fn(void *arg, const helio_followed_t *job);
 
-/*  reached: the broker answered this program before, so from the start its absence is waited out. */
+/*  reached: the broker has answered this program before, so its absence is waited out from the start. */
 helio_follow_t *helio_follow_new(const helio_client_t *client, bool reached, helio_follow_fn *on_change,
                                  void *arg);
 void helio_follow_destroy(helio_follow_t **self_p);
 void helio_follow_add(helio_follow_t *self, const char *id); /* borrowed */
 
-/*  Does what is due and waits at most wait_ms. An exit code other than OK has been explained and is final. */
+/*  Does what is due, then waits at most wait_ms. An exit code other than OK is final, and its cause was printed. */
 HELIO_MUST_CHECK int helio_follow_turn(helio_follow_t *self, uint32_t wait_ms);
 
 uint32_t helio_follow_count(const helio_follow_t *self);
 const helio_followed_t *helio_follow_job(const helio_follow_t *self, uint32_t index);
 bool helio_follow_is_done(const helio_follow_t *self);
-/*  The first held job, when nothing is left to wait for but the release of held ones; NULL else. */
+/*  The first held job, if every job that is not over is held; otherwise NULL. */
 const helio_followed_t *helio_follow_held(const helio_follow_t *self);
 /*  0, or the first other exit code in the order of adding. */
 int helio_follow_exit(const helio_follow_t *self);

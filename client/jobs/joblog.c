@@ -89,7 +89,8 @@ static void open_stream(helio_joblog_t *self)
     self->heard_ms = helio_clock_boot_ms();
 }
 
-/*  The attempt's log is at its end, or will not come. One that came and went while nobody looked has its turn, too. */
+/*  The attempt's log is complete, or will not come. An attempt that began and ended between two turns is printed,
+ *  too. */
 static void close_epoch(helio_joblog_t *self)
 {
     if (self->next_epoch > self->epoch) {
@@ -111,7 +112,7 @@ static void give_up(helio_joblog_t *self)
 {
     self->cut = true;
     helio_client_say(self->client,
-                     "the end of the output could not be read; helio logs --epoch %u %s tries again",
+                     "could not read the end of the output; `helio logs --epoch %u %s` tries again",
                      self->epoch, self->id);
     close_epoch(self);
 }

@@ -25,7 +25,7 @@ static void say_state(const helio_client_t *client, const helio_followed_t *job)
     helio_client_say(client, "%.19sZ %s %s%s%s%s%s%s", at, id, job->state, job->site[0] ? " at " : "",
                      job->site, reason[0] ? " (" : "", reason, reason[0] ? ")" : "");
     if (strcmp(job->state, "held") == 0)
-        helio_client_say(client, "help: `helio explain %s` says why, `helio release %s` lets it run again",
+        helio_client_say(client, "help: `helio explain %s` says why; `helio release %s` lets it run again",
                          id, id);
 }
 
@@ -52,7 +52,7 @@ bool helio_watcher_take_deadline(helio_watcher_t *self)
 uint32_t helio_watcher_wait_ms(const helio_watcher_t *self)
 {
     int64_t most_ms = self->log ? TURN_WITH_LOG_MS : TURN_MS;
-    /* A log stream that has to be opened again is waited for in smaller steps. */
+    /* Wait in smaller steps while a log stream has to be opened again. */
     if (self->log && most_ms > (int64_t)self->client->io->patience_ms * 2)
         most_ms = (int64_t)self->client->io->patience_ms * 2;
     int64_t left_ms = self->deadline_ms == INT64_MAX ? most_ms : self->deadline_ms - helio_clock_boot_ms();
@@ -76,7 +76,7 @@ int helio_watcher_leave_held(helio_client_t *client, const helio_follow_t *follo
     helio_short_id(held->id, id);
     return helio_client_fail(
         client, HELIO_EXIT_TIMEOUT,
-        "%s is held%s%.200s, and waits for somebody\nhelp: `helio release %s`, then `helio wait %s`; "
-        "`helio wait --keep-waiting %s` stays until it has ended",
+        "%s is held%s%.200s; an operator must release it\nhelp: `helio release %s`, then `helio wait %s`; `helio "
+        "wait --keep-waiting %s` waits also while it is held",
         id, reason[0] ? ": " : "", reason, id, id, id);
 }

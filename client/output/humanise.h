@@ -1,6 +1,6 @@
-/*  humanise.h -- quantities as people read them in tables: three significant figures and a unit. Pure.
+/*  humanise.h -- quantities for tables: three significant figures and a unit. Pure.
  *
- *  For display only: files and flags use federation/spec/value.h, which round-trips; these do not.
+ *  For display only. Files and options use federation/spec/value.h, which round-trips; this does not.
  */
 #ifndef HELIO_CLIENT_HUMANISE_H
 #define HELIO_CLIENT_HUMANISE_H

@@ -38,7 +38,7 @@ static void instant(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms, int
     char time[HELIO_RFC3339_SIZE], offset[16], distance[HELIO_HUMAN_SIZE + 8];
     int64_t at_s = helio_floor(at_ms, 1000);
     int32_t offset_s = zone ? helio_zone_at(zone, at_s).offset_s : 0;
-    offset_s -= offset_s % 60; /* of the time before there were zones: nobody writes its seconds */
+    offset_s -= offset_s % 60; /* historical offsets have seconds, which nothing prints */
     helio_rfc3339(at_ms + (int64_t)offset_s * 1000, time);
     offset_text(offset_s, offset);
     distance_text(now_ms, at_ms, distance);
@@ -51,7 +51,7 @@ void helio_instant_text(const helio_zone_t *zone, int64_t now_ms, int64_t at_ms,
     instant(zone, now_ms, at_ms, 19, ret_text);
 }
 
-/*  How long an instant is that begins here; 0 = none does. */
+/*  The size of the time that starts here; 0 = none does. */
 static size_t size_at(const char *text)
 {
     static const char form[] = "0000-00-00T00:00";
@@ -72,7 +72,7 @@ static size_t size_at(const char *text)
 
 void helio_instants_in(const helio_zone_t *zone, int64_t now_ms, const char *text, helio_buffer_t *out)
 {
-    bool inside = false; /* a number or word goes on: no instant begins here */
+    bool inside = false; /* inside a number or word, where no time starts */
     while (*text) {
         char whole[32], shown[HELIO_INSTANT_SIZE];
         int64_t at_ms;

@@ -59,7 +59,7 @@ void helio_output_json(const json_t *value, bool indent, helio_buffer_t *out)
                              (size_t)(JSON_FLAGS | (indent ? JSON_INDENT(2) : JSON_COMPACT)));
 }
 
-/*  Strings as they are, everything else as JSON. */
+/*  Strings as they are, all other values as JSON. */
 static void plain_value(const json_t *value, helio_buffer_t *out)
 {
     if (!value || json_is_null(value))
@@ -186,7 +186,7 @@ static helio_rc written(FILE *stream)
     return fflush(stream) == 0 && !ferror(stream) ? HELIO_OK : HELIO_IO;
 }
 
-/*  smartcols pads the last column of a line; trailing blanks help nobody and make golden files ugly. */
+/*  smartcols pads the last column; trailing blanks would clutter golden files. */
 static void write_trimmed(FILE *stream, const char *text)
 {
     for (const char *line = text; *line;) {
@@ -225,7 +225,7 @@ static void write_table(const helio_output_t *self, const json_t *rows, helio_co
     if (!table)
         abort();
     scols_table_enable_colors(table, self->colour);
-    /* Columns do not depend on the terminal's width: what is cut away cannot be read or piped. */
+    /* Columns do not depend on the terminal's width: truncated values could be neither read nor piped. */
     scols_table_set_termforce(table, SCOLS_TERMFORCE_NEVER);
     scols_table_set_column_separator(table, "  ");
     for (size_t i = 0; i < columns.count; i++) {
@@ -360,7 +360,7 @@ static void write_pair(const helio_output_t *self, const char *title, const char
 static void write_pairs(const helio_output_t *self, const json_t *object, helio_columns_t columns)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0}, title = {0};
-    /* One thing is shown with its whole id, whatever the width. */
+    /* A single object is shown with its whole id, whatever the format. */
     helio_output_t whole = *self;
     whole.format = HELIO_FORMAT_WIDE;
     for (size_t c = 0; c < columns.count; c++) {

@@ -1,8 +1,7 @@
-/*  output.h -- data on standard output, in the format that was asked for.
+/*  output.h -- prints data on standard output in the requested format.
  *
- *  Rows are JSON objects as the broker sent them; columns say how a table shows them. Tables are for people
- * (aligned, humanised, short ids); csv, json and jsonl carry the plain values; name prints one identifier a
- * line.
+ *  Rows are JSON objects as the broker sent them; columns define how a table shows them. Tables are for people
+ *  (aligned, rounded, short ids); csv, json and jsonl have the plain values; name prints one identifier per line.
  */
 #ifndef HELIO_CLIENT_OUTPUT_H
 #define HELIO_CLIENT_OUTPUT_H
@@ -29,7 +28,7 @@ typedef struct helio_output {
     FILE *stream;
     helio_format_t format;
     bool colour;
-    int64_t wall_ms; /* for ages, and how far off instants are; 0 = that is not said */
+    int64_t wall_ms; /* now, for ages and distances in time; 0 = these are not shown */
     const helio_zone_t *zone; /* of whoever reads; NULL = UTC. Borrowed */
 } helio_output_t;
 
@@ -47,7 +46,7 @@ typedef enum helio_cell {
     HELIO_CELL_CARBON,  /* g */
     HELIO_CELL_LIST,    /* texts, joined with commas */
     HELIO_CELL_START,   /* RFC 3339, as instant.h shows it */
-    HELIO_CELL_SAID     /* a sentence of the broker: instants in it as instant.h shows them */
+    HELIO_CELL_SAID     /* a sentence of the broker; times in it are shown as in instant.h */
 } helio_cell_t;
 
 typedef struct helio_column {

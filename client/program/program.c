@@ -14,7 +14,7 @@
 static int usage(const helio_client_t *self, const helio_command_t *command, const char *what)
 {
     return helio_client_fail(
-        self, HELIO_EXIT_USAGE, "%s\nusage: helio %s%s%s\nhelp: `helio help %s` explains it", what,
+        self, HELIO_EXIT_USAGE, "%s\nusage: helio %s%s%s\nhelp: see `helio help %s`", what,
         command->name, command->synopsis[0] ? " " : "", command->synopsis, command->name);
 }
 
@@ -102,8 +102,8 @@ static int prepare(helio_client_t *self, helio_settings_t *settings)
     if (self->command->needs == HELIO_NEEDS_BROKER && !settings->broker[0])
         return helio_client_fail(
             self, HELIO_EXIT_USAGE,
-            "no broker is set\nhelp: say --broker URL, set HELIO_BROKER, or write `broker: URL` "
-            "to ~/.config/helio/config.yaml");
+            "no broker is set\nhelp: use --broker URL, set HELIO_BROKER, or put `broker: URL` into "
+            "~/.config/helio/config.yaml");
     helio_error_t err;
     if (settings->broker[0] && helio_remote_new(self->io, settings, &self->remote, &err) != HELIO_OK)
         return helio_client_fail(self, HELIO_EXIT_OWN, "%s", err.text);

@@ -1,4 +1,5 @@
-/*  program.h -- the `helio` command as a function: what it may touch of the process comes in, an exit code goes out. */
+/*  program.h -- the `helio` command as a function: it gets everything of the process that it may use, and returns an
+ *  exit code. */
 #ifndef HELIO_CLIENT_PROGRAM_H
 #define HELIO_CLIENT_PROGRAM_H
 

@@ -1,4 +1,4 @@
-/*  begin.c -- when sbatch's --begin and --deadline mean. */
+/*  begin.c -- the times of sbatch's --begin and --deadline. */
 #include <string.h>
 
 #include "client/sbatch/inner.h"
@@ -176,7 +176,7 @@ static bool part(scan_t *self)
     return !self->has_date && date(self);
 }
 
-/*  What was left out is the next such moment. */
+/*  Parts that are missing default to the next such time. */
 static bool resolve(scan_t *self, const helio_sbatch_input_t *input, int64_t *ret_wall_ms)
 {
     struct tm when = self->when;

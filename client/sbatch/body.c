@@ -24,8 +24,8 @@ static bool calls(helio_text_t line, const char *name)
     return false;
 }
 
-/*  Without its comment: from a # that begins a word on. Quotes are not looked at: a job that is pinned
- * without need is told so and runs, one that is not pinned fails. */
+/*  Removes the comment: from a # at the start of a word on. Quotes are ignored: a job that is pinned needlessly says
+ *  so and runs, while one that should be pinned and is not would fail. */
 static helio_text_t uncommented(helio_text_t line)
 {
     for (uint32_t i = 0; i < line.size; i++)
@@ -100,7 +100,7 @@ static bool is_shell(helio_text_t program, helio_text_t word)
     return false;
 }
 
-/*  A script of another language is put beside the job and run with its arguments. */
+/*  A script for another interpreter is written beside the job and run with its arguments. */
 static void wrap_script(const sbatch_t *self, helio_text_t program, helio_text_t word, helio_buffer_t *out)
 {
     helio_text_t script = self->input->script;
@@ -145,7 +145,7 @@ helio_rc sbatch_compose_run(sbatch_t *self, helio_buffer_t *out)
         wrap_script(self, program, word, out);
     }
     if (out->size > HELIO_JOB_RUN_MAX)
-        return sbatch_refuse(self, NULL, "put the bulk into files at the site",
-                             "the script and its arguments are larger than %d KiB", HELIO_JOB_RUN_MAX >> 10);
+        return sbatch_refuse(self, NULL, "put large data into files at the site",
+                             "the script and its arguments have more than %d KiB", HELIO_JOB_RUN_MAX >> 10);
     return HELIO_OK;
 }

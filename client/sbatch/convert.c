@@ -17,40 +17,41 @@ static helio_rc check_script(sbatch_t *self)
     if (blank == script.size)
         return sbatch_refuse(self, NULL, NULL, "the script is empty");
     if (script.size > HELIO_SBATCH_SCRIPT_MAX)
-        return sbatch_refuse(self, NULL, "put the bulk into files at the site",
-                             "the script is larger than %d KiB", HELIO_SBATCH_SCRIPT_MAX >> 10);
+        return sbatch_refuse(self, NULL, "put large data into files at the site",
+                             "the script has more than %d KiB", HELIO_SBATCH_SCRIPT_MAX >> 10);
     const char *nul = memchr(script.data, '\0', script.size);
     if (nul)
         return helio_spec_diagnose_at(reader, (size_t)(nul - script.data), (size_t)(nul - script.data) + 1,
                                       HELIO_SPEC_MALFORMED_PROBLEM, NULL,
-                                      "this is no script: it has a NUL byte");
+                                      "this is not a script: it has a NUL byte");
     helio_text_t first = sbatch_line_at(script, 0, &next);
     if (script.size < 3 || memcmp(script.data, "#!", 2) != 0 || first.size < 3)
         return helio_spec_diagnose_at(reader, 0, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
                                       "such as #!/bin/bash",
-                                      "a batch script begins with #! and the path of its interpreter");
+                                      "a batch script must begin with #! and the path of its interpreter");
     if (first.data[first.size - 1] == '\r')
         return helio_spec_diagnose_at(reader, first.size - 1, first.size, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "`sed -i 's/\\r$//' SCRIPT` mends it",
-                                      "the script has line ends of DOS (\\r\\n); sbatch refuses it, too");
+                                      "`sed -i 's/\\r$//' SCRIPT` converts them",
+                                      "the script has DOS line ends (\\r\\n); sbatch refuses it, too");
     size_t good = helio_utf8_prefix(script);
     if (good < script.size)
         return helio_spec_diagnose_at(reader, good, good + 1, HELIO_SPEC_MALFORMED_PROBLEM,
-                                      "`iconv -f latin1 -t utf8 SCRIPT` may mend it",
+                                      "`iconv -f latin1 -t utf8 SCRIPT` may convert it",
                                       "the script is not UTF-8");
     return HELIO_OK;
 }
 
 static const char *const refusals[][2] = {
-    {"hold", "jobs cannot be submitted held yet; --begin=TIME lets one wait for a time"},
-    {"export-file", "name the variables with --export=NAME,OTHER=value"},
-    {"gpus-per-socket", "say --gpus-per-node instead"},
-    {"nodefile", "nodes belong to one cluster; say --nodelist to pin the job to Slurm sites that have them"},
-    {"bbf", "the file is not there where the job runs; say --bb"},
-    {"batch", "say --constraint, which all nodes of the job meet"},
-    {"reboot", "a node is rebooted by those who look after it"},
-    {"uid", "whom a job runs as, each site decides by its table of users"},
-    {"gid", "whom a job runs as, each site decides by its table of users"},
+    {"hold", "jobs cannot be submitted as held; --begin=TIME delays a job"},
+    {"export-file", "name the variables: --export=NAME,OTHER=value"},
+    {"gpus-per-socket", "use --gpus-per-node instead"},
+    {"nodefile", "node names are those of one cluster; use --nodelist, which pins the job to Slurm sites with these "
+                 "nodes"},
+    {"bbf", "the file does not exist at the site where the job runs; use --bb"},
+    {"batch", "use --constraint, which applies to all nodes of the job"},
+    {"reboot", "only the operators of a node reboot it"},
+    {"uid", "each site decides by its user table as which Unix user a job runs"},
+    {"gid", "each site decides by its user table as which Unix user a job runs"},
 };
 
 static helio_rc check_refused(sbatch_t *self)
@@ -77,7 +78,7 @@ static const char *first_needed(const sbatch_t *self)
     return NULL;
 }
 
-/*  The user's own choice of backends stands; else what only Slurm can do pins the job there. */
+/*  The user's own `backends` apply; otherwise features that only Slurm has pin the job to Slurm sites. */
 static void decide_pinned(sbatch_t *self)
 {
     const helio_spec_node_t *placement = sbatch_own_key(self, "placement");
@@ -88,7 +89,7 @@ static void decide_pinned(sbatch_t *self)
                                               self->input->script.size - (uint32_t)self->header_end};
     const char *needed = first_needed(self), *why = NULL;
     if (self->shape.nodes > 1)
-        why = "it has more than one node, and a batch script runs on the first";
+        why = "the job has more than one node, and a batch script runs on the first";
     else if (sbatch_calls_slurm(body))
         why = "the script calls srun, sbcast or scontrol";
     else if (needed)
@@ -114,7 +115,7 @@ static helio_rc read_all(sbatch_t *self)
             return rc;
         self->header_end = sbatch_header_end(self->input->script);
         rc = sbatch_read_header(self);
-        self->values[HELIO_SBATCH_WRAP].text = NULL; /* in a script sbatch passes over it */
+        self->values[HELIO_SBATCH_WRAP].text = NULL; /* sbatch ignores it in a script */
     }
     if (rc == HELIO_OK)
         rc = sbatch_read_environment(self);
@@ -149,7 +150,7 @@ helio_rc helio_sbatch_convert(const helio_sbatch_input_t *input, helio_arena_t *
     if (rc != HELIO_OK)
         return rc;
     char name[160];
-    (void)snprintf(name, sizeof name, "job file made of %.120s", input->name);
+    (void)snprintf(name, sizeof name, "job file from %.120s", input->name);
     helio_job_spec_t spec;
     helio_text_t text = helio_arena_text(arena, helio_buffer_view(&yaml));
     rc = helio_spec_parse_job((helio_spec_source_t){.text = text, .name = name}, arena, &spec,

@@ -12,7 +12,7 @@ typedef struct exporter {
     void *arg;
 } exporter_t;
 
-/*  Whether a name says that its value is for nobody's eyes: it would stand in the job's document. */
+/*  Whether a variable's name suggests a secret, which must not become part of the job's document. */
 static bool is_secret(helio_text_t name)
 {
     static const char *const marks[] = {"TOKEN",   "SECRET",  "PASSW",      "CREDENTIAL",
@@ -42,17 +42,16 @@ static helio_rc take_variable(exporter_t *self, const sbatch_value_t *export, he
     const char *value = given ? given : sbatch_variable(self->work->input, name);
     if (!is_variable(name))
         return sbatch_refuse(self->work, export, "--export=NAME,OTHER=value",
-                             "--export takes names of variables, found '%.64s'", shown);
+                             "--export: '%.64s' is not the name of a variable", shown);
     if (strncmp(shown, "SLURM_", 6) == 0)
         return HELIO_OK; /* the job's own, at the site */
     if (strncmp(shown, "HELIO_", 6) == 0)
-        sbatch_note(self->work, "--export: %s is not carried: names beginning with HELIO_ are ours", shown);
+        sbatch_note(self->work, "--export: %s is left out: names that begin with HELIO_ are reserved", shown);
     else if (!value)
-        sbatch_note(self->work, "--export: %s is not set here", shown);
+        sbatch_note(self->work, "--export: %s is not set in this environment", shown);
     else if (!given && is_secret(name))
         sbatch_note(self->work,
-                    "--export: %s looks like a secret and is not carried; `#HELIO secrets: [%s]` takes it "
-                    "from the site",
+                    "--export: %s looks like a secret and is left out; `#HELIO secrets: [%s]` takes it from the site",
                     shown, shown);
     else
         self->fn(self->arg, shown, value);
@@ -91,7 +90,8 @@ helio_rc sbatch_export(sbatch_t *work, sbatch_variable_fn *fn, void *arg)
         if (!given && (helio_text_is(name, "NONE") || helio_text_is(name, "NIL")))
             continue;
         if (!given && helio_text_is(name, "ALL"))
-            sbatch_note(self->work, "--export=ALL: the environment stays here; name what the job needs");
+            sbatch_note(self->work, "--export=ALL: this environment is not sent; name the variables that the job "
+                                    "needs");
         else if (name.size || given)
             rc = take_variable(self, export, name, given);
         if (*at && *at != ',')

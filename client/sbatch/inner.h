@@ -1,4 +1,4 @@
-/*  inner.h -- one conversion at work. Internal to client/sbatch. */
+/*  inner.h -- the state of one conversion. Internal to client/sbatch. */
 #ifndef HELIO_SBATCH_INNER_H
 #define HELIO_SBATCH_INNER_H
 
@@ -67,7 +67,7 @@ typedef struct sbatch {
     uint32_t note_count;
 } sbatch_t;
 
-/*  Complains where the value stands: in the script with a caret, else by the name of what gave it. */
+/*  Reports an error at the place of the value: in the script with a caret, otherwise by the name of its source. */
 helio_rc sbatch_refuse(sbatch_t *self, const sbatch_value_t *value, const char *hint, const char *format, ...)
     HELIO_PRINTF(4, 5);
 void sbatch_note(sbatch_t *self, const char *format, ...) HELIO_PRINTF(2, 3);

@@ -73,7 +73,7 @@ static void add_name(entries_t *self)
     if (size == 0)
         (void)snprintf(name, sizeof name, "sbatch");
     if (strcmp(name, wanted) != 0 && !sbatch_own_key(self->work, "name"))
-        sbatch_note(self->work, "the job is called '%s': names have letters, digits, '.', '_' and '-'", name);
+        sbatch_note(self->work, "the job is named '%s': names have letters, digits, '.', '_' and '-'", name);
     add_text(self, "name", NULL, name);
 }
 
@@ -101,12 +101,13 @@ static helio_rc add_shape(entries_t *self)
     }
     if (time && !sbatch_time(time->text, &ms, &endless))
         return sbatch_refuse(self->work, time, "minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s",
-                             "--time does not take '%.64s'", time->text);
+                             "--time: '%.64s' is not a time limit", time->text);
     if (time && endless)
-        sbatch_note(self->work, "--time=%s: every job here has a limit; it gets that of its queue",
+        sbatch_note(self->work, "--time=%s: Heliostat has no unlimited jobs; the job gets the time limit of its "
+                                "queue",
                     time->text);
     else if (time && ms > UINT64_C(366) * 86400000)
-        return sbatch_refuse(self->work, time, NULL, "--time is at most 366 days, found '%.64s'", time->text);
+        return sbatch_refuse(self->work, time, NULL, "--time: at most 366 days, found '%.64s'", time->text);
     else if (time) {
         helio_duration_text(ms, text);
         add_text(self, "time", NULL, text);
@@ -130,7 +131,7 @@ static helio_rc add_moment(entries_t *self, uint32_t id, const char *child, bool
         return HELIO_OK;
     if (!sbatch_begin(self->work->input, value->text, &wall_ms) || wall_ms < 0)
         return sbatch_refuse(self->work, value, "such as 2026-11-22T07:00, 16:00, tomorrow or now+1hour",
-                             "--%s does not take '%.64s'", helio_sbatch_option(id)->name, value->text);
+                             "--%s: '%.64s' is not a time", helio_sbatch_option(id)->name, value->text);
     if (!past && wall_ms <= self->work->input->wall_ms)
         return HELIO_OK; /* at once */
     helio_rfc3339(wall_ms, text);
@@ -151,7 +152,7 @@ static helio_rc add_signal(entries_t *self)
     if (!sbatch_signal(value->text, &name, &seconds))
         return sbatch_refuse(self->work, value,
                              "such as USR1@120 or B:TERM@60; USR1, USR2, TERM, INT, HUP, CONT, QUIT",
-                             "--signal does not take '%.64s'", value->text);
+                             "--signal: '%.64s' is not a signal", value->text);
     helio_duration_text((uint64_t)seconds * 1000, grace);
     add_text(self, "checkpoint", "signal", name);
     add_text(self, "checkpoint", "grace", grace);
@@ -187,8 +188,8 @@ static helio_rc add_pair(entries_t *self, const sbatch_value_t *value, const cha
 {
     if (!is_clean(text) || text[0] == '-') /* sites refuse such values */
         return sbatch_refuse(self->work, value, NULL, "--%s: %s", name,
-                             text[0] == '-' ? "a value that begins with '-' is not passed on"
-                                            : "control characters are not passed on");
+                             text[0] == '-' ? "values that begin with '-' are refused"
+                                            : "values with control characters are refused");
     add_text(self, "slurm", name, text);
     return HELIO_OK;
 }
@@ -220,7 +221,7 @@ static helio_rc add_output(entries_t *self, uint32_t id, bool has_directory)
     if (!has_directory && text[0] != '/' && slash && slash[1]) {
         sbatch_note(
             self->work,
-            "--%s: written as '%.64s' in the job's own folder, as its working directory is not this one",
+            "--%s: written to '%.64s' in the job's own folder, because the job does not start in this directory",
             helio_sbatch_option(id)->name, slash + 1);
         text = slash + 1;
     }
@@ -234,8 +235,8 @@ static helio_rc add_files(entries_t *self)
     const sbatch_value_t *mode = sbatch_given(self->work, HELIO_SBATCH_OPEN_MODE);
     const char *directory = self->work->input->directory;
     if (input && strcmp(input->text, "/dev/null") != 0)
-        return sbatch_refuse(self->work, input, "read the file in the script: exec <FILE",
-                             "--input: a job's standard input is /dev/null");
+        return sbatch_refuse(self->work, input, "read the file in the script itself: exec <FILE",
+                             "--input is not supported: the standard input of a job is /dev/null");
     helio_rc rc = HELIO_OK;
     if (chdir && chdir->text[0] == '/')
         rc = add_option(self, HELIO_SBATCH_CHDIR, chdir->text);
@@ -248,8 +249,8 @@ static helio_rc add_files(entries_t *self)
     if (!has_directory && rc == HELIO_OK)
         sbatch_note(
             self->work,
-            "it starts in a fresh folder that the site makes, not in this directory, which may not be "
-            "there: --chdir names another");
+            "the job starts in a new folder at the site, not in this directory, which may not exist there; --chdir "
+            "names another");
     if (rc == HELIO_OK)
         rc = add_output(self, HELIO_SBATCH_OUTPUT, has_directory);
     if (rc == HELIO_OK)
@@ -258,7 +259,7 @@ static helio_rc add_files(entries_t *self)
         return rc;
     bool append = mode->text[0] == 'a' || mode->text[0] == 'A';
     if (!append && mode->text[0] != 't' && mode->text[0] != 'T')
-        return sbatch_refuse(self->work, mode, NULL, "--open-mode takes append or truncate, found '%.64s'",
+        return sbatch_refuse(self->work, mode, NULL, "--open-mode: must be append or truncate, found '%.64s'",
                              mode->text);
     return add_option(self, HELIO_SBATCH_OPEN_MODE, append ? "append" : "truncate");
 }
@@ -297,7 +298,7 @@ static helio_rc add_passed(entries_t *self)
             return sbatch_refuse(
                 work, value,
                 "`#HELIO placement: {backends: [slurm]}` in the script pins the job to Slurm sites",
-                "--%s means something at Slurm sites only", option->name);
+                "--%s applies only at Slurm sites", option->name);
         bool travels = option->policy == HELIO_SBATCH_PASSED || option->policy == HELIO_SBATCH_NEEDED ||
                        option->policy == HELIO_SBATCH_PINNED;
         if (!travels)
@@ -307,12 +308,12 @@ static helio_rc add_passed(entries_t *self)
         rc = add_option(self, id, value->text);
     }
     if (passed.size)
-        sbatch_note(work, "%s: for Slurm sites; other sites pass over it", passed.data);
+        sbatch_note(work, "%s: applied by Slurm sites only; other sites ignore it", passed.data);
     if (idle.size)
-        sbatch_note(work, "%s: without effect here", idle.data);
+        sbatch_note(work, "%s: no effect", idle.data);
     if (sbatch_given(work, HELIO_SBATCH_NO_REQUEUE))
         sbatch_note(work,
-                    "--no-requeue: without effect here; a job whose site or node is lost is started again");
+                    "--no-requeue has no effect: a job whose site or node is lost is started again");
     return rc;
 }
 
@@ -325,7 +326,7 @@ static helio_rc add_sites(entries_t *self)
         strspn(value->text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-,") !=
             strlen(value->text))
         return sbatch_refuse(self->work, value, "`helio sites` lists them",
-                             "--clusters takes names of sites, found '%.64s'", value->text);
+                             "--clusters: '%.64s' is not the name of a site", value->text);
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
     for (const char *at = value->text; *at; at += *at == ',') {
         size_t size = strcspn(at, ",");

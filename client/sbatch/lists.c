@@ -100,7 +100,8 @@ helio_rc sbatch_array(sbatch_t *self, const char **ret_array)
             helio_buffer_append(&bare, at, 1);
     if (!bare.size || strspn(bare.data, "0123456789-,:%") != bare.size ||
         !normal_array(bare.data, self->arena, &normal))
-        return sbatch_refuse(self, value, "such as 0-99%10, 1,3,7 or 0-15:4", "--array does not take '%.64s'",
+        return sbatch_refuse(self, value, "such as 0-99%10, 1,3,7 or 0-15:4", "--array: '%.64s' is not a list of "
+            "tasks",
                              value->text);
     helio_text_t job = helio_arena_printf(self->arena, "run: x\narray: \"%s\"\n", normal.data);
     helio_job_spec_t spec;
@@ -125,8 +126,8 @@ static helio_rc add_id(sbatch_t *self, const sbatch_value_t *value, helio_text_t
         *task = '.'; /* Slurm's way to write a task of an array */
     bool good = strspn(text, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-") == id.size;
     if (!good || id.size < 6)
-        return sbatch_refuse(self, value, "ids are those that `helio sbatch` prints",
-                             "--dependency: '%s' is no job id of Heliostat", text);
+        return sbatch_refuse(self, value, "use the ids that `helio sbatch` prints",
+                             "--dependency: '%s' is not a job id of Heliostat", text);
     helio_buffer_printf(list, "%s%s", list->size ? ", " : "", text);
     return HELIO_OK;
 }
@@ -143,7 +144,7 @@ static helio_rc add_dependency(sbatch_t *self, const sbatch_value_t *value, heli
         list++;
     bool bare = kind.size && helio_is_digit(kind.data[0]); /* ids alone: afterany */
     if (list == 3 && !bare)
-        return sbatch_refuse(self, value, "afterok, afterany and afternotok are understood",
+        return sbatch_refuse(self, value, "use afterok, afterany or afternotok",
                              "--dependency: '%.32s' is not supported", helio_arena_string(self->arena, kind));
     helio_rc rc = HELIO_OK;
     const char *end = part.data + part.size, *at = bare ? part.data : part.data + kind.size;
@@ -173,7 +174,7 @@ helio_rc sbatch_dependencies(sbatch_t *self, const char *ret_lists[3])
     if (!value || !value->text[0])
         return HELIO_OK;
     if (strchr(value->text, '?'))
-        return sbatch_refuse(self, value, "join them with ',': all must be met",
+        return sbatch_refuse(self, value, "join dependencies with ',': all must be met",
                              "--dependency: alternatives with '?' are not supported");
     for (const char *at = value->text; rc == HELIO_OK; at++) {
         size_t size = strcspn(at, ",");

@@ -1,6 +1,6 @@
-/*  options.h -- what sbatch understands, and what becomes of each option here.
+/*  options.h -- the options of sbatch, and what becomes of each of them here.
  *
- *  One table for #SBATCH lines, SBATCH_* variables and the command line of `helio sbatch`. Pure.
+ *  One table serves #SBATCH lines, SBATCH_* variables and the command line of `helio sbatch`. Pure.
  */
 #ifndef HELIO_SBATCH_OPTIONS_H
 #define HELIO_SBATCH_OPTIONS_H
@@ -15,11 +15,11 @@ typedef enum helio_sbatch_argument {
 
 typedef enum helio_sbatch_policy {
     HELIO_SBATCH_TURNED, /* becomes a key of the job file */
-    HELIO_SBATCH_PASSED, /* how a cluster files the job: travels to Slurm sites, others pass it over */
-    HELIO_SBATCH_NEEDED, /* what only Slurm can keep: travels, and pins the job to Slurm sites */
-    HELIO_SBATCH_PINNED, /* not known to be harmless: travels when the job is pinned, else an error */
-    HELIO_SBATCH_IDLE,   /* nothing depends on it here: a note */
-    HELIO_SBATCH_SILENT, /* the same, not worth a note */
+    HELIO_SBATCH_PASSED, /* for a cluster's own administration: sent to Slurm sites, ignored by others */
+    HELIO_SBATCH_NEEDED, /* supported only by Slurm: sent, and pins the job to Slurm sites */
+    HELIO_SBATCH_PINNED, /* may not be harmless: sent when the job is pinned, otherwise an error */
+    HELIO_SBATCH_IDLE,   /* has no effect here: a note */
+    HELIO_SBATCH_SILENT, /* the same, without a note */
     HELIO_SBATCH_REFUSED,
     HELIO_SBATCH_TOOL,  /* for the command itself, as sbatch has it */
     HELIO_SBATCH_CLIENT /* for the command itself, of helio: only on the command line, never in a script */

@@ -1,7 +1,8 @@
-/*  own.c -- #HELIO lines: a job file written into the script's header.
+/*  own.c -- #HELIO lines: a job file inside the header of a script.
  *
- *  They are read together as one document in which every other byte of the header is a blank, so that each
- * error has the line and the column of the script. */
+ *  They are parsed together as one document, in which every other byte of the header is a blank. So each error has the
+ *  line and column of the script.
+ */
 #include <string.h>
 
 #include "client/sbatch/inner.h"
@@ -85,8 +86,8 @@ helio_rc sbatch_read_own(sbatch_t *self)
     helio_rc rc = helio_spec_tree(&reader, HELIO_JOB_SOURCE_MAX, &root);
     const helio_spec_node_t *run = rc == HELIO_OK ? helio_spec_find(root, "run") : NULL;
     if (run)
-        rc = helio_spec_diagnose(&reader, run, HELIO_SPEC_CONTRADICTION_PROBLEM, "leave the key out",
-                                 "run is the script itself");
+        rc = helio_spec_diagnose(&reader, run, HELIO_SPEC_CONTRADICTION_PROBLEM, "remove the key",
+                                 "`run` cannot be set: it is the script itself");
     if (rc == HELIO_OK) {
         /* what a whole job file would have besides */
         helio_buffer_printf(&text, "%*srun: x\n", (int)indent, "");

@@ -1,8 +1,8 @@
-/*  sbatch.h -- batch scripts for Slurm as job files: reads a script with its #SBATCH and #HELIO lines as
- * sbatch would, together with SBATCH_* variables and a command line, and writes the job in YAML.
+/*  sbatch.h -- converts Slurm batch scripts to job files: reads a script with its #SBATCH and #HELIO lines as sbatch
+ *  would, with SBATCH_* variables and a command line, and writes the job as YAML.
  *
- *  Pure: no files, clocks or environment but those that are given. What it returns lives in the caller's
- * arena. The rules for users are in docs/sites/sbatch.md.
+ *  Pure: it uses only the files, clock and environment that it is given. Results live in the caller's arena. The rules
+ *  for users are in docs/sites/sbatch.md.
  */
 #ifndef HELIO_SBATCH_SBATCH_H
 #define HELIO_SBATCH_SBATCH_H
@@ -42,7 +42,7 @@ typedef struct helio_sbatch_input {
 
 typedef struct helio_sbatch_job {
     helio_text_t yaml;  /* a job file that federation/spec accepts */
-    const char **notes; /* what the user should know though nothing is wrong: one line each */
+    const char **notes; /* notes for the user although nothing is wrong, one per line */
     uint32_t note_count;
     bool pinned; /* to Slurm sites */
     bool parsable, wait, test_only, quiet;

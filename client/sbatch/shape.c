@@ -1,5 +1,5 @@
-/*  shape.c -- nodes, tasks, CPUs, GPUs and memory: sbatch counts them per job, task, CPU or GPU, a job file
- * per node. */
+/*  shape.c -- nodes, tasks, CPUs, GPUs and memory: sbatch counts them per job, task, CPU or GPU; a job file counts
+ *  them per node. */
 #include <string.h>
 
 #include "client/sbatch/inner.h"
@@ -9,11 +9,11 @@ static helio_rc count_of(sbatch_t *self, uint32_t id, uint64_t most, uint32_t *r
     const sbatch_value_t *value = sbatch_given(self, id);
     if (!value || sbatch_count(value->text, most, ret_count))
         return HELIO_OK;
-    return sbatch_refuse(self, value, NULL, "--%s takes a whole number from 1 to %llu, found '%.64s'",
+    return sbatch_refuse(self, value, NULL, "--%s: must be a whole number from 1 to %llu, found '%.64s'",
                          helio_sbatch_option(id)->name, (unsigned long long)most, value->text);
 }
 
-/*  What the options say, before it is brought together. */
+/*  The options as given, before they are combined. */
 typedef struct said {
     uint32_t nodes, tasks, tasks_per_node, cpus_per_task, tasks_per_gpu, cpus_per_gpu, least_cpus;
     uint32_t gpus, gpus_per_node, gpus_per_task, gres;
@@ -40,10 +40,10 @@ static helio_rc read_counts(sbatch_t *self, said_t *said)
     const sbatch_value_t *nodes = sbatch_given(self, HELIO_SBATCH_NODES);
     bool range = false;
     if (rc == HELIO_OK && nodes && !sbatch_nodes(nodes->text, &said->nodes, &range))
-        return sbatch_refuse(self, nodes, NULL, "--nodes takes a number, or LEAST-MOST, found '%.64s'",
+        return sbatch_refuse(self, nodes, NULL, "--nodes: must be a number or LEAST-MOST, found '%.64s'",
                              nodes->text);
     if (range)
-        sbatch_note(self, "--nodes=%s: a job here has a fixed number of nodes, %u", nodes->text, said->nodes);
+        sbatch_note(self, "--nodes=%s: Heliostat needs a fixed number of nodes, and takes %u", nodes->text, said->nodes);
     if (sbatch_own_key(self, "nodes"))
         said->nodes = self->own.spec.nodes;
     return rc;
@@ -53,8 +53,8 @@ static helio_rc take_model(sbatch_t *self, const sbatch_value_t *value, const ch
 {
     sbatch_shape_t *shape = &self->shape;
     if (model[0] && shape->gpu_model[0] && strcmp(model, shape->gpu_model) != 0)
-        return sbatch_refuse(self, value, "`#HELIO gpu: [H100:8, A100:8]` asks for one or the other",
-                             "a job here has one model of GPU, and both %s and %s are asked for",
+        return sbatch_refuse(self, value, "`#HELIO gpu: [H100:8, A100:8]` accepts either model",
+                             "the job asks for two GPU models, %s and %s, and can have one",
                              shape->gpu_model, model);
     if (model[0])
         shape->gpu_model = model;
@@ -69,7 +69,7 @@ static helio_rc read_gpus(sbatch_t *self, uint32_t id, uint32_t *ret_count, bool
         return HELIO_OK;
     if (!sbatch_gpus(value->text, self->arena, &model, ret_count))
         return sbatch_refuse(self, value, "such as 8, or h100:8",
-                             "--%s takes one count of GPUs, with or without a model, found '%.64s'",
+                             "--%s: must be one number of GPUs, with or without a model, found '%.64s'",
                              helio_sbatch_option(id)->name, value->text);
     *ret_said = true;
     return take_model(self, value, model);
@@ -91,17 +91,17 @@ static helio_rc read_gres(sbatch_t *self, said_t *said)
             entry += 5;
         bool gpu = strncmp(entry, "gpu", 3) == 0 && (entry[3] == '\0' || entry[3] == ':');
         if (!gpu)
-            return sbatch_refuse(self, value, "leave it out, or submit it with sbatch at its cluster",
-                                 "of --gres only gpu is understood, found '%.64s'", entry);
+            return sbatch_refuse(self, value, "remove it, or submit the job with sbatch at its cluster",
+                                 "--gres: only gpu is supported, found '%.64s'", entry);
         if (!sbatch_gpus(entry[3] ? entry + 4 : "1", self->arena, &model, &count))
             return sbatch_refuse(self, value, "such as gpu:8, gpu:h100 or gpu:h100:8",
-                                 "--gres takes gpu[:MODEL][:COUNT], found '%.64s'", entry);
+                                 "--gres: must be gpu[:MODEL][:COUNT], found '%.64s'", entry);
         helio_rc rc = count ? take_model(self, value, model) : HELIO_OK;
         if (rc != HELIO_OK)
             return rc;
         if (said->gres_said && (said->gres_has_model != (model[0] != '\0')))
             return sbatch_refuse(self, value, NULL,
-                                 "--gres: GPUs with and without a model; sbatch refuses it, too");
+                                 "--gres: asks for GPUs both with and without a model; sbatch refuses it, too");
         said->gres_has_model = model[0] != '\0';
         said->gres += count;
         said->gres_said = true;
@@ -128,21 +128,21 @@ static uint32_t nodes_of(const said_t *said)
     return 1;
 }
 
-/*  GPUs per node from whichever way they were said; the ways must agree. */
+/*  GPUs per node, from whichever options ask for them; the options must agree. */
 static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
 {
     sbatch_shape_t *shape = &self->shape;
     uint32_t ids[4], counts[4], count = 0;
     if (said->gpus_said && said->gpus % shape->nodes)
-        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_GPUS), "say --gpus-per-node instead",
-                             "%u GPUs cannot be divided among %u nodes evenly", said->gpus, shape->nodes);
+        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_GPUS), "use --gpus-per-node instead",
+                             "%u GPUs cannot be divided evenly among %u nodes", said->gpus, shape->nodes);
     if (said->gpus_said && said->gpus_per_task && !said->tasks)
         said->tasks = up(said->gpus, said->gpus_per_task);
     if (!said->tasks_per_node && said->tasks)
         shape->tasks_per_node = up(said->tasks, shape->nodes);
     if (said->gpus_per_task_said && !shape->tasks_per_node)
-        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_GPUS_PER_TASK), "say --ntasks too",
-                             "--gpus-per-task needs the number of tasks");
+        return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_GPUS_PER_TASK), "add --ntasks",
+                             "--gpus-per-task requires the number of tasks");
 #define WAY(said_it, id, value)  \
     if (said_it) {               \
         ids[count] = id;         \
@@ -156,11 +156,11 @@ static helio_rc resolve_gpus(sbatch_t *self, said_t *said)
     for (uint32_t i = 0; i < count; i++) {
         if (counts[i] != counts[0])
             return sbatch_refuse(
-                self, sbatch_given(self, ids[i]), NULL, "--%s makes %u GPUs per node, --%s makes %u",
+                self, sbatch_given(self, ids[i]), NULL, "--%s asks for %u GPUs per node, --%s for %u",
                 helio_sbatch_option(ids[i])->name, counts[i], helio_sbatch_option(ids[0])->name, counts[0]);
         if (counts[i] > SBATCH_GPUS_PER_NODE_MAX)
-            return sbatch_refuse(self, sbatch_given(self, ids[i]), "say --nodes to divide them",
-                                 "%u GPUs on one node; a node has at most %d", counts[i],
+            return sbatch_refuse(self, sbatch_given(self, ids[i]), "add --nodes to divide them",
+                                 "%u GPUs on one node, and a node has at most %d", counts[i],
                                  SBATCH_GPUS_PER_NODE_MAX);
     }
     shape->gpus = count ? counts[0] : 0;
@@ -183,8 +183,8 @@ static helio_rc resolve_cpus(sbatch_t *self, const said_t *said)
         const sbatch_value_t *value = sbatch_given(self, HELIO_SBATCH_NTASKS);
         if (!value)
             value = sbatch_given(self, HELIO_SBATCH_NTASKS_PER_NODE);
-        return sbatch_refuse(self, value, "say --nodes to divide them",
-                             "%llu CPUs on one node; a node has at most 4096", (unsigned long long)cpus);
+        return sbatch_refuse(self, value, "add --nodes to divide them",
+                             "%llu CPUs on one node, and a node has at most 4096", (unsigned long long)cpus);
     }
     shape->cpus = (uint32_t)cpus;
     return HELIO_OK;
@@ -201,18 +201,18 @@ static helio_rc resolve_memory(sbatch_t *self)
             continue;
         if (!sbatch_memory(value->text, &bytes))
             return sbatch_refuse(self, value, NULL,
-                                 "--%s takes a size such as 4000, 512M or 64G, found '%.64s'",
+                                 "--%s: must be a size such as 4000, 512M or 64G, found '%.64s'",
                                  helio_sbatch_option(ids[i])->name, value->text);
         if (ids[i] == HELIO_SBATCH_MEM_PER_CPU)
             times = shape->cpus ? shape->cpus : 1;
         if (ids[i] == HELIO_SBATCH_MEM_PER_GPU && !shape->gpus)
-            return sbatch_refuse(self, value, "say --gpus-per-node too",
-                                 "--mem-per-gpu needs the number of GPUs");
+            return sbatch_refuse(self, value, "add --gpus-per-node",
+                                 "--mem-per-gpu requires the number of GPUs");
         if (ids[i] == HELIO_SBATCH_MEM_PER_GPU)
             times = shape->gpus;
         if (bytes == 0)
             sbatch_note(self,
-                        "--%s=0: all of a node's memory cannot be asked for; the job gets the site's share",
+                        "--%s=0: a job cannot ask for all memory of a node; it gets the site's default",
                         helio_sbatch_option(ids[i])->name);
         shape->memory_bytes = bytes * times;
     }
@@ -237,7 +237,7 @@ helio_rc sbatch_resolve_shape(sbatch_t *self)
     self->shape.nodes = nodes_of(&said);
     if (self->shape.nodes > HELIO_JOB_NODES_MAX)
         return sbatch_refuse(self, sbatch_given(self, HELIO_SBATCH_NODES), NULL,
-                             "%u nodes; a job has at most %d", self->shape.nodes, HELIO_JOB_NODES_MAX);
+                             "%u nodes, and a job has at most %d", self->shape.nodes, HELIO_JOB_NODES_MAX);
     self->shape.tasks_per_node = said.tasks_per_node;
     rc = resolve_gpus(self, &said);
     if (rc == HELIO_OK)
@@ -245,6 +245,6 @@ helio_rc sbatch_resolve_shape(sbatch_t *self)
     if (rc == HELIO_OK)
         rc = resolve_memory(self);
     if (rc == HELIO_OK && said.tasks > 1 && !said.nodes && !said.tasks_per_node && self->shape.nodes == 1)
-        sbatch_note(self, "--ntasks=%u without --nodes: all tasks on one node", said.tasks);
+        sbatch_note(self, "--ntasks=%u without --nodes: all tasks run on one node", said.tasks);
     return rc;
 }

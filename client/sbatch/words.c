@@ -62,7 +62,7 @@ typedef struct taker {
     uint32_t at;
     uint32_t inside; /* letters of words[at] that were taken already */
     sbatch_level_t level;
-    sbatch_value_t value; /* what was taken, or where the complaint belongs; id COUNT: nobody knows it */
+    sbatch_value_t value; /* the option, or the place of the error; id COUNT: unknown */
     helio_text_t name;    /* of such a one */
     char message[256];    /* what is wrong; of such a one: what would be */
     const char *hint;
@@ -106,13 +106,13 @@ static bool check_known(taker_t *self, uint32_t id, const char *shown, helio_tex
     if (known)
         return true;
     if (ambiguous)
-        return fail(self, "write the whole name", "%s may mean several options", shown);
+        return fail(self, "write the full name", "%s matches several options", shown);
     const char *near = name.size ? helio_sbatch_option_suggest(name) : NULL;
     static const char *const hint =
-        "`#HELIO placement: {backends: [slurm]}` in the script passes what is not known on to Slurm sites";
+        "`#HELIO placement: {backends: [slurm]}` in the script passes unknown options on to Slurm sites";
     if (near)
-        return fail(self, hint, "%s is no option of sbatch; did you mean --%s?", shown, near);
-    return fail(self, hint, "%s is no option of sbatch", shown);
+        return fail(self, hint, "%s is not an option of sbatch; did you mean --%s?", shown, near);
+    return fail(self, hint, "%s is not an option of sbatch", shown);
 }
 
 /*  Whether a name could be that of an option of a newer Slurm. */
@@ -175,7 +175,7 @@ static bool take_letter(taker_t *self)
     return true;
 }
 
-/*  Takes the next option. False with a message: wrong; without: no option is left. */
+/*  Takes the next option. False with a message: it is invalid; without one: no option is left. */
 static bool take(taker_t *self)
 {
     if (self->at >= self->count)
@@ -221,7 +221,7 @@ helio_rc helio_sbatch_words(const char *const *words, uint32_t count, helio_aren
     return HELIO_OK;
 }
 
-/*  Memory per node, CPU and GPU exclude each other: what a stronger source says replaces all three. */
+/*  Memory per node, CPU and GPU exclude each other: the strongest source replaces all three. */
 static helio_rc put(sbatch_t *self, sbatch_value_t value)
 {
     static const uint32_t memory[] = {HELIO_SBATCH_MEM, HELIO_SBATCH_MEM_PER_CPU, HELIO_SBATCH_MEM_PER_GPU};
@@ -359,7 +359,7 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
                                           "the quote %c is not closed on its line", quote);
         if (any && *count == SBATCH_WORDS_MAX)
             return helio_spec_diagnose_at(&self->reader, word.offset, word.end, HELIO_SPEC_TOO_BIG_PROBLEM,
-                                          NULL, "more than %d words in #SBATCH lines", SBATCH_WORDS_MAX);
+                                          NULL, "#SBATCH lines have more than %d words", SBATCH_WORDS_MAX);
         word.text = helio_arena_string(self->arena, helio_buffer_view(&text));
         if (any)
             words[(*count)++] = word;
@@ -369,7 +369,7 @@ static helio_rc split_line(sbatch_t *self, size_t at, size_t end, sbatch_word_t 
     return HELIO_OK;
 }
 
-/*  Whether it may travel is known when the whole header is. */
+/*  Whether it can be sent is known after the whole header was read. */
 static helio_rc put_extra(sbatch_t *self, const taker_t *taker)
 {
     if (self->extra_count == SBATCH_EXTRAS_MAX)
@@ -416,7 +416,7 @@ helio_rc sbatch_read_header(sbatch_t *self)
         size_t from = at + sizeof directive - 1;
         if (memmem(line.data, line.size, "hetjob", 6) || memmem(line.data, line.size, "packjob", 7))
             return helio_spec_diagnose_at(&self->reader, at, at + line.size, HELIO_SPEC_FORBIDDEN_PROBLEM,
-                                          "submit the parts as jobs of their own",
+                                          "submit the parts as separate jobs",
                                           "heterogeneous jobs are not supported");
         rc = split_line(self, from, at + line.size, words, &count);
     }

@@ -1,7 +1,7 @@
-/*  events.h -- server-sent events: bytes in, events out. Pure; grammar of the HTML standard, section 9.2.
+/*  events.h -- server-sent events: bytes in, events out. Pure; the grammar is that of the HTML standard, section 9.2.
  *
- *  Bytes arrive cut anywhere. Lines end in LF, CR or CRLF. An event that grows past the bound is dropped
- * whole and counted as lost, so that the caller can look at the state itself instead.
+ *  Bytes may be split anywhere. Lines end in LF, CR or CRLF. An event that exceeds the bound is dropped as a whole and
+ *  counted as lost, so that the caller can request the state itself.
  */
 #ifndef HELIO_CLIENT_EVENTS_H
 #define HELIO_CLIENT_EVENTS_H

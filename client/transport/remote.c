@@ -53,7 +53,7 @@ helio_rc helio_remote_new(const helio_client_io_t *io, const helio_settings_t *s
                           helio_remote_t **ret_remote, helio_error_t *err)
 {
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return helio_fail(err, HELIO_IO, "libcurl does not start");
+        return helio_fail(err, HELIO_IO, "libcurl cannot be initialised");
     helio_remote_t *self = helio_new(1, sizeof *self);
     self->io = io;
     self->settings = settings;
@@ -255,7 +255,7 @@ uint64_t helio_stream_retry_after_ms(const helio_stream_t *self)
 
 /*  ---- waiting ---- */
 
-/*  true: something is over, and its owner should look before anybody waits. */
+/*  True when a transfer has ended: its owner should check before waiting. */
 static bool harvest(helio_remote_t *self)
 {
     int left;
@@ -277,7 +277,7 @@ void helio_remote_pump(helio_remote_t *self, uint32_t timeout_ms)
     struct curl_waitfd extra = {.fd = self->io->interrupt_fd, .events = CURL_WAIT_POLLIN};
     unsigned extras = self->io->interrupt_fd >= 0 ? 1 : 0;
     (void)curl_multi_perform(self->multi, &running);
-    if (harvest(self)) /* the answer was there already: nothing else would end the waiting */
+    if (harvest(self)) /* the reply is complete already: nothing else would end the wait */
         return;
     (void)curl_multi_poll(self->multi, &extra, extras, (int)timeout_ms, NULL);
     if (extras && extra.revents) {
@@ -323,11 +323,11 @@ static helio_rc fail_of(const helio_remote_t *self, const helio_stream_t *transf
     case CURLE_URL_MALFORMAT:
         return helio_fail(err, HELIO_INVALID, "the broker at %.200s is not trusted: %.200s", broker, why);
     case CURLE_WRITE_ERROR:
-        return helio_fail(err, HELIO_TOO_BIG, "the answer of %.200s is larger than %d MiB", broker,
+        return helio_fail(err, HELIO_TOO_BIG, "the answer from %.200s is larger than %d MiB", broker,
                           HELIO_REMOTE_BODY_MAX >> 20);
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_WEIRD_SERVER_REPLY:
-        return helio_fail(err, HELIO_PROTOCOL, "what answers at %.200s is no broker: %.200s", broker, why);
+        return helio_fail(err, HELIO_PROTOCOL, "the server at %.200s is not a Heliostat broker: %.200s", broker, why);
     default:
         return helio_fail(err, HELIO_UNAVAILABLE, "cannot reach the broker at %.200s: %.200s", broker, why);
     }
@@ -376,7 +376,7 @@ static void say_away(const helio_client_t *client, helio_rc rc, const helio_erro
 {
     char why[96];
     (void)snprintf(why, sizeof why, "the broker is not ready (%ld)", status);
-    helio_client_say(client, "%s; trying again for up to a minute", rc != HELIO_OK ? err->text : why);
+    helio_client_say(client, "%s; retrying for up to a minute", rc != HELIO_OK ? err->text : why);
 }
 
 helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,

@@ -1,11 +1,11 @@
-/*  remote.h -- requests to the broker: one at a time with retries, and streams beside them.
+/*  remote.h -- requests to the broker, one at a time with retries, and streams beside them.
  *
- *  One thread. Everything waits in helio_remote_pump, which also returns when Ctrl-C was pressed. Streams'
- * on_data runs inside it (also while a request is under way) and must not call back into this object.
+ *  One thread. All waiting happens in helio_remote_pump, which also returns at Ctrl-C. The on_data of streams runs
+ *  inside it, also during a request, and must not call this object.
  *
- *  Only what may be repeated without harm is retried: GET, PUT, DELETE, and POST with an Idempotency-Key. Three
- * attempts, jittered waits that double, Retry-After honoured up to its bound. Redirects are not followed:
- * they would carry the token elsewhere.
+ *  Only requests that are safe to repeat are retried: GET, PUT, DELETE, and POST with an Idempotency-Key. There are
+ *  three attempts, with jittered waits that double; Retry-After is honoured up to its bound. Redirects are not
+ *  followed: they could carry the token elsewhere.
  */
 #ifndef HELIO_CLIENT_REMOTE_H
 #define HELIO_CLIENT_REMOTE_H
@@ -26,8 +26,8 @@ typedef struct helio_request {
     helio_text_t body;
     const char *idempotency_key; /* NULL = none */
     bool once;                   /* no retries */
-    /*  Whose user is told, once, that nobody answers yet, and for whom it is then asked for about a minute instead
-     * of three times; NULL = three times. */
+    /*  The client whose user is told once that the broker does not answer; requests are then retried for about a
+     *  minute in place of three times. NULL = three attempts. */
     const helio_client_t *patient;
 } helio_request_t;
 
@@ -44,9 +44,8 @@ HELIO_MUST_CHECK helio_rc helio_remote_new(const helio_client_io_t *io, const he
                                            helio_remote_t **ret_remote, helio_error_t *err);
 void helio_remote_destroy(helio_remote_t **self_p);
 
-/*  HELIO_OK: some complete answer arrived, of any status. UNAVAILABLE: nobody answered, TIMEOUT: not in time,
- *  INVALID: certificate or URL, TOO_BIG, PROTOCOL, BUSY: interrupted by Ctrl-C. err names the broker and the
- * cause. */
+/*  HELIO_OK: a complete reply arrived, with any status. UNAVAILABLE: no connection; TIMEOUT: too late; INVALID:
+ *  certificate or URL; TOO_BIG; PROTOCOL; BUSY: interrupted by Ctrl-C. err names the broker and the cause. */
 HELIO_MUST_CHECK helio_rc helio_remote_call(helio_remote_t *self, const helio_request_t *request,
                                             helio_response_t *ret_response, helio_error_t *err);
 
@@ -63,7 +62,7 @@ typedef struct helio_stream_options {
     const char *path;
     const char *accept;        /* "text/event-stream" */
     const char *last_event_id; /* NULL or "" = none */
-    uint32_t idle_timeout_s;   /* no byte for this long: it is dead; 0 = silence is fine */
+    uint32_t idle_timeout_s;   /* the stream is dead after this long without a byte; 0 = never */
     void (*on_data)(void *arg, const char *bytes, size_t size); /* of a 2xx answer */
     void *arg;
 } helio_stream_options_t;

@@ -44,7 +44,7 @@ int helio_response_exit_of_rc(helio_rc rc)
     case HELIO_OK:
         return HELIO_EXIT_OK;
     case HELIO_UNAVAILABLE:
-    case HELIO_INVALID: /* a certificate that is not trusted: nobody to speak to */
+    case HELIO_INVALID: /* an untrusted certificate: there is no broker to use */
         return HELIO_EXIT_UNREACHABLE;
     case HELIO_TIMEOUT:
         return HELIO_EXIT_TIMEOUT;
@@ -68,27 +68,26 @@ int helio_response_print_rc(const helio_client_t *client, helio_rc rc, const hel
         return code; /* who pressed Ctrl-C knows */
     const char *help = "";
     if (rc == HELIO_UNAVAILABLE)
-        help = "\nhelp: is the broker running there? `helio doctor` looks; --broker URL, HELIO_BROKER or "
-               "`broker:` in "
-               "the settings name another";
+        help = "\nhelp: check that the broker runs there (`helio doctor`), or name another with --broker URL, "
+               "HELIO_BROKER or `broker:` in the settings";
     else if (rc == HELIO_TIMEOUT)
-        help = "\nhelp: `timeout:` in the settings allows more than the present limit for a request";
+        help = "\nhelp: raise the limit of a request: `timeout:` in the settings";
     else if (rc == HELIO_INVALID)
-        help = "\nhelp: --ca-file names the certificates to trust";
+        help = "\nhelp: name the certificates to trust with --ca-file";
     return helio_client_fail(client, code, "%s%s", err->text, help);
 }
 
-/*  Where names that are not known are listed: by the first word of the command. */
+/*  The command that lists the known names, by the first word of the failed command. */
 static const struct {
     const char *command, *help;
 } lists[] = {
     {"token", ""},
-    {"tenants", "\nhelp: `helio tenants` lists them"},
+    {"tenants", "\nhelp: `helio tenants` lists the tenants"},
     {"quota", "\nhelp: `helio quota` lists the tenants and their quotas"},
-    {"links", "\nhelp: `helio links list` shows what there is"},
-    {"data", "\nhelp: `helio data list` shows what there is"},
-    {"overflow", "\nhelp: `helio overflow list` shows what there is"},
-    {"queues", "\nhelp: `helio queues` shows what there is"},
+    {"links", "\nhelp: `helio links list` lists the links"},
+    {"data", "\nhelp: `helio data list` lists the prefixes"},
+    {"overflow", "\nhelp: `helio overflow list` lists the groups"},
+    {"queues", "\nhelp: `helio queues` lists the queues"},
 };
 
 static const char *where_listed(const char *command)
@@ -96,36 +95,33 @@ static const char *where_listed(const char *command)
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         if (strncmp(command, lists[i].command, strlen(lists[i].command)) == 0)
             return lists[i].help;
-    return "\nhelp: `helio ls` and `helio sites` show what there is";
+    return "\nhelp: `helio ls` lists jobs, `helio sites` lists sites";
 }
 
-/*  What to do about a failed request, where the problem itself does not say it: sentences of the catalogue, which come
- *  with details, name where unknown names are listed. */
+/*  The remedy for a failed request, if the problem does not give one: sentences that come with details say where
+ *  known names are listed. */
 static const char *remedy(const helio_client_t *client, long status, const json_t *problem)
 {
     const helio_settings_t *settings = client->settings;
     if (status == 401 && settings->withheld_from[0])
-        return "\nhelp: ./.helio.yaml names a broker that your token was not given for; say --broker URL "
-               "yourself, or "
-               "put a token beside it";
+        return "\nhelp: your token is for another broker than the one in ./.helio.yaml; give --broker URL yourself, "
+               "or put a token beside that URL";
     if (status == 401 && !settings->token[0])
-        return "\nhelp: set HELIO_TOKEN, or `token_file:` in the settings; an administrator makes one with "
-               "`helio "
-               "token add`";
+        return "\nhelp: set HELIO_TOKEN, or `token_file:` in the settings; an administrator creates a token with "
+               "`helio token add`";
     if (status == 401)
-        return "\nhelp: the token is wrong, expired or revoked; `helio doctor` says where it comes from";
+        return "\nhelp: the token is wrong, expired or revoked; `helio doctor` shows where it comes from";
     if (status == 403)
-        return "\nhelp: this needs another role; `helio doctor` says which one your token has";
+        return "\nhelp: this requires another role; `helio doctor` shows the role of your token";
     bool has_details = json_array_size(json_object_get(problem, "details")) > 0;
     if (status == 404 && client->arguments->word_count && !has_details)
         return where_listed(client->command->name);
     if (status == 503)
-        return "\nhelp: the broker is up but not ready (starting, or without its database); try again "
-               "shortly";
+        return "\nhelp: the broker is starting, or cannot reach its database; try again shortly";
     return "";
 }
 
-/*  Several jobs end or begin like the id that was given. */
+/*  Several job ids begin or end like the given one. */
 static int print_ambiguous(const helio_client_t *client, const json_t *ids, int code)
 {
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t list = {0};
@@ -191,7 +187,7 @@ int helio_ask(const helio_client_t *client, const helio_request_t *request, json
                        ? json_loadb(response.body.data, response.body.size, JSON_DECODE_ANY, &where)
                        : json_null();
     if (!json)
-        return helio_client_fail(client, HELIO_EXIT_OWN, "what %s answers is no JSON: %s",
+        return helio_client_fail(client, HELIO_EXIT_OWN, "the answer from %s is not JSON: %s",
                                  client->settings->broker, where.text);
     *ret_json = json;
     return HELIO_EXIT_OK;
@@ -218,13 +214,15 @@ int helio_response_list(const helio_client_t *client, const json_t *reply, const
     const json_t *list = json_is_array(reply) ? reply : json_object_get(reply, key);
     if (!json_is_array(list))
         return helio_client_fail(client, HELIO_EXIT_OWN,
-                                 "the broker's answer has no list of %s; versions differ?", key);
+                                 "the broker's answer has no list of %s; do the versions of helio and the broker "
+                                 "differ?",
+                                 key);
     size_t i;
     json_t *item;
     json_array_foreach(list, i, item)
     {
         if (!json_is_object(item))
-            return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's list of %s holds something else",
+            return helio_client_fail(client, HELIO_EXIT_OWN, "the broker's list of %s has an invalid entry",
                                      key);
     }
     *ret_list = (json_t *)(uintptr_t)list;

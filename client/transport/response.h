@@ -1,4 +1,4 @@
-/*  response.h -- one question to the broker: its JSON, or a message on standard error and an exit code. */
+/*  response.h -- one request to the broker: its JSON reply, or a message on standard error and an exit code. */
 #ifndef HELIO_CLIENT_RESPONSE_H
 #define HELIO_CLIENT_RESPONSE_H
 
@@ -6,13 +6,13 @@
 
 #include "client/transport/remote.h"
 
-/*  The exit code that a status stands for; HELIO_EXIT_OK for 2xx. */
+/*  The exit code for a status; HELIO_EXIT_OK for 2xx. */
 int helio_response_exit(long status);
-/*  The same for a call that brought no answer. */
+/*  The same for a request without a reply. */
 int helio_response_exit_of_rc(helio_rc rc);
 
-/*  Asks, and on success gives the parsed body (JSON null when it is empty; the caller's to decref). Else says
- * what went wrong and returns the exit code. */
+/*  Sends the request. On success it returns the parsed body, which the caller releases (JSON null for an empty
+ *  body); otherwise it prints what went wrong and returns the exit code. */
 HELIO_MUST_CHECK int helio_ask(const helio_client_t *client, const helio_request_t *request,
                                json_t **ret_json);
 
@@ -22,13 +22,13 @@ HELIO_MUST_CHECK int helio_ask_get(const helio_client_t *client, const char *pat
 HELIO_MUST_CHECK int helio_ask_post(const helio_client_t *client, const char *path, json_t *body,
                                     json_t **ret_json);
 
-/*  Says what a failed answer means, with its remedy; returns the exit code. */
+/*  Prints the error of a failed request, with a remedy; returns the exit code. */
 int helio_response_print_error(const helio_client_t *client, long status, helio_text_t body,
                           uint64_t retry_after_ms);
-/*  The same for a call without an answer. */
+/*  The same for a request without a reply. */
 int helio_response_print_rc(const helio_client_t *client, helio_rc rc, const helio_error_t *err);
 
-/*  The list in an answer: the answer itself, or its member `key`. Borrowed; its items are objects. */
+/*  The list in a reply: the reply itself, or its member `key`. Borrowed; its items are objects. */
 HELIO_MUST_CHECK int helio_response_list(const helio_client_t *client, const json_t *reply, const char *key,
                                        json_t **ret_list);
 

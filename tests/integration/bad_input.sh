@@ -104,14 +104,14 @@ expect "a queue without a priority" 2 "nightly" "give its priority" -- "$helio" 
 expect "a priority beyond the bound" 2 "0 to 1000000" -- "$helio" queues set batch --priority 1000001
 expect "a tier that is none" 2 "best-effort standard critical" -- "$helio" queues set batch --tier gold
 expect "a name that is none" 2 "no name of a queue" -- "$helio" queues set 'my queue' --priority 5
-expect "a priority for a while, without the while" 2 "for how long" "--for" -- "$helio" queues set batch --priority 5 --region EU
+expect "a priority for a while, without the while" 2 "give either --priority with --for" "--clear" -- "$helio" queues set batch --priority 5 --region EU
 expect "a day that is none" 2 "character 6" "a day: Mon" -- "$helio" queues schedule batch 'Mon..Fry 20:00-08:00' --priority 5
 expect "a time zone that is none" 2 "Europe/Berlyn" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 Europe/Berlyn' --priority 5
 expect "a POSIX rule in place of a zone" 2 "POSIX rule" "Europe/Berlin" -- "$helio" queues schedule batch '20:00-08:00 CET-1CEST,M3.5.0,M10.5.0/3' --priority 5
 expect "a path in place of a zone" 2 "no time zone" -- "$helio" queues schedule batch '20:00-08:00 etc/../../passwd' --priority 5
 expect "a rule that is not there" 3 "no such rule" "helio queues schedule batch" -- "$helio" queues schedule batch '20:00-08:00' --remove
 expect "rules of a queue that is not there" 3 "helio queues" -- "$helio" queues schedule fast
-expect "an overflow group of nobody" 2 "whose jobs" -- "$helio" overflow set out --step near
+expect "an overflow group of nobody" 2 "--queue, --tenant or both" -- "$helio" overflow set out --step near
 expect "an overflow group of an unknown queue" 3 "fast" "helio queues" -- "$helio" overflow set out --queue fast --step near
 expect "a step without sites" 2 "step 2: no sites" -- "$helio" overflow set out --queue batch --step near --step after=10m
 expect "a time without unit in a step" 2 "step 2: after" "10m" -- "$helio" overflow set out --queue batch --step near --step far,after=10

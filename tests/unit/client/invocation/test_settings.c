@@ -172,7 +172,7 @@ static void settings__contexts_are_chosen_by_flag_variable_or_file(void **state)
     load_well(world);
     assert_string_equal(world->settings.broker, "http://b");
     give(world, "context", "c");
-    load_badly(world, "no settings file has this context");
+    load_badly(world, "no settings file defines this context");
 }
 
 static void settings__a_directory_never_gets_a_token_for_another_broker(void **state)
@@ -212,10 +212,10 @@ static void settings__a_token_that_others_can_read_is_refused(void **state)
     world_t *world = *state;
     put_in(world, "config/helio/config.yaml", "broker: http://b\ntoken_file: token\n", 0644);
     put_in(world, "config/helio/token", "hel_secretly\n", 0640);
-    load_badly(world, "open to others");
+    load_badly(world, "other users can read");
     assert_null(strstr(world->complaint.data, "hel_secretly"));
     put_in(world, "config/helio/config.yaml", "broker: http://b\ntoken: hel_secretly\n", 0644);
-    load_badly(world, "open to others");
+    load_badly(world, "other users can read");
     assert_null(strstr(world->complaint.data, "hel_secretly"));
 }
 
@@ -237,13 +237,13 @@ static void settings__wrong_values_are_named_with_their_place(void **state)
     load_badly(world, "config.yaml:1:1");
     load_badly(world, "broker");
     put_in(world, "config/helio/config.yaml", "broker: ftp://b\n", 0600);
-    load_badly(world, "no URL");
+    load_badly(world, "must be a URL");
     put_in(world, "config/helio/config.yaml", "broker: http://user:secret@b\n", 0600);
-    load_badly(world, "no URL");
+    load_badly(world, "must be a URL");
     put_in(world, "config/helio/config.yaml", "broker: http://b\noutput: yaml\n", 0600);
-    load_badly(world, "no output format");
+    load_badly(world, "not an output format");
     put_in(world, "config/helio/config.yaml", "broker: http://b\ntoken_file: absent\n", 0600);
-    load_badly(world, "no such token file");
+    load_badly(world, "the token file does not exist");
 }
 
 int main(void)

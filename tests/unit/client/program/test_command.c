@@ -168,7 +168,7 @@ static const struct {
     {{"show"}, 2, NULL, "usage: helio show ID…"},
     {{"show"}, 2, NULL, "`helio show` needs ID…"},
     {{"ls"}, 2, NULL, "no broker is set"},
-    {{"completion", "tcsh"}, 2, NULL, "bash, zsh and fish"},
+    {{"completion", "tcsh"}, 2, NULL, "bash, zsh or fish"},
     {{"keys", "new", "x"}, 2, NULL, "helio-agent keygen"},
     {{"--", "-x"}, 2, NULL, "unknown command '-x'"},
 };

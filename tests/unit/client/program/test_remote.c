@@ -35,7 +35,7 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         const char *err;
     } cases[] = {
         {401, NULL, "{\"detail\":\"unknown token\"}", 4, 1, "wrong, expired or revoked"},
-        {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "needs another role"},
+        {403, NULL, "{\"detail\":\"needs operator\"}", 4, 1, "requires another role"},
         {404, NULL, "{\"detail\":\"no such job\",\"reason\":\"NotFound\"}", 3, 1, "no such job (NotFound)"},
         {409, NULL, "{\"detail\":\"two jobs end so\"}", 6, 1, "two jobs end so"},
         {409, NULL, "{\"detail\":\"x\",\"ambiguous\":[\"" ID_A "\",\"" ID_B "\"]}", 6, 1,
@@ -50,8 +50,8 @@ static void statuses__become_exit_codes_with_a_remedy(void **state)
         {504, NULL, "", 8, 3, "504"},
         {500, NULL, "", 1, 1, "500"},
         {302, "Location: http://127.0.0.1:1/\r\n", "", 1, 1, "302"},
-        {200, NULL, "no json", 125, 1, "no JSON"},
-        {200, NULL, "[1]", 125, 1, "no job"},
+        {200, NULL, "no json", 125, 1, "is not JSON"},
+        {200, NULL, "[1]", 125, 1, "is not a job"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const rule_t rules[] = {
@@ -99,7 +99,7 @@ static void broker__that_is_not_there_is_named_with_a_remedy(void **state)
         assert_int_equal(run_at(url, WORDS(commands[i], takes_id ? "abcdef" : NULL), "", NULL, &out, &err),
                          7);
         assert_string_equal(out, "");
-        assert_non_null(strstr(err, i == 2 ? "went away" : url));
+        assert_non_null(strstr(err, i == 2 ? "lost the connection" : url));
         free(out);
         free(err);
     }
@@ -208,9 +208,9 @@ static void submit__and_plan_note_a_home_that_nobody_knows(void **state)
     static const struct {
         const char *command, *document, *note;
     } cases[] = {
-        {"submit", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known; `helio sites`"},
+        {"submit", "run: echo\nhome: atlantis\n", "no known site is named 'atlantis'; `helio sites`"},
         {"submit", "run: echo\nhome: lulae\n", "did you mean 'lulea'?"},
-        {"plan", "run: echo\nhome: atlantis\n", "no site 'atlantis' is known"},
+        {"plan", "run: echo\nhome: atlantis\n", "no known site is named 'atlantis'"},
         {"submit", "run: echo\nhome: lulea\n", NULL},
         {"submit", "run: echo\n", NULL},
     };
@@ -228,7 +228,7 @@ static void ls__of_a_queue_that_is_not_there_says_so(void **state)
     (void)state;
     static const struct {
         const char *queue, *note;
-    } cases[] = {{"bacth", "no queue 'bacth'; did you mean 'batch'?"}, {"nosuch", "no queue 'nosuch'; `helio"},
+    } cases[] = {{"bacth", "unknown queue 'bacth' (did you mean 'batch'?);"}, {"nosuch", "unknown queue 'nosuch'; `helio"},
                  {"batch", NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         outcome_t outcome =
@@ -363,7 +363,7 @@ static void doctor__finds_everything_well(void **state)
     assert_null(strstr(outcome.out, "✗"));
     assert_non_null(strstr(outcome.out, "ana of nlp, role user"));
     assert_non_null(strstr(outcome.out, "1 of 2 ready"));
-    assert_non_null(strstr(outcome.out, "! version   helio is " HELIO_PROGRAM_VERSION ", the broker 0.0.1"));
+    assert_non_null(strstr(outcome.out, "! version   helio has version " HELIO_PROGRAM_VERSION ", the broker 0.0.1"));
     end(&outcome);
 }
 
@@ -411,7 +411,7 @@ static void edit__sends_what_was_given_in_the_words_of_a_job_file(void **state)
     expect(&outcome, 2, "", "nothing to edit");
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--priority", "high"));
-    expect(&outcome, 2, "", "--priority is a whole number, -100 to 100, not 'high'");
+    expect(&outcome, 2, "", "--priority: must be a whole number from -100 to 100, not 'high'");
     end(&outcome);
     outcome = play(RULES({"PATCH ", 0, 200, NULL, "{}", WHOLE, 0}), WORDS("edit", "first1", "--goal", "gren"));
     expect(&outcome, 2, "", "fast cheap balanced green");

@@ -49,7 +49,7 @@ static void show__says_of_a_job_that_is_not_over_only_what_is_known_of_its_use(v
         expect(&outcome, 0, NULL, NULL);
         assert_int_equal(strstr(outcome.out, "GPU time  ") != NULL, cases[i].shown);
         assert_int_equal(strstr(outcome.out, "$0.00") != NULL, cases[i].shown);
-        assert_int_equal(strstr(outcome.out, "so far: of the attempts that ended") != NULL, cases[i].so_far);
+        assert_int_equal(strstr(outcome.out, "cover the attempts that have ended") != NULL, cases[i].so_far);
         end(&outcome);
     }
 }
@@ -401,15 +401,15 @@ static void not_found__says_where_the_known_ones_are_listed(void **state)
     (void)state;
     outcome_t outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL, "{\"detail\":\"no such link\"}", WHOLE, 0}),
                              WORDS("links", "rm", "a", "b"));
-    expect(&outcome, 3, "", "`helio links list` shows what there is");
+    expect(&outcome, 3, "", "`helio links list` lists the links");
     end(&outcome);
     outcome = play(RULES({"DELETE /v1/data", 0, 404, NULL, "{\"detail\":\"no such data\"}", WHOLE, 0}),
                    WORDS("data", "rm", "s3://a/"));
-    expect(&outcome, 3, "", "`helio data list` shows what there is");
+    expect(&outcome, 3, "", "`helio data list` lists the prefixes");
     end(&outcome);
     outcome = play(RULES({"POST /v1/jobs/abcdefgh/release", 0, 404, NULL, "{\"detail\":\"no such job\"}", WHOLE, 0}),
                    WORDS("release", "abcdefgh"));
-    expect(&outcome, 3, "", "`helio ls` and `helio sites` show what there is");
+    expect(&outcome, 3, "", "`helio ls` lists jobs, `helio sites` lists sites");
     end(&outcome);
     outcome = play(RULES({"DELETE /v1/links", 0, 404, NULL,
                           "{\"detail\":\"no such link\",\"details\":[{\"code\":\"LinkUnknown\",\"params\":{}}]}",

@@ -120,16 +120,16 @@ static void wait__outlives_a_broker_that_goes_away(void **state)
                    {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":4"), WHOLE, 0}),
              WORDS("wait", ID_A));
     expect(&outcome, 4, "", "answers again");
-    const char *first = strstr(outcome.err, "trying again until it answers");
+    const char *first = strstr(outcome.err, "retrying until it answers");
     assert_non_null(first);
-    assert_null(strstr(first + 1, "trying again until it answers")); /* once, not for every attempt */
+    assert_null(strstr(first + 1, "retrying until it answers")); /* once, not for every attempt */
     end(&outcome);
 }
 
 static void wait__and_run_begin_while_the_broker_is_away(void **state)
 {
     (void)state;
-    static const char away[] = "trying again for up to a minute";
+    static const char away[] = "retrying for up to a minute";
     static const rule_t rules[] = {{"POST /v1/jobs", 2, 0, NULL, NULL, DROP, 0},
                                    {"POST /v1/jobs", 3, 503, NULL, "", WHOLE, 0},
                                    {"POST /v1/jobs", 0, 201, NULL, SUBMITTED_A, WHOLE, 0},
@@ -167,7 +167,7 @@ static void events__are_followed_from_a_broker_that_is_not_ready_yet(void **stat
                                    {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0},
                                    {0}};
     outcome_t outcome = play(rules, WORDS("events", "-f", "-o", "jsonl"));
-    expect(&outcome, 4, "{\"seq\":6}\n", "is not ready; trying again until it answers");
+    expect(&outcome, 4, "{\"seq\":6}\n", "is not ready; retrying until it answers");
     end(&outcome);
     outcome = play(rules, WORDS("events", "-o", "jsonl")); /* nothing is followed: it ends */
     expect(&outcome, 7, "", NULL);
@@ -194,7 +194,7 @@ static void wait__a_lost_connection_is_never_success(void **state)
                                    {"GET /v1/jobs/", 1, 200, NULL, JOB(ID_A, "running", ""), WHOLE, 0},
                                    {"GET /v1/jobs/", 0, 0, NULL, NULL, DROP, 0}),
                              WORDS("wait", "--timeout", "200ms", ID_A));
-    expect(&outcome, 8, "", "not over in time");
+    expect(&outcome, 8, "", "the timeout has passed");
     end(&outcome);
 }
 
@@ -220,7 +220,7 @@ static void wait__a_state_it_does_not_know_is_an_error(void **state)
     outcome_t outcome =
         play(RULES(STREAM_OPEN, {"GET /v1/jobs/", 0, 200, NULL, JOB(ID_A, "done", ""), WHOLE, 0}),
              WORDS("wait", ID_A));
-    expect(&outcome, 125, "", "versions differ");
+    expect(&outcome, 125, "", "do the versions of helio and the broker differ?");
     end(&outcome);
 }
 
@@ -338,7 +338,7 @@ static void run__a_log_whose_end_cannot_be_read_does_not_hide_the_code(void **st
               {"GET /v1/jobs/" ID_A " ", 0, 200, NULL, JOB(ID_A, "failed", ",\"exit_code\":2"), WHOLE, 0},
               {"GET /v1/jobs/" ID_A "/logs", 0, 503, NULL, "", WHOLE, 0}),
         WORDS("run", "-"), "run: echo\n");
-    expect(&outcome, 2, "", "end of the output could not be read");
+    expect(&outcome, 2, "", "could not read the end of the output");
     end(&outcome);
 }
 
@@ -404,7 +404,7 @@ static void events__go_on_after_the_last_one_that_was_seen(void **state)
                    {"GET /v1/events", 1, 200, NULL, "id: 6\ndata: {\"seq\":6}\n\n", CUT, 0},
                    {"GET /v1/events", 0, 403, NULL, "{\"detail\":\"enough\"}", WHOLE, 0}),
              WORDS("events", "-f", "-o", "jsonl", "--after", "4"));
-    expect(&outcome, 4, "{\"seq\":5,\"id\":\"" ID_A "\"}\n{\"seq\":6}\n", "lost the broker");
+    expect(&outcome, 4, "{\"seq\":5,\"id\":\"" ID_A "\"}\n{\"seq\":6}\n", "lost the connection to the broker");
     assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 4\r\n"), 1);
     assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 5\r\n"), 2);
     assert_int_equal(broker_double_count(outcome.broker, "Last-Event-ID: 6\r\n"), 1);

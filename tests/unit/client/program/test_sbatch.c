@@ -104,13 +104,13 @@ static void sbatch__sends_nothing_that_is_wrong(void **state)
     expect(play(rules, WORDS("sbatch", "--color=never", "-H"), SCRIPT, NULL), 2, "",
            "--hold is not supported", NULL);
     expect(play(rules, WORDS("sbatch", "--color=pink"), SCRIPT, NULL), 2, "", "--color takes one of", NULL);
-    expect(play(rules, WORDS("sbatch", "--wrap=x", "job.sh"), "", NULL), 2, "", "here is 'job.sh'", NULL);
+    expect(play(rules, WORDS("sbatch", "--wrap=x", "job.sh"), "", NULL), 2, "", "--wrap takes no script, found 'job.sh'", NULL);
     expect(play(rules, WORDS("sbatch"), "", NULL), 2, "", "the script is empty", NULL);
     expect(play(rules, WORDS("sbatch", "--test-only"), SCRIPT, NULL), 0, "", "nothing was submitted", NULL);
     expect(play(rules, WORDS("sbatch", "--help"), "", NULL), 0, NULL, NULL, NULL);
     /* a script does not choose whom to trust */
     expect(play(rules, WORDS("sbatch"), "#!/bin/sh\n#SBATCH --broker=http://127.0.0.1:1\n", NULL), 2, "",
-           "no option of sbatch", NULL);
+           "not an option of sbatch", NULL);
 }
 
 static void sbatch__has_the_exit_codes_of_submit(void **state)
@@ -131,7 +131,7 @@ static void sbatch__notes_stay_out_of_the_way(void **state)
     (void)state;
     const rule_t *rules = RULES(ACCEPTED);
     expect(play(rules, WORDS("sbatch", "-p", "gpu"), SCRIPT, NULL), 0, NULL,
-           "note: --partition: for Slurm sites", "  partition: gpu\n");
+           "note: --partition: applied by Slurm sites only", "  partition: gpu\n");
     outcome_t quiet = play(rules, WORDS("sbatch", "-Q", "-p", "gpu"), SCRIPT, NULL);
     assert_string_equal(quiet.err, "");
     expect(quiet, 0, NULL, NULL, "  partition: gpu\n");

@@ -42,7 +42,7 @@ static void top__once_shows_sites_queues_and_what_runs_by_gpus(void **state)
     outcome_t outcome = play(RULES(ALL), WORDS("top", "--once"));
     assert_int_equal(outcome.code, 0);
     static const char *const parts[] = {
-        "GPUs 13 of 16 in use, 3 free   jobs 2 run, 4 wait, 1 held   $12.50/h   200 g CO2e/h\n",
+        "GPUs 13 of 16 in use, 3 free   jobs 2 running, 4 waiting, 1 held   $12.50/h   200 g CO2e/h\n",
         "SITE",
         "\nlulea",
         "\nos?[2Jlo  silent",
@@ -103,9 +103,9 @@ static void top__says_of_what_a_list_is_that_was_cut(void **state)
                                    {"GET /v1/jobs?state=queued", 0, 200, NULL, waiting.data, WHOLE, 0}),
                              WORDS("top", "--once"));
     assert_int_equal(outcome.code, 0);
-    assert_non_null(strstr(outcome.out, "jobs 2 run, 4 wait, 1 held")); /* of all, whatever was listed */
+    assert_non_null(strstr(outcome.out, "jobs 2 running, 4 waiting, 1 held")); /* of all, whatever was listed */
     assert_non_null(strstr(outcome.out, "of the newest 200: a 200\n"));
-    assert_non_null(strstr(outcome.out, "\nOf the newest 200 jobs at sites, those with most GPUs:\n"));
+    assert_non_null(strstr(outcome.out, "\nThe largest of the newest 200 jobs at sites, by GPUs:\n"));
     end(&outcome);
     helio_buffer_clear(&running);
     helio_buffer_clear(&waiting);
@@ -115,7 +115,7 @@ static void top__says_what_it_cannot_print_or_ask(void **state)
 {
     (void)state;
     outcome_t outcome = play(RULES(ALL), WORDS("top", "-o", "csv"));
-    expect(&outcome, 2, "", "top prints a screen, or json");
+    expect(&outcome, 2, "", "`helio top` prints a screen, or json");
     end(&outcome);
     outcome =
         play(RULES({"GET /v1/sites ", 0, 200, NULL, SITES, WHOLE, 0}, {"GET ", 0, 403, NULL, "{}", WHOLE, 0}),

@@ -179,68 +179,68 @@ static const struct {
     uint32_t line, column;
     const char *message, *hint;
 } bad[] = {
-    {"#SBATCH --nodez=3", 2, 9, "--nodez is no option of sbatch; did you mean --nodes?", NULL},
-    {"#SBATCH -J x -Z", 2, 14, "-Z is no option", NULL},
-    {"#SBATCH --broker=http://evil.example", 2, 9, "--broker is no option of sbatch", NULL},
-    {"#SBATCH --segment=4\nsrun x", 2, 9, "--segment is no option of sbatch", "backends: [slurm]"},
-    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --broker=x", 3, 9, "--broker is no option", NULL},
-    {"#SBATCH --nice=-5", 2, 16, "begins with '-'", NULL},
-    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --mem4,=x", 3, 9, "--mem4, is no option", NULL},
+    {"#SBATCH --nodez=3", 2, 9, "--nodez is not an option of sbatch; did you mean --nodes?", NULL},
+    {"#SBATCH -J x -Z", 2, 14, "-Z is not an option", NULL},
+    {"#SBATCH --broker=http://evil.example", 2, 9, "--broker is not an option of sbatch", NULL},
+    {"#SBATCH --segment=4\nsrun x", 2, 9, "--segment is not an option of sbatch", "backends: [slurm]"},
+    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --broker=x", 3, 9, "--broker is not an option", NULL},
+    {"#SBATCH --nice=-5", 2, 16, "begin with '-'", NULL},
+    {"#HELIO placement: {backends: [slurm]}\n#SBATCH --mem4,=x", 3, 9, "--mem4, is not an option", NULL},
     {"#SBATCH --open-mode=x", 2, 21, "append or truncate", NULL},
-    {"#SBATCH --no", 2, 9, "--no may mean several", "whole name"},
+    {"#SBATCH --no", 2, 9, "--no matches several", "full name"},
     {"#SBATCH --mem", 2, 9, "--mem needs a value", NULL},
     {"#SBATCH -J", 2, 9, "-J needs a value", NULL},
     {"#SBATCH --contiguous=yes", 2, 9, "--contiguous takes no value", NULL},
     {"#SBATCH -J a b", 2, 14, "'b' is neither", "quote"},
     {"#SBATCH --comment=\"a", 2, 19, "the quote \" is not closed", NULL},
-    {"# c\n#SBATCH -J a --mem=lots", 3, 20, "--mem takes a size", NULL},
-    {"#SBATCH -t soon", 2, 12, "--time does not take 'soon'", "d-h:m"},
-    {"#SBATCH -t 1:2:3:4", 2, 12, "--time does not take", NULL},
+    {"# c\n#SBATCH -J a --mem=lots", 3, 20, "--mem: must be a size", NULL},
+    {"#SBATCH -t soon", 2, 12, "--time: 'soon' is not a time limit", "d-h:m"},
+    {"#SBATCH -t 1:2:3:4", 2, 12, "is not a time limit", NULL},
     {"#SBATCH -t 1000-0", 2, 12, "at most 366 days", NULL},
-    {"#SBATCH --time \"x\"", 2, 16, "--time does not take 'x'", NULL},
+    {"#SBATCH --time \"x\"", 2, 16, "--time: 'x' is not a time limit", NULL},
     {"#SBATCH --mem=1G --mem-per-cpu=1G", 2, 32, "--mem-per-cpu and --mem exclude each other", NULL},
-    {"#SBATCH --mem-per-gpu=1G", 2, 23, "needs the number of GPUs", NULL},
-    {"#SBATCH -n x", 2, 12, "--ntasks takes a whole number", NULL},
-    {"#SBATCH -n 0", 2, 12, "--ntasks takes a whole number", NULL},
+    {"#SBATCH --mem-per-gpu=1G", 2, 23, "requires the number of GPUs", NULL},
+    {"#SBATCH -n x", 2, 12, "--ntasks: must be a whole number", NULL},
+    {"#SBATCH -n 0", 2, 12, "--ntasks: must be a whole number", NULL},
     {"#SBATCH -n 9999", 2, 12, "9999 CPUs on one node", "--nodes"},
-    {"#SBATCH -N 4-2", 2, 12, "--nodes takes", NULL},
+    {"#SBATCH -N 4-2", 2, 12, "--nodes: must be", NULL},
     {"#SBATCH -N 20000", 2, 12, "20000 nodes", NULL},
-    {"#SBATCH --gres=lustre:1", 2, 16, "only gpu", "leave it out"},
+    {"#SBATCH --gres=lustre:1", 2, 16, "only gpu is supported", "remove it"},
     {"#SBATCH --gres=gpu:a100:x", 2, 16, "gpu[:MODEL][:COUNT]", NULL},
-    {"#SBATCH --gres=gpu:a100:1,gpu:v100:1", 2, 16, "one model", "#HELIO gpu"},
+    {"#SBATCH --gres=gpu:a100:1,gpu:v100:1", 2, 16, "two GPU models", "#HELIO gpu"},
     {"#SBATCH --gres=gpu:a100:1,gpu:1", 2, 16, "with and without", NULL},
     {"#SBATCH --gres=gpu:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa:1", 2, 16, "gpu[:MODEL][:COUNT]", NULL},
-    {"#SBATCH --gpus=1.5", 2, 16, "one count of GPUs", NULL},
+    {"#SBATCH --gpus=1.5", 2, 16, "one number of GPUs", NULL},
     {"#SBATCH --gres=gpu:65", 2, 16, "65 GPUs on one node", "--nodes"},
     {"#SBATCH --gpus=3 -N2", 2, 16, "cannot be divided", "--gpus-per-node"},
-    {"#SBATCH --gpus-per-task=1", 2, 25, "needs the number of tasks", "--ntasks"},
-    {"#SBATCH --gres=gpu:2\n#SBATCH --gpus-per-node=4", 3, 25, "makes 4 GPUs per node, --gres makes 2", NULL},
-    {"#SBATCH --array=9-1", 2, 17, "--array does not take", "0-99%10"},
+    {"#SBATCH --gpus-per-task=1", 2, 25, "requires the number of tasks", "--ntasks"},
+    {"#SBATCH --gres=gpu:2\n#SBATCH --gpus-per-node=4", 3, 25, "asks for 4 GPUs per node, --gres for 2", NULL},
+    {"#SBATCH --array=9-1", 2, 17, "is not a list of tasks", "0-99%10"},
     {"#SBATCH --array=0-99999", 2, 17, "at most 10000 tasks", NULL},
-    {"#SBATCH --array=1-3%x", 2, 17, "--array does not take", NULL},
+    {"#SBATCH --array=1-3%x", 2, 17, "is not a list of tasks", NULL},
     {"#SBATCH -d afterok:01k9x2m4q8r7?afterany:01k9x2m4q8r8", 2, 12, "'?'", "','"},
     {"#SBATCH -d singleton", 2, 12, "'singleton' is not supported", "afterok"},
     {"#SBATCH -d aftercorr:01k9x2m4q8r7", 2, 12, "'aftercorr'", NULL},
     {"#SBATCH -d afterok", 2, 12, "a job id is missing", NULL},
     {"#SBATCH -d afterok:", 2, 12, "a job id is missing", NULL},
-    {"#SBATCH -d afterok:1234", 2, 12, "'1234' is no job id", "helio sbatch"},
-    {"#SBATCH --signal=KILL@5", 2, 18, "--signal does not take", "USR1"},
-    {"#SBATCH --signal=USR1@x", 2, 18, "--signal does not take", NULL},
-    {"#SBATCH --begin=whenever", 2, 17, "--begin does not take", "now+1hour"},
-    {"#SBATCH -i data.txt", 2, 12, "standard input is /dev/null", "exec <FILE"},
+    {"#SBATCH -d afterok:1234", 2, 12, "'1234' is not a job id", "helio sbatch"},
+    {"#SBATCH --signal=KILL@5", 2, 18, "is not a signal", "USR1"},
+    {"#SBATCH --signal=USR1@x", 2, 18, "is not a signal", NULL},
+    {"#SBATCH --begin=whenever", 2, 17, "--begin: 'whenever' is not a time", "now+1hour"},
+    {"#SBATCH -i data.txt", 2, 12, "standard input of a job is /dev/null", "exec <FILE"},
     {"#SBATCH -H", 2, 9, "--hold is not supported", "--begin"},
-    {"#SBATCH --uid=0", 2, 15, "--uid is not supported", "table of users"},
+    {"#SBATCH --uid=0", 2, 15, "--uid is not supported", "user table"},
     {"#SBATCH --export-file=x", 2, 23, "--export-file is not supported", "--export"},
-    {"#SBATCH --wckey=x", 2, 17, "Slurm sites only", "backends: [slurm]"},
-    {"#SBATCH --export=1A", 2, 18, "names of variables", NULL},
-    {"#SBATCH -M a/b", 2, 12, "names of sites", NULL},
+    {"#SBATCH --wckey=x", 2, 17, "only at Slurm sites", "backends: [slurm]"},
+    {"#SBATCH --export=1A", 2, 18, "the name of a variable", NULL},
+    {"#SBATCH -M a/b", 2, 12, "the name of a site", NULL},
     {"#SBATCH --comment='a\tb'", 2, 9, "control characters", NULL},
-    {"#SBATCH -N1\n#SBATCH hetjob", 3, 1, "heterogeneous", "jobs of their own"},
+    {"#SBATCH -N1\n#SBATCH hetjob", 3, 1, "heterogeneous", "separate jobs"},
     {"#HELIO placement: {gaol: green}", 2, 20, "unknown key 'gaol'", "goal"},
     {"# x\n\n#HELIO placement: {goal: green", 4, 1, "not valid YAML", NULL},
     {"#HELIO time: 90", 2, 14, "time:", NULL},
     {"#HELIO kind: eval\n#HELIO kind: train", 3, 8, "kind", NULL},
-    {"#HELIO run: x", 2, 13, "run is the script itself", NULL},
+    {"#HELIO run: x", 2, 13, "it is the script itself", NULL},
     {"#HELIO kind: &a eval", 2, 14, "anchors", NULL},
     {"#HELIO interconnect: nvlink", 2, 22, "nvlink needs GPUs", NULL},
     {"#HELIO placement: {backends: [slrum]}", 2, 31, "one of local, slurm", NULL},
@@ -329,16 +329,16 @@ static void export__carries_what_is_named_and_no_secret(void **state)
     assert_true(has_note(&c, "HF_TOKEN looks like a secret"));
     assert_true(has_note(&c, "MISSING is not set"));
     assert_true(has_note(&c, "--export=ALL"));
-    assert_true(has_note(&c, "HELIO_X is not carried"));
+    assert_true(has_note(&c, "HELIO_X is left out"));
     const char *const none[] = {"--export=NONE", NULL}, *const nothing[] = {NULL};
     c = convert_with("#!/bin/sh\n", none, environment, *state);
     assert_string_equal(c.head, "name: train.sh\n" LAUNCH);
     assert_int_equal(c.job.note_count, 1);
-    assert_true(has_note(&c, "it starts in a fresh folder"));
+    assert_true(has_note(&c, "the job starts in a new folder"));
     c = convert_with("#!/bin/sh\n", nothing, environment, *state);
     assert_string_equal(c.head, "name: train.sh\n" LAUNCH);
     assert_int_equal(c.job.note_count, 1);
-    assert_true(has_note(&c, "it starts in a fresh folder"));
+    assert_true(has_note(&c, "the job starts in a new folder"));
 }
 
 static void notes__say_what_differs(void **state)
@@ -346,19 +346,19 @@ static void notes__say_what_differs(void **state)
     static const struct {
         const char *lines, *note;
     } rows[] = {
-        {"#SBATCH -N2", "pinned to Slurm sites (placement.backends: [slurm]): it has more than one node"},
+        {"#SBATCH -N2", "pinned to Slurm sites (placement.backends: [slurm]): the job has more than one node"},
         {"srun x", "pinned to Slurm sites (placement.backends: [slurm]): the script calls srun"},
         {"#SBATCH -C x", "pinned to Slurm sites (placement.backends: [slurm]): --constraint"},
         {"#HELIO placement: {backends: [local, slurm]}\nsrun x", "allows other sites than Slurm's, but"},
-        {"#SBATCH -p x -q y", "--partition, --qos: for Slurm sites"},
-        {"#SBATCH --gres-flags=x -k", "--gres-flags, --no-kill: without effect here"},
-        {"#SBATCH --no-requeue", "--no-requeue: without effect"},
-        {"#SBATCH -N 1-2", "fixed number of nodes, 1"},
-        {"#SBATCH -n 2", "all tasks on one node"},
-        {"#SBATCH -o a/b", "written as 'b'"},
-        {"#SBATCH --mem=0", "all of a node's memory"},
-        {"#SBATCH -t 0", "every job here has a limit"},
-        {"#SBATCH -J 'a b'", "called 'a-b'"},
+        {"#SBATCH -p x -q y", "--partition, --qos: applied by Slurm sites only"},
+        {"#SBATCH --gres-flags=x -k", "--gres-flags, --no-kill: no effect"},
+        {"#SBATCH --no-requeue", "--no-requeue has no effect"},
+        {"#SBATCH -N 1-2", "fixed number of nodes, and takes 1"},
+        {"#SBATCH -n 2", "all tasks run on one node"},
+        {"#SBATCH -o a/b", "written to 'b'"},
+        {"#SBATCH --mem=0", "all memory of a node"},
+        {"#SBATCH -t 0", "Heliostat has no unlimited jobs"},
+        {"#SBATCH -J 'a b'", "named 'a-b'"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         conversion_t c = convert_lines(rows[i].lines, *state);
@@ -368,7 +368,7 @@ static void notes__say_what_differs(void **state)
     conversion_t quiet =
         convert_lines("#SBATCH -J a -t 5 --gres=gpu:1 -c 4 --mem=1G --requeue -a 1-2", *state);
     assert_int_equal(quiet.job.note_count, 1);
-    assert_true(has_note(&quiet, "it starts in a fresh folder"));
+    assert_true(has_note(&quiet, "the job starts in a new folder"));
     quiet = convert_lines("#SBATCH -D /data", *state);
     assert_int_equal(quiet.job.note_count, 0);
 }

@@ -110,9 +110,9 @@ static void scripts__that_sbatch_refuses_are_refused(void **state)
     } rows[] = {
         {"", 0, "the script is empty"},
         {" \n\n", 3, "the script is empty"},
-        {"echo\n", 5, "begins with #!"},
-        {"#!", 2, "begins with #!"},
-        {"#!/bin/sh\r\necho\r\n", 17, "line ends of DOS"},
+        {"echo\n", 5, "must begin with #!"},
+        {"#!", 2, "must begin with #!"},
+        {"#!/bin/sh\r\necho\r\n", 17, "DOS line ends"},
         {"#!/bin/sh\n\0\n", 12, "NUL"},
         {"#!/bin/sh\n# caf\xe9\n", 17, "not UTF-8"},
         {"#!/bin/sh\n\xc0\xaf\n", 13, "not UTF-8"},
