@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "broker/program/commands.h"
+#include "tests/support/captured.h"
 #include "tests/support/folder.h"
 #include "tests/support/pg_fixture.h"
 
@@ -82,16 +83,6 @@ static inline int desk_end(void **state)
     return 0;
 }
 
-static inline void take_stream(FILE *from, FILE *stream, int kept, char *ret_text, size_t size)
-{
-    (void)fflush(stream);
-    assert_true(dup2(kept, fileno(stream)) >= 0);
-    (void)close(kept);
-    rewind(from);
-    ret_text[fread(ret_text, 1, size - 1, from)] = '\0';
-    (void)fclose(from);
-}
-
 /*  The words as a shell would hand them over, up to NULL; --config is added. The exit code. */
 static inline int run_words(desk_t *self, helio_command_fn *command, const char *const *words)
 {
@@ -103,15 +94,10 @@ static inline int run_words(desk_t *self, helio_command_fn *command, const char 
     helio_error_t err = {0};
     if (helio_arguments_parse(argc, argv, &arguments, &err) != HELIO_OK)
         fail_msg("%s", err.text);
-    (void)fflush(stdout);
-    (void)fflush(stderr);
-    int kept_out = dup(STDOUT_FILENO), kept_err = dup(STDERR_FILENO);
-    FILE *out = tmpfile(), *errors = tmpfile();
-    assert_true(kept_out >= 0 && kept_err >= 0 && out && errors);
-    assert_true(dup2(fileno(out), STDOUT_FILENO) >= 0 && dup2(fileno(errors), STDERR_FILENO) >= 0);
+    captured_t out = capture_begin(stdout), errors = capture_begin(stderr);
     int code = command(&arguments);
-    take_stream(out, stdout, kept_out, self->out, sizeof self->out);
-    take_stream(errors, stderr, kept_err, self->err, sizeof self->err);
+    capture_end(out, stdout, self->out, sizeof self->out);
+    capture_end(errors, stderr, self->err, sizeof self->err);
     return code;
 }
 #define RUN(self, command, ...) run_words(self, command, (const char *const[]){__VA_ARGS__, NULL})
