@@ -17,6 +17,7 @@
 
 #include "federation/base/rng.h"
 #include "site-agent/shim/plan.h"
+#include "federation/reason/codes.h"
 #include "site-agent/shim/status_files.h"
 #include "tests/support/folder.h"
 
@@ -208,9 +209,9 @@ static helio_done_t random_done(helio_rng_t *rng)
                          .run_ms = helio_rng_next(rng) >> 1,
                          .max_rss_kib = helio_rng_next(rng) >> 1,
                          .log_dropped_bytes = helio_rng_next(rng) >> 1};
-    uint64_t size = helio_rng_below(rng, sizeof done.reason);
+    uint64_t size = helio_rng_below(rng, sizeof done.explanation);
     for (uint64_t i = 0; i < size; i++)
-        done.reason[i] = (char)(' ' + helio_rng_below(rng, '~' - ' ' + 1)); /* '=' too */
+        done.explanation[i] = (char)(' ' + helio_rng_below(rng, '~' - ' ' + 1)); /* '=' too */
     return done;
 }
 
@@ -221,7 +222,8 @@ static void assert_same_end(const helio_done_t *a, const helio_done_t *b)
     assert_true(a->started_wall_ms == b->started_wall_ms && a->ended_wall_ms == b->ended_wall_ms);
     assert_true(a->run_ms == b->run_ms && a->max_rss_kib == b->max_rss_kib);
     assert_true(a->log_dropped_bytes == b->log_dropped_bytes);
-    assert_string_equal(a->reason, b->reason);
+    assert_int_equal(a->cause, b->cause);
+    assert_string_equal(a->explanation, b->explanation);
 }
 
 static void done__comes_back_as_it_was_written_and_never_from_a_part_of_it(void **state)
@@ -245,12 +247,13 @@ static void done__comes_back_as_it_was_written_and_never_from_a_part_of_it(void 
 static void done__is_one_line_whatever_its_reason(void **state)
 {
     (void)state;
-    helio_done_t done = {.exit_code = 9, .reason = "a\nexit_code=0\nend=1\nfailed=0"}, back = {0};
+    helio_done_t done = {.exit_code = 9, .cause = HELIO_CAUSE_START_FAILED, .explanation = "a\nexit_code=0\nend=1\nfailed=0"}, back = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     helio_done_text(&done, &text);
     assert_int_equal(helio_done_parse(helio_buffer_view(&text), &back), HELIO_OK);
     assert_int_equal(back.exit_code, 9);
-    assert_string_equal(back.reason, "a exit_code=0 end=1 failed=0");
+    assert_int_equal(back.cause, HELIO_CAUSE_START_FAILED);
+    assert_string_equal(back.explanation, "a exit_code=0 end=1 failed=0");
 }
 
 static void done__with_anything_that_is_no_number_is_none(void **state)
@@ -282,7 +285,7 @@ static void done__takes_the_place_of_its_reserve(void **state)
 {
     place_t *self = *state;
     struct stat status;
-    const helio_done_t done = {.exit_code = 3, .reason = "over"};
+    const helio_done_t done = {.exit_code = 3, .explanation = "over"};
     helio_done_t back = {0};
     HELIO_AUTO(helio_buffer_clear) helio_buffer_t text = {0};
     assert_int_equal(helio_done_reserve(self->folder, NULL), HELIO_OK);
