@@ -4,6 +4,7 @@
 
 #include "broker/model/rows.h"
 #include "federation/base/step.h"
+#include "federation/reason/detail.h"
 
 #define HELIO_PLANNED_CANDIDATE_FIELDS(F, R)                                                                 \
     F(R, RECORD, row, 0, helio_row_candidate)                                                                \
@@ -81,7 +82,7 @@ HELIO_RECORD_DECLARE(helio_hint, HELIO_HINT_FIELDS)
 HELIO_RECORD_DECLARE(helio_start_estimate, HELIO_START_ESTIMATE_FIELDS)
 
 /*  To the caller of SUBMIT, CANCEL, … One per call. jobs: ids of SUBMIT, in order. `reason` is a closed word
- *  (helio_reason_t, or "" when ok), text says what, where and how to mend it. */
+ *  (helio_reason_t, or "" when ok), details say what was done, or what is wrong, where, and the remedy. */
 #define HELIO_ACCEPTED_JOB_FIELDS(F, R)                                                                      \
     F(R, UUID, job, 0, _)                                                                                    \
     F(R, BOOL, existed, 0, _) /* the idempotency key was known with the same document */
@@ -91,7 +92,7 @@ HELIO_RECORD_DECLARE(helio_accepted_job, HELIO_ACCEPTED_JOB_FIELDS)
     F(R, U64, call, 0, _)                                                                                    \
     F(R, U32, rc, 0, _) /* helio_rc */                                                                       \
     F(R, TEXT, reason, 64, _)                                                                                \
-    F(R, TEXT, text, 512, _)                                                                                 \
+    F(R, RECORD, details, 0, helio_details)                                                                  \
     F(R, LIST, jobs, 10000, helio_accepted_job)                                                              \
     F(R, RECORD, plan, 0, helio_planned)                                                                     \
     F(R, RECORD, start_estimate, 0, helio_start_estimate) /* of EXPLAIN and PLAN */

@@ -213,7 +213,7 @@ void core_on_explain(helio_broker_core_t *self, const helio_ev_command_t *event)
                  job->state != HELIO_JOB_STOPPING && !helio_job_state_is_terminal(job->state);
     if (!better[0] && (!waits || !may_read(event, job))) {
         core_reply(self, event->call, HELIO_NOT_FOUND, HELIO_REASON_NONE,
-                    "the job has started, is over, or is not yours");
+                   CORE_DETAIL0(JOB_NOT_PENDING));
         return;
     }
     helio_fx_reply_t reply = {.call = event->call, .rc = HELIO_OK, .start_estimate = {.at_ms = self->wall_ms}};

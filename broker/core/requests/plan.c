@@ -98,21 +98,21 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
 {
     if (event->jobs.count != 1) {
         core_reply(self, event->call, HELIO_INVALID, HELIO_REASON_INVALID,
-                    "a plan is made of one job, and these are %u: plan them one by one", event->jobs.count);
+                   CORE_DETAIL(self, PLAN_ONE_JOB, helio_value_number(event->jobs.count)));
         return;
     }
     const helio_submission_t *document = &event->jobs.items[0];
     tenant_t *tenant = core_tenant_of(self, event);
     if (!tenant)
         return;
-    if (!core_dependencies_check(self, event, document, ""))
+    if (!core_dependencies_check(self, event, document, 0))
         return;
     dependency_eta_t hold = core_dependencies_eta(self, document);
     helio_text_t home;
     uint64_t time_limit_ms;
     queue_t *queue = core_resolve(self, tenant, document, &home, &time_limit_ms);
     if (!queue) {
-        core_reply_queue(self, event, document, "");
+        core_reply_queue(self, event, document, 0);
         return;
     }
     submission_t submission = {.tenant = tenant, .queue = queue, .row.time_limit_ms = time_limit_ms};
@@ -154,7 +154,7 @@ void core_on_plan(helio_broker_core_t *self, const helio_ev_submit_t *event)
         .carbon_price_micro_usd_per_t = class.want.carbon_price_micro_usd_per_t,
         .wait_price_micro_usd_per_gpu_h = class.want.wait_price_micro_usd_per_gpu_h,
     };
-    reply.text = helio_text_of(core_submit_note(self, document, 1));
+    helio_details_add(&reply.details, self->effects->arena, core_submit_note(self, document, 1));
     reply.start_estimate.at_ms = self->wall_ms;
     judge(self, &class, &document->spec, &hold, &reply.plan, &reply.start_estimate);
     core_emit(self, HELIO_BROKER_FX_REPLY, &reply);

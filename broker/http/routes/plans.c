@@ -1,6 +1,7 @@
 /*  /v1/plans: what would become of a job, asked of the core that would decide. */
 #include <stdio.h>
 
+#include "broker/http/request/reasons.h"
 #include "broker/http/routes/start_estimate.h"
 #include "broker/http/routes/routes.h"
 #include "broker/http/routes/submission.h"
@@ -188,8 +189,7 @@ static void on_planned(helio_request_context_t *self, const helio_result_t *resu
     helio_json_begin_object(&json, NULL);
     put_plan(&json, result->plan, verdict_of(result->plan, result->start_estimate, &detail));
     helio_start_estimate_put(&json, result->start_estimate);
-    if (result->text[0])
-        helio_json_put_string(&json, "note", result->text);
+    helio_put_note(&json, &result->details);
     helio_json_end(&json);
     helio_response_json(self, 200, helio_buffer_view(&text));
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "federation/reason/sentence.h"
 #include "tests/support/core_harness.h"
 
 enum { NORTH = 1, SOUTH = 2, WEST = 3 };
@@ -133,9 +134,9 @@ static void infeasible__names_what_is_too_much(void **state)
         assert_text(plan(&spec).plan.decision.detail, cases[i].expected);
         const helio_fx_reply_t *refused = harness_submit(h, "acme", &spec);
         char text[600];
-        (void)snprintf(text, sizeof text, "no site can ever run this: %s", cases[i].expected);
+        (void)snprintf(text, sizeof text, "no site can ever run this; %s", cases[i].expected);
         assert_int_equal(refused->rc, HELIO_INFEASIBLE);
-        assert_text(refused->text, text);
+        assert_text(helio_sentences_text(&refused->details, harness_arena(h)), text);
     }
 }
 
@@ -159,8 +160,8 @@ static void mapping__a_site_that_has_no_user_for_the_tenant_is_offered_nothing(v
     key = (helio_job_key_t){other->jobs.items[0].job, HELIO_NO_TASK};
     assert_text(harness_row(h, key)->site, "south");
     spec = harness_spec(h, "L40", 1);
-    assert_text(harness_submit(h, "other", &spec)->text,
-                "no site can ever run this: NoUserMapping at west, NoSuchGPU at north, south: no Unix user "
+    assert_text(helio_sentences_text(&harness_submit(h, "other", &spec)->details, harness_arena(h)),
+                "no site can ever run this; NoUserMapping at west, NoSuchGPU at north, south: no Unix user "
                 "for tenant other "
                 "there; a site's operator adds one under `agent.users`; `gpu: H100:1` would fit (north)");
 }

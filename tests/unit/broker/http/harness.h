@@ -280,9 +280,11 @@ static inline helio_planned_t planned(const helio_ev_submit_t *event, helio_plan
 static inline void reply_call(world_t *w, helio_call_t *call)
 {
     helio_accepted_job_t jobs[64];
+    helio_value_t text = helio_value_string(w->reply_text ? w->reply_text : "");
+    helio_detail_t detail = {.code = HELIO_DETAIL_INPUT_INVALID, .values = {&text, 1}};
     helio_fx_reply_t answer = {.rc = (uint32_t)w->reply_rc,
                                 .reason = helio_text_of(w->reply_reason),
-                                .text = helio_text_of(w->reply_text)};
+                                .details.items = {&detail, text.text.size ? 1 : 0}};
     if (call->event == HELIO_BROKER_EV_SUBMIT && w->reply_rc == HELIO_OK) {
         for (uint32_t i = 0; i < w->submitted && i < 64; i++)
             jobs[i] = (helio_accepted_job_t){.job = job_id(i), .existed = w->jobs_existed >> i & 1};

@@ -354,7 +354,8 @@ static void http__an_edit_is_read_in_the_words_of_a_job_file(void **state)
         "{\"priority\": -7, \"goal\": \"green\", \"deadline\": \"2026-11-22T07:00:00Z\", \"flexible\": \"1h30m\", "
         "\"max_cost\": \"400 USD\", \"max_carbon\": null, \"queue\": \"batch\"}");
     assert_int_equal(r.status, 200);
-    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\"}\n");
+    assert_string_equal(r.body, "{\"id\":\"01j9a0000000000000000000aa\",\"status\":\"edited: goal cheap → green\",\"details\":"
+                                "[{\"code\":\"InputInvalid\",\"params\":{\"explanation\":\"edited: goal cheap → green\"}}]}\n");
     assert_int_equal(w->event, HELIO_BROKER_EV_EDIT);
     assert_string_equal(w->key_text, "01j9a0000000000000000000aa");
     assert_string_equal(w->tenant, "acme");
